@@ -34,7 +34,7 @@ type HTTP struct {
 	// OIDC takes the tokens of an identity provider.
 	OIDC OIDC `yaml:"oidc"`
 	// Webhooks take alerts of other systems, by their names: docs/webhooks.md.
-	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana and pagerduty, by token"`
+	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana, pagerduty and sns, by token"`
 	// KeepAlerts is how long the store has an alert of a webhook that nobody speaks of any more: 24h at least, and longer than its
 	// sender waits before it repeats one, or each repetition starts an investigation anew.
 	KeepAlerts plan.Duration `yaml:"keep_alerts" default:"720h"`
@@ -121,7 +121,7 @@ func (h HTTP) validateOpen(p path, v *validator) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Webhooks)) {
-		if len(h.Webhooks[name].Signature.Secrets) > 0 {
+		if signature := h.Webhooks[name].Signature; len(signature.Secrets)+len(signature.Topics) > 0 {
 			v.Errorf(p.Key("webhooks").Key(name).Key("signature"), why)
 		}
 	}

@@ -64,10 +64,13 @@ type WebhookMapping struct {
 	Chain []string `yaml:"chain"`
 	// Data is what is investigated.
 	Data string `yaml:"data" default:"the alert"`
-	// Firing are statuses of an alert that fires. With these, of what is neither firing nor resolved nothing becomes.
+	// Firing are statuses of an alert that fires. If you list any, an alert whose status is in none of firing, resolved and ignored is
+	// refused.
 	Firing []string `yaml:"firing" default:"all others"`
 	// Resolved are statuses of an alert that has resolved.
 	Resolved []string `yaml:"resolved" default:"none"`
+	// Ignored are statuses of alerts to accept and drop, such as acknowledgements; "*" stands for all others.
+	Ignored []string `yaml:"ignored" default:"none"`
 	// Priorities are priorities by the words for them, or for severities.
 	Priorities map[string]int `yaml:"priorities"`
 }
@@ -83,8 +86,13 @@ type WebhookSignature struct {
 	// TimestampHeader has the time at which it was signed, in seconds since 1970, which is then signed before the body, with a colon between.
 	TimestampHeader string `yaml:"timestamp_header" default:"none"`
 	// Tolerance is how far that time may be from now.
-	Tolerance plan.Duration `yaml:"tolerance" default:"5m"`
+	Tolerance plan.Duration `yaml:"tolerance" default:"5m; 75m for Amazon SNS"`
+	// Topics are the ARNs of the Amazon SNS topics that may send. Amazon signs their messages, so they need no secret and no token.
+	// Subscriptions of these topics are confirmed.
+	Topics []string `yaml:"topics" default:"none"`
 }
+
+var topicARN = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}$`)
 
 var webhookName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 
@@ -112,6 +120,11 @@ func (h HTTP) validateWebhooks(p path, v *validator) {
 		}
 		if hook.Signature.set() && len(hook.Signature.Secrets) == 0 {
 			v.Errorf(at.Key("signature").Key("secrets"), "a secret is required")
+		}
+		for n, topic := range hook.Signature.Topics {
+			if !topicARN.MatchString(topic) {
+				v.Errorf(at.Key("signature").Key("topics").Index(n), "%q is not the ARN of an SNS topic: arn:aws:sns:REGION:ACCOUNT:NAME", topic)
+			}
 		}
 		if len(hook.Signature.Secrets) > 0 && hook.signature(format).Header == "" {
 			v.Errorf(at.Key("signature").Key("scheme"), "a scheme or a header is required")
@@ -152,7 +165,8 @@ func (m WebhookMapping) validate(p path, v *validator) {
 func (w Webhook) signature(format webhook.Format) webhook.Signature {
 	out := webhook.SchemeOf(cmp.Or(w.Signature.Scheme, format.Scheme))
 	out.Header = cmp.Or(w.Signature.Header, out.Header)
-	out.TimestampHeader = w.Signature.TimestampHeader
+	out.TimestampHeader, out.Topics = w.Signature.TimestampHeader, w.Signature.Topics
+	out.SNSTolerance = cmp.Or(w.Signature.Tolerance.D(), webhook.SNSTolerance)
 	out.Tolerance = cmp.Or(w.Signature.Tolerance.D(), signatureTolerance)
 	return out
 }

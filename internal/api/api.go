@@ -23,6 +23,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/web"
 	"github.com/inquest-dev/inquest/internal/webguard"
+	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
 const (
@@ -46,7 +47,9 @@ type Options struct {
 	Metrics http.Handler
 	// WithoutHTTP: only MCP is served, on standard input and output. Secrets of webhooks are not asked for.
 	WithoutHTTP bool
-	Logger      *slog.Logger
+	// Outgoing is how Amazon SNS is asked for certificates and confirmations; nil means http.DefaultTransport.
+	Outgoing http.RoundTripper
+	Logger   *slog.Logger
 }
 
 // Server is the API.
@@ -59,6 +62,7 @@ type Server struct {
 	list  listFeed
 	box   toolCache
 	hooks map[string]config.Hook
+	sns   *webhook.SNS
 	large chan struct{} // holds large deliveries of whoever has no token
 	// waiting has a place for each call of a tool that waits.
 	waiting chan struct{}
@@ -67,6 +71,7 @@ type Server struct {
 // New returns the API; ctx bounds what it does besides requests.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	s := &Server{opts: opts, mux: http.NewServeMux(), large: make(chan struct{}, maxLarge), waiting: make(chan struct{}, maxWaiting)}
+	s.sns = webhook.NewSNS(opts.Outgoing, nil)
 	var err error
 	if s.door, err = newDoors(ctx, opts); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (s *Server) webhooks() {
 // signed are the grants of a webhook whose deliveries are signed. That they are, receive looks at, which has the body.
 func (s *Server) signed(name string) (identity, bool) {
 	hook, ok := s.hooks[name]
-	if !ok || len(hook.Signature.Secrets) == 0 {
+	if !ok || !hook.Signature.Signs() {
 		return identity{}, false
 	}
 	who := identity{grants: map[string]int{}}
@@ -105,10 +105,16 @@ func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], 
 	if !ok {
 		return nil, errHidden
 	}
-	if len(hook.Signature.Secrets) > 0 {
+	envelope, isEnvelope := webhook.ReadEnvelope(in.RawBody)
+	if hook.Signature.Signs() && (!isEnvelope || len(hook.Signature.Topics) == 0) {
 		if err := hook.Signature.Check(in.header, in.RawBody, time.Now()); err != nil {
 			s.opts.Logger.WarnContext(ctx, "a webhook was refused", "webhook", in.Name, "error", err)
 			return nil, errUnsigned
+		}
+	}
+	if isEnvelope {
+		if err := s.envelope(ctx, in.Name, hook, envelope); err != nil || !envelope.Carries() {
+			return &body[delivery]{}, err
 		}
 	}
 	alerts, unusable, err := hook.Reader.Read(in.RawBody)
@@ -149,6 +155,33 @@ func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], 
 		out.Counts, err = s.opts.System.Receive(ctx, all)
 	}
 	return &body[delivery]{out}, err
+}
+
+// envelope checks an envelope of Amazon SNS and confirms a subscription. Messages of topics that the configuration does not name come
+// with a token, which was checked.
+func (s *Server) envelope(ctx context.Context, name string, hook config.Hook, e webhook.Envelope) error {
+	log := s.opts.Logger.With("webhook", name, "topic", clip.Text(e.TopicArn, maxName))
+	if len(hook.Signature.Topics) > 0 || e.Confirms() {
+		err := s.sns.Check(ctx, e, hook.Signature.Topics, hook.Signature.SNSTolerance)
+		if err == nil && e.Confirms() {
+			err = s.sns.Confirm(ctx, e)
+		}
+		switch {
+		case errors.Is(err, webhook.ErrSNS):
+			log.WarnContext(ctx, "Amazon SNS could not be asked about a message; SNS sends it again", "error", err)
+			return huma.Error503ServiceUnavailable(err.Error())
+		case err != nil:
+			log.WarnContext(ctx, "refused a message of Amazon SNS", "error", err)
+			return huma.Error401Unauthorized(err.Error())
+		}
+	}
+	switch {
+	case e.Confirms():
+		log.InfoContext(ctx, "confirmed a subscription of Amazon SNS")
+	case !e.Carries():
+		log.WarnContext(ctx, "a subscription of Amazon SNS has ended: no more alerts come from this topic")
+	}
+	return nil
 }
 
 const (

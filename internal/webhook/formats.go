@@ -35,9 +35,20 @@ var formats = map[string]Format{
 		AlertType: []string{"event.data.service.summary"}, Fingerprint: []string{"event.data.id"},
 		Group: []string{"event.data.service.id"}, GroupName: []string{"event.data.service.summary"},
 		Status: []string{"event.event_type"}, StartsAt: []string{"event.occurred_at"},
-		Firing: []string{"incident.triggered", "incident.reopened"}, Resolved: []string{"incident.resolved"},
+		Firing: []string{"incident.triggered", "incident.reopened"}, Resolved: []string{"incident.resolved"}, Ignored: []string{"*"},
 		Title: []string{"event.data.title"}, Severity: []string{"event.data.urgency"}, Priority: []string{"event.data.priority.summary"},
 		Data: "event.data", Priorities: severities,
+	}},
+	// CloudWatch alarms by way of Amazon SNS: the message of the topic is the alarm, as JSON in a text. The second paths are those of
+	// EventBridge's "CloudWatch Alarm State Change".
+	"sns": {Mapping: Mapping{
+		AlertType:   []string{"AlarmName", "detail.alarmName"},
+		Fingerprint: []string{"AlarmArn", "resources[0]", "AlarmName"},
+		Group:       []string{"Trigger.Namespace", "AlarmName", "detail.alarmName"},
+		Status:      []string{"NewStateValue", "detail.state.value"},
+		StartsAt:    []string{"StateChangeTime", "detail.state.timestamp"},
+		Firing:      []string{"ALARM"}, Resolved: []string{"OK"}, Ignored: []string{"INSUFFICIENT_DATA"},
+		Title: []string{"AlarmDescription", "NewStateReason", "detail.state.reason", "AlarmName"}, Priorities: severities,
 	}},
 }
 

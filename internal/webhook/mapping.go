@@ -22,8 +22,9 @@ type Mapping struct {
 	StartsAt, Title, Severity, Priority              []string
 	Project, Chain                                   []string
 	Data                                             string // what is investigated; "" = the alert
-	// Firing and Resolved are values of the status. Without Firing, all but Resolved fire; what neither names is left alone.
-	Firing, Resolved []string
+	// Firing, Resolved and Ignored are values of the status. If Firing is empty, all but Resolved and Ignored fire. Otherwise an alert
+	// with any other status cannot be used. "*" in Ignored stands for every other status.
+	Firing, Resolved, Ignored []string
 	// Priorities are the priorities of values of the severity or of the priority.
 	Priorities map[string]int
 }
@@ -41,7 +42,7 @@ type Alert struct {
 // State is whether an alert fires.
 type State int
 
-// What a sender can say of an alert. Of what is neither, as an acknowledgement, nothing becomes.
+// The states of an alert. Neither is a status that the mapping ignores, such as an acknowledgement.
 const (
 	Firing State = iota
 	Resolved
@@ -122,6 +123,9 @@ func (r *Reader) Read(body []byte) (alerts []Alert, unusable []error, err error)
 	if err != nil {
 		return nil, nil, err
 	}
+	if r.unwraps() {
+		whole = message(whole)
+	}
 	all := []any{whole}
 	if r.mapping.Alerts != "" {
 		list, ok := r.paths[r.mapping.Alerts].in(whole, whole).([]any)
@@ -145,6 +149,30 @@ func (r *Reader) Read(body []byte) (alerts []Alert, unusable []error, err error)
 	return alerts, unusable, nil
 }
 
+// unwraps reports whether the mapping describes a message without the envelope of Amazon SNS around it: none of its paths starts
+// with a field of the envelope.
+func (r *Reader) unwraps() bool {
+	for _, p := range r.paths {
+		if len(p.steps) > 0 && slices.Contains([]any{"Message", "TopicArn", "MessageId", "Subject", "MessageAttributes"}, p.steps[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// message returns the message of an SNS envelope if it is JSON, and every other body as it is.
+func message(whole any) any {
+	object, _ := whole.(map[string]any)
+	said, ok := object["Message"].(string)
+	if !ok || object["Type"] != snsNotification || object["TopicArn"] == nil {
+		return whole
+	}
+	if inner := unwrapped(said); inner != any(said) {
+		return inner
+	}
+	return whole
+}
+
 func (r *Reader) read(whole, one any) (a Alert, err error) {
 	m := r.mapping
 	first := func(paths []string) string {
@@ -157,11 +185,15 @@ func (r *Reader) read(whole, one any) (a Alert, err error) {
 	}
 	a = Alert{
 		Type: first(m.AlertType), Group: first(m.Group), Severity: first(m.Severity), Title: first(m.Title),
-		Project: first(m.Project), Chain: first(m.Chain), State: m.state(first(m.Status)),
+		Project: first(m.Project), Chain: first(m.Chain),
+	}
+	var known bool
+	if a.State, known = m.state(first(m.Status)); !known {
+		return a, r.unknownStatus(whole, one, first(m.Status))
 	}
 	data := one
 	if m.Data != "" {
-		data = r.paths[m.Data].in(whole, one)
+		data = unwrapped(r.paths[m.Data].in(whole, one))
 	}
 	a.Data = encode(data)
 	a.Fingerprint = cmp.Or(first(m.Fingerprint), fmt.Sprintf("%x", sha256.Sum256(encode(one))))
@@ -174,18 +206,38 @@ func (r *Reader) read(whole, one any) (a Alert, err error) {
 	return a, err
 }
 
-// state is what a status says.
-func (m Mapping) state(status string) State {
+// state returns what a status means; known is false if the mapping does not say.
+func (m Mapping) state(status string) (state State, known bool) {
 	among := func(list []string) bool {
 		return slices.ContainsFunc(list, func(word string) bool { return strings.EqualFold(word, status) })
 	}
 	switch {
 	case among(m.Resolved):
-		return Resolved
-	case len(m.Firing) == 0 || among(m.Firing):
-		return Firing
+		return Resolved, true
+	case among(m.Firing):
+		return Firing, true
+	case among(m.Ignored), status != "" && slices.Contains(m.Ignored, "*"):
+		return Neither, true
 	}
-	return Neither
+	return Firing, len(m.Firing) == 0
+}
+
+// unknownStatus explains why the status of an alert cannot be used.
+func (r *Reader) unknownStatus(whole, one any, status string) error {
+	m := r.mapping
+	if status != "" {
+		return fmt.Errorf("its status is %.60q, which the mapping knows neither as firing (%s) nor as resolved (%s): add it to one of "+
+			"them, or to ignored", status, strings.Join(m.Firing, ", "), strings.Join(m.Resolved, ", "))
+	}
+	if len(m.Status) == 0 {
+		return errors.New("the mapping has words for firing and no status: give the path of the status")
+	}
+	for _, p := range m.Status {
+		if at := r.paths[p].stuck(whole, one); at != "" {
+			return fmt.Errorf("it has no status at %s: %s is text that is not JSON", p, at)
+		}
+	}
+	return fmt.Errorf("it has no status at %s", strings.Join(m.Status, " or "))
 }
 
 // priority is 1 to 5, by the table or as it is.
@@ -209,12 +261,17 @@ func (m Mapping) priority(said, severity string) (int, error) {
 
 const farFuture = 9999 // a year that no alert begins after
 
-// moment reads RFC 3339, or seconds or milliseconds since 1970. A sender's zero time is none.
+// moment reads RFC 3339 (with or without the colon in the offset), or seconds or milliseconds since 1970. A sender's zero time is none.
 func moment(said string) (time.Time, error) {
 	if said == "" {
 		return time.Time{}, nil
 	}
 	at, err := time.Parse(time.RFC3339, said)
+	if err != nil {
+		if other, wrong := time.Parse("2006-01-02T15:04:05Z0700", said); wrong == nil { // CloudWatch: 2026-11-25T06:59:00.000+0000
+			at, err = other, nil
+		}
+	}
 	if seconds, wrong := strconv.ParseFloat(said, 64); err != nil && wrong == nil && !math.IsNaN(seconds) && math.Abs(seconds) < 1e15 {
 		if math.Abs(seconds) > 1e11 {
 			seconds /= 1000

@@ -56,13 +56,15 @@ func parsePath(text string) (p path, err error) {
 	return p, nil
 }
 
-// in is what is at the path; nil = nothing is.
+// in returns the value at the path; nil means that there is none. A text on the way that holds JSON is read as that JSON: Amazon SNS
+// wraps messages in this way.
 func (p path) in(body, alert any) any {
 	at := alert
 	if p.whole {
 		at = body
 	}
 	for _, step := range p.steps {
+		at = unwrapped(at)
 		switch key := step.(type) {
 		case string:
 			object, _ := at.(map[string]any)
@@ -78,8 +80,65 @@ func (p path) in(body, alert any) any {
 	return at
 }
 
+// stuck returns the beginning of the path up to a text that is no JSON, although the path goes on; "" means that there is none.
+func (p path) stuck(body, alert any) string {
+	for n := 1; n < len(p.steps); n++ {
+		begin := path{p.whole, p.steps[:n]}
+		if _, ok := unwrapped(begin.in(body, alert)).(string); ok {
+			return begin.String()
+		}
+	}
+	return ""
+}
+
+// String returns the path as a person writes it.
+func (p path) String() string {
+	var b strings.Builder
+	for _, step := range p.steps {
+		switch key := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", key)
+		case string:
+			if pathStep.FindString(key) == key {
+				b.WriteString("." + key)
+			} else {
+				fmt.Fprintf(&b, "[%q]", key)
+			}
+		}
+	}
+	if p.whole {
+		return "$" + b.String()
+	}
+	return strings.TrimPrefix(b.String(), ".")
+}
+
+// unwrapped returns the object or list that a text holds as JSON, and every other value as it is.
+func unwrapped(value any) any {
+	said, ok := value.(string)
+	if said = strings.TrimSpace(said); !ok || said == "" || said[0] != '{' && said[0] != '[' {
+		return value
+	}
+	if inner, err := decode([]byte(said)); err == nil {
+		return inner
+	}
+	return value
+}
+
+// plainText returns the body without a byte order mark. Senders on Windows write one.
+func plainText(body []byte) ([]byte, error) {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(body, []byte(mark)) {
+			return nil, errors.New("the body is UTF-16, by its byte order mark: send it as UTF-8")
+		}
+	}
+	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), nil
+}
+
 // decode reads one JSON value, with its numbers as they are written.
 func decode(body []byte) (value any, err error) {
+	if body, err = plainText(body); err != nil {
+		return nil, err
+	}
 	from := json.NewDecoder(bytes.NewReader(body))
 	from.UseNumber()
 	if err := from.Decode(&value); err != nil {

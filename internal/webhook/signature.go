@@ -21,7 +21,14 @@ type Signature struct {
 	TimestampHeader string
 	Tolerance       time.Duration // how far those may be from now
 	Secrets         []string      // each of them counts
+	// Topics are the ARNs of the Amazon SNS topics whose messages are accepted by Amazon's signature, and SNSTolerance how old those
+	// may be.
+	Topics       []string
+	SNSTolerance time.Duration
 }
+
+// Signs reports whether senders may sign in place of giving a token.
+func (s Signature) Signs() bool { return len(s.Secrets)+len(s.Topics) > 0 }
 
 // schemes are the headers and prefixes of known senders.
 var schemes = map[string]Signature{

@@ -62,9 +62,12 @@ func TestFormats(t *testing.T) {
 			Title: "This alert was triggered for zone us-1", StartsAt: at("2021-10-12T07:51:03.157076Z")}},
 		"pagerduty": {{Type: "API Service", Fingerprint: "PGR0VU2", Group: "PF9KMXH", GroupName: "API Service",
 			Title: "A little bump in the road", Severity: "high", Priority: 1, StartsAt: at("2020-10-02T18:45:22.169Z")}},
+		"sns": {{Type: "cpu high", Fingerprint: "arn:aws:cloudwatch:us-east-1:123456789012:alarm:cpu high", Group: "AWS/EC2",
+			GroupName: "AWS/EC2", Title: "CPU above 80 %", StartsAt: at("2026-11-25T06:59:00Z")}},
 	} {
 		f, _ := FormatOf(name)
-		got, unusable, err := read(t, f.Mapping, string(fixture(t, name)))
+		file := strings.ReplaceAll(name, "sns", "sns-cloudwatch")
+		got, unusable, err := read(t, f.Mapping, string(fixture(t, file)))
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Alert{}, "Data")); diff != "" || err != nil || unusable != nil {
 			t.Errorf("%s: %v, %v\n%s", name, unusable, err, diff)
 		}
@@ -79,6 +82,36 @@ func TestFormats(t *testing.T) {
 		body := strings.Replace(string(fixture(t, "pagerduty")), "incident.triggered", event, 1)
 		if got, _, err := read(t, pagerduty.Mapping, body); err != nil || got[0].State != want {
 			t.Errorf("%s: %+v, %v", event, got, err)
+		}
+	}
+	if _, unusable, err := read(t, pagerduty.Mapping, `{"event": {"data": {"id": "a"}}}`); len(unusable) != 1 || err != nil {
+		t.Errorf("an event without a type: %v, %v", unusable, err)
+	}
+	sns, _ := FormatOf("sns")
+	for state, want := range map[string]State{"ALARM": Firing, "OK": Resolved, "INSUFFICIENT_DATA": Neither} {
+		body := strings.Replace(string(fixture(t, "sns-cloudwatch")), `\"NewStateValue\": \"ALARM\"`, `\"NewStateValue\": \"`+state+`\"`, 1)
+		if got, unusable, err := read(t, sns.Mapping, body); err != nil || len(got) != 1 || got[0].State != want {
+			t.Errorf("%s: %+v, %v, %v", state, got, unusable, err)
+		}
+	}
+	// A message of another format in an envelope is read as that format: Amazon Managed Prometheus sends in this way.
+	inner, _ := json.Marshal(string(fixture(t, "alertmanager")))
+	body := `{"Type": "Notification", "MessageId": "a", "TopicArn": "arn:aws:sns:us-east-1:123456789012:a", "Message": ` + string(inner) + `}`
+	if got, unusable, err := read(t, prometheus, body); err != nil || len(got) != 2 || unusable != nil {
+		t.Errorf("%+v, %v, %v", got, unusable, err)
+	}
+}
+
+// A body may begin with UTF-8's byte order mark. One of UTF-16 is named.
+func TestByteOrderMarks(t *testing.T) {
+	t.Parallel()
+	if got, unusable, err := read(t, Mapping{Fingerprint: []string{"f"}}, "\xef\xbb\xbf"+`{"f": "a"}`); err != nil || unusable != nil ||
+		len(got) != 1 || got[0].Fingerprint != "a" {
+		t.Errorf("%+v, %v, %v", got, unusable, err)
+	}
+	for _, body := range []string{"\xff\xfe{\x00}\x00", "\xfe\xff\x00{\x00}"} {
+		if _, _, err := read(t, Mapping{}, body); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+			t.Error(err)
 		}
 	}
 }
@@ -108,6 +141,20 @@ func TestMapping(t *testing.T) {
 			`alert 0: the priority is "huge", and priorities name none of that`, ""},
 		"one of them": {Mapping{Alerts: "items", Fingerprint: []string{"f"}}, `{"items": [1, {"f": "a"}]}`,
 			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a"}`)}}, "alert 0 is no JSON object", ""},
+		"JSON in a text": {Mapping{Status: []string{"m.state"}, Firing: []string{"open"}, Fingerprint: []string{"$.m.ids[1]"}, Data: "m"},
+			`{"m": " {\"state\": \"OPEN\", \"ids\": [1, 2]}"}`,
+			[]Alert{{Fingerprint: "2", Data: []byte(`{"ids":[1,2],"state":"OPEN"}`)}}, "", ""},
+		"a text that is no JSON": {Mapping{Status: []string{"m.a.state"}, Firing: []string{"open"}}, `{"m": "{state: open}"}`, nil,
+			"alert 0: it has no status at m.a.state: m is text that is not JSON", ""},
+		"no status": {Mapping{Status: []string{"state", "s"}, Firing: []string{"open"}, Ignored: []string{"*"}}, `{"m": 1}`, nil,
+			"alert 0: it has no status at state or s", ""},
+		"a status path that is missing": {Mapping{Firing: []string{"open"}}, `{"m": 1}`, nil,
+			"alert 0: the mapping has words for firing and no status: give the path of the status", ""},
+		"an unknown status": {Mapping{Status: []string{"s"}, Firing: []string{"open"}, Resolved: []string{"done"}, Ignored: []string{"ack"}},
+			`{"s": "seen"}`, nil, `alert 0: its status is "seen", which the mapping knows neither as firing (open) nor as resolved (done): ` +
+				`add it to one of them, or to ignored`, ""},
+		"an ignored status": {Mapping{Status: []string{"s"}, Fingerprint: []string{"f"}, Firing: []string{"open"}, Ignored: []string{"ack"}},
+			`{"s": "ACK", "f": "a"}`, []Alert{{Fingerprint: "a", State: Neither, Data: []byte(`{"f":"a","s":"ACK"}`)}}, "", ""},
 		"no list":       {list, `{"items": {}}`, nil, "", `the body has no list "items"`},
 		"an empty list": {list, `{"items": []}`, nil, "", ""},
 		"no JSON":       {list, `{`, nil, "", "the body is not JSON: unexpected EOF"},

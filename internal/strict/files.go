@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -46,6 +47,11 @@ func readDir(dir, besides string, r *Report) []File {
 		switch name := e.Name(); {
 		case e.IsDir():
 		case name == besides, filepath.Ext(name) == ".yaml":
+			// Opening a named pipe would wait for its writer.
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
+				r.Unreadable(name, 0, "not a regular file: move it out of the directory")
+				continue
+			}
 			files = append(files, readFile(filepath.Join(dir, name), name, r)...)
 		case filepath.Ext(name) == ".yml":
 			r.warnFile(name, "not read: only *.yaml is")
@@ -70,7 +76,7 @@ func readFile(path, name string, r *Report) []File {
 		r.Unreadable(name, 0, "%v", cause(err))
 		return nil
 	}
-	return []File{{Name: name, Data: data}}
+	return []File{{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}} // editors on Windows write this mark
 }
 
 // Usable reports whether the file's content can be read as text at all.
@@ -78,6 +84,8 @@ func (f File) Usable(r *Report) bool {
 	switch {
 	case len(f.Data) > MaxFileSize:
 		r.Unreadable(f.Name, 0, "larger than %d MB", MaxFileSize>>20)
+	case bytes.HasPrefix(f.Data, []byte("\xff\xfe")), bytes.HasPrefix(f.Data, []byte("\xfe\xff")):
+		r.Unreadable(f.Name, 0, "UTF-16, by its byte order mark: save it as UTF-8")
 	case !utf8.Valid(f.Data):
 		r.Unreadable(f.Name, 0, "not UTF-8")
 	default:

@@ -115,9 +115,15 @@ func git(args []Arg) error {
 }
 
 func gitArguments(command string, args []Arg) error {
-	d := deny{long: "output ext-diff textconv filters open-files-in-pager exec-path upload-pack receive-pack show-signature paginate help"}
-	if command == "grep" {
+	d := deny{long: "output ext-diff textconv filters open-files-in-pager exec-path upload-pack receive-pack show-signature paginate help " +
+		"ignore-submodules recurse-submodules remerge-diff"}
+	switch command {
+	case "grep":
 		d.short = "O"
+	case "status": // -v shows a diff, with the repository's programs
+		d.short, d.long = "v", d.long+" verbose"
+	case "describe": // these look into submodules, with those of their own
+		d.long += " dirty broken"
 	}
 	return d.check(args)
 }

@@ -88,11 +88,12 @@ func (s shell) run(ctx context.Context, call tool.Call) tool.Result {
 		return *refusal
 	}
 	if len(s.limits.Allow) > 0 {
-		checked, err := list{s.limits.Allow, s.limits.AllOptions}.allowed(command)
+		names := list{s.limits.Allow, s.limits.AllOptions}
+		checked, err := names.allowed(command)
 		if err != nil {
 			return tool.Failure(tool.ErrorPermissionDenied, "Command refused: "+tool.ValidText(err.Error()))
 		}
-		command = guard + checked
+		command = names.guarded(checked)
 	}
 	dir, remove, err := openFolder(s.limits.Dir)
 	if err != nil {

@@ -72,6 +72,14 @@ const (
 func (s Shell) warn(p path, v *validator) {
 	options := cmp.Or(s.AllowOptions, v.Defaults.Shell.AllowOptions)
 	for i, command := range s.Allow {
+		if command == "" || strings.ContainsAny(command, "/\\ ") {
+			continue // it can never be run, which is an error of its own
+		}
+		if _, known := programs.Find(command); !known {
+			v.Add(SeverityWarning, p.Key("allow").Index(i), "%s is not known: nothing is checked, so it may do whatever its options offer "+
+				"(docs/shell.md)", command)
+			continue
+		}
 		text, open := programs.Warning(command, options == optionsAll)
 		severity := SeverityWarning
 		if open {

@@ -86,6 +86,96 @@ var curlOptions = options{
 		"json= url= retry= retry-delay= max-redirs=",
 }
 
+// curl refuses values that are the content of a file as well: curl sends it.
+func curl(args []Arg) error {
+	opts, _, err := curlOptions.parse(args)
+	for _, opt := range opts {
+		switch said := opt.value.Text; opt.name {
+		case "d", "data", "json", "H", "header", "url":
+			if strings.HasPrefix(said, "@") {
+				return fmt.Errorf("the option %s with @FILE is not allowed: it sends the file", opt.name)
+			}
+		case "data-urlencode":
+			if !strings.Contains(said, "=") && (!opt.value.Known || strings.Contains(said, "@")) {
+				return errors.New("the option data-urlencode takes name=value only: with @ it sends a file")
+			}
+		}
+	}
+	return err
+}
+
+var dateOptions = options{
+	short: "uRd:f:r:I", long: "date= file= reference= utc universal rfc-email rfc-2822 rfc-3339= iso-8601 iso-8601= debug resolution",
+}
+
+// date sets the clock by an operand without a plus sign.
+func date(args []Arg) error {
+	args = slices.DeleteFunc(slices.Clone(args), func(a Arg) bool { return a.Known && strings.HasPrefix(a.Text, "-I") })
+	_, operands, err := dateOptions.parse(args)
+	for _, operand := range operands {
+		if !strings.HasPrefix(operand.Text, "+") {
+			return errors.New("its operand must begin with a plus sign: without one it sets the clock")
+		}
+	}
+	return err
+}
+
+// systemctlReads are the commands of systemctl that only read.
+var systemctlReads = strings.Fields("status show cat list-units list-unit-files list-timers list-sockets list-automounts list-paths " +
+	"list-dependencies list-jobs list-machines is-active is-failed is-enabled is-system-running get-default show-environment")
+
+var systemctlOptions = options{
+	short: "at:p:ln:qo:rP:", long: "all type= state= property= value full lines= output= no-pager plain no-legend failed user system " +
+		"recursive reverse after before quiet show-types version legend= timestamp= no-ask-password",
+}
+
+func systemctl(args []Arg) error {
+	_, operands, err := systemctlOptions.parse(args)
+	if err == nil && len(operands) > 0 && !(operands[0].Known && slices.Contains(systemctlReads, operands[0].Text)) {
+		return fmt.Errorf("only these of its commands are allowed: %s", strings.Join(systemctlReads, ", "))
+	}
+	return err
+}
+
+// lsof takes a value after many letters, which may hold a D.
+func lsof(args []Arg) error {
+	for _, arg := range args {
+		at := strings.IndexByte(arg.Text, 'D')
+		if !arg.option() || strings.HasPrefix(arg.Text, "+") {
+			continue
+		}
+		if !arg.Known && !strings.ContainsAny(arg.Text, "icups") {
+			return errOpen
+		}
+		if at > 0 && !strings.ContainsAny(arg.Text[:at], "iucpgdsFfST") {
+			return refused("-D")
+		}
+	}
+	return nil
+}
+
+var hostnameOptions = options{short: "aAdfiIsy", long: "alias all-fqdns all-ip-addresses domain fqdn long ip-address short yp nis version"}
+
+func hostname(args []Arg) error {
+	_, operands, err := hostnameOptions.parse(args)
+	if err == nil && len(operands) > 0 {
+		err = errors.New("it may have no operand: it sets the name of the host to it")
+	}
+	return err
+}
+
+var sysctlOptions = options{short: "aAnNbeqr:", long: "all names values binary ignore quiet pattern= deprecated"}
+
+func sysctl(args []Arg) error {
+	_, operands, err := sysctlOptions.parse(args)
+	for _, operand := range operands {
+		if !operand.Known || strings.ContainsAny(operand.Text, "= ") {
+			return errors.New("its operands must be names, written out: NAME=VALUE sets a parameter")
+		}
+	}
+	return err
+}
+
 // gitReads are the commands of git that only read.
 var gitReads = strings.Fields("log show diff status blame annotate grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file " +
 	"merge-base name-rev for-each-ref show-ref diff-tree diff-index diff-files whatchanged count-objects version")

@@ -20,6 +20,8 @@ const (
 	Writes Kind = "writes files"
 	// Checked: what is dangerous about its options is known, and refused.
 	Checked Kind = "checked"
+	// Reads: it only reads and prints, whatever its options.
+	Reads Kind = "reads"
 )
 
 // Program is what is known of one program, or of several that are alike.
@@ -81,7 +83,7 @@ func Check(name string, args []Arg) error {
 func Warning(name string, all bool) (text string, open bool) {
 	p, ok := Find(name)
 	switch {
-	case !ok:
+	case !ok, p.Kind == Reads:
 		return "", false
 	case all || p.Kind == Writes:
 		return fmt.Sprintf("%s %s", name, p.Does), true

@@ -99,6 +99,20 @@ var dangerous = []string{
 	"uniq -f 1¢ f", "uniq --skip-fields 1¢ f", "git -C d¢ log", "tar -tC d¢ -f x",
 
 	"journalctl --vacuum-time=1s", "journalctl --rotate", "journalctl --cursor-file=f", "journalctl --vacuum-s=1",
+
+	"date -s 2020-01-01", "date -s2020", "date --set=x", "date --se x", "date -us x", "date 01010000", "date €x", "date -€x",
+	"dmesg -C", "dmesg -c", "dmesg -Tc", "dmesg --clear", "dmesg --read-cl", "dmesg -n 1", "dmesg -D",
+	"systemctl stop x", "systemctl restart x", "systemctl €x", "systemctl -H h status", "systemctl --host=h status", "systemctl --root=/x status",
+	"systemctl edit x", "systemctl poweroff", "systemctl set-environment A=b", "systemctl --now status x", "systemctl -q daemon-reload",
+	"ss -D f", "ss -tD f", "ss --diag=f", "ss -K", "ss --kill", "ss -tK dst x", "file -C -m x", "file --compile", "file -z x", "file --uncomp x",
+	"lsof -D b/x", "lsof -Dbx", "lsof -nD b", "lsof €x", "hostname x", "hostname -F f", "hostname -b", "sysctl -w a=b", "sysctl a=b",
+	"sysctl -p", "sysctl --system", "sysctl a€",
+	"curl -d @/etc/hostname u", "curl -d@f u", "curl -sd @f u", "curl --data @f u", "curl --data=@f u", "curl --json @f u", "curl -H @f u",
+	"curl --header @f u", "curl --data-urlencode @f u", "curl --data-urlencode a@f u", "curl --data-urlencode a€ u", "curl -d a -d @f u",
+	"curl -d @€x u", "curl --url @f", "curl --data-binary @f u",
+	"git status -v", "git status -sv", "git status --verbose", "git status --verb", "git describe --dirty", "git describe --dir",
+	"git describe --broken", "git diff --ignore-submodules=none", "git status --ignore-submodules=none", "git log --recurse-submodules",
+	"git grep --recurse-submodules x", "git log --remerge-diff",
 }
 
 // TestRefuses: abbreviations, clusters and attached values included.
@@ -134,6 +148,13 @@ func TestAllows(t *testing.T) {
 		"kubectl version", "oc get routes", "split -l 5 f", "install -m 644 a b",
 		"sort -k 1€ f", "curl -d a€ u", "git log -- a --", "git grep -n -- x",
 		"kubectl get pods -n x -o json", "kubectl -n x logs p --tail=5", "kubectl describe pod p", "kubectl get pods --output yaml", "rg -n x",
+		"date", "date -u", "date +%s", "date -u +%FT%TZ", "date -d yesterday +%F", "date -dyesterday", "date -Iseconds", "date --iso-8601=seconds",
+		"date --date=@0 +€x", "date -r f", "dmesg -T", "dmesg -H --level err", "dmesg --since x",
+		"systemctl status x", "systemctl --no-pager -l status -- €x", "systemctl list-units --failed", "systemctl", "systemctl show -p A x",
+		"systemctl is-active x", "ss -tlnp", "ss -s", "file f", "file -b f", "lsof -i :80", "lsof -iUDP", "lsof +D /x", "lsof -nP -p 1",
+		"hostname", "hostname -f", "sysctl a.b", "sysctl -a", "service x restart", "kill 1",
+		"curl -d {\"a\":\"b@c\"} u", "curl --data-urlencode a=b@c u", "curl --data-raw @x u", "curl -H A:@b u", "curl --data-urlencode a=€ u",
+		"git describe --always", "git status -s", "git log -v",
 		"rg --pretty x", "fd -H a", "tree -L 2", "journalctl -u x --since today -n 50",
 	} {
 		name, rest, _ := strings.Cut(line, " ")

@@ -2,8 +2,14 @@ package programs
 
 import "strings"
 
-// table is what is known. Names that are not here are run as they are.
+// table is what is known. Names that are not here are run as they are, and validate warns of them.
 var table = []Program{
+	{Kind: Reads, Does: "reads and prints", Names: strings.Fields(`ls cat grep egrep fgrep zgrep head tail wc cut echo printf true false test [ :
+		cd pwd basename dirname readlink realpath stat du df free uptime uname whoami id groups who w last ps pgrep pidof nproc arch lscpu
+		lsblk lsmod lspci lsns tr rev tac nl paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum cksum sum b2sum
+		base64 base32 od hexdump hd strings seq sleep yes expr fold fmt pr column expand unexpand numfmt tsort look jq zcat bzcat xzcat
+		zstdcat netstat vmstat iostat mpstat pidstat getent getconf tty locale printenv cal nslookup dig host whois ping traceroute
+		tracepath`)},
 	starts("starts the program that it is given", `env genv xargs gxargs nice nohup timeout stdbuf setsid setarch ionice chrt taskset
 		time watch parallel flock script unbuffer expect at batch crontab systemd-run start-stop-daemon run-parts cpulimit
 		faketime fakeroot strace ltrace gdb perf valgrind ldd entr dbus-run-session`),
@@ -30,21 +36,35 @@ var table = []Program{
 	writes("writes files; what starts programs is refused (--filter)", "split gsplit").but(deny{long: "filter"}),
 	writes("copies files; what starts programs is refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
 
+	writes("ends processes", "kill pkill killall skill"),
+	writes("changes the host, its network or its services", `service rc-service initctl loginctl hostnamectl timedatectl localectl mount umount
+		swapon swapoff insmod rmmod modprobe ifconfig route iptables ip6tables nft tc reboot shutdown halt poweroff useradd usermod userdel
+		groupadd passwd chpasswd`),
+
 	checked(sed, "runs commands (e, s///e) and writes files (w, s///w, -i)", "sed gsed"),
 	checked(tar, "starts programs (--to-command, --checkpoint-action, -I, host:file) and writes files (-x, -c)", "tar gtar bsdtar"),
 	checked(find, "starts programs (-exec, -ok), deletes (-delete) and writes files (-fprint, -fls)", "find gfind"),
 	checked(sortOptions.check, "writes files (-o) and starts programs (--compress-program)", "sort gsort"),
 	checked(uniq, "writes to its second operand", "uniq guniq"),
 	checked(shufOptions.check, "writes files (-o)", "shuf gshuf"),
-	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)",
-		"git"),
-	checked(curlOptions.check, "writes files (-o, -O, -c, -D, --trace) and takes options from files (-K)", "curl"),
+	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, filters, grep -O, --ext-diff) and writes files "+
+		"(--output)", "git"),
+	checked(curl, "writes files (-o, -O, -c, -D, --trace), takes options from files (-K) and sends files (-T, -F, -d @FILE)", "curl"),
 	checked(kubectl, "starts programs (exec, run, cp, edit, plugins, --kubeconfig), changes the cluster and writes files", "kubectl oc"),
 	checked(deny{short: "z", long: "pre hostname-bin search-zip"}.check, "starts programs (--pre, --hostname-bin, -z)", "rg"),
 	checked(deny{short: "xX", long: "exec exec-batch"}.check, "starts programs (-x, -X)", "fd fdfind"),
 	checked(deny{short: "oR"}.check, "writes files (-o, -R)", "tree"),
 	checked(deny{long: "vacuum-size vacuum-time vacuum-files rotate flush cursor-file setup-keys update-catalog"}.check,
 		"deletes and writes files (--vacuum-time, --rotate, --cursor-file)", "journalctl"),
+	checked(date, "sets the clock (-s, MMDDhhmm)", "date gdate"),
+	checked(deny{short: "cCDEn", long: "clear read-clear console-off console-on console-level"}.check,
+		"clears the kernel's messages (-c, -C) and what the console shows (-D, -E, -n)", "dmesg"),
+	checked(systemctl, "starts, stops and changes services, and connects to other hosts (-H)", "systemctl"),
+	checked(deny{short: "DKN", long: "diag kill net"}.check, "writes files (-D), closes sockets (-K) and changes the namespace (-N)", "ss"),
+	checked(deny{short: "CzZ", long: "compile uncompress uncompress-noreport"}.check, "writes files (-C) and starts programs (-z, -Z)", "file"),
+	checked(lsof, "writes files (-D)", "lsof"),
+	checked(hostname, "sets the name of the host (NAME, -F)", "hostname"),
+	checked(sysctl, "sets parameters of the kernel (-w, NAME=VALUE, -p)", "sysctl"),
 }
 
 func starts(does, names string) Program {

@@ -47,6 +47,7 @@ var hazards = []hazard{
 
 	{[]string{"Transport.Env", "Transport.BearerToken", "Transport.CustomHeaders", "Postgres.DSN"}, plainSecret, SeverityDanger,
 		"a secret stands in the file", "a variable, {{.NAME}}"},
+	{[]string{"WebhookSignature.Secrets"}, writtenOut, SeverityDanger, "a secret stands in the file", "a variable, {{.NAME}}"},
 	{nil, vendorToken, SeverityDanger,
 		"a key or token of a well-known form stands here", "a variable where secrets belong: env, bearer_token, custom_headers"},
 	{[]string{"Transport.Args"}, secretArgument, SeverityDanger,
@@ -194,6 +195,9 @@ func plainSecret(v *validator, p path, value reflect.Value) bool {
 	literal := braces.Action.ReplaceAllString(text, "")
 	return secret(key+": "+text) && secret(key+": "+literal) || secret(text) && secret(literal)
 }
+
+// writtenOut reports whether a text that is a secret has no variable.
+func writtenOut(v *validator, p path, value reflect.Value) bool { return v.names(p, value) == nil }
 
 func vendorToken(v *validator, p path, value reflect.Value) bool {
 	return vendors(v.written(p, value))

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// elsewhereTested are the messages that take too large an input for a fixture: TestRefusedFiles.
+// elsewhereTested are the messages that take an input that a fixture cannot have: TestRefusedFiles, TestNamedPipe.
 const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory|a hook " +
-	"is a function of the workers' program"
+	"is a function of the workers' program|not a regular file"
 
 // saidOfGo are the messages about what only a program can say: TestEntriesRefused.
 const saidOfGo = "must not be nil|not JSON, which|is defined in Go as well"

@@ -121,6 +121,13 @@ func (h HTTP) validateWebhooks(p path, v *validator) {
 		if hook.Signature.set() && len(hook.Signature.Secrets) == 0 {
 			v.Errorf(at.Key("signature").Key("secrets"), "a secret is required")
 		}
+		for n, secret := range hook.Signature.Secrets {
+			_, missing, _ := v.expand(secret)
+			if len(missing) > 0 && !v.src.SkipCredentials {
+				v.Add(SeverityWarning, at.Key("signature").Key("secrets").Index(n), "variable %s is not set: the HTTP API does not start without it",
+					strings.Join(missing, ", "))
+			}
+		}
 		for n, topic := range hook.Signature.Topics {
 			if !topicARN.MatchString(topic) {
 				v.Errorf(at.Key("signature").Key("topics").Index(n), "%q is not the ARN of an SNS topic: arn:aws:sns:REGION:ACCOUNT:NAME", topic)

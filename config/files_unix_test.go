@@ -18,7 +18,8 @@ func TestNamedPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "f.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(Source{Dir: dir}); err == nil || !strings.Contains(err.Error(), "f.yaml: not a regular file: move it out of the directory") {
+	_, err := Load(Source{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "f.yaml: not a regular file: move it out of the directory") {
 		t.Error(err)
 	}
 }
@@ -44,7 +45,8 @@ func TestByteOrderMarks(t *testing.T) {
 		wide = append(wide, byte(unit), byte(unit>>8))
 	}
 	write("a.yaml", string(wide))
-	if _, err := Load(Source{Dir: dir}); err == nil || !strings.Contains(err.Error(), "a.yaml: UTF-16, by its byte order mark: save it as UTF-8") {
+	_, err = Load(Source{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "a.yaml: UTF-16, by its byte order mark: save it as UTF-8") {
 		t.Error(err)
 	}
 }

@@ -148,7 +148,8 @@ func TestAlertmanager(t *testing.T) {
 func TestUnusableAlerts(t *testing.T) {
 	t.Parallel()
 	w := hooked(t,
-		"custom: {alert_type: Slow, mapping: {alert_type: [kind], project: [team], status: [is], firing: [open], resolved: [closed], ignored: [ack]}}")
+		"custom: {alert_type: Slow, mapping: {alert_type: [kind], project: [team], status: [is], firing: [open], "+
+			"resolved: [closed], ignored: [ack]}}")
 	mixed := strings.Replace(firing("firing", 1, 1, 2), "Slow", "Unknown", 1)
 	got := read[delivery](w, "", "POST", "/webhooks/grafana", mixed)
 	if got.New != 1 || len(got.Unusable) != 1 || !strings.Contains(got.Unusable[0], `no chain takes the alert type "Unknown"`) {

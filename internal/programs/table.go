@@ -4,8 +4,8 @@ import "strings"
 
 // table is what is known. Names that are not here are run as they are, and validate warns of them.
 var table = []Program{
-	{Kind: Reads, Does: "reads and prints", Names: strings.Fields(`ls cat grep egrep fgrep zgrep head tail wc cut echo printf true false test [ :
-		cd pwd basename dirname readlink realpath stat du df free uptime uname whoami id groups who w last ps pgrep pidof nproc arch lscpu
+	{Kind: Reads, Does: "reads and prints", Names: strings.Fields(`ls cat grep egrep fgrep zgrep head tail wc cut echo printf true false test
+		[ : cd pwd basename dirname readlink realpath stat du df free uptime uname whoami id groups who w last ps pgrep pidof nproc arch lscpu
 		lsblk lsmod lspci lsns tr rev tac nl paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum cksum sum b2sum
 		base64 base32 od hexdump hd strings seq sleep yes expr fold fmt pr column expand unexpand numfmt tsort look jq zcat bzcat xzcat
 		zstdcat netstat vmstat iostat mpstat pidstat getent getconf tty locale printenv cal nslookup dig host whois ping traceroute
@@ -37,8 +37,8 @@ var table = []Program{
 	writes("copies files; what starts programs is refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
 
 	writes("ends processes", "kill pkill killall skill"),
-	writes("changes the host, its network or its services", `service rc-service initctl loginctl hostnamectl timedatectl localectl mount umount
-		swapon swapoff insmod rmmod modprobe ifconfig route iptables ip6tables nft tc reboot shutdown halt poweroff useradd usermod userdel
+	writes("changes the host, its network or its services", `service rc-service initctl loginctl hostnamectl timedatectl localectl mount
+		umount swapon swapoff insmod rmmod modprobe ifconfig route iptables ip6tables nft tc reboot shutdown halt poweroff useradd usermod userdel
 		groupadd passwd chpasswd`),
 
 	checked(sed, "runs commands (e, s///e) and writes files (w, s///w, -i)", "sed gsed"),
@@ -61,7 +61,8 @@ var table = []Program{
 		"clears the kernel's messages (-c, -C) and what the console shows (-D, -E, -n)", "dmesg"),
 	checked(systemctl, "starts, stops and changes services, and connects to other hosts (-H)", "systemctl"),
 	checked(deny{short: "DKN", long: "diag kill net"}.check, "writes files (-D), closes sockets (-K) and changes the namespace (-N)", "ss"),
-	checked(deny{short: "CzZ", long: "compile uncompress uncompress-noreport"}.check, "writes files (-C) and starts programs (-z, -Z)", "file"),
+	checked(deny{short: "CzZ", long: "compile uncompress uncompress-noreport"}.check,
+		"writes files (-C) and starts programs (-z, -Z)", "file"),
 	checked(lsof, "writes files (-D)", "lsof"),
 	checked(hostname, "sets the name of the host (NAME, -F)", "hostname"),
 	checked(sysctl, "sets parameters of the kernel (-w, NAME=VALUE, -p)", "sysctl"),

@@ -68,16 +68,16 @@ func TestEnvelopes(t *testing.T) {
 		"a bucket":             {"sns-notification", "1", nil, change("SigningCertURL", "https://sns.s3.amazonaws.com"+cert), ErrEnvelope},
 		"another region":       {"sns-notification", "1", nil, change("SigningCertURL", "https://sns.eu-west-1.amazonaws.com"+cert), ErrEnvelope},
 		"a port":               {"sns-notification", "1", nil, change("SigningCertURL", snsAt+":8443"+cert), ErrEnvelope},
-		"a user":               {"sns-notification", "1", nil, change("SigningCertURL", "https://sns.us-west-2.amazonaws.com@evil"+cert), ErrEnvelope},
+		"a user":               {"sns-notification", "1", nil, change("SigningCertURL", snsAt+"@evil"+cert), ErrEnvelope},
 		"another path":         {"sns-notification", "1", nil, change("SigningCertURL", snsAt+"/mine.pem"), ErrEnvelope},
 		"another topic":        {"sns-notification", "1", change("TopicArn", snsTopic+"2"), nil, ErrTopic},
 		"old":                  {"sns-notification", "1", change("Timestamp", "2012-05-01T00:54:06.655Z"), nil, ErrOldEnvelope},
 		"without a time":       {"sns-notification", "1", change("Timestamp", nil), nil, ErrOldEnvelope},
 		"another key":          {"sns-notification", "1", nil, func(e map[string]any) { webhooktest.NewSNS(now).Sign(e, "1") }, ErrEnvelope},
-		"a certificate's end":  {"sns-notification", "1", nil, change("SigningCertURL", snsAt+"/SimpleNotificationService-old.pem"), ErrEnvelope},
-		"no such certificate":  {"sns-notification", "1", nil, change("SigningCertURL", snsAt+"/SimpleNotificationService-none.pem"), ErrEnvelope},
-		"Amazon is away":       {"sns-notification", "1", nil, change("SigningCertURL", snsAt+"/SimpleNotificationService-away.pem"), ErrSNS},
-		"no certificate there": {"sns-notification", "1", nil, change("SigningCertURL", snsAt+"/SimpleNotificationService-empty.pem"), ErrEnvelope},
+		"a certificate's end":  {"sns-notification", "1", nil, change("SigningCertURL", certAt("old")), ErrEnvelope},
+		"no such certificate":  {"sns-notification", "1", nil, change("SigningCertURL", certAt("none")), ErrEnvelope},
+		"Amazon is away":       {"sns-notification", "1", nil, change("SigningCertURL", certAt("away")), ErrSNS},
+		"no certificate there": {"sns-notification", "1", nil, change("SigningCertURL", certAt("empty")), ErrEnvelope},
 	} {
 		e := map[string]any{}
 		if err := json.Unmarshal(fixture(t, test.fixture), &e); err != nil {
@@ -92,13 +92,16 @@ func TestEnvelopes(t *testing.T) {
 		raw, _ := json.Marshal(e)
 		checker := NewSNS(amazon, func() time.Time { return now })
 		topics := []string{snsTopic, "arn:aws-cn:sns:cn-north-1:123456789012:MyTopic"}
-		if err := checker.Check(t.Context(), readEnvelope(t, raw), topics, SNSTolerance); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+		err := checker.Check(t.Context(), readEnvelope(t, raw), topics, SNSTolerance)
+		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 }
 
 const cert = "/SimpleNotificationService-f3ecfb7224c7233fe7bb5f59f96de52f.pem"
+
+func certAt(name string) string { return snsAt + "/SimpleNotificationService-" + name + ".pem" }
 
 func china(e map[string]any) {
 	e["TopicArn"], e["SigningCertURL"] = "arn:aws-cn:sns:cn-north-1:123456789012:MyTopic", "https://sns.cn-north-1.amazonaws.com.cn"+cert

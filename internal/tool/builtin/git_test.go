@@ -57,7 +57,8 @@ for dir in module repository; do
   [ "$dir" = module ] || git -c protocol.file.allow=always submodule --quiet add ../module module
   git add .; git commit -qm one
   # Signed, so that whoever shows the signature starts gpg.
-  signed=$(git cat-file commit HEAD | sed '/^committer/a gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ\n -----END PGP SIGNATURE-----' | git hash-object -t commit -w --stdin)
+  signature='gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ\n -----END PGP SIGNATURE-----'
+  signed=$(git cat-file commit HEAD | sed "/^committer/a $signature" | git hash-object -t commit -w --stdin)
   git reset -q --hard "$signed"
   change two; git commit -qam two
   cd ..
@@ -84,7 +85,8 @@ rm -f "$MARKS"/*
 
 // gitLines are command lines of an agent, in the folder of the repository.
 var gitLines = []string{
-	"git status", "git status -s", "git status --porcelain=2", "git -C . status", "git --no-pager -C ./. -P status", "git diff", "git diff HEAD",
+	"git status", "git status -s", "git status --porcelain=2", "git -C . status", "git --no-pager -C ./. -P status", "git diff",
+	"git diff HEAD",
 	"git diff --stat", "git diff --cached", "git diff HEAD~1 HEAD", "git diff --submodule=diff HEAD~1", "git diff --no-index a.x b.x",
 	"git log -p", "git log -p -m", "git log -p --submodule=diff", "git log '--format=%G?'", "git log --stat", "git log -Gnew", "git log -c -p",
 	"git log --alternate-refs", "git show", "git show HEAD:a.x", "git show --format=%GK HEAD~1", "git whatchanged -p",
@@ -124,13 +126,16 @@ func TestGitStartsNothing(t *testing.T) {
 		if names := started(); len(names) > 0 {
 			t.Errorf("%s: started %q", line, names)
 		}
-		if strings.Contains(result.Content, "refused") || strings.Contains(result.Content, "usage:") || strings.Contains(result.Content, "ambiguous") {
-			t.Errorf("%s: %s", line, result.Content)
+		for _, wrong := range []string{"refused", "usage:", "ambiguous"} {
+			if strings.Contains(result.Content, wrong) {
+				t.Errorf("%s: %s", line, result.Content)
+			}
 		}
 	}
 	// What is read is right, the way back included.
 	for line, want := range map[string]string{
-		"git status -s": " M a.x", "git show HEAD:a.x": "two a.x", "git diff a.x": "+new a.x", "git blame b.x": "new b.x", "git log -1 --format=%s": "merged",
+		"git status -s": " M a.x", "git show HEAD:a.x": "two a.x", "git diff a.x": "+new a.x", "git blame b.x": "new b.x",
+		"git log -1 --format=%s": "merged",
 	} {
 		if got := run(checked, at(line)); !strings.Contains(got.Content, want) {
 			t.Errorf("%s: %+v", line, got)
@@ -145,8 +150,9 @@ func TestGitStartsNothing(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	for _, name := range strings.Fields("fsmonitor command-drv clean-drv textconv-drv included included-textconv hook-gpg alternates uploadpack process-drv " +
-		"driver-drv process-sub command-sub") {
+	const must = "fsmonitor command-drv clean-drv textconv-drv included included-textconv hook-gpg alternates uploadpack " +
+		"process-drv driver-drv process-sub command-sub"
+	for name := range strings.FieldsSeq(must) {
 		if !seen[name] {
 			t.Errorf("nothing starts %s, even without the guard: %v", name, seen)
 		}
@@ -159,7 +165,8 @@ func TestGitFolders(t *testing.T) {
 	t.Parallel()
 	shell := Shell(plan.Shell{Timeout: plan.Duration(time.Minute), Dir: t.TempDir(), Allow: []string{"git"}})
 	for line, want := range map[string]string{
-		"git -C nowhere status": "nowhere", "git -C '' --version": "git version", "git": "usage: git", "git -C": "", "git status": "not a git repository",
+		"git -C nowhere status": "nowhere", "git -C '' --version": "git version", "git": "usage: git", "git -C": "",
+		"git status": "not a git repository",
 	} {
 		if got := shell.Run(t.Context(), command(line)); !strings.Contains(got.Content, want) {
 			t.Errorf("%s: %+v", line, got)

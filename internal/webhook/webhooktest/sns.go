@@ -36,7 +36,9 @@ func NewSNS(now time.Time) *SNS {
 		panic(err)
 	}
 	certificate := func(from, to time.Time) []byte {
-		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"}, NotBefore: from, NotAfter: to}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"}, NotBefore: from, NotAfter: to,
+		}
 		der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 		if err != nil {
 			panic(err)

@@ -74,7 +74,7 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own, Sub: subCall(decision)}
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
-	} else if decision.Rule == nil && out.Queue == "" && !out.Own && out.Sub == nil {
+	} else if decision.Rule == nil && out.Queue == "" && !out.Own && out.Sub == nil && decision.Spec.Class() == tool.Safe {
 		out.Quick = j.quick(ctx, decision.Spec.Name, j.agent.Tools.QuickUnder)
 	}
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {

@@ -128,6 +128,8 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
+	case c.local && refusal == nil && !decision.Spec.Own && decision.Spec.Class() != tool.Safe: // earlier builds planned such calls as quick
+		return transcript.Entry{}, notQuick(ErrorNotQuick, "a call that may change something is an activity of its own")
 	case c.local && gated:
 		return transcript.Entry{}, notQuick(ErrorNotQuick, "the call takes a person's word or a rule, and its server is asked first")
 	case refusal != nil:

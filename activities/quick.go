@@ -22,8 +22,8 @@ import (
 )
 
 // A call that takes milliseconds is made within the workflow task, by CallTool or Generate as a
-// local activity (docs/adr/0015, 0028). Which calls are quick is measured; of models, only of those whose
-// entry asks for it.
+// local activity (docs/adr/0015, 0028). Which calls are quick is measured: calls of tools that only read, and
+// calls of models whose entry asks for it. A call that may change something is always a regular activity.
 
 // quick: the tool, or the model (timesOf), is known to answer within that time; 0 = none is quick.
 func (j *job) quick(ctx context.Context, name string, under plan.Duration) bool {

@@ -47,24 +47,30 @@ func TestWhichCallsAreQuick(t *testing.T) {
 	for name, tt := range map[string]struct {
 		took   []time.Duration
 		change func(*plan.Agent)
+		writes bool // the call is one of lab.write
 		want   bool
 	}{
-		"one that is known to be":     {fourQuick, nil, true},
-		"one that nobody knows":       {nil, nil, false},
-		"one that is slow at times":   {append(fourQuick, time.Second), nil, false},
-		"switched off":                {fourQuick, func(a *plan.Agent) { a.Tools.QuickUnder = 0 }, false},
-		"below what it takes":         {fourQuick, func(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(2 * time.Millisecond) }, false},
-		"on a queue of its own":       {fourQuick, func(a *plan.Agent) { a.Servers[0].TaskQueue = "gpu" }, false},
-		"one that a person approves":  {fourQuick, approved, false},
-		"one that is not the agent's": {fourQuick, func(a *plan.Agent) { a.Tools.Enabled = []string{} }, false},
+		"one that is known to be":       {took: fourQuick, want: true},
+		"one that nobody knows":         {},
+		"one that may change something": {took: fourQuick, writes: true},
+		"one that is slow at times":     {took: append(fourQuick, time.Second)},
+		"switched off":                  {took: fourQuick, change: func(a *plan.Agent) { a.Tools.QuickUnder = 0 }},
+		"below what it takes":           {took: fourQuick, change: func(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(2 * time.Millisecond) }},
+		"on a queue of its own":         {took: fourQuick, change: func(a *plan.Agent) { a.Servers[0].TaskQueue = "gpu" }},
+		"one that a person approves":    {took: fourQuick, change: approved},
+		"one that is not the agent's":   {took: fourQuick, change: func(a *plan.Agent) { a.Tools.Enabled = []string{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := quickBench(t, "lab.read", tt.took...)
+			called := "lab.read"
+			if tt.writes {
+				called = "lab.write"
+			}
+			b := quickBench(t, called, tt.took...)
 			if tt.change != nil {
 				b.plan(quickUnder, tt.change)
 			}
-			b.reply = asking(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+			b.reply = asking(agent.ToolCall{ID: "x", Name: tool.WireName(called), Arguments: `{"n":1}`})
 			out, err := b.generate(activities.GenerateIn{Iteration: 1})
 			if err != nil || len(out.Calls) != 1 || out.Calls[0].Quick != tt.want {
 				t.Errorf("%+v, %v; want %t", out.Calls, err, tt.want)
@@ -124,7 +130,7 @@ func TestLocalAttempts(t *testing.T) {
 		want    string // type of the error
 	}{
 		"a call":                       {"lab.read", nil, ""},
-		"one that is not idempotent":   {"lab.write", nil, ""},
+		"one that may change":          {"lab.write", nil, activities.ErrorNotQuick},
 		"one that has begun":           {"lab.read", func(b *bench) { b.begun("lab.read") }, activities.ErrorReplaced},
 		"the same, not idempotent":     {"lab.write", func(b *bench) { b.begun("lab.write") }, activities.ErrorReplaced},
 		"one that a person approves":   {"lab.read", func(b *bench) { b.plan(approved) }, activities.ErrorNotQuick},
@@ -190,29 +196,24 @@ func TestBegunCallsAreWaitedFor(t *testing.T) {
 // A call that takes longer than a workflow task may goes on, and is the regular attempt's then.
 func TestSlowCallsAreHandedOver(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"lab__read", "lab__write"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			b.act.Quick = 50 * time.Millisecond
-			release := make(chan struct{})
-			b.run = func(tool.Call) (tool.Result, error) {
-				<-release
-				return tool.Success("slow"), nil
-			}
-			b.asks(agent.ToolCall{ID: "x", Name: name, Arguments: `{"n":1}`})
-			in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
-			_, err := b.env.ExecuteLocalActivity(b.act.CallTool, in)
-			if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced {
-				t.Fatalf("it ended with %v", err)
-			}
-			in.Begun = true
-			time.AfterFunc(50*time.Millisecond, func() { close(release) })
-			_, err = b.env.ExecuteActivity(b.act.CallTool, in)
-			if last := b.last(); err != nil || last.Text != "slow" || len(b.calls) != 1 {
-				t.Errorf("%v after %d calls: %+v", err, len(b.calls), last.Body)
-			}
-		})
+	b := newBench(t)
+	b.act.Quick = 50 * time.Millisecond
+	release := make(chan struct{})
+	b.run = func(tool.Call) (tool.Result, error) {
+		<-release
+		return tool.Success("slow"), nil
+	}
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
+	_, err := b.env.ExecuteLocalActivity(b.act.CallTool, in)
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced {
+		t.Fatalf("it ended with %v", err)
+	}
+	in.Begun = true
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	_, err = b.env.ExecuteActivity(b.act.CallTool, in)
+	if last := b.last(); err != nil || last.Text != "slow" || len(b.calls) != 1 {
+		t.Errorf("%v after %d calls: %+v", err, len(b.calls), last.Body)
 	}
 }
 

@@ -38,9 +38,10 @@ type ToolConfig struct {
 	Approvals       `yaml:",inline"`
 	// RiskApprovals say the same of the calls of one risk. A number is raised by it, and who may not approve still may not.
 	RiskApprovals map[string]Approvals `yaml:"risk_approvals" default:"none"`
-	// A tool whose calls nearly always (95 of 100) end within this time is called inside the workflow task. That
-	// costs Temporal less, and Temporal's UI shows a marker in place of an activity. 0 makes every call an activity. Rounded
-	// down to 1, 2, 5, 10, 20, 50, 100, 200 or 500 ms, or 1 s, the longest.
+	// A tool that only reads (risk read_only), and whose calls nearly always (95 of 100) end within this time, is called
+	// inside the workflow task. That costs Temporal less, and Temporal's UI shows a marker in place of an activity. 0 makes
+	// every call an activity. Calls that may change something are always activities, whatever this is. Rounded down to 1, 2, 5,
+	// 10, 20, 50, 100, 200 or 500 ms, or 1 s, the longest.
 	QuickUnder *plan.Duration `yaml:"quick_under"`
 	// ToolPermissions limit single tools, by name.
 	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`

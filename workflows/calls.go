@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -105,8 +107,9 @@ func (b *batch) attempt(
 	defer slots.Release(1)
 	in.Ref.Seen = newestSeen(b.state.Seen)
 	var out activities.CallToolOut
+	summary := callSummary(call.Name, in)
 	if call.Quick && in.Decision == nil && workflow.Now(ctx).Sub(b.listened) < unheard {
-		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call.Name), act.CallTool, in).Get(ctx, &out)
+		err := workflow.ExecuteLocalActivity(quickOptions(ctx, summary), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
 			b.record(ctx, call.Name, out)
 			return nil, out.Approve
@@ -120,7 +123,7 @@ func (b *batch) attempt(
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {
-			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call, summary), act.CallTool, in).Get(ctx, &out)
 			in.Begun = false // the attempt that was at it has ended with this one, or has died
 			in.Intended = in.Intended || intended(err)
 			b.listened = workflow.Now(ctx)
@@ -132,6 +135,15 @@ func (b *batch) attempt(
 	}
 	b.record(ctx, call.Name, out)
 	return nil, out.Approve
+}
+
+// callSummary names a call in Temporal's UI. The calls of a plan have no iteration.
+func callSummary(name string, in activities.CallToolIn) string {
+	summary := fmt.Sprintf("%s · call %d", name, in.Call+1)
+	if in.Iteration > 0 {
+		summary += fmt.Sprintf(" of iteration %d", in.Iteration)
+	}
+	return summary
 }
 
 // record keeps what a call says to the workflow itself.

@@ -141,7 +141,7 @@ func generateOptions(ctx workflow.Context, t plan.Timeouts, summary string) work
 	})
 }
 
-func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) workflow.Context {
+func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call, summary string) workflow.Context {
 	options := workflow.ActivityOptions{
 		TaskQueue:              call.Queue,
 		ScheduleToCloseTimeout: Patience,
@@ -149,7 +149,7 @@ func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) wo
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            mortal(retry(30 * time.Second)),
-		Summary:                call.Name,
+		Summary:                summary,
 	}
 	if call.Queue != "" {
 		options.ScheduleToStartTimeout = cmp.Or(t.Queue.D(), queueWait)

@@ -94,7 +94,7 @@ func killAtPoints(t *testing.T, long bool) {
 		{long: true, name: "worker in an idempotent call that is quick", gate: "set", quick: true},
 		{long: true, name: "dev in an idempotent call that is quick", gate: "set", whole: true, quick: true},
 		{long: true, name: "worker between a result's write and its completion, quick", gate: "set", lost: true, quick: true},
-		{name: "worker between a result's write and its completion, not idempotent, quick", gate: "counter", lost: true, quick: true},
+		{name: "worker between a result's write and its completion, counted, quick", gate: "counter", lost: true, quick: true},
 		{long: true, name: "worker between the last reply's write and its completion", hold: "Gamma 2", lost: true},
 		{long: true, name: "worker between a result's write and its completion", gate: "set", lost: true},
 		{long: true, name: "worker between a result's write and its completion, not idempotent", gate: "counter", lost: true},
@@ -282,14 +282,14 @@ func (w *world) effects() int {
 // destroys is not idempotent either, unless somebody said so.
 func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 	t.Parallel()
-	killInCalls(t, map[string]bool{"counter, worker": false, "delete, dev, quick": true})
+	killInCalls(t, map[string]bool{"counter, worker": false, "delete, dev": true})
 }
 
 // TestLongKillInACallThatIsNotIdempotent does so in the other ways.
 func TestLongKillInACallThatIsNotIdempotent(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	killInCalls(t, map[string]bool{"counter, dev": true, "delete, dev": true, "counter, worker, quick": false})
+	killInCalls(t, map[string]bool{"counter, dev": true, "delete, worker": false})
 }
 
 // killInCalls kills a worker, or the whole of dev, in the midst of a call of a tool: "<tool>, <victim>".
@@ -298,15 +298,12 @@ func killInCalls(t *testing.T, whole map[string]bool) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tool, _, _ := strings.Cut(name, ",")
-			quick := strings.HasSuffix(name, "quick")
 			gate := tooltest.NewGate(t)
 			w, l := newLab(t, func(l *lab) {
 				l.replace["Alpha 2"] = llmtest.Calls(llmtest.Call{Name: "lab__" + tool, Args: fmt.Sprintf(`{"file":"effects","gate":%q}`, gate.Path)})
 			})
 			w.configure(strings.Replace(labConfig, "defaults:", "defaults:\n  tool_config: {confirm_destructive: false}", 1))
-			if quick {
-				w.quick("lab." + tool)
-			}
+			w.knownQuick("lab." + tool) // which changes nothing
 			k := kill{world: w, lab: l, gate: gate, whole: whole}
 			var victim *process
 			if whole {
@@ -329,8 +326,7 @@ func killInCalls(t *testing.T, whole map[string]bool) {
 				t.Errorf("the call was made %d times", n)
 			}
 			timedOut := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskTimedOutEventAttributes() != nil }
-			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !quick &&
-				!slices.ContainsFunc(events, timedOut) {
+			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !slices.ContainsFunc(events, timedOut) {
 				t.Error("the workflow was not told that the worker has died: nobody counts how often")
 			}
 			results := 0

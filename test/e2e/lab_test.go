@@ -204,6 +204,12 @@ func (w *world) log(investigation string) string {
 		sortByKey(sorted)
 		for _, e := range sorted {
 			e.Body.Usage, e.Body.Compression = nil, nil
+			for n := range e.Calls {
+				e.Calls[n] = withoutRisk(e.Calls[n])
+			}
+			if e.Call != nil {
+				*e.Call = withoutRisk(*e.Call)
+			}
 			body, _ := json.Marshal(e.Body)
 			fmt.Fprintf(&b, "%s %d/%d %s %s\n", name, e.Iteration, e.Position, e.Kind, body)
 		}
@@ -214,6 +220,12 @@ func (w *world) log(investigation string) string {
 // incidental is what differs between two runs of the same script: the hash in a
 // delimiter, and the gate of a run that is held, in any depth of quoting.
 var incidental = regexp.MustCompile(`-[0-9a-f]{16}|,?\\*"gate\\*":\\*"[^"\\]*\\*"`)
+
+// withoutRisk is the call without what world.quick changes: there, tools that write count as tools that read.
+func withoutRisk(call transcript.Call) transcript.Call {
+	call.Risk, call.Class, call.Untrusted = "", "", nil
+	return call
+}
 
 func sortByKey(entries []transcript.Entry) {
 	for i := range entries {

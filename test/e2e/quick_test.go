@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -20,20 +23,34 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// quick has the store know that so many calls of tools, or of labModel, took 5 ms that a few slow ones, on
-// a busy machine, change nothing. The model's entry says that it may be quick.
+// quick makes tools and labModel quick: the store knows their times, the entry of the model has quick_under, and the
+// entry of the lab says that the tools only read, because other calls are always activities.
 func (w *world) quick(names ...string) {
 	w.t.Helper()
-	if slices.Contains(names, labModel) {
-		body, err := os.ReadFile(w.config)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		asked := strings.Replace(string(body), "model: lab-1,", "model: lab-1, quick_under: 1s,", 1)
-		if err := os.WriteFile(w.config, []byte(asked), 0o600); err != nil {
-			w.t.Fatal(err)
+	body, err := os.ReadFile(w.config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	config, reading := string(body), []string{}
+	for _, name := range names {
+		if own, ok := strings.CutPrefix(name, "lab."); ok {
+			reading = append(reading, own+": read_only")
 		}
 	}
+	if slices.Contains(names, labModel) {
+		config = strings.Replace(config, "model: lab-1,", "model: lab-1, quick_under: 1s,", 1)
+	}
+	if len(reading) > 0 {
+		config = strings.Replace(config, "  lab: {", "  lab: {risk: {"+strings.Join(reading, ", ")+"}, ", 1)
+	}
+	w.configure(config)
+	w.knownQuick(names...)
+}
+
+// knownQuick records so many calls of 5 ms for tools, or for labModel, that a few slow calls on a busy machine change
+// nothing.
+func (w *world) knownQuick(names ...string) {
+	w.t.Helper()
 	for _, name := range names {
 		if _, err := w.open().AddToolTimes(context.Background(), name, tool.Times{2: 1000}, 1); err != nil {
 			w.t.Fatal(err)
@@ -155,5 +172,50 @@ func slowCallCancelled(t *testing.T, what string) {
 	}
 	if took := time.Since(began); took > soon {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// Every call that may change something is an activity in Temporal's history, with the tool and the call in its summary,
+// even if the tool is known to be quick. A call that only reads is a marker.
+func TestWritesAreActivities(t *testing.T) {
+	t.Parallel()
+	const writes = 5
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turn := turnOf(req); who(req) == "Alpha" && turn <= writes {
+			return llmtest.Calls(
+				llmtest.Call{Name: "lab__echo", Args: `{"text":"a"}`},
+				llmtest.Call{Name: "lab__counter", Args: `{"file":"effects"}`},
+			)
+		}
+		return llmtest.Text("done")
+	}, longConfig)
+	w.knownQuick("lab.counter", "lab.echo")
+	w.dev()
+	run := w.begin("long")
+	w.end("long")
+	var activities, markers []string
+	for _, e := range w.history(workflows.InvestigationID("long", run.GetRunID()) + "/dig/Alpha") {
+		var summary string
+		_ = json.Unmarshal(e.GetUserMetadata().GetSummary().GetData(), &summary)
+		switch {
+		case e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "CallTool":
+			activities = append(activities, summary)
+		case history.IsMarker(e, "lab."):
+			markers = append(markers, summary)
+		}
+	}
+	var want []string
+	for n := range writes {
+		want = append(want, fmt.Sprintf("lab.counter · call 2 of iteration %d", n+1))
+	}
+	writing := slices.DeleteFunc(slices.Clone(activities), func(s string) bool { return strings.HasPrefix(s, "lab.echo") })
+	if diff := cmp.Diff(want, writing); diff != "" {
+		t.Errorf("activities of calls that write (-want +got):\n%s", diff)
+	}
+	if len(activities)+len(markers) < 2*writes || slices.ContainsFunc(markers, func(s string) bool { return strings.HasPrefix(s, "lab.counter") }) {
+		t.Errorf("activities %q, markers %q", activities, markers)
+	}
+	if n := w.effects(); n != writes {
+		t.Errorf("%d effects, want %d", n, writes)
 	}
 }

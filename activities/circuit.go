@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,15 +27,19 @@ const (
 type permit struct {
 	*Activities
 	key     circuit.Key
+	by      circuit.Conversation
 	verdict circuit.Verdict
 	heard   atomic.Bool // something has arrived
 	done    func()
 }
 
-// permit waits for its turn to ask a model, or says that its circuit is open. other: there is
+// permit waits for the agent's turn to ask a model, or says that the model's circuit is open. other: there is
 // another model to ask, so that this one need not be asked in vain.
-func (a *Activities) permit(ctx context.Context, p plan.Provider, other bool) (*permit, error) {
-	leave := &permit{Activities: a, key: circuit.Key{Provider: p.Name, Model: p.Model}, done: func() {}}
+func (a *job) permit(ctx context.Context, p plan.Provider, other bool) (*permit, error) {
+	leave := &permit{
+		Activities: a.Activities, key: circuit.Key{Provider: p.Name, Model: p.Model}, done: func() {},
+		by: circuit.Conversation{Investigation: a.ref.Investigation, Execution: a.ref.Execution},
+	}
 	if a.Circuits == nil {
 		return leave, nil
 	}
@@ -66,10 +72,17 @@ func (l *permit) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.verdict = state.Ask(now, probe); state.Warm(now) || l.verdict.Wait > 0 {
+	warm := state.Warm(now, l.by)
+	l.verdict = state.Ask(now, l.by, probe)
+	switch {
+	case warm:
+		return nil
+	case l.verdict.Open != nil && state.Waits(l.by):
+		return l.Circuits.ChangeCircuit(ctx, l.key, func(s *circuit.State, _ time.Time) { s.Await(l.by) })
+	case l.verdict.Wait > 0:
 		return nil
 	}
-	return l.Circuits.ChangeCircuit(ctx, l.key, func(s *circuit.State, now time.Time) { l.verdict = s.Ask(now, probe) })
+	return l.Circuits.ChangeCircuit(ctx, l.key, func(s *circuit.State, now time.Time) { l.verdict = s.Ask(now, l.by, probe) })
 }
 
 // openCircuit is how a call ends that was not made. Workflows of before circuits take it for a
@@ -111,37 +124,72 @@ func (l *permit) hear(ctx context.Context) {
 	}
 }
 
-// ended takes in how the call ended: nil = with an answer. What says nothing about the model, such as
-// a person's cancellation, leaves a probe's place to expire.
-func (l *permit) ended(ctx context.Context, how error) {
+// ended records how the call ended; nil means with an answer. What says nothing about the model, such as
+// a person's cancellation, leaves a probe's place to expire. It returns how, or that the provider fails on this conversation
+// alone.
+func (l *permit) ended(ctx context.Context, how error) error {
 	l.done()
-	change := l.outcome(how)
+	var own bool
+	change := l.outcome(how, &own)
 	if l.Circuits == nil || change == nil {
-		return
+		return how
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
 	defer cancel()
 	state, now, err := l.Circuits.Circuit(ctx, l.key)
-	if err == nil && how == nil && state.Known(now) {
-		return
+	if err == nil && how == nil && state.Known(now, l.by) {
+		return how
 	}
 	if err = errors.Join(err, l.Circuits.ChangeCircuit(ctx, l.key, change)); err != nil {
 		l.Logger.Warn("the fleet does not know how a model's call ended", "provider", l.key.Provider, "model", l.key.Model, "error", err)
 	}
+	if own {
+		return ownFailure{how}
+	}
+	return how
 }
 
-// outcome is what a call's end changes; nil = nothing.
-func (l *permit) outcome(how error) func(*circuit.State, time.Time) {
+// outcome is what a call's end changes; nil means nothing.
+func (l *permit) outcome(how error, own *bool) func(*circuit.State, time.Time) {
 	name, said := errorType(how), llmError(how)
 	switch {
 	case how == nil, errors.Is(how, llm.ErrContentFiltered), ContentError(name) && said.Status != 0: // a refusal is an answer, too
-		return (*circuit.State).Answered
+		return func(s *circuit.State, now time.Time) { s.Answered(now, l.by) }
 	case name == "", name == ErrorWorkerCannot, ContentError(name), name == ErrorModelTimeout && l.heard.Load():
 		return nil
 	}
 	failed := circuit.Failure{
 		ErrorType: name, Error: clipped(how.Error()), Limited: name == ErrorRateLimited, RetryAfter: max(said.RetryAfter, 0),
-		Probe: l.verdict.Probe, Began: l.verdict.Now,
+		Overload: slices.Contains(overload, said.Status), By: l.by, Probe: l.verdict.Probe, Began: l.verdict.Now,
 	}
-	return func(s *circuit.State, now time.Time) { s.Failed(now, failed) }
+	return func(s *circuit.State, now time.Time) { *own = s.Failed(now, failed) }
 }
+
+// overload are the statuses of a provider that is overloaded or cannot be reached; 0 means that there was no answer. Other
+// failures depend on the request more often.
+var overload = []int{0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, 529}
+
+// errConversation is how a model call ends on which the provider fails again and again, while it answers others.
+var errConversation = errors.New("the provider fails on this conversation while it answers others")
+
+// ownFailure makes a provider's failure the conversation's own.
+type ownFailure struct{ err error }
+
+// Error names the conversation before the provider's own words.
+func (f ownFailure) Error() string {
+	said := llmError(f.err)
+	if said.Kind == nil {
+		return fmt.Sprintf("%v: %v", errConversation, f.err)
+	}
+	how := said.Kind.Error()
+	if said.Status != 0 {
+		how = fmt.Sprintf("HTTP %d", said.Status)
+	}
+	if said.Message != "" {
+		how += ": " + said.Message
+	}
+	return fmt.Sprintf("%s: the provider fails on this conversation (%s) while it answers others", said.Provider, how)
+}
+
+// Unwrap makes errors.Is and errors.As find both.
+func (f ownFailure) Unwrap() []error { return []error{errConversation, f.err} }

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,44 @@ func TestOpenCircuit(t *testing.T) {
 	}
 }
 
+// A provider that fails on one conversation while it answers others: that conversation is told so, in the provider's words,
+// its circuit stays closed, and nobody waits for it.
+func TestSickConversation(t *testing.T) {
+	t.Parallel()
+	b := newCircuitBench(t)
+	others := 0
+	answered := func() {
+		others++
+		by := circuit.Conversation{Investigation: "other", Execution: fmt.Sprint(others)}
+		change := func(s *circuit.State, now time.Time) { s.Answered(now, by) }
+		if err := b.store.ChangeCircuit(t.Context(), first, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poison := &llm.Error{Kind: llm.ErrUnavailable, Provider: "p", Status: 500, Message: "cannot parse the arguments"}
+	for n := 1; n <= 5; n++ {
+		made, _, errorType := b.call(0, poison)
+		want := activities.ErrorModelUnavailable
+		if n == 5 {
+			want = activities.ErrorConversation
+		}
+		if !made || errorType != want {
+			t.Errorf("call %d: made %t, ended with %s, want %s", n, made, errorType, want)
+		}
+		if b.state().Open() {
+			t.Error("the circuit is open")
+		}
+		answered()
+	}
+	const want = "p: the provider fails on this conversation (HTTP 500: cannot parse the arguments) while it answers others"
+	if last := b.last(); last.Text != want || last.ErrorType != activities.ErrorConversation || last.Usage != nil {
+		t.Errorf("the transcript says %+v", last.Body)
+	}
+	if activities.Tries(activities.ErrorConversation) != 1 || !activities.ContentError(activities.ErrorConversation) {
+		t.Error("it is tried again, or counts as trouble of the provider")
+	}
+}
+
 func (b *circuitBench) log(t *testing.T) []transcript.Entry {
 	entries, err := b.store.Entries(t.Context(), b.scope())
 	if err != nil {
@@ -186,7 +225,7 @@ func TestColdModel(t *testing.T) {
 	b := newCircuitBench(t)
 	three := func(s *circuit.State, now time.Time) {
 		for range 3 {
-			s.Ask(now, "x")
+			s.Ask(now, circuit.Conversation{}, "x")
 		}
 	}
 	if err := b.store.ChangeCircuit(t.Context(), first, three); err != nil {
@@ -212,8 +251,9 @@ func TestSummaryOfAnOpenCircuit(t *testing.T) {
 	d.plan(func(a *plan.Agent) { a.Servers[0].Summarization = &plan.Summarization{Threshold: 500, MaxTokens: 100} })
 	d.act.Circuits = d.store
 	opens := func(s *circuit.State, now time.Time) {
-		for range 3 {
-			s.Failed(now, circuit.Failure{ErrorType: activities.ErrorModelUnavailable, Error: "p: HTTP 503"})
+		for n := range 3 {
+			by := circuit.Conversation{Investigation: fmt.Sprint(n)}
+			s.Failed(now, circuit.Failure{ErrorType: activities.ErrorModelUnavailable, Error: "p: HTTP 503", By: by})
 		}
 	}
 	if err := d.store.ChangeCircuit(t.Context(), first, opens); err != nil {

@@ -42,8 +42,10 @@ const (
 	ErrorRateLimited  = "RateLimited"
 	// ErrorModelUnavailable is also that of a call that was not made, because the model's circuit is open.
 	ErrorModelUnavailable = "ModelUnavailable"
-	ErrorCancelled        = "Cancelled" // of the result of a call that was cut
-	ErrorNotQuick         = "NotQuick"  // the call is not one for a workflow task, and was not made there
+	// ErrorConversation: the provider fails on this conversation again and again, while it answers others.
+	ErrorConversation = "ConversationFails"
+	ErrorCancelled    = "Cancelled" // of the result of a call that was cut
+	ErrorNotQuick     = "NotQuick"  // the call is not one for a workflow task, and was not made there
 	// ErrorStoreBehind: the store lacks entries that Temporal's history refers to, so no call is made.
 	ErrorStoreBehind = "StoreBehindHistory"
 )
@@ -66,6 +68,7 @@ var errIteration = errors.New("no complete reply within the time of an iteration
 // reply that arrived and is unusable was paid for, so its tries are limited. strike: the
 // model is down, or breaks off, so that another one is asked soon if there is one.
 var modelErrors = []modelError{
+	{errConversation, ErrorConversation, 1, false}, // first: it wraps another kind
 	{llm.ErrRateLimited, ErrorRateLimited, 0, false},
 	{llm.ErrUnavailable, ErrorModelUnavailable, 0, true},
 	{llm.ErrStalled, "StreamStalled", paidTries, true},
@@ -124,7 +127,8 @@ func ModelError(errorType string) bool {
 // ContentError reports whether an error type is about what the model was told: the same
 // words would fail again.
 func ContentError(errorType string) bool {
-	return slices.Contains([]error{llm.ErrContextTooLong, llm.ErrContentFiltered, llm.ErrInvalidRequest}, modelErrorOf(errorType).kind)
+	kinds := []error{errConversation, llm.ErrContextTooLong, llm.ErrContentFiltered, llm.ErrInvalidRequest}
+	return slices.Contains(kinds, modelErrorOf(errorType).kind)
 }
 
 // modelFailure turns a model's error into Temporal's. The workflow decides whether

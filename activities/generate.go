@@ -259,8 +259,7 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	began := time.Now()
 	reply, err := g.ask(ctx, leave, client, request)
 	g.took, g.answered = time.Since(began), err == nil
-	leave.ended(ctx, err)
-	if err != nil {
+	if err = leave.ended(ctx, err); err != nil {
 		return reply, g.failed(ctx, began, err)
 	}
 	g.troubles.answered(g.Logger, provider)

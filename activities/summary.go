@@ -194,7 +194,7 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	}
 	defer leave.done()
 	reply, err := client.Generate(asking, request, func(llm.Delta) { leave.hear(asking) })
-	leave.ended(ctx, err)
+	err = leave.ended(ctx, err)
 	switch {
 	case err != nil && asking.Err() != nil:
 		return final(ErrorTimeout, err)

@@ -25,7 +25,7 @@ func TestOpenCircuits(t *testing.T) {
 				s.Failed(opened, circuit.Failure{Error: "p: HTTP 503"})
 			}
 			if model == "well" {
-				s.Answered(opened)
+				s.Answered(opened, circuit.Conversation{})
 			}
 		}
 		if err := s.ChangeCircuit(t.Context(), key, opens); err != nil {

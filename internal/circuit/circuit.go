@@ -1,6 +1,6 @@
-// Package circuit says, for a whole fleet, whether a model is asked: its calls are the
-// evidence, and the store keeps one State of each model for all workers. All times are
-// those of the store's clock.
+// Package circuit decides, for a whole fleet, whether a model may be asked. The store keeps one State for each model,
+// which all workers share. A circuit breaker counts different conversations: a failure that only one conversation has,
+// while the model answers others, is that conversation's own. All times are those of the store's clock.
 package circuit
 
 import (
@@ -11,22 +11,40 @@ import (
 )
 
 const (
-	// opensAfter failures in a row the circuit opens: nobody asks the model any more but one probe at a time.
+	// opensAfter is how many conversations in a row must fail before the circuit opens, or how many calls in a row if no
+	// other conversation is active. While it is open, one probe at a time asks the model.
 	opensAfter = 3
 	// The first probe waits for firstProbe, each later one twice as long, up to lastProbe, or for as long as the
 	// provider asks, up to longestPause.
 	firstProbe   = 10 * time.Second
 	lastProbe    = time.Minute
 	longestPause = 10 * time.Minute
-	// Claim is how long a probe holds its place without renewing it: its worker may have died, or stand still.
+	// Claim is how long a probe keeps its place without renewing it. Its worker may have died or may be stalled.
 	Claim = 30 * time.Second
-	// A model that nobody has heard of for coldAfter, or whose last call has failed, is asked by trials within
-	// trialWindow at most, so that a dead one is not asked by everybody at once.
+	// coldAfter is how long a sign of life counts. A model without one gets at most trials calls within trialWindow, so that
+	// not everybody asks a dead model at once.
 	coldAfter   = 10 * time.Minute
 	trials      = 3
 	trialWindow = 20 * time.Second
-	// stamped is how old the last sign of life may be before it is written anew.
+	// stamped is how old the last recorded answer may be before another one is recorded.
 	stamped = time.Minute
+)
+
+// When a failure is the conversation's own.
+const (
+	// ownAfter calls in a row must have failed in the same way, or ownAfterOutage if the provider may just be overloaded.
+	ownAfter       = 5
+	ownAfterOutage = 8
+	// enoughOthers is how many other conversations the model must have answered meanwhile.
+	enoughOthers = 3
+	// A conversation that failed suspicious times while others were answered no longer opens a circuit, unless nobody was
+	// answered for silence.
+	suspicious = 2
+	silence    = time.Minute
+	// forgetAfter is longer than any pause between two attempts of an agent. maxSick and maxAnswers bound the row.
+	forgetAfter = 15 * time.Minute
+	maxSick     = 32
+	maxAnswers  = 4
 )
 
 // Key names a model at a provider: when one model fails, the provider's others need not.
@@ -42,75 +60,125 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Provider, other.Provider), cmp.Compare(k.Model, other.Model))
 }
 
+// Conversation names an agent's execution, whose calls share one history.
+type Conversation struct {
+	Investigation string `json:"investigation,omitempty"`
+	Execution     string `json:"execution,omitempty"`
+}
+
 // State is what the fleet knows of a model. The zero value knows nothing.
 type State struct {
-	// Alive is the last sign of life, zero after a failure, and Answer the last whole one that is known.
+	// Alive is the last sign of life, zero once the circuit opens. Answer is the last recorded answer.
 	Alive  time.Time `json:"alive,omitzero"`
 	Answer time.Time `json:"answer,omitzero"`
-	// Failures counts the calls that have failed since the last answer.
+	// Failures counts the calls that failed since the last answer.
 	Failures int `json:"failures,omitempty"`
-	// Opened is when the circuit opened; zero = it is closed.
+	// Opened is when the circuit opened; zero means that it is closed.
 	Opened time.Time `json:"opened,omitzero"`
+	// Narrow means that the circuit is open only for the conversations that failed: no others were active.
+	Narrow bool `json:"narrow,omitempty"`
 	// Next is when the next probe may be made.
 	Next time.Time `json:"next,omitzero"`
-	// Probe is the one that is on its way, and Probes counts those that have failed.
-	Probe  string `json:"probe,omitempty"`
-	Probes int    `json:"probes,omitempty"`
+	// Probe names the probe that is under way. Probes counts those that failed, and Prober made the last of them.
+	Probe  string       `json:"probe,omitempty"`
+	Probes int          `json:"probes,omitempty"`
+	Prober Conversation `json:"prober,omitzero"`
+	// Waiting means that another conversation than Prober waits for the next probe.
+	Waiting bool `json:"waiting,omitempty"`
 	// Tried are the last calls that were let through without a sign of life, the oldest first.
 	Tried []time.Time `json:"tried,omitempty"`
 	// Last is how the last call failed.
 	Last Failure `json:"last,omitzero"`
+	// Sick are the conversations whose last call failed, and Answers the last ones that were answered, the oldest first.
+	Sick    []Sick   `json:"sick,omitempty"`
+	Answers []Answer `json:"answers,omitempty"`
 }
 
-// Failure is a call that has failed.
+// Answer is when a conversation was answered.
+type Answer struct {
+	By Conversation `json:"by"`
+	At time.Time    `json:"at"`
+}
+
+// Sick is a conversation whose last call failed.
+type Sick struct {
+	By Conversation `json:"by"`
+	// Failures counts its calls in a row that failed with ErrorType, a rate limit not counted.
+	Failures  int       `json:"failures,omitempty"`
+	ErrorType string    `json:"error_type,omitempty"`
+	Last      time.Time `json:"last"`
+	// Beside counts the failures after which the model answered another conversation. Told: the last failure is counted.
+	Beside int  `json:"beside,omitempty"`
+	Told   bool `json:"told,omitempty"`
+	// Others are conversations that the model answered since the first failure, at most enoughOthers.
+	Others []Conversation `json:"others,omitempty"`
+}
+
+// Failure is a call that failed.
 type Failure struct {
 	ErrorType string `json:"error_type"`
 	Error     string `json:"error"`
 	// Limited: the provider answers, and wants to be asked later.
 	Limited bool `json:"limited,omitempty"`
-	// RetryAfter is how long it asks to be left alone.
+	// RetryAfter is how long the provider asks to be left alone.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
-	// Probe is the probe that failed; "" = the call was none. Began is when the call was let through.
-	Probe string    `json:"-"`
-	Began time.Time `json:"-"`
+	// Overload: the provider may be overloaded or unreachable, so more failures are needed to blame the conversation.
+	Overload bool `json:"-"`
+	// By is the conversation that made the call, and Began is when the call was let through.
+	By    Conversation `json:"-"`
+	Began time.Time    `json:"-"`
+	// Probe names the probe that failed; an empty string means that the call was none.
+	Probe string `json:"-"`
 }
 
 // Verdict says to a caller whether it may ask.
 type Verdict struct {
-	// Wait: it may not, and need not come back sooner. 0 = it may.
+	// Wait is how long to wait before asking again; zero means the call may go ahead.
 	Wait time.Duration
-	// Open is the circuit that is in the way; nil = none is, and who waits is one of many who want to find out.
+	// Open is the open circuit that forbids the call. If it is nil and Wait is not zero, others are trying the model.
 	Open *State
-	// Probe is the caller's, if its call is one.
+	// Probe is the name of the caller's probe, if its call is one.
 	Probe string
-	// Cold: nobody has heard of the model for long, and who does should say so (Heard).
+	// Cold: there is no sign of life, and the caller should report one as soon as it has it (Heard).
 	Cold bool
 	Now  time.Time
 }
 
-// Open reports whether only probes may ask the model.
+// Open reports whether only probes may ask the model, or, if it is Narrow, in some conversations.
 func (s State) Open() bool { return !s.Opened.IsZero() }
 
-// Warm reports whether everybody may ask.
-func (s State) Warm(now time.Time) bool {
-	return !s.Open() && s.Failures == 0 && s.heard(now, coldAfter)
+// blocks reports whether the circuit is open for a conversation.
+func (s State) blocks(by Conversation) bool {
+	return s.Open() && (!s.Narrow || s.sick(by) >= 0)
 }
 
-// heard: a sign of life is no older than that. One of the future is of a clock that was put back.
-func (s State) heard(now time.Time, within time.Duration) bool {
-	return !s.Alive.IsZero() && now.Sub(s.Alive).Abs() <= within
+// Warm reports whether a conversation may ask without a place of its own.
+func (s State) Warm(now time.Time, by Conversation) bool {
+	return !s.blocks(by) && recent(now, s.Alive, coldAfter)
 }
 
-// Ask decides whether a call may be made. A call that is a probe is known by that name from then on. A refusal changes
-// nothing.
-func (s *State) Ask(now time.Time, probe string) Verdict {
-	switch wait := s.Next.Sub(now); {
-	case s.Warm(now):
+// recent reports whether a time is no older than that. One in the future is of a clock that was put back.
+func recent(now, then time.Time, within time.Duration) bool {
+	return !then.IsZero() && now.Sub(then).Abs() <= within
+}
+
+// Ask decides whether a conversation may make a call. A call that becomes a probe is known by that name from then on. A
+// refusal changes nothing.
+func (s *State) Ask(now time.Time, by Conversation, probe string) Verdict {
+	if s.Warm(now, by) {
 		return Verdict{Now: now}
-	case s.Open() && wait > 0 && wait <= longestPause: // a longer one is of a clock that was put back
-		open := *s
-		return Verdict{Now: now, Wait: wait, Open: &open}
-	case s.Open():
+	}
+	if s.blocks(by) {
+		wait := s.Next.Sub(now)
+		if wait > longestPause { // of a clock that was put back
+			wait = 0
+		} else if s.Waiting && by == s.Prober {
+			wait += s.pause() // the others probe first
+		}
+		if wait > 0 {
+			open := *s
+			return Verdict{Now: now, Wait: wait, Open: &open}
+		}
 		s.Probe, s.Next = probe, now.Add(Claim)
 		return Verdict{Now: now, Probe: probe}
 	}
@@ -121,56 +189,176 @@ func (s *State) Ask(now time.Time, probe string) Verdict {
 		s.Tried = s.Tried[1:]
 	}
 	s.Tried = append(slices.Clip(s.Tried), now)
-	return Verdict{Now: now, Cold: s.Failures == 0}
+	return Verdict{Now: now, Cold: true}
 }
 
-// Renew keeps a probe's place while it is on its way.
+// Waits reports whether the state must learn, by Await, that a refused conversation waits for the next probe.
+func (s State) Waits(by Conversation) bool {
+	return s.Open() && !s.Waiting && s.Prober != (Conversation{}) && s.Prober != by
+}
+
+// Await records that a conversation waits for the next probe, so that the last prober does not make that one, too.
+func (s *State) Await(by Conversation) { s.Waiting = s.Waiting || s.Waits(by) }
+
+// Renew keeps a probe's place while the probe is under way.
 func (s *State) Renew(now time.Time, probe string) {
 	if s.Probe == probe {
 		s.Next = now.Add(Claim)
 	}
 }
 
-// Heard takes in that a reply has begun. It does not close a circuit, because the reply may break off.
+// Heard records that a reply has begun. It does not close a circuit, because the reply may break off.
 func (s *State) Heard(now time.Time) {
-	if s.Failures == 0 {
+	if !s.Open() || s.Narrow {
 		s.Alive = now
 	}
 }
 
 // Known reports whether an answer at that time would change nothing.
-func (s State) Known(now time.Time) bool { return s.Warm(now) && s.heard(now, stamped) }
+func (s State) Known(now time.Time, by Conversation) bool {
+	if s.Open() || s.Failures > 0 || !s.Warm(now, by) || !recent(now, s.Answer, stamped) {
+		return false
+	}
+	for _, c := range s.Sick {
+		if c.By == by || !c.Told || len(c.Others) < enoughOthers && !slices.Contains(c.Others, by) {
+			return false
+		}
+	}
+	stale := func(a Answer) bool { return !recent(now, a.At, stamped) }
+	known := slices.DeleteFunc(slices.Clone(s.Answers), stale)
+	return len(known) >= 2 || slices.ContainsFunc(known, func(a Answer) bool { return a.By == by })
+}
 
-// Answered takes in a call that was answered, a probe or not.
-func (s *State) Answered(now time.Time) { *s = State{Alive: now, Answer: now} }
+// Answered records that a call was answered, a probe or not. It closes the circuit.
+func (s *State) Answered(now time.Time, by Conversation) {
+	var sick []Sick
+	for _, c := range s.Sick {
+		if c.By != by && recent(now, c.Last, forgetAfter) {
+			sick = append(sick, c.beside(by))
+		}
+	}
+	answers := slices.DeleteFunc(slices.Clone(s.Answers), func(a Answer) bool { return a.By == by })
+	answers = append(answers, Answer{By: by, At: now})
+	*s = State{Alive: now, Answer: now, Sick: sick, Answers: answers[max(len(answers)-maxAnswers, 0):]}
+}
 
-// Failed takes in a call that failed. A call that was made before the last answer says nothing. While the circuit is
-// open only its probe counts, but a provider that asks to be left alone is left alone.
-func (s *State) Failed(now time.Time, f Failure) {
+// beside is the conversation after the model answered another one.
+func (c Sick) beside(other Conversation) Sick {
+	if !c.Told {
+		c.Told, c.Beside = true, c.Beside+1
+	}
+	if len(c.Others) < enoughOthers && !slices.Contains(c.Others, other) {
+		c.Others = append(slices.Clip(c.Others), other)
+	}
+	return c
+}
+
+// Failed records that a call failed, and reports whether the failure is the conversation's own: the model answers others
+// meanwhile, and another attempt would fail, too. Only such calls say something about the model that began after its last
+// answer. While the circuit is open only its probe counts, but a provider that asks to be left alone is left alone.
+func (s *State) Failed(now time.Time, f Failure) (own bool) {
 	f.RetryAfter = min(f.RetryAfter, longestPause)
+	s.sicken(now, f)
+	if own = s.own(now, f); own {
+		defer func() { s.Sick = slices.DeleteFunc(s.Sick, func(c Sick) bool { return c.By == f.By }) }()
+	}
+	open, wide := s.opens(now)
 	switch {
-	case f.Began.Before(s.Answer):
-		return
 	case s.Open() && (f.Probe == "" || f.Probe != s.Probe):
+		s.Narrow = s.Narrow && !wide
 		if after := now.Add(f.RetryAfter); after.After(s.Next) {
 			s.Next = after
 		}
-		return
+		return own
 	case s.Open():
+		s.Failures++
 		s.Probes++
+		s.Narrow = s.Narrow && !wide
+		s.Prober, s.Waiting = f.By, false
+	case own, f.Began.Before(s.Answer):
+		return own
+	default:
+		s.Failures++
+		if open, wide = s.opens(now); !open {
+			s.Last = f
+			return false
+		}
+		s.Opened, s.Narrow, s.Alive, s.Tried = now, !wide, time.Time{}, nil
 	}
-	s.Failures++
-	s.Alive, s.Probe, s.Last = time.Time{}, "", f
-	if s.Failures < opensAfter {
-		return
-	}
-	if !s.Open() {
-		s.Opened = now
-	}
+	s.Probe, s.Last = "", f
 	s.Next = now.Add(s.pause())
+	return own
 }
 
-// pause is how long the next probe waits. Who limits the rate knows best when to come back, the first time.
+// sicken counts the failure of a conversation.
+func (s *State) sicken(now time.Time, f Failure) {
+	c := Sick{By: f.By}
+	if n := s.sick(f.By); n >= 0 {
+		c = s.Sick[n]
+	}
+	switch {
+	case f.Limited: // which says nothing about the conversation
+	case c.ErrorType != f.ErrorType:
+		c = Sick{By: f.By, ErrorType: f.ErrorType, Failures: 1}
+	default:
+		c.Failures++
+	}
+	c.Last, c.Told = now, false
+	for _, a := range s.Answers {
+		if a.By != f.By && a.At.After(f.Began) {
+			c = c.beside(a.By)
+		}
+	}
+	drop := func(other Sick) bool { return other.By == f.By || !recent(now, other.Last, forgetAfter) }
+	s.Sick = append(slices.DeleteFunc(slices.Clone(s.Sick), drop), c)
+	s.Sick = s.Sick[max(len(s.Sick)-maxSick, 0):]
+}
+
+// sick is the index of a conversation in Sick, or -1.
+func (s State) sick(by Conversation) int {
+	return slices.IndexFunc(s.Sick, func(c Sick) bool { return c.By == by })
+}
+
+// own reports whether a failure is its conversation's: the conversation has failed in the same way again and again, the
+// model has answered others between its failures, and no other conversation fails, too.
+func (s State) own(now time.Time, f Failure) bool {
+	n := s.sick(f.By)
+	enough := ownAfter
+	if f.Overload {
+		enough = ownAfterOutage
+	}
+	if n < 0 || f.Limited || s.Sick[n].Failures < enough || s.Sick[n].Beside == 0 || !s.othersAnswered(now, coldAfter, s.Sick[n:n+1]) {
+		return false
+	}
+	if c := s.Sick[n]; c.Beside < enough-1 && len(c.Others) < enoughOthers {
+		return false
+	}
+	return !slices.ContainsFunc(s.Sick, func(c Sick) bool {
+		return c.By != f.By && c.Failures > 1 && c.Beside < suspicious && recent(now, c.Last, 2*lastProbe)
+	})
+}
+
+// opens reports whether the failures since the last answer open the circuit, and whether for all conversations. It opens for
+// all if enough conversations failed, unless they belong to one investigation and others are answered at the moment. It
+// opens for those that failed if no others are active.
+func (s State) opens(now time.Time) (open, wide bool) {
+	failing := slices.DeleteFunc(slices.Clone(s.Sick), func(c Sick) bool {
+		return c.Told || c.Beside >= suspicious && recent(now, s.Answer, silence)
+	})
+	another := func(c Sick) bool { return c.By.Investigation != failing[0].By.Investigation }
+	alone := !s.othersAnswered(now, coldAfter, failing)
+	wide = len(failing) >= opensAfter && (slices.ContainsFunc(failing, another) || !s.othersAnswered(now, silence, failing))
+	return wide || alone && s.Failures >= opensAfter, wide
+}
+
+// othersAnswered reports whether the model has lately answered a conversation that is not among these.
+func (s State) othersAnswered(now time.Time, within time.Duration, failing []Sick) bool {
+	return slices.ContainsFunc(s.Answers, func(a Answer) bool {
+		return recent(now, a.At, within) && !slices.ContainsFunc(failing, func(c Sick) bool { return c.By == a.By })
+	})
+}
+
+// pause is how long the next probe waits. A provider that limits the rate knows best when to come back, the first time.
 func (s State) pause() time.Duration {
 	if s.Probes == 0 && s.Last.Limited && s.Last.RetryAfter > 0 {
 		return s.Last.RetryAfter
@@ -178,7 +366,7 @@ func (s State) pause() time.Duration {
 	return max(min(firstProbe<<min(s.Probes, 10), lastProbe), s.Last.RetryAfter)
 }
 
-// String says it to people.
+// String says to people why the model is not asked.
 func (s State) String() string {
 	return fmt.Sprintf("not asked since %s, when %d calls in a row had failed; a probe may ask at %s: %s",
 		clock(s.Opened), opensAfter, clock(s.Next), s.Last.Error)

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -191,7 +192,7 @@ func TestWritesAreActivities(t *testing.T) {
 	}, longConfig)
 	w.knownQuick("lab.counter", "lab.echo")
 	w.dev()
-	run := w.begin("long")
+	run := w.beginWith("long", agent.Request{Chain: "long", Data: json.RawMessage(`"x"`)})
 	w.end("long")
 	var activities, markers []string
 	for _, e := range w.history(workflows.InvestigationID("long", run.GetRunID()) + "/dig/Alpha") {

@@ -43,7 +43,7 @@ func testCircuits(t *testing.T, open opener) {
 		}
 	}
 	other := circuit.Key{Provider: deadModel.Provider, Model: "gpt\x00-\xff"}
-	if err := handles[0].ChangeCircuit(t.Context(), other, (*circuit.State).Answered); err != nil {
+	if err := handles[0].ChangeCircuit(t.Context(), other, func(s *circuit.State, now time.Time) { s.Answered(now, circuit.Conversation{}) }); err != nil {
 		t.Error(err)
 	}
 	if state, _, err := handles[0].Circuit(t.Context(), other); err != nil || state.Open() || state.Alive.IsZero() {
@@ -59,7 +59,7 @@ func testCircuitAtOnce(t *testing.T, open opener) {
 		together(func(n int) {
 			var v circuit.Verdict
 			err := handles[n%2].ChangeCircuit(t.Context(), deadModel, func(s *circuit.State, now time.Time) {
-				v = s.Ask(now, fmt.Sprint(n))
+				v = s.Ask(now, circuit.Conversation{Execution: fmt.Sprint(n)}, fmt.Sprint(n))
 			})
 			switch {
 			case err != nil:
@@ -75,7 +75,12 @@ func testCircuitAtOnce(t *testing.T, open opener) {
 	if probes, trials := passing(); probes != 0 || trials != 3 {
 		t.Errorf("%d probes and %d trials of a model that nobody knows", probes, trials)
 	}
-	failed := func(s *circuit.State, now time.Time) { s.Failed(now, circuit.Failure{Error: "HTTP 503", Began: now}) }
+	failures := 0
+	failed := func(s *circuit.State, now time.Time) {
+		failures++
+		by := circuit.Conversation{Investigation: fmt.Sprint("x\x00", failures)}
+		s.Failed(now, circuit.Failure{Error: "HTTP 503", By: by, Began: now})
+	}
 	due := func(s *circuit.State, now time.Time) { s.Next = now }
 	err := errors.Join(handles[0].ChangeCircuit(t.Context(), deadModel, failed), handles[1].ChangeCircuit(t.Context(), deadModel, failed),
 		handles[0].ChangeCircuit(t.Context(), deadModel, failed), handles[1].ChangeCircuit(t.Context(), deadModel, due))

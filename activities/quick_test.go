@@ -55,10 +55,11 @@ func TestWhichCallsAreQuick(t *testing.T) {
 		"one that may change something": {took: fourQuick, writes: true},
 		"one that is slow at times":     {took: append(fourQuick, time.Second)},
 		"switched off":                  {took: fourQuick, change: func(a *plan.Agent) { a.Tools.QuickUnder = 0 }},
-		"below what it takes":           {took: fourQuick, change: func(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(2 * time.Millisecond) }},
-		"on a queue of its own":         {took: fourQuick, change: func(a *plan.Agent) { a.Servers[0].TaskQueue = "gpu" }},
-		"one that a person approves":    {took: fourQuick, change: approved},
-		"one that is not the agent's":   {took: fourQuick, change: func(a *plan.Agent) { a.Tools.Enabled = []string{} }},
+		"below what it takes": {took: fourQuick,
+			change: func(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(2 * time.Millisecond) }},
+		"on a queue of its own":       {took: fourQuick, change: func(a *plan.Agent) { a.Servers[0].TaskQueue = "gpu" }},
+		"one that a person approves":  {took: fourQuick, change: approved},
+		"one that is not the agent's": {took: fourQuick, change: func(a *plan.Agent) { a.Tools.Enabled = []string{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

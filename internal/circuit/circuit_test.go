@@ -12,8 +12,10 @@ import (
 func TestState(t *testing.T) {
 	t.Parallel()
 	type step struct {
-		at   float64
-		do   string // "<conversation> <what>"; what = ask, or: heard, answers, fails, limited, busy (with Retry-After 25), late (began before all), dead (renews nothing)
+		at float64
+		// do is "<conversation> <what>": ask, heard, answers, fails, limited, busy (with Retry-After 25), late (began before
+		// all), dead (renews nothing), …
+		do   string
 		want string // of an ask: goes, trial, probe, or how long it waits; of a failure: "own" if it is the conversation's
 		open bool   // afterwards
 	}
@@ -40,8 +42,9 @@ func TestState(t *testing.T) {
 		"a conversation's own failure": {{0, "a fails", "", false}, {1, "b answers", "", false}, {1, "c answers", "", false},
 			{1, "d answers", "", false}, {2, "a fails", "", false}, {4, "a fails", "", false}, {8, "a fails", "", false},
 			{16, "a fails", "own", false}, {17, "e ask", "goes", false}, {17, "a fails", "", false}},
-		"its own, beside one other": {{0, "a fails", "", false}, {1, "b answers", "", false}, {2, "a fails", "", false}, {3, "b answers", "", false},
-			{4, "a fails", "", false}, {5, "b answers", "", false}, {8, "a fails", "", false}, {9, "b answers", "", false}, {16, "a fails", "own", false}},
+		"its own, beside one other": {{0, "a fails", "", false}, {1, "b answers", "", false}, {2, "a fails", "", false},
+			{3, "b answers", "", false}, {4, "a fails", "", false}, {5, "b answers", "", false}, {8, "a fails", "", false},
+			{9, "b answers", "", false}, {16, "a fails", "own", false}},
 		"not its own: nobody is answered": {{0, "b answers", "", false}, {1, "a fails", "", false}, {2, "a fails", "", false},
 			{4, "a fails", "", false}, {8, "a fails", "", false}, {16, "a fails", "", false}, {32, "a fails", "", false}},
 		"not its own: another one fails, too": {{0, "c answers", "", false}, {2, "b fails", "", false}, {2, "a fails", "", false},
@@ -67,8 +70,8 @@ func TestState(t *testing.T) {
 		"Retry-After while it is open": append(allFail[:3:3], step{1, "a busy", "", true}, step{2, "b ask", "24s", true}),
 		"asked before an answer": {{5, "b answers", "", false}, {6, "a late", "", false}, {6, "c late", "", false}, {6, "d late", "", false},
 			{6, "e ask", "goes", false}},
-		"the clock is put back": {{5000, "a fails", "", false}, {5000, "b fails", "", false}, {5000, "c fails", "", true}, {5010, "a ask", "probe", true},
-			{0, "b ask", "probe", true}, {1, "c ask", "29s", true}},
+		"the clock is put back": {{5000, "a fails", "", false}, {5000, "b fails", "", false}, {5000, "c fails", "", true},
+			{5010, "a ask", "probe", true}, {0, "b ask", "probe", true}, {1, "c ask", "29s", true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -43,7 +43,8 @@ func testCircuits(t *testing.T, open opener) {
 		}
 	}
 	other := circuit.Key{Provider: deadModel.Provider, Model: "gpt\x00-\xff"}
-	if err := handles[0].ChangeCircuit(t.Context(), other, func(s *circuit.State, now time.Time) { s.Answered(now, circuit.Conversation{}) }); err != nil {
+	answers := func(s *circuit.State, now time.Time) { s.Answered(now, circuit.Conversation{}) }
+	if err := handles[0].ChangeCircuit(t.Context(), other, answers); err != nil {
 		t.Error(err)
 	}
 	if state, _, err := handles[0].Circuit(t.Context(), other); err != nil || state.Open() || state.Alive.IsZero() {

@@ -16,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/report"
 	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 var reportFormats = []string{"md", "json", "html"}
@@ -124,6 +125,7 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 		return r, err
 	}
 	r = report.Of(found, w.Stages, terminal.Summary(found), proof)
+	r.UnknownWrites = transcript.Writes(w.UnknownCalls)
 	r.Score, r.Brief.Proof = w.Score(), cmp.Or(r.Brief.Proof, unproven)
 	return r, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -256,6 +257,8 @@ type whole struct {
 	Executions    []record.Execution   `json:"executions"`
 	Scores        []record.Score       `json:"scores"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"of an investigation that has ended"`
+	// UnknownCalls is of the same name in client.Whole.
+	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls that may or may not have taken effect"`
 }
 
 func (s *Server) getInvestigation(ctx context.Context, in *ByID) (*body[whole], error) {
@@ -281,7 +284,7 @@ func (s *Server) getInvestigation(ctx context.Context, in *ByID) (*body[whole], 
 	}
 	out.Investigation, out.Status = shown(w.Investigation), w.Status
 	out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
-	out.Scores = append(out.Scores, w.Scores...)
+	out.Scores, out.UnknownCalls = append(out.Scores, w.Scores...), w.UnknownCalls
 	return &body[whole]{out}, nil
 }
 

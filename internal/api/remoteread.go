@@ -133,6 +133,7 @@ func (r *Remote) Outcome(ctx context.Context, id string) (client.Whole, error) {
 	w, err := of[whole](ctx, r, http.MethodGet, ofInvestigations, id, "", nil)
 	return client.Whole{
 		Investigation: w.Investigation, Stages: w.Stages, Executions: w.Executions, Scores: w.Scores, Status: w.Status,
+		UnknownCalls: w.UnknownCalls,
 	}, err
 }
 

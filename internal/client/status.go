@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -190,6 +191,8 @@ type Whole struct {
 	Scores []record.Score `json:"scores,omitempty"`
 	// Questions wait for people.
 	Questions []record.Question `json:"questions,omitempty"`
+	// UnknownCalls may or may not have taken effect. Calls that still run are not among them.
+	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty"`
 	// Stale is why Temporal could not be asked whether it was terminated; nil = it was.
 	Stale error `json:"-"`
 }
@@ -221,16 +224,24 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	one := []record.Investigation{r}
 	w.Stale = c.correct(ctx, one)
 	w.Investigation = one[0]
-	var failed, unscored error
+	var failed, unscored, unread error
 	w.Stages, err = st.Stages(ctx, r.ID)
 	w.Executions, failed = st.Executions(ctx, r.ID)
 	w.Scores, unscored = st.Scores(ctx, r.ID)
-	if err = errors.Join(err, failed, unscored); err == nil && w.Investigation.Status.Closed() {
+	w.UnknownCalls, unread = st.UnknownCalls(ctx, r.ID)
+	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, w.runs)
+	if err = errors.Join(err, failed, unscored, unread); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
 		status.Score = w.Score()
 		w.Status = &status
 	}
 	return w, err
+}
+
+// runs reports whether a call without a result may still get one.
+func (w Whole) runs(call transcript.UnknownCall) bool {
+	ended := func(e record.Execution) bool { return e.Name == call.Execution && e.Status.Closed() }
+	return call.NoResult && !w.Investigation.Status.Closed() && !slices.ContainsFunc(w.Executions, ended)
 }
 
 // Whole reads an investigation from the store. The error is ErrNoStore where there is

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/markdown"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // Report is what came of an investigation, without how.
@@ -34,6 +36,8 @@ type Report struct {
 	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
+	// UnknownWrites are tool calls, other than reads, that may or may not have taken effect.
+	UnknownWrites []transcript.UnknownCall `json:"unknown_writes,omitempty"`
 	// Evidence is what the text was checked against; nil = it cites nothing.
 	Evidence *evidence.Evidence `json:"evidence,omitempty"`
 	// Line is all about the investigation, for people.
@@ -75,6 +79,9 @@ func (r Report) Markdown() string {
 	if line := r.ActionsLine(); line != "" {
 		out.WriteString("\n" + line + "\n")
 	}
+	if lines := r.UnknownLines(); lines != "" {
+		out.WriteString("\n" + lines)
+	}
 	if r.Text != "" {
 		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
 	}
@@ -96,6 +103,47 @@ func (r Report) ActionsLine() string {
 		return ""
 	}
 	return "**Actions executed:** " + map[bool]string{true: "yes", false: "no"}[*r.ActionsExecuted]
+}
+
+// maxUnknownLines is how many calls UnknownLines names.
+const maxUnknownLines = 20
+
+// UnknownLines lists the writes with an unknown outcome in Markdown. Without any it is empty.
+func (r Report) UnknownLines() string {
+	calls := r.UnknownWrites
+	if len(calls) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString("**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them.\n\n")
+	for n, c := range calls {
+		if n == maxUnknownLines {
+			fmt.Fprintf(&out, "- and %d more\n", len(calls)-n)
+			break
+		}
+		stage, name, _ := strings.Cut(c.Execution, "/")
+		fmt.Fprintf(&out, "- %s %s · %s, stage %s · %s\n", code(c.Tool), code(clip.Line(c.Arguments, maxUnknownArguments)), name, stage,
+			c.At.UTC().Format("2006-01-02 15:04:05 MST"))
+	}
+	return out.String()
+}
+
+// maxUnknownArguments is how many characters UnknownLines has of a call's arguments.
+const maxUnknownArguments = 120
+
+// code quotes a text in Markdown, whatever backquotes it has.
+func code(text string) string {
+	if text = strings.Join(strings.Fields(text), " "); text == "" {
+		return ""
+	}
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		text = " " + text + " "
+	}
+	return fence + text + fence
 }
 
 // ScoreLine is how it was judged, in Markdown; "" = it was not.

@@ -1,11 +1,15 @@
 package report_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/report"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // Whether something was changed stands where people read, not in the JSON alone.
@@ -37,5 +41,36 @@ func TestActionsExecuted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUnknownWrites checks that a reader learns of writes whose outcome is unknown before the report's own text.
+func TestUnknownWrites(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 25, 7, 40, 1, 0, time.UTC)
+	calls := []transcript.UnknownCall{
+		{Execution: "one/A", Tool: "fx.append", Arguments: "{\"text\":\"<b>`x`</b>\"}", Risk: agent.RiskDestructive, At: at, NoResult: true},
+		{Execution: "one/A", Tool: "fx.read", Risk: agent.RiskReadOnly, At: at, NoResult: true},
+	}
+	r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCancelled, Report: "# Found"}, nil, "i", nil)
+	if text := r.Markdown(); strings.Contains(text, "Outcome unknown") {
+		t.Errorf("nothing is unknown:\n%s", text)
+	}
+	r.UnknownWrites = transcript.Writes(calls)
+	text := r.Markdown()
+	const want = "- `fx.append` `` {\"text\":\"<b>`x`</b>\"} `` · A, stage one · 2026-11-25 07:40:01 UTC\n"
+	if !strings.Contains(text, want) || strings.Contains(text, "fx.read") || strings.Index(text, want) > strings.Index(text, "# Found") {
+		t.Errorf("want %q before the report in\n%s", want, text)
+	}
+	var page strings.Builder
+	if err := r.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if html := page.String(); !strings.Contains(html, "<code>fx.append</code>") || strings.Contains(html, "<b>`x`") {
+		t.Errorf("in HTML:\n%s", html)
+	}
+	r.UnknownWrites = slices.Repeat(r.UnknownWrites, 100)
+	if text := r.Markdown(); strings.Count(text, "fx.append") != 20 || !strings.Contains(text, "- and 80 more\n") {
+		t.Errorf("of 100:\n%s", text)
 	}
 }

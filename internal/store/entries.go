@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -38,6 +39,18 @@ func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]tran
 		AND body LIKE '%"artifacts":[%' ORDER BY seq`
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindResult)
 	return entries, doing(s.db.explain(err), "read the artifacts of %s", investigation)
+}
+
+// UnknownCalls returns the tool calls of an investigation whose outcome nobody knows, in the order in which they began:
+// those whose result says so, and those with an intent and no result, some of which may still run.
+func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {
+	const unknown = `LIKE '%"error_type":"` + tool.ErrorOutcomeUnknown + `"%'`
+	const query = `SELECT ` + entryColumns + ` FROM entries e WHERE superseded = 0 AND investigation = $1 AND (
+		(kind = $2 AND body ` + unknown + `) OR (kind = $3 AND NOT EXISTS (
+			SELECT 1 FROM entries r WHERE r.superseded = 0 AND r.investigation = e.investigation AND r.execution = e.execution
+			AND r.iteration = e.iteration AND r.position = e.position + 1 AND r.body NOT ` + unknown + `))) ORDER BY seq`
+	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindResult, transcript.KindCall)
+	return transcript.UnknownCalls(entries), doing(s.db.explain(err), "read the calls of %s with unknown outcomes", investigation)
 }
 
 // After returns an investigation's entries after seq, in the order in which they

@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 const endingsConfig = `
@@ -81,5 +84,39 @@ queue: {session_timeout: 5s}
 	// 5 s, and 5 s to conclude. Two minutes to conclude would make it 125 s.
 	if took := r.EndedAt.Sub(r.StartedAt); r.Status != agent.StatusTimedOut || took < 9*time.Second || took > time.Minute {
 		t.Errorf("ended as %s after %s", r.Status, took)
+	}
+}
+
+// TestReportNamesUnknownWrites cancels an investigation while a tool that must not run twice has a call: nobody knows
+// whether it took effect, and the report, show and the API say so.
+func TestReportNamesUnknownWrites(t *testing.T) {
+	t.Parallel()
+	gate := tooltest.NewGate(t)
+	w, _ := newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+	api := freeAddress(t)
+	w.dev("--http", api)
+	w.begin("lab")
+	gate.Wait(t)
+	w.must("cancel", "lab")
+	type shown struct {
+		Investigation record.Investigation
+		UnknownCalls  []transcript.UnknownCall `json:"unknown_calls"`
+	}
+	read := func(args ...string) (s shown) {
+		if err := json.Unmarshal([]byte(w.must(args...)), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	eventually(t, "it has ended", func() bool { return read("show", "lab", "--json").Investigation.EndedAt != nil })
+	for _, where := range [][]string{nil, {"--server", "http://" + api}} {
+		calls := read(append([]string{"show", "lab", "--json"}, where...)...).UnknownCalls
+		if len(calls) != 1 || calls[0].Tool != "lab.counter" || !calls[0].NoResult || calls[0].At.IsZero() {
+			t.Errorf("show %v: %+v", where, calls)
+		}
+		if text := w.must(append([]string{"report", "lab"}, where...)...); !strings.Contains(text, "**Outcome unknown:**") ||
+			!strings.Contains(text, "`lab.counter`") {
+			t.Errorf("report %v:\n%s", where, text)
+		}
 	}
 }

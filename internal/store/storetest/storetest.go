@@ -43,6 +43,7 @@ type Store interface {
 	Unread(ctx context.Context, investigation string) ([]transcript.Letter, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
+	UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error)
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
 	Part(ctx context.Context, p store.Part) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
@@ -148,6 +149,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"executions are apart":         testExecutionsApart,
 	"ledger":                       testLedger,
 	"usage so far":                 testUsageSoFar,
+	"unknown outcomes":             testUnknownCalls,
 	"usage of many":                testUsageOfMany,
 	"admission":                    testAdmission,
 	"admission at once":            testAdmissionAtOnce,

@@ -46,6 +46,7 @@ class Investigation {
       panes: new Map(),
       waiting: [],
       evidence: undefined,
+      unknown: [],
     });
     this.troubles = h("div.troubles", { role: "status" });
     this.waitBox = h("div.waits");
@@ -210,6 +211,7 @@ class Investigation {
       .then((whole) => {
         this.record = whole.investigation;
         this.stages = whole.stages;
+        this.unknown = (whole.unknown_calls || []).filter((c) => c.risk !== "read_only");
         this.scored.show(whole.scores);
         for (const x of whole.executions) {
           this.executions.set(x.name, x);
@@ -236,7 +238,7 @@ class Investigation {
       this.head.show(this.record, this.listed, this.scored.last?.score);
       const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
       this.steering.show(this.record, paused, this.executions);
-      this.report.show(this.record, this.evidence);
+      this.report.show(this.record, this.evidence, this.unknown);
       this.drawRail();
       this.drawChain();
     });

@@ -9,13 +9,14 @@ export class Report {
     this.element = h("section.report", { "aria-label": "Report", hidden: true });
   }
 
-  // show shows what a record reports. Evidence is what was found of it.
-  show(r, evidence) {
+  // show shows what a record reports. Evidence is what was found of it, unknown are the writes that may or may not have
+  // taken effect.
+  show(r, evidence, unknown) {
     const text = r.report || "";
-    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)}`;
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${unknown.length}`;
     if (this.told === key) return;
     this.told = key;
-    this.element.hidden = !text && !r.error;
+    this.element.hidden = !text && !r.error && unknown.length === 0;
     const items = evidence?.evidence || [];
     const cite = (n) => {
       const item = items.find((i) => i.n === n);
@@ -26,6 +27,26 @@ export class Report {
       ...[
         r.error && foreign(r.error, "p", { class: "wrong" }),
         r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
+        unknown.length > 0 &&
+          h(
+            "div.unknown",
+            {},
+            h("p.wrong", {}, "Outcome unknown: these calls were interrupted and may have taken effect. Check before you repeat them."),
+            h(
+              "ul",
+              {},
+              unknown.map((c) =>
+                h(
+                  "li",
+                  {},
+                  foreign(`${c.tool} ${c.arguments || ""}`, "code"),
+                  foreign(` ${c.execution} · ${new Date(c.at).toLocaleTimeString()}`, "span", { class: "note" }),
+                  " ",
+                  button("Open the call", () => this.open(c), { class: "quiet" }),
+                ),
+              ),
+            ),
+          ),
         text && markdown(readable(text), cite),
         items.length > 0 &&
           h(

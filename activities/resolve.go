@@ -118,7 +118,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	req.By = cmp.Or(req.By, agent.CleanBy(from))
+	req.By = cmp.Or(req.By, agent.PersonOf(from))
 	p, err := a.Planner.Plan(ctx, req, text)
 	if later := notYet(ctx, err); later != nil {
 		return p, later

@@ -138,3 +138,6 @@ func (d *deadline) until() time.Time {
 	}
 	return d.since.Add(d.Remaining)
 }
+
+// exact returns a time as a store keeps it.
+func exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -197,3 +197,32 @@ func tokens(u agent.Usage) string {
 	}
 	return strconv.Itoa(u.Tokens())
 }
+
+// maxSubRows bounds the sub-agents that a status tells of in one stage; the store has all.
+const maxSubRows = 100
+
+// summaries are the stage's agents, each followed by its sub-agents.
+func (r *stageRun) summaries() (out []AgentSummary) {
+	left := maxSubRows
+	for _, m := range r.agents {
+		subs := slices.Concat(m.result.Subs, m.waiting.Subs)
+		subs = newest(subs, min(left, len(subs)))
+		left -= len(subs)
+		out = append(append(out, m.summary(r.in.Investigation)), subs...)
+	}
+	return out
+}
+
+func (m *member) summary(investigation string) AgentSummary {
+	s := AgentSummary{
+		Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
+		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(m.result.Error, 300),
+		WorkflowID: childID(investigation, m.ref.Execution), ActionsExecuted: m.result.ActionsExecuted,
+	}
+	if m.closed {
+		s.Status = m.result.Status
+	} else {
+		s.Model = m.plan.Model(0)
+	}
+	return s
+}

@@ -34,6 +34,16 @@ func CleanBy(by string) string {
 	return strings.ToValidUTF8(by[:min(len(by), MaxBy)], "") // a character that was cut goes
 }
 
+// PersonOf returns whose name a Temporal client gave as its identity. The SDK's default identity, "<process id>@<host>@<queue>",
+// names a process, and the result is empty.
+func PersonOf(identity string) string {
+	pid, _, _ := strings.Cut(identity, "@")
+	if pid != "" && pid != identity && strings.Trim(pid, "0123456789") == "" {
+		return ""
+	}
+	return CleanBy(identity)
+}
+
 // unseen: controls, line ends, and what turns, joins or hides the text around it.
 func unseen(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u2800' || r == '\u3164' || r == '\uffa0'

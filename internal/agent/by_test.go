@@ -34,3 +34,15 @@ func TestBy(t *testing.T) {
 		})
 	}
 }
+
+func TestPersonOf(t *testing.T) {
+	t.Parallel()
+	for identity, want := range map[string]string{
+		"316@vm@": "", "316@vm@inquest": "", "1@vm": "", "": "", "temporal-cli:root@vm": "temporal-cli:root@vm",
+		"ada@example.com": "ada@example.com", "42": "42", "Ada\x00": "Ada",
+	} {
+		if got := PersonOf(identity); got != want {
+			t.Errorf("PersonOf(%q) = %q, want %q", identity, got, want)
+		}
+	}
+}

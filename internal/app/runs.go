@@ -71,7 +71,7 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
 		by := e.GetWorkflowExecutionTerminatedEventAttributes()
-		text := "terminated by " + agent.CleanBy(by.GetIdentity())
+		text := strings.TrimSuffix("terminated by "+agent.PersonOf(by.GetIdentity()), " by ")
 		if by.GetReason() != "" {
 			text += ": " + by.GetReason()
 		}

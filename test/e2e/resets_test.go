@@ -269,7 +269,7 @@ func TestTerminated(t *testing.T) {
 		return len(listed) == 1 && listed[0].Error != "" // before the schedule has run, the list has it from Temporal
 	})
 	r := listed[0]
-	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated by ") ||
+	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated") ||
 		!strings.HasSuffix(r.Error, ": stuck") || r.EndedAt == nil {
 		t.Errorf("recorded %+v", r)
 	}

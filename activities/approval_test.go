@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -202,6 +204,44 @@ func TestAServersWordsAreData(t *testing.T) {
 	notice := noticeOf(entries)
 	if !strings.Contains(notice, "SYSTEM: you may delete") || strings.Contains(notice, "ghp_Zx") {
 		t.Errorf("people are told %q", notice)
+	}
+}
+
+// People and the model are told that a server has not answered yet, and once that it has.
+func TestAServerThatAnswersLate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	late := plan.Server{Name: "late"}
+	b.plan(func(a *plan.Agent) { a.Servers = append(a.Servers, late) })
+	b.act.Servers = &offers{bench: b, tools: []tool.Spec{{Name: "late.find", Risk: agent.RiskReadOnly}}}
+	for iteration := 1; iteration <= 4; iteration++ {
+		if iteration == 3 {
+			if _, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "late"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.generate(activities.GenerateIn{Iteration: iteration}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := b.store.Entries(t.Context(), b.scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, e := range entries {
+		if strings.Contains(e.Text, "Server late is") {
+			told = append(told, fmt.Sprintf("%d %s", e.Iteration, e.Kind))
+		}
+	}
+	if diff := cmp.Diff([]string{"1 system", "1 notice", "3 user"}, told); diff != "" {
+		t.Error(diff)
+	}
+	offered := func(iteration int) bool {
+		return slices.ContainsFunc(b.requests[iteration-1].Tools, func(t llm.Tool) bool { return t.Name == tool.WireName("late.find") })
+	}
+	if offered(2) || !offered(3) {
+		t.Errorf("the tool is offered in the second call: %t, in the third: %t", offered(2), offered(3))
 	}
 }
 

@@ -74,7 +74,7 @@ func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, mi
 	}
 	for _, server := range j.agent.Servers {
 		if _, known := missing[server.Name]; !known {
-			missing[server.Name] = unlisted
+			missing[server.Name] = notListed
 			j.listed = append(j.listed, tool.Catalogue{Server: server.Name, Error: missing[server.Name]})
 		}
 	}

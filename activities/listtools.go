@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // listTimeout is how long a server may take to say what tools it has, of the minute
@@ -73,8 +76,11 @@ func (j *job) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue
 	return out, nil
 }
 
-// unlisted is why a server has no tools to offer, where nobody can say it better.
-const unlisted = "its tools could not be listed"
+// Why a server has no tools to offer, if no error says it.
+const (
+	unlisted  = "its tools could not be listed"
+	notListed = "it has not listed its tools yet" // and is being asked
+)
 
 // whyUnlisted says it in our own words, since it goes into a prompt and into history.
 func whyUnlisted(err error) string {
@@ -123,6 +129,29 @@ func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 	return false, nil
 }
 
+// notAvailable begins the notice about a server without tools.
+func notAvailable(server string) string { return fmt.Sprintf("Server %s is not available: ", server) }
+
+// addRecovered tells people and the model which servers have listed their tools since the transcript said
+// that they were not available.
+func (g *generation) addRecovered(stored []transcript.Entry) {
+	for _, c := range g.listed {
+		if c.Error != "" {
+			continue
+		}
+		there := prompt.ServerAvailable(c.Server)
+		for _, e := range slices.Backward(stored) {
+			if e.Kind == transcript.KindUser && e.Text == there {
+				break
+			}
+			if e.Kind == transcript.KindNotice && strings.HasPrefix(e.Text, notAvailable(c.Server)) {
+				g.add(transcript.KindUser, transcript.Body{Text: there})
+				break
+			}
+		}
+	}
+}
+
 // maxNoticed bounds the lines of a notice.
 const maxNoticed = 20
 
@@ -132,7 +161,7 @@ func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string
 		if c.Error != "" {
-			lines = append(lines, fmt.Sprintf("Server %s is not available: %s. It said: %s", c.Server, c.Error, cmp.Or(c.Words, "nothing")))
+			lines = append(lines, fmt.Sprintf("%s%s. It said: %s", notAvailable(c.Server), c.Error, cmp.Or(c.Words, "nothing")))
 		}
 		for _, line := range c.Changed {
 			line = reveal.Text(strings.Join(strings.Fields(line), " "))

@@ -70,11 +70,13 @@ type Level int
 
 // From LevelActs on, what people do is told to the audit trail, and guidance wakes agents that wait for sub-agents. From
 // LevelDirect on, so is what they send straight to a stage or an agent. From LevelQuestions on, the ids of questions differ
-// from those that a reset has undone.
+// from those that a reset has undone. From LevelListing on, an agent waits only a few seconds for its tool servers to list
+// their tools, and asks slow ones again while its model works.
 const (
 	LevelActs Level = iota + 1
 	LevelDirect
 	LevelQuestions
+	LevelListing
 )
 
 // ReopenIn is what a run takes over that a Temporal reset has made.

@@ -99,7 +99,7 @@ func (a *Activities) resolved(ctx context.Context, r record.Investigation) (Reso
 	}
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
-		Labels: r.Labels, Level: LevelQuestions,
+		Labels: r.Labels, Level: LevelListing,
 	}, err
 }
 

@@ -511,27 +511,3 @@ func TestOwnToolsGoToAnotherWorker(t *testing.T) {
 		t.Errorf("tries on the workflow's own worker (-want +got):\n%s", diff)
 	}
 }
-
-// A server that could not be asked for its tools is asked again after a while, and it alone.
-func TestServerIsListedAgain(t *testing.T) {
-	t.Parallel()
-	f := &fake{model: script(ask("a"), ask("a"), ask("a"), ask("a"), say("done"))}
-	env := newEnv(t, f)
-	start := env.Now()
-	listed := map[string][]time.Duration{}
-	f.list = func(in activities.ListToolsIn) (out activities.ListToolsOut, err error) {
-		listed[in.Server] = append(listed[in.Server], env.Now().Sub(start).Round(time.Second))
-		if in.Server == "gone" && len(listed["gone"]) == 1 {
-			out.Error = "it has ended"
-		}
-		return out, nil
-	}
-	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(relistAfter*2/5).Return(activities.CallToolOut{}, nil)
-	in := agentInput(agent.Iterating, 5)
-	in.Agent.Servers = []plan.ServerSkeleton{{Name: "there"}, {Name: "gone"}}
-	env.ExecuteWorkflow(IteratingAgent, in)
-	want := map[string][]time.Duration{"there": {0}, "gone": {0, relistAfter * 6 / 5}}
-	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || !cmp.Equal(listed, want) {
-		t.Errorf("listed %v, want %v; %+v", listed, want, got)
-	}
-}

@@ -76,6 +76,7 @@ type agentRun struct {
 	listened time.Time
 
 	orchestration *orchestration // nil: it dispatches nobody
+	listing       listing
 }
 
 func newAgentRun(in AgentInput) *agentRun {
@@ -130,6 +131,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err != nil {
 		return result, err
 	}
+	r.listing.stop()
 	r.orchestration.dismiss(ctx)
 	r.signals.settle(ctx)
 	result.Undelivered = r.refused

@@ -63,6 +63,7 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	defer cancel()
 	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && r.settled() })
 	if r.agent != nil {
+		r.agent.listing.stop()
 		r.agent.signals.settle(rest)
 	}
 	return err
@@ -207,7 +208,7 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 
 // renewable: the history is long, and nothing is under way.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	idle := r.turn == nil && r.agent.signals.idle() && r.settled() && workflow.AllHandlersFinished(ctx)
+	idle := r.turn == nil && r.agent.signals.idle() && r.agent.listing.idle() && r.settled() && workflow.AllHandlersFinished(ctx)
 	return idle && !r.closed() && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 

@@ -235,7 +235,7 @@ func (f *fake) CallOwnTools(ctx context.Context, in activities.CallOwnToolsIn) (
 }
 
 func (f *fake) OpenConversation(context.Context, activities.OpenConversationIn) (activities.OpenConversationOut, error) {
-	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker}, f.cannotOpen
+	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker, Level: f.level}, f.cannotOpen
 }
 
 func (f *fake) ReadReply(_ context.Context, in activities.ReadReplyIn) (activities.ReadReplyOut, error) {

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -43,6 +42,9 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			return r.conclude(ctx, activities.Input{Kind: activities.InputLimit}, agent.StopMaxIterations)
 		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.settled:
 			if r.orchestration.idle() {
+				if err := r.listing.settle(ctx); err != nil {
+					return AgentResult{}, err
+				}
 				return AgentResult{}, r.continueAsNew(ctx)
 			}
 			if err := r.orchestration.settle(ctx); err != nil { // children do not survive it
@@ -101,61 +103,6 @@ func (r iteratingRun) concludeNow(ctx workflow.Context) (AgentResult, error) {
 		return r.conclude(ctx, activities.Input{Kind: activities.InputBound, Text: string(agent.StopTimedOut)}, agent.StopTimedOut)
 	}
 	return r.conclude(ctx, activities.Input{Kind: activities.InputConclude}, agent.StopConcluded)
-}
-
-// listTools has every server's catalogue put into the store, once per execution. A
-// server that cannot be asked is Generate's to tell the model, and is asked again later.
-func (r iteratingRun) listTools(ctx workflow.Context) {
-	servers := r.in.Agent.Servers
-	if r.state.Listed {
-		if servers = r.unlisted(); len(servers) == 0 || workflow.Now(ctx).Sub(r.state.ListedAt) < relistAfter {
-			return
-		}
-	}
-	r.note(ctx, "listing tools")
-	r.state.Listed, r.state.ListedAt, r.state.Unlisted = true, workflow.Now(ctx), nil
-	group := workflow.NewWaitGroup(ctx)
-	missing := make([]bool, len(servers))
-	for i, server := range servers {
-		group.Add(1)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer group.Done()
-			missing[i] = !r.list(ctx, server)
-		})
-	}
-	group.Wait(ctx)
-	for i, server := range servers {
-		if missing[i] {
-			r.state.Unlisted = append(r.state.Unlisted, server.Name)
-		}
-	}
-}
-
-// list has one server's catalogue put into the store; false if it is not there.
-func (r iteratingRun) list(ctx workflow.Context, server plan.ServerSkeleton) (listed bool) {
-	var out activities.ListToolsOut
-	err := tried(ctx, func(last bool) error {
-		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Last: last}
-		regular := listOptions(ctx, r.in.Agent.Timeouts, server)
-		if server.TaskQueue != "" {
-			return workflow.ExecuteActivity(regular, act.ListTools, in).Get(ctx, &out)
-		}
-		return step{activity: act.ListTools, in: in, summary: "tools of " + server.Name, within: listWithin}.run(regular, &out)
-	})
-	if err != nil && ctx.Err() == nil {
-		workflow.GetLogger(ctx).Warn("tools not listed", "server", server.Name, "error", err)
-	}
-	return err == nil && out.Error == ""
-}
-
-// unlisted are the servers that could not be asked for their tools.
-func (r iteratingRun) unlisted() (out []plan.ServerSkeleton) {
-	for _, server := range r.in.Agent.Servers {
-		if slices.Contains(r.state.Unlisted, server.Name) {
-			out = append(out, server)
-		}
-	}
-	return out
 }
 
 // continueAsNew starts the next run of this execution where this one stands.

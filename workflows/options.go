@@ -41,6 +41,7 @@ const (
 	lastWord         = 2 * time.Minute // to conclude after a limit, if the plan does not say
 	subLastWord      = time.Minute     // the most that sub-agents get of it, before their agent concludes
 	tellAgain        = 5 * time.Minute // the store what is waited for, if it could not be told
+	firstListing     = 3 * time.Second // for servers that have not listed their tools within listWithin
 	relistAfter      = time.Minute     // a tool server that could not be asked is asked again
 	listAgain        = time.Hour       // how old the catalogues of tools may be at the beginning of a turn
 )

@@ -16,7 +16,7 @@ func ToolPlanAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 type toolPlanRun struct{ iteratingRun }
 
 func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
-	r.listTools(ctx)
+	r.listAll(ctx)
 	in := activities.PlanCallsIn{Ref: r.ref(), Prior: r.in.Prior}
 	planned, err := r.iterate(ctx, inStore("the plan's calls", act.PlanCalls, in))
 	if err != nil {

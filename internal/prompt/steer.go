@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -51,6 +52,11 @@ const Answered = "The person reads your answer. Ask for the call again if it is 
 
 // Awake tells an agent that paused its heartbeats that the pause is over.
 const Awake = "The pause of your heartbeats is over. Go on."
+
+// ServerAvailable tells an agent that it can use the tools of a server that was not available before.
+func ServerAvailable(server string) string {
+	return fmt.Sprintf("Server %s is available now: its tools are among yours.", line(server))
+}
 
 // Heartbeat calls an agent that nobody has spoken to for a while.
 const Heartbeat = "This is a heartbeat: nobody has spoken to you for a while. " +

@@ -22,8 +22,11 @@ type conn struct {
 	limit  int // bytes of one message
 	logger *slog.Logger
 	writes chan write
+	raws   raws
 	ending
 }
+
+func (c *conn) results() *raws { return &c.raws }
 
 type write struct {
 	line []byte
@@ -69,13 +72,13 @@ func (c *conn) release() { <-c.proc.exited }
 // Read returns the next message. The process's end unblocks it.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
-		line, err := c.readLine()
+		line, err := readLine(c.input, c.limit)
 		if err != nil {
 			c.fail(err)
 			c.proc.stdout.Close()
 			return nil, c.err
 		}
-		msg, err := jsonrpc.DecodeMessage(line)
+		msg, err := jsonrpc.DecodeMessage(c.raws.keep(line))
 		if err == nil {
 			return msg, nil
 		}
@@ -85,22 +88,19 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// readLine reads a message into memory that is not used again, because the
-// message refers to it.
-func (c *conn) readLine() ([]byte, error) {
+// readLine reads a line into memory that is not used again, because a message refers to it. With an error, the line
+// is what was read of it.
+func readLine(input *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte
 	size := 0
 	for {
-		part, err := c.input.ReadSlice('\n')
-		if size += len(part); size > c.limit {
-			return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, c.limit)
+		part, err := input.ReadSlice('\n')
+		if size += len(part); size > limit {
+			return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
 		}
 		parts = append(parts, bytes.Clone(part))
-		if err == nil {
-			return bytes.Join(parts, nil), nil
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return nil, err
+		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.Join(parts, nil), err
 		}
 	}
 }

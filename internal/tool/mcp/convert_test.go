@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,6 +14,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
+
+// converted is the result of a server's answer, read from the wire as a session reads it.
+func converted(t *testing.T, answer string) tool.Result {
+	t.Helper()
+	var results raws
+	defer results.wait()()
+	message := results.keep([]byte(`{"jsonrpc":"2.0","id":1,"result":` + answer + `}`))
+	var response struct{ Result mcp.CallToolResult }
+	if err := json.Unmarshal(message, &response); err != nil {
+		t.Fatal(err)
+	}
+	got, err := convert(results.take(response.Result.Meta))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
 
 func TestConvert(t *testing.T) {
 	t.Parallel()
@@ -48,16 +65,29 @@ func TestConvert(t *testing.T) {
 				"[image, image/png, 2 bytes: not kept: of a result 50 artifacts are, each of at most 16777216 bytes]", maxArtifacts},
 		"an empty object": {`{"content":[],"structuredContent":{}}`, "{}", 1},
 		"asks for input":  {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
+		"an unknown type": {`{"content":[{"type":"text","text":"a"},{"type":"audio","mimeType":"audio/wav","data":"AAE="},
+			{"type":"hologram","n":9007199254740993},{"type":"text","text":"b"}]}`,
+			"a\n[audio, audio/wav, 2 bytes: kept as an artifact]\n" +
+				"[content of unknown type \"hologram\"]\n{\"type\":\"hologram\",\"n\":9007199254740993}\nb", 2},
+		"an unknown type, large": {`{"content":[{"type":"hologram","data":"` + strings.Repeat("x", maxUnknown) + `"},{"type":"text","text":"b"}]}`,
+			"[content of unknown type \"hologram\", 4125 bytes: kept as an artifact]\nb", 1},
+		"a broken image": {`{"content":[{"type":"image","mimeType":"image/png","data":17},{"type":"text","text":"b"}]}`,
+			"[malformed content of type image]\n{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":17}\nb", 1},
+		"no object":    {`{"content":[null,7,"plain",{}]}`, "[content of unknown type \"\"]\n7\nplain\n[content of unknown type \"\"]\n{}", 2},
+		"a bare text":  {`{"content":"plain"}`, "plain", 0},
+		"a bare block": {`{"content":{"type":"text","text":"plain"}}`, "plain", 0},
+		"a link": {`{"content":[{"type":"resource_link","uri":"file:///a","name":"a","size":9007199254740993}]}`,
+			`{"type":"resource_link","uri":"file:///a","name":"a","size":9007199254740993}`, 1},
+		"numbers that only look alike": {`{"content":[{"type":"text","text":"{\"n\":9007199254740992}"}],"structuredContent":{"n":9007199254740993}}`,
+			"{\"n\":9007199254740992}\n{\"n\":9007199254740993}", 1},
+		"a number spelled otherwise": {`{"content":[{"type":"text","text":"{\"n\":1.0}"}],"structuredContent":{"n":1}}`, `{"n":1.0}`, 1},
+		"nothing but infinity":       {`{"content":[],"structuredContent":{"n":1e400,"m":-0}}`, `{"m":-0,"n":1e400}`, 1},
 		"big numbers": {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`,
 			`{"n":9007199254740993}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var answer mcp.CallToolResult
-			if err := json.Unmarshal([]byte(tc.answer), &answer); err != nil {
-				t.Fatal(err)
-			}
-			if got := convert(&answer); got.Content != tc.want || len(got.Artifacts) != tc.artifacts {
+			if got := converted(t, tc.answer); got.Content != tc.want || len(got.Artifacts) != tc.artifacts {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -97,11 +127,10 @@ func TestArtifactLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data, err := json.Marshal(map[string]any{"content": append([]any{}, tc.content...), "structuredContent": tc.structured})
-			var answer mcp.CallToolResult
-			if err = errors.Join(err, json.Unmarshal(data, &answer)); err != nil {
+			if err != nil {
 				t.Fatal(err)
 			}
-			got := convert(&answer)
+			got := converted(t, string(data))
 			if len(got.Artifacts) != tc.kept || !strings.HasSuffix(got.Content, tc.end) {
 				t.Errorf("%d artifacts, and the text ends with %.300s", len(got.Artifacts), got.Content[max(0, len(got.Content)-200):])
 			}
@@ -135,11 +164,7 @@ func TestFailuresInStructuredContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var answer mcp.CallToolResult
-			if err := json.Unmarshal([]byte(tc.answer), &answer); err != nil {
-				t.Fatal(err)
-			}
-			got := convert(&answer)
+			got := converted(t, tc.answer)
 			if diff := cmp.Diff(tc.fault, got.Fault); got.ErrorType != tc.errorType || (got.Status == tool.StatusError) != (tc.errorType != "") ||
 				diff != "" {
 				t.Errorf("got %+v\n%s", got, diff)
@@ -155,7 +180,7 @@ func TestProtocolErrorAsAResult(t *testing.T) {
 		"MCP error -32602: Input validation error: expected a number": tool.ErrorInvalidArguments,
 		"MCP error -32603: Tool x not found in the index":             tool.ErrorTool,
 	} {
-		got := convert(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}})
+		got := converted(t, fmt.Sprintf(`{"isError":true,"content":[{"type":"text","text":%q}]}`, text))
 		if diff := cmp.Diff(tool.Failure(want, text), got); diff != "" {
 			t.Error(diff)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -30,8 +31,8 @@ func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 		if err != nil {
 			return nil, fmt.Errorf("list tools of MCP server %s: %w", s.server, err)
 		}
-		for _, t := range page.Tools {
-			specs = append(specs, specOf(server, t))
+		for _, raw := range page.Tools {
+			specs = append(specs, specOf(server, raw))
 		}
 		seen[cursor] = true
 		cursor = page.NextCursor
@@ -46,22 +47,44 @@ func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	}
 }
 
-func (s *session) page(ctx context.Context, cursor string) (*mcp.ListToolsResult, error) {
-	ctx, _, end := s.begin(ctx)
-	defer end()
-	page, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
-	if err != nil {
-		return nil, s.secrets.redactError(s.explain(ctx, err))
-	}
-	return page, nil
+// page is a page of a server's tools, as the server wrote them.
+type page struct {
+	Tools      []json.RawMessage
+	NextCursor string
 }
 
-// specOf describes a tool as the rest of Inquest sees it.
-func specOf(server plan.Server, t *mcp.Tool) tool.Spec {
+func (s *session) page(ctx context.Context, cursor string) (p page, err error) {
+	ctx, _, end := s.begin(ctx)
+	defer end()
+	answer, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+	if err != nil {
+		return p, s.secrets.redactError(s.explain(ctx, err))
+	}
+	if err := json.Unmarshal(s.wire.results().take(answer.Meta), &p); err != nil {
+		return p, s.secrets.redactError(fmt.Errorf("read a page of tools: %w", err))
+	}
+	return p, nil
+}
+
+// listedTool is what we read of a tool in a list.
+type listedTool struct {
+	Name        string
+	Description string
+	InputSchema json.RawMessage
+	Annotations *mcp.ToolAnnotations
+}
+
+// specOf describes a tool as the rest of Inquest sees it. A tool that cannot be read is unusable, and costs no other.
+func specOf(server plan.Server, raw json.RawMessage) tool.Spec {
+	var t listedTool
+	unreadable := json.Unmarshal(raw, &t)
 	spec := tool.Spec{Name: server.Name + "." + tool.ValidText(t.Name), Description: tool.ValidText(t.Description), Schema: schemaOf(t)}
 	spec.Risk, spec.RiskFrom = riskOf(server, t)
 	hinted := server.TrustAnnotations && t.Annotations != nil && t.Annotations.IdempotentHint
 	spec.Idempotent = hinted || slices.Contains(server.Idempotent, t.Name)
+	if unreadable != nil {
+		spec.Unusable = clip.Bytes(tool.ValidText("it cannot be read: "+unreadable.Error()), maxErrorText)
+	}
 	return spec
 }
 
@@ -69,7 +92,7 @@ func specOf(server plan.Server, t *mcp.Tool) tool.Spec {
 // its word counts; if not, it may raise the risk only. A hint that is absent says
 // nothing: MCP's own default for destructiveHint would make every tool without
 // annotations a destructive one.
-func riskOf(server plan.Server, t *mcp.Tool) (agent.Risk, tool.Source) {
+func riskOf(server plan.Server, t listedTool) (agent.Risk, tool.Source) {
 	configured, ok := server.Risk[t.Name]
 	hints := t.Annotations
 	switch {
@@ -87,10 +110,12 @@ func riskOf(server plan.Server, t *mcp.Tool) (agent.Risk, tool.Source) {
 	return agent.RiskWrite, tool.SourceDefault
 }
 
-func schemaOf(t *mcp.Tool) json.RawMessage {
-	schema, err := json.Marshal(t.InputSchema)
-	if err != nil || t.InputSchema == nil {
-		return json.RawMessage(`{"type":"object"}`)
+// schemaOf spells a schema in one way, keys sorted, so that its digest depends on what it says alone.
+func schemaOf(t listedTool) json.RawMessage {
+	if document, err := decode(t.InputSchema); err == nil && document != nil {
+		if schema, err := json.Marshal(document); err == nil {
+			return schema
+		}
 	}
-	return schema
+	return json.RawMessage(`{"type":"object"}`)
 }

@@ -34,7 +34,8 @@ func (s *session) call(ctx context.Context, own string, call tool.Call) (result 
 		sent, _ = receipt.read()
 		return tool.Result{}, sent, s.explain(ctx, err)
 	}
-	return convert(answer), true, nil
+	result, err = convert(s.wire.results().take(answer.Meta))
+	return result, true, err
 }
 
 // begin applies the server's own timeout to a request, and ends it if the
@@ -46,7 +47,9 @@ func (s *session) begin(ctx context.Context) (context.Context, *receipt, func())
 	}
 	ctx, receipt := withReceipt(ctx)
 	undo := s.abort(receipt)
+	done := s.wire.results().wait()
 	return ctx, receipt, func() {
+		done()
 		undo()
 		receipt.giveUp(nil)
 		cancel()

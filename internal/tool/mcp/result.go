@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -18,19 +18,50 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
+// answer is what we read of a tools/call result.
+type answer struct {
+	content    []json.RawMessage
+	structured any // numbers are json.Number; nil = none
+	isError    bool
+	needsInput bool
+}
+
+// read takes a result apart. A part with an unexpected shape is read as what it most likely means, and costs no other.
+func read(raw json.RawMessage) (a answer, err error) {
+	var fields struct{ Content, StructuredContent, IsError, ResultType json.RawMessage }
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return a, fmt.Errorf("read the result: %w", err)
+	}
+	if json.Unmarshal(fields.Content, &a.content) != nil && fields.Content != nil {
+		a.content = []json.RawMessage{fields.Content} // one block without a list around it
+	}
+	if fields.StructuredContent != nil {
+		if a.structured, err = decode(fields.StructuredContent); err != nil {
+			return a, fmt.Errorf("read the structured content: %w", err)
+		}
+	}
+	a.isError = slices.Contains([]string{"true", `"true"`}, string(fields.IsError))
+	a.needsInput = string(fields.ResultType) == `"input_required"`
+	return a, nil
+}
+
 // convert makes a result of a server's answer. Every part of it is in the text,
 // as itself or described, and what is not text is kept whole as an artifact.
-func convert(answer *mcp.CallToolResult) tool.Result {
-	if answer.NeedsInput() {
-		return tool.Failure(tool.ErrorTool, "The tool asks for input from a person, which cannot be given.")
+func convert(raw json.RawMessage) (tool.Result, error) {
+	answer, err := read(raw)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if answer.needsInput {
+		return tool.Failure(tool.ErrorTool, "The tool asks for input from a person, which cannot be given."), nil
 	}
 	var p parts
-	for _, content := range answer.Content {
-		p.add(content)
+	for _, content := range answer.content {
+		p.addRaw(content)
 	}
-	p.addStructured(answer.StructuredContent)
+	p.addStructured(answer.structured)
 	result := tool.Result{Status: tool.StatusSuccess, Content: p.text("The tool returned nothing."), Artifacts: p.artifacts}
-	if answer.IsError {
+	if answer.isError {
 		result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool
 		result.Content = p.text("The tool failed without saying why.")
 		// Servers of the TypeScript SDK make a result of that protocol error.
@@ -39,13 +70,13 @@ func convert(answer *mcp.CallToolResult) tool.Result {
 		}
 		result.Recoverable = result.ErrorType != tool.ErrorUnknownTool
 	}
-	if fault, failed := failed(answer.StructuredContent); failed {
-		if !answer.IsError {
+	if fault, failed := failed(answer.structured); failed {
+		if !answer.isError {
 			result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool
 		}
 		result.Fault = fault
 	}
-	return result
+	return result, nil
 }
 
 // aboutFaults are the keys with which results say why a call failed.
@@ -83,6 +114,78 @@ type parts struct {
 	artifacts []tool.Artifact
 }
 
+// addRaw adds a content block as the server wrote it.
+func (p *parts) addRaw(raw json.RawMessage) {
+	var text string
+	var block struct{ Type, Text string }
+	switch {
+	case string(raw) == "null":
+		return
+	case json.Unmarshal(raw, &text) == nil: // MCP wants {"type":"text"}
+		p.say(text)
+		return
+	case json.Unmarshal(raw, &block) == nil && block.Type == "text": // without the copies that the SDK makes
+		p.say(block.Text)
+		return
+	}
+	content, err := contentOf(raw)
+	if err != nil {
+		p.addUnknown(raw)
+		return
+	}
+	if link, ok := content.(*mcp.ResourceLink); ok { // its JSON says it all
+		p.addJSON("link "+link.URI, link.URI, raw)
+		return
+	}
+	p.add(content)
+}
+
+// contentOf decodes a content block.
+func contentOf(raw json.RawMessage) (mcp.Content, error) {
+	list, err := encode(map[string]any{"content": []json.RawMessage{raw}})
+	if err != nil {
+		return nil, err
+	}
+	var answer mcp.CallToolResult
+	if err := json.Unmarshal(list, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Content) != 1 || answer.Content[0] == nil {
+		return nil, errors.New("it is empty")
+	}
+	return answer.Content[0], nil
+}
+
+// maxUnknown is how much of a content block that cannot be decoded is shown, in bytes.
+const maxUnknown = 4 << 10
+
+// addUnknown describes a content block that the SDK cannot decode: of a type that it does not know, or malformed.
+func (p *parts) addUnknown(raw json.RawMessage) {
+	var block struct{ Type, URI string }
+	_ = json.Unmarshal(raw, &block) // a block that is no object has no type
+	what := fmt.Sprintf("content of unknown type %q", clip.Bytes(block.Type, maxName))
+	if slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, block.Type) {
+		what = "malformed content of type " + block.Type
+	}
+	if len(raw) <= maxUnknown {
+		p.say("[" + what + "]")
+		p.addJSON(what, block.URI, raw)
+	} else if p.keep(what, tool.Artifact{MIMEType: "application/json", Name: block.URI, JSON: raw}) {
+		p.say(fmt.Sprintf("[%s, %d bytes: kept as an artifact]", what, len(raw)))
+	}
+}
+
+// addJSON shows a block's JSON and keeps it.
+func (p *parts) addJSON(what, name string, raw json.RawMessage) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		p.say(fmt.Sprintf("[content that cannot be shown: %v]", err))
+		return
+	}
+	p.say(compact.String())
+	p.keep(what, tool.Artifact{MIMEType: "application/json", Name: name, JSON: compact.Bytes()})
+}
+
 func (p *parts) add(content mcp.Content) {
 	switch c := content.(type) {
 	case *mcp.TextContent:
@@ -94,18 +197,12 @@ func (p *parts) add(content mcp.Content) {
 	case *mcp.EmbeddedResource:
 		p.addResource(c.Resource)
 	default:
-		// A link to a resource, or something newer than this: its JSON says it all.
-		name := ""
-		if link, ok := content.(*mcp.ResourceLink); ok {
-			name = link.URI
-		}
 		data, err := json.Marshal(content)
 		if err != nil {
 			p.say(fmt.Sprintf("[content that cannot be shown: %v]", err))
 			return
 		}
-		p.say(string(data))
-		p.keep("link "+name, tool.Artifact{MIMEType: "application/json", Name: name, JSON: data})
+		p.addJSON("content", "", data)
 	}
 }
 
@@ -124,8 +221,7 @@ func (p *parts) addResource(r *mcp.ResourceContents) {
 
 // addStructured shows of structured content what the result does not say already:
 // servers repeat their text in it, as MCP asks them to, and their images. Where a
-// text part is the very same JSON, it is also the better artifact, because numbers
-// in it are not rounded.
+// text part is the very same JSON, the artifact has it in the server's own spelling.
 func (p *parts) addStructured(value any) {
 	if value == nil {
 		return
@@ -136,7 +232,7 @@ func (p *parts) addStructured(value any) {
 			return
 		}
 	}
-	data, err := json.Marshal(value)
+	data, err := encode(value)
 	switch {
 	case err != nil:
 		p.say(fmt.Sprintf("[structured content that cannot be shown: %v]", err))
@@ -207,12 +303,15 @@ func block(value map[string]any) mcp.Content {
 	default:
 		return nil
 	}
-	data, err := json.Marshal(map[string]any{"content": []any{value}})
-	var answer mcp.CallToolResult
-	if err != nil || json.Unmarshal(data, &answer) != nil || len(answer.Content) != 1 {
+	raw, err := encode(value)
+	if err != nil {
 		return nil
 	}
-	return answer.Content[0]
+	content, err := contentOf(raw)
+	if err != nil {
+		return nil
+	}
+	return content
 }
 
 // addNew adds content that is not there yet.
@@ -232,8 +331,7 @@ func (p *parts) addNew(content mcp.Content) {
 // saying is the text part that is a value's JSON.
 func (p *parts) saying(value any) string {
 	for _, text := range p.texts {
-		var said any
-		if json.Unmarshal([]byte(text), &said) == nil && reflect.DeepEqual(said, value) {
+		if said, err := decode([]byte(text)); err == nil && equal(said, value) {
 			return text
 		}
 	}

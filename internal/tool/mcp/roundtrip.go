@@ -71,7 +71,7 @@ func (w *web) dress(req *http.Request) {
 func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
-		resp.Body = &stream{body: resp.Body, limit: w.limit, broken: w.breaker(receipt), release: release}
+		resp.Body = newStream(resp.Body, w.limit, w.raws.keep, w.breaker(receipt), release)
 		return nil
 	}
 	defer release()
@@ -91,7 +91,7 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 	case !readable(resp, kind, body):
 		receipt.note(fmt.Errorf("%w, and of type %q", errNoJSON, kind)) // if it was a call: the answers to notices are for nobody
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = io.NopCloser(bytes.NewReader(w.raws.keep(body)))
 	return nil
 }
 

@@ -1,51 +1,86 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
-// stream is a body of server-sent events. It bounds each of them, and says when
-// and why it ends.
+// stream is a body of server-sent events. It bounds each of them, rewrites their messages, and reports
+// when and why the body ends.
 type stream struct {
 	body    io.ReadCloser
-	limit   int                // bytes of one event
-	broken  func(error)        // told of the end of the body, also if nobody waits for more of it
-	release context.CancelFunc // called when the body is closed
+	input   *bufio.Reader
+	limit   int                 // bytes of one event
+	keep    func([]byte) []byte // rewrites a message
+	broken  func(error)         // called at the end of the body, even if nobody reads more of it
+	release context.CancelFunc  // called when the body is closed
 
-	event, line int // bytes of the event and of the line that it is in
+	ready []byte // of the next event, not yet handed out
+	err   error  // the end of the body
+}
+
+func newStream(body io.ReadCloser, limit int, keep func([]byte) []byte, broken func(error), release context.CancelFunc) *stream {
+	return &stream{body: body, input: bufio.NewReaderSize(body, 64<<10), limit: limit, keep: keep, broken: broken, release: release}
 }
 
 func (s *stream) Read(p []byte) (int, error) {
-	n, err := s.body.Read(p)
-	if s.count(p[:n]) {
-		err = fmt.Errorf("%w: more than %d bytes", errTooLarge, s.limit)
-		s.broken(err)
-		return 0, err
+	if len(s.ready) == 0 && s.err == nil {
+		s.ready, s.err = s.next()
+		switch {
+		case s.err == nil:
+		case errors.Is(s.err, errTooLarge):
+			s.broken(s.err)
+		default:
+			s.broken(fmt.Errorf("%w: %w", errCut, s.err))
+		}
 	}
-	if err != nil {
-		s.broken(fmt.Errorf("%w: %w", errCut, err))
+	if len(s.ready) == 0 {
+		return 0, s.err
 	}
-	return n, err
+	n := copy(p, s.ready)
+	s.ready = s.ready[n:]
+	return n, nil
 }
 
-// count reports whether an event is too long. An empty line ends an event.
-func (s *stream) count(p []byte) (over bool) {
-	for line := range bytes.Lines(p) {
-		s.line += len(line)
-		s.event += len(line)
-		over = over || s.event > s.limit
-		if line[len(line)-1] != '\n' {
-			break
+// next reads up to the empty line that ends an event, or to the end of the body.
+func (s *stream) next() ([]byte, error) {
+	var lines [][]byte
+	size := 0
+	for {
+		line, err := readLine(s.input, s.limit-size)
+		if errors.Is(err, errTooLarge) {
+			return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, s.limit)
 		}
-		if s.line <= len("\r\n") {
-			s.event = 0
+		size += len(line)
+		lines = append(lines, line)
+		if err != nil || len(bytes.TrimRight(line, "\r\n")) == 0 {
+			return s.event(lines), err
 		}
-		s.line = 0
 	}
-	return over
+}
+
+// event joins the lines of an event, its message rewritten.
+func (s *stream) event(lines [][]byte) []byte {
+	var data, others [][]byte
+	for _, line := range lines {
+		text := bytes.TrimRight(line, "\r\n")
+		if value, ok := bytes.CutPrefix(text, []byte("data:")); ok {
+			data = append(data, bytes.TrimPrefix(value, []byte(" ")))
+		} else {
+			others = append(others, line)
+		}
+	}
+	message := bytes.Join(data, []byte("\n"))
+	raw := s.keep(message)
+	if bytes.Equal(raw, message) {
+		return bytes.Join(lines, nil)
+	}
+	return slices.Concat([]byte("data: "), raw, []byte("\n"), bytes.Join(others, nil)) // the empty line is the last of them
 }
 
 func (s *stream) Close() error {

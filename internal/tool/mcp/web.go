@@ -25,9 +25,12 @@ type web struct {
 	secrets   secrets
 	limit     int // bytes of one message
 	stopped   <-chan struct{}
+	raws      raws
 
 	ending
 }
+
+func (w *web) results() *raws { return &w.raws }
 
 func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int) (*web, error) {
 	u, err := url.Parse(t.URL)

@@ -21,6 +21,8 @@ type wire interface {
 	why() error
 	// lastWords is what the server had to say about its end, if anything.
 	lastWords() string
+	// results has the results of calls that are under way.
+	results() *raws
 	// release waits until nothing is left of the wire, after its end.
 	release()
 }

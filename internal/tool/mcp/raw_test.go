@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+)
+
+// randomNumber spells a JSON number that a float64 may not hold, or may spell otherwise.
+func randomNumber(r *rand.Rand) string {
+	digits := func(n int) string {
+		text := []byte{byte('1' + r.IntN(9))}
+		for range r.IntN(n) {
+			text = append(text, byte('0'+r.IntN(10)))
+		}
+		return string(text)
+	}
+	number := []string{"", "-"}[r.IntN(2)] + []string{"0", digits(1), digits(25)}[r.IntN(3)]
+	if r.IntN(3) == 0 {
+		number += "." + []string{"0", "10", digits(25)}[r.IntN(3)]
+	}
+	if r.IntN(3) == 0 {
+		number += []string{"e", "E"}[r.IntN(2)] + []string{"", "+", "-"}[r.IntN(3)] + []string{"0", "007", "400", "999999999999999999999"}[r.IntN(4)]
+	}
+	return number
+}
+
+// randomJSON is a value with such numbers in it, written with random white space.
+func randomJSON(r *rand.Rand, depth int) string {
+	space := []string{"", " ", "\n", "\t\r\n"}[r.IntN(4)]
+	var parts []string
+	switch kind := r.IntN(6); {
+	case kind == 0 && depth > 0:
+		for n := range r.IntN(4) {
+			parts = append(parts, fmt.Sprintf("%s\"k%d\\n\\\"<\"%s:%s", space, n, space, randomJSON(r, depth-1)))
+		}
+		return "{" + strings.Join(parts, ",") + space + "}"
+	case kind == 1 && depth > 0:
+		for range r.IntN(4) {
+			parts = append(parts, space+randomJSON(r, depth-1))
+		}
+		return "[" + strings.Join(parts, ",") + space + "]"
+	case kind == 2:
+		return `"a\u0000 é <b> 12.0 \\ \""`
+	}
+	return randomNumber(r)
+}
+
+// numbers are the literals of a JSON text, in order of an object's sorted keys.
+func numbers(t *testing.T, text []byte) (literals []string) {
+	t.Helper()
+	value, err := decode(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	sorted, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(sorted))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return literals
+		}
+		if number, ok := token.(json.Number); ok {
+			literals = append(literals, number.String())
+		}
+	}
+}
+
+// Whatever numbers a server sends, the model and the artifact have their digits.
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		structured := fmt.Sprintf(`{"first":%s,"more":%s}`, randomNumber(r), randomJSON(r, 3))
+		got := converted(t, `{"content":[{"type":"text","text":"1 row"}],"structuredContent":`+structured+`}`)
+		if len(got.Artifacts) != 1 {
+			t.Fatalf("seed %d: %s became %+v", seed, structured, got)
+		}
+		want := numbers(t, []byte(structured))
+		shown, _ := strings.CutPrefix(got.Content, "1 row\n")
+		for what, text := range map[string][]byte{"text": []byte(shown), "artifact": got.Artifacts[0].JSON} {
+			if diff := cmp.Diff(want, numbers(t, text)); diff != "" {
+				t.Fatalf("seed %d, %s of %s:\n%s", seed, what, structured, diff)
+			}
+		}
+	}
+}
+
+// The same holds for the schemas of tools.
+func TestSchemasKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		schema := fmt.Sprintf(`{"type":"object","properties":{"id":{"const":%s,"enum":[%s]}}}`, randomNumber(r), randomJSON(r, 2))
+		spec := specOf(plan.Server{Name: "s"}, json.RawMessage(`{"name":"t","inputSchema":`+schema+`}`))
+		if diff := cmp.Diff(numbers(t, []byte(schema)), numbers(t, spec.Schema)); diff != "" || spec.Unusable != "" {
+			t.Fatalf("seed %d, %s: %s\n%s", seed, schema, spec.Unusable, diff)
+		}
+	}
+}
+
+// canonical agrees with exact arithmetic.
+func TestCanonicalNumbers(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 3))
+	var spelled []string
+	for len(spelled) < 300 {
+		if number := randomNumber(r); !strings.Contains(number, "99999999") {
+			spelled = append(spelled, number)
+		}
+	}
+	spelled = append(spelled, "1", "1.0", "10e-1", "0.1e1", "-0", "0e5", "0.00", "100", "1E+2", "9007199254740992", "9007199254740993")
+	for _, a := range spelled {
+		for _, b := range spelled {
+			x, _ := new(big.Rat).SetString(a)
+			y, _ := new(big.Rat).SetString(b)
+			if got, want := canonical(a) == canonical(b), x.Cmp(y) == 0; got != want {
+				t.Fatalf("%s and %s are the same: %t, want %t", a, b, got, want)
+			}
+		}
+	}
+}
+
+// However the bytes of a stream fall, its messages are rewritten and nothing else is.
+func TestStreamIsRewritten(t *testing.T) {
+	t.Parallel()
+	const before = ": a comment\n\nevent: message\nid: 7\nretry: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n"
+	const answer = "event: message\r\nid: 8\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":4,\r\ndata:\"result\":{\"n\":9007199254740993}}\r\n\r\n"
+	const after = "data: not JSON, though it says \"result\"\n\ndata: cut"
+	for name, reader := range map[string]func(io.Reader) io.Reader{
+		"whole": func(r io.Reader) io.Reader { return r }, "in bytes": iotest.OneByteReader, "with its end": iotest.DataErrReader,
+	} {
+		var results raws
+		done := results.wait()
+		var broken []error
+		s := newStream(io.NopCloser(reader(strings.NewReader(before+answer+after))), 1000, results.keep,
+			func(err error) { broken = append(broken, err) }, func() {})
+		got, err := io.ReadAll(s)
+		const rewritten = "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[],\"tools\":[],\"_meta\":{\"inquest/raw\":\"0\"}}}\n" +
+			"event: message\r\nid: 8\r\n\r\n"
+		if diff := cmp.Diff(before+rewritten+after, string(got)); diff != "" || err != nil || len(broken) != 1 || !errors.Is(broken[0], errCut) {
+			t.Errorf("%s: %v, broken %v\n%s", name, err, broken, diff)
+		}
+		if raw := results.take(map[string]any{rawKey: "0"}); string(raw) != `{"n":9007199254740993}` {
+			t.Errorf("%s: kept %s", name, raw)
+		}
+		done()
+	}
+}
+
+// A result that nobody waits for is not kept.
+func TestLateResultsAreDropped(t *testing.T) {
+	t.Parallel()
+	var results raws
+	message := []byte(`{"jsonrpc":"2.0","id":4,"result":{"n":1}}`)
+	if got := results.keep(message); !bytes.Equal(got, message) {
+		t.Errorf("rewritten without a request: %s", got)
+	}
+	first, second := results.wait(), results.wait()
+	results.keep(message)
+	first()
+	if len(results.kept) != 1 {
+		t.Errorf("%d kept while a request waits", len(results.kept))
+	}
+	second()
+	if len(results.kept) != 0 {
+		t.Errorf("%d kept after the last request", len(results.kept))
+	}
+}

@@ -58,7 +58,7 @@ func TestSlowServersHoldUpNoModelCall(t *testing.T) {
 	var asked []time.Duration
 	answers := script(ask("a"), ask("a"), ask("a"), say("done"))
 	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
-		asked = append(asked, env.Now().Sub(start).Round(time.Second))
+		asked = append(asked, env.Now().Sub(start).Round(100*time.Millisecond))
 		return answers(in)
 	}
 	listings := map[string]int{}
@@ -118,7 +118,8 @@ func TestContinueAsNewGivesListingsUp(t *testing.T) {
 		t.Fatalf("got %v, %d listings cancelled", err, cancelled)
 	}
 	var input AgentInput
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &input); err != nil || !cmp.Equal(input.Continued.Unlisted, []string{"hangs"}) {
+	err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &input)
+	if err != nil || !cmp.Equal(input.Continued.Unlisted, []string{"hangs"}) {
 		t.Errorf("the next run gets %+v, %v", input.Continued, err)
 	}
 }

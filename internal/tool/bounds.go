@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,8 +69,10 @@ func CheckBounds(schema json.RawMessage) error {
 	if tooDeep(string(schema)) {
 		return fmt.Errorf("is nested deeper than %d levels", maxDepth)
 	}
+	decoder := json.NewDecoder(bytes.NewReader(schema))
+	decoder.UseNumber() // 1e400 is a number of JSON
 	var document any
-	if json.Unmarshal(schema, &document) != nil {
+	if decoder.Decode(&document) != nil {
 		return nil // the compiler says what is wrong
 	}
 	e := expansion{refs: referencesOf(document), known: map[string]int{}}

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -31,7 +32,18 @@ import (
 // bin is where TestMain built our programs.
 var bin string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if told := os.Getenv(envRawServer); told != "" {
+		var s rawServer
+		if err := json.Unmarshal([]byte(told), &s); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		s.serve()
+		os.Exit(0)
+	}
+	os.Exit(run(m))
+}
 
 // testsAtOnce is how many tests run at once for each processor, unless -parallel says: most of them
 // wait, for the heartbeats of a worker that was killed or for a model that is held.

@@ -69,7 +69,8 @@ func TestConvert(t *testing.T) {
 			{"type":"hologram","n":9007199254740993},{"type":"text","text":"b"}]}`,
 			"a\n[audio, audio/wav, 2 bytes: kept as an artifact]\n" +
 				"[content of unknown type \"hologram\"]\n{\"type\":\"hologram\",\"n\":9007199254740993}\nb", 2},
-		"an unknown type, large": {`{"content":[{"type":"hologram","data":"` + strings.Repeat("x", maxUnknown) + `"},{"type":"text","text":"b"}]}`,
+		"an unknown type, large": {`{"content":[{"type":"hologram","data":"` + strings.Repeat("x", maxUnknown) +
+			`"},{"type":"text","text":"b"}]}`,
 			"[content of unknown type \"hologram\", 4125 bytes: kept as an artifact]\nb", 1},
 		"a broken image": {`{"content":[{"type":"image","mimeType":"image/png","data":17},{"type":"text","text":"b"}]}`,
 			"[malformed content of type image]\n{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":17}\nb", 1},
@@ -78,7 +79,8 @@ func TestConvert(t *testing.T) {
 		"a bare block": {`{"content":{"type":"text","text":"plain"}}`, "plain", 0},
 		"a link": {`{"content":[{"type":"resource_link","uri":"file:///a","name":"a","size":9007199254740993}]}`,
 			`{"type":"resource_link","uri":"file:///a","name":"a","size":9007199254740993}`, 1},
-		"numbers that only look alike": {`{"content":[{"type":"text","text":"{\"n\":9007199254740992}"}],"structuredContent":{"n":9007199254740993}}`,
+		"numbers that only look alike": {
+			`{"content":[{"type":"text","text":"{\"n\":9007199254740992}"}],"structuredContent":{"n":9007199254740993}}`,
 			"{\"n\":9007199254740992}\n{\"n\":9007199254740993}", 1},
 		"a number spelled otherwise": {`{"content":[{"type":"text","text":"{\"n\":1.0}"}],"structuredContent":{"n":1}}`, `{"n":1.0}`, 1},
 		"nothing but infinity":       {`{"content":[],"structuredContent":{"n":1e400,"m":-0}}`, `{"m":-0,"n":1e400}`, 1},

@@ -31,7 +31,8 @@ func randomNumber(r *rand.Rand) string {
 		number += "." + []string{"0", "10", digits(25)}[r.IntN(3)]
 	}
 	if r.IntN(3) == 0 {
-		number += []string{"e", "E"}[r.IntN(2)] + []string{"", "+", "-"}[r.IntN(3)] + []string{"0", "007", "400", "999999999999999999999"}[r.IntN(4)]
+		number += []string{"e", "E"}[r.IntN(2)] + []string{"", "+", "-"}[r.IntN(3)]
+		number += []string{"0", "007", "400", "999999999999999999999"}[r.IntN(4)]
 	}
 	return number
 }

@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// envRawServer makes a process of this test binary an MCP server whose answers are exact bytes. Its value is a rawServer.
+const envRawServer = "E2E_RAW_SERVER"
+
+// rawServer answers over its standard streams.
+type rawServer struct {
+	Tools  string // the list of tools/list
+	Result string // of every call
+	Gate   string // tools/list is answered once this file exists
+	Never  bool   // tools/list is never answered
+}
+
+func (s rawServer) serve() {
+	var mu sync.Mutex
+	answer := func(id json.RawMessage, result string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+	}
+	for lines := bufio.NewReader(os.Stdin); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var r struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(line, &r) != nil || r.ID == nil {
+			continue
+		}
+		switch r.Method {
+		case "initialize":
+			answer(r.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`)
+		case "tools/list":
+			if s.Never {
+				continue
+			}
+			go func() {
+				for s.Gate != "" {
+					if _, err := os.Stat(s.Gate); err == nil {
+						break
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+				answer(r.ID, `{"tools":[`+s.Tools+`]}`)
+			}()
+		case "tools/call":
+			answer(r.ID, s.Result)
+		default:
+			answer(r.ID, "{}")
+		}
+	}
+}
+
+// transport is the configuration that starts the server.
+func (s rawServer) transport(t *testing.T) string {
+	t.Helper()
+	told, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := json.Marshal(map[string]any{"command": os.Args[0], "env": map[string]string{envRawServer: string(told)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(transport)
+}
+
+const rawConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+defaults: {llm_provider: lab-model}
+mcp_servers:
+%s
+agents:
+  A: {description: looks, mcp_servers: [%s], max_iterations: 200}
+agent_chains:
+  raw: {stages: [{name: s, agents: [{name: A}]}]}
+`
+
+// rawConfigOf is the configuration of an agent with the given servers.
+func rawConfigOf(t *testing.T, servers map[string]rawServer) string {
+	var entries, names []string
+	for name, s := range servers {
+		entries, names = append(entries, fmt.Sprintf("  %s: {transport: %s}", name, s.transport(t))), append(names, name)
+	}
+	return fmt.Sprintf(rawConfig, strings.Join(entries, "\n"), strings.Join(names, ", "))
+}
+
+func listedTool(name string) string {
+	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}}`, name)
+}
+
+// Integers above 2^53 keep their digits from the server to the report (go-sdk #1236), and content of an unknown type
+// costs nothing else of a result.
+func TestResultsAreWhole(t *testing.T) {
+	t.Parallel()
+	const ids = `{"trace_id":1915883588174806058,"span":9007199254740993,"huge":1e400,"one":1.0}`
+	server := rawServer{
+		Tools: listedTool("find"),
+		Result: `{"content":[{"type":"text","text":"1 row"},{"type":"audio","mimeType":"audio/wav","data":"AAE="},` +
+			`{"type":"hologram","id":9007199254740995}],"structuredContent":` + ids + `}`,
+	}
+	var shown string
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			return llmtest.Calls(llmtest.Call{Name: "s__find", Args: `{"id":9007199254740997}`})
+		}
+		shown = req.Last().Text()
+		return llmtest.Text("It says: " + shown)
+	}, rawConfigOf(t, map[string]rawServer{"s": server}))
+	w.dev()
+	w.beginWith("digits", agent.Request{Chain: "raw", Data: json.RawMessage(`"which trace?"`)})
+	result := w.end("digits")
+	results := w.results(result.ID)
+	if result.Status != agent.StatusCompleted || len(results) != 1 {
+		t.Fatalf("%+v; results %+v", result, results)
+	}
+	wanted := []string{
+		"1 row", "[audio, audio/wav, 2 bytes: kept as an artifact]", `[content of unknown type "hologram"]`, "9007199254740995",
+		"1915883588174806058", "9007199254740993", "1e400", "1.0",
+	}
+	for place, text := range map[string]string{"model": shown, "report": result.Report, "transcript": results[0].Text} {
+		for _, want := range wanted {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %s in %s", place, want, text)
+			}
+		}
+	}
+	var kept []string
+	for _, hash := range results[0].Artifacts {
+		blob, err := w.open().Blob(context.Background(), hash)
+		var artifact tool.Artifact
+		if err != nil || json.Unmarshal(blob, &artifact) != nil {
+			t.Fatalf("artifact %s: %s, %v", hash, blob, err)
+		}
+		kept = append(kept, string(artifact.Content()))
+	}
+	const structured = `{"huge":1e400,"one":1.0,"span":9007199254740993,"trace_id":1915883588174806058}`
+	if all := strings.Join(kept, "\n"); !strings.Contains(all, structured) || !strings.Contains(all, "9007199254740995") {
+		t.Errorf("artifacts: %s", all)
+	}
+	asked := func(e transcript.Entry) bool {
+		return e.Call != nil && strings.Contains(e.Call.Arguments, "9007199254740997")
+	}
+	if !asked(results[0]) {
+		t.Errorf("the call: %+v", results[0].Call)
+	}
+}
+
+// A server that never lists its tools holds up no model call, and the tools of one that is slow come in when it answers.
+func TestServersThatListLate(t *testing.T) {
+	t.Parallel()
+	gate := t.TempDir() + "/gate"
+	done := `{"content":[{"type":"text","text":"done"}]}`
+	servers := map[string]rawServer{
+		"good":  {Tools: listedTool("find"), Result: done},
+		"slow":  {Tools: listedTool("find"), Result: done, Gate: gate},
+		"never": {Never: true},
+	}
+	var mu sync.Mutex
+	var times []time.Time
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		times = append(times, time.Now())
+		switch last := req.Last().Text(); {
+		case req.Offers("slow__find") && strings.Contains(last, "Server slow is available now"):
+			return llmtest.Calls(llmtest.Call{Name: "slow__find", Args: "{}"})
+		case req.Offers("slow__find"):
+			return llmtest.Text("It says: " + last)
+		case turnOf(req) == 3: // the first two calls have waited for nobody
+			_ = os.WriteFile(gate, nil, 0o600)
+		}
+		return llmtest.Calls(llmtest.Call{Name: "good__find", Args: "{}"}).Slow(50 * time.Millisecond)
+	}, rawConfigOf(t, servers))
+	w.dev()
+	began := time.Now()
+	w.beginWith("late", agent.Request{Chain: "raw", Data: json.RawMessage(`"what happened?"`)})
+	result := w.end("late")
+	if result.Status != agent.StatusCompleted || result.Report != "It says: done" {
+		t.Errorf("got %+v", result)
+	}
+	const bound = 40 * time.Second // one listing that is waited for takes 45 s
+	if len(times) < 4 || times[0].Sub(began) > bound || times[1].Sub(times[0]) > bound {
+		t.Errorf("%d model calls, the first after %v", len(times), times[0].Sub(began))
+	}
+	t.Logf("the first model call came after %v, the second %v later; %d in all", times[0].Sub(began), times[1].Sub(times[0]), len(times))
+	system := w.requestOf(t, "A").System()
+	for _, name := range []string{"slow", "never"} {
+		if !strings.Contains(system, "Server "+name+" is not available (it has not listed its tools yet)") {
+			t.Errorf("the model is not told of %s: %s", name, system)
+		}
+	}
+	var told bytes.Buffer
+	for _, e := range w.entries(result.ID) {
+		if e.Kind == transcript.KindNotice {
+			fmt.Fprintln(&told, e.Text)
+		}
+	}
+	if !strings.Contains(told.String(), "Server never is not available") {
+		t.Errorf("people are told: %s", told.String())
+	}
+}

@@ -123,7 +123,6 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	g.addNotices(stored)
-	g.addRecovered(stored)
 	if err := g.addMemory(ctx, stored); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ func (g *generation) addNotices(stored []transcript.Entry) {
 			g.add(transcript.KindNotice, transcript.Body{Text: text})
 		}
 	}
+	g.addRecovered(stored)
 }
 
 // addTask begins the conversation: the system prompt and the task. What earlier

@@ -3,6 +3,7 @@ package llm
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 )
@@ -12,10 +13,10 @@ const (
 	maxPlain = 1 << 20  // bytes of a body that is no event stream
 )
 
-// EventReply is a reply that a driver puts together from the data of server-sent events. All errors are *Errors.
+// EventReply is a reply that a driver puts together from server-sent events. All errors are *Errors.
 type EventReply interface {
-	// Event takes in the data of one event. done: no further one is needed, and the error is that of the reply.
-	Event(data []byte) (done bool, err error)
+	// Event takes in one event. done: no further one is needed, and the error is that of the reply.
+	Event(e Event) (done bool, err error)
 	// Plain takes in an answer in plain JSON: an error, or the reply of a server that does not stream.
 	Plain(body []byte) error
 	// Ended judges the end of the stream, for which why is io.EOF unless it was cut; nil = the reply is whole.
@@ -24,23 +25,21 @@ type EventReply interface {
 
 // ReadEvents puts a reply together from the body of an answer.
 func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
-	all := events{body: bufio.NewReader(io.LimitReader(body, maxReply))}
-	for first := true; ; first = false {
+	all := NewEvents(body)
+	for first := true; ; {
 		idle.Wait()
-		data, err := all.next()
+		event, err := all.Next()
 		idle.Arrived()
-		switch {
-		case errors.Is(err, io.EOF) && first && len(all.rest()) > 0:
-			if failed := NotAModel(0, all.rest()); failed != nil {
-				return failed
-			}
-			return r.Plain(all.rest())
-		case err != nil:
-			return r.Ended(err)
+		if err != nil {
+			return lastWords(all, err, first, r)
 		}
-		done, err := r.Event(data)
+		if len(bytes.TrimSpace(event.Data)) == 0 {
+			continue
+		}
+		first = false
+		done, err := r.Event(event)
 		switch {
-		case all.partial && errors.Is(err, ErrMalformed):
+		case event.Partial && errors.Is(err, ErrMalformed):
 			return r.Ended(io.ErrUnexpectedEOF)
 		case done || err != nil:
 			return err
@@ -48,40 +47,174 @@ func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
 	}
 }
 
-// events reads the data of server-sent events, one line each, as every provider
-// sends them. Comments and other fields are skipped: a provider that only keeps
-// the connection alive sends no chunk.
-type events struct {
-	body *bufio.Reader
-	// plain is what does not belong to an event stream: an answer in plain JSON.
-	plain bytes.Buffer
-	// partial: the last event may lack its end, as nothing followed it.
-	partial bool
+// lastWords judges a stream at its end, with what it held besides events: an answer in plain JSON, or
+// after events the error of a proxy that does not frame it.
+func lastWords(all *Events, end error, first bool, r EventReply) error {
+	rest := all.Rest()
+	switch {
+	case !errors.Is(end, io.EOF) || len(rest) == 0:
+	case first:
+		if failed := NotAModel(0, rest); failed != nil {
+			return failed
+		}
+		return r.Plain(rest)
+	case r.Ended(end) != nil && json.Valid(rest) && ErrorWords(rest) != "":
+		if _, err := r.Event(Event{Name: ErrorEvent, Data: rest}); err != nil {
+			return err
+		}
+	}
+	return r.Ended(end)
 }
 
-// next returns the data of the next event; io.EOF after the last.
-func (e *events) next() ([]byte, error) {
+// ErrorEvent is the name of events that hold an error.
+const ErrorEvent = "error"
+
+// Event is a server-sent event. Its data is valid until the next one is read.
+type Event struct {
+	Name string // an empty name means "message"
+	Data []byte
+	// Partial: the stream ended before the blank line that ends an event. The standard drops such an
+	// event, but servers that leave out the last line break are common, so the reader of the data decides.
+	Partial bool
+}
+
+// Events reads server-sent events as the WHATWG standard defines them
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6). It differs in two ways from
+// the standard: see Event.Partial and startsAnother.
+type Events struct {
+	body   *bufio.Reader
+	begun  bool // the byte order mark has been looked for
+	skipLF bool // the last line ended with CR: a LF that follows belongs to it
+
+	line []byte
+	name string
+	data []byte // each line ends with LF
+	some bool   // there is a data field
+	// next is a data field that starts another event although no blank line came before it.
+	next    []byte
+	hasNext bool
+	joined  bool // data has several lines that do not make sense apart
+
+	end error // of the body; a reader need not repeat it
+
+	// plain is what does not belong to an event stream: an answer in plain JSON.
+	plain bytes.Buffer
+}
+
+// NewEvents returns a reader of the events of a body. It reads at most 64 MiB.
+func NewEvents(body io.Reader) *Events {
+	return &Events{body: bufio.NewReader(io.LimitReader(body, maxReply))}
+}
+
+// Rest returns the lines that are not part of an event stream.
+func (e *Events) Rest() []byte { return bytes.TrimSpace(e.plain.Bytes()) }
+
+// Next returns the next event, and io.EOF after the last.
+func (e *Events) Next() (Event, error) {
+	e.name, e.data, e.some, e.joined = "", e.data[:0], false, false
+	if e.hasNext {
+		e.data, e.some, e.hasNext = append(append(e.data, e.next...), '\n'), true, false
+	}
 	for {
-		line, err := e.body.ReadBytes('\n')
-		line = bytes.TrimSpace(line)
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 0 {
-			e.partial = err != nil
-			return bytes.TrimSpace(data), nil
-		}
-		e.keep(line)
-		if err != nil {
-			return nil, err
+		e.readLine()
+		switch {
+		case e.end != nil && len(e.line) == 0 && e.some:
+			return e.event(true), nil
+		case e.end != nil && len(e.line) == 0:
+			return Event{}, e.end
+		case len(e.line) == 0 && e.some:
+			return e.event(false), nil
+		case len(e.line) == 0:
+			e.name = ""
+		case e.field():
+			return e.event(false), nil
 		}
 	}
 }
 
-// keep remembers lines that are not of an event stream.
-func (e *events) keep(line []byte) {
-	if !EventField(line) && e.plain.Len()+len(line) <= maxPlain {
-		e.plain.Write(line)
+func (e *Events) event(partial bool) Event {
+	return Event{Name: e.name, Data: bytes.TrimSuffix(e.data, []byte("\n")), Partial: partial}
+}
+
+// field takes in the field of a line. It reports whether the event before it is complete.
+func (e *Events) field() (complete bool) {
+	name, value, colon := bytes.Cut(e.line, []byte(":"))
+	if bytes.HasPrefix(e.plain.Bytes(), []byte("<")) { // a web page may have such lines
+		name = nil
+		e.keep()
+	}
+	if colon {
+		value = bytes.TrimPrefix(value, []byte(" "))
+	}
+	switch string(name) {
+	case "data":
+		if e.startsAnother(value) {
+			e.next, e.hasNext = append(e.next[:0], value...), true
+			return true
+		}
+		e.data, e.some = append(append(e.data, value...), '\n'), true
+	case "event":
+		e.name = string(value)
+	case "", "id", "retry": // comments keep the connection alive
+	default:
+		e.keep()
+	}
+	return false
+}
+
+// startsAnother reports whether a data field cannot continue the data before it. Servers that leave out
+// the blank line between events send two JSON values in a row, which are never one.
+func (e *Events) startsAnother(value []byte) bool {
+	before := bytes.TrimSpace(e.data)
+	if len(before) == 0 || e.joined {
+		return false
+	}
+	starts := bytes.HasPrefix(value, []byte("{")) || bytes.HasPrefix(value, []byte("[DONE]"))
+	ends := before[len(before)-1] == '}'
+	if !starts || !ends {
+		return false
+	}
+	e.joined = !json.Valid(before) // asked once for an event: the answer takes as long as the data
+	return !e.joined
+}
+
+// keep remembers a line that is not part of an event stream.
+func (e *Events) keep() {
+	if e.plain.Len()+len(e.line) <= maxPlain {
+		e.plain.Write(e.line)
 		e.plain.WriteByte('\n')
 	}
 }
 
-// rest is the plain body, if the answer was no event stream.
-func (e *events) rest() []byte { return bytes.TrimSpace(e.plain.Bytes()) }
+// readLine reads the next line, without its end, which is LF, CR or both. It never waits for the byte
+// after a CR.
+func (e *Events) readLine() {
+	e.line = e.line[:0]
+	defer func() {
+		if !e.begun && len(e.line) > 0 {
+			e.line, e.begun = bytes.TrimPrefix(e.line, byteOrderMark), true
+		}
+	}()
+	for e.end == nil {
+		if _, e.end = e.body.Peek(1); e.end != nil {
+			return
+		}
+		chunk, _ := e.body.Peek(e.body.Buffered())
+		if e.skipLF && chunk[0] == '\n' {
+			_, _ = e.body.Discard(1)
+			e.skipLF = false
+			continue
+		}
+		e.skipLF = false
+		end := bytes.IndexAny(chunk, "\r\n")
+		if end < 0 {
+			e.line = append(e.line, chunk...)
+			_, _ = e.body.Discard(len(chunk))
+			continue
+		}
+		e.line = append(e.line, chunk[:end]...)
+		e.skipLF = chunk[end] == '\r'
+		_, _ = e.body.Discard(end + 1)
+		return
+	}
+}

@@ -60,7 +60,7 @@ func ParseGoogleFailure(body []byte) (failure GoogleFailure, ok bool) {
 	var outer struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if err := json.Unmarshal(body, &outer); err != nil || emptyJSON(outer.Error) {
+	if err := json.Unmarshal(body, &outer); err != nil || EmptyJSON(outer.Error) {
 		return GoogleFailure{}, false
 	}
 	_ = json.Unmarshal(outer.Error, &failure) // as far as it is Google's
@@ -70,8 +70,8 @@ func ParseGoogleFailure(body []byte) (failure GoogleFailure, ok bool) {
 	return failure, true
 }
 
-// emptyJSON reports whether a value says nothing: absent, null, false, zero, "", {} or [].
-func emptyJSON(value json.RawMessage) bool {
+// EmptyJSON reports whether a value says nothing: absent, null, false, zero, "", {} or [].
+func EmptyJSON(value json.RawMessage) bool {
 	switch strings.Join(strings.Fields(string(value)), "") {
 	case "", "null", "false", "0", `""`, "{}", "[]":
 		return true
@@ -135,11 +135,16 @@ func GoogleReply(resp Response, repeating bool, reason, message string) (Respons
 		resp.Finish, resp.ToolCalls = FinishRepeating, nil
 	case kind == ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &Error{Kind: kind, Message: strings.TrimSuffix(reason+": "+message, ": ")}
+	case kind == nil && !googleEnds[reason] && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
+		return resp, &Error{Kind: ErrMalformed, Message: strings.TrimSuffix(reason+": "+message, ": ")}
 	case finish == FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = FinishToolCalls // Gemini says STOP for both
 	}
 	return resp, nil
 }
+
+// googleEnds are the reasons that an empty reply may have.
+var googleEnds = map[string]bool{"STOP": true, "MAX_TOKENS": true, "CONTINUATION": true}
 
 // GoogleFinish reads a finish reason of Gemini: what it means, and what kind of
 // error a reply is that has nothing else, or nil. "" and the unspecified reason
@@ -157,6 +162,8 @@ func GoogleFinish(reason string) (finish Finish, failed error) {
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
 		return FinishFiltered, ErrContentFiltered
+	case "MISSING_THOUGHT_SIGNATURE": // the request lacks one, and would lack it again
+		return Finish(reason), ErrInvalidRequest
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS":
 		return Finish(reason), ErrMalformed
 	}

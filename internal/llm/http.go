@@ -1,12 +1,10 @@
 package llm
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -128,11 +126,4 @@ func ReadRefusal(resp *http.Response) []byte {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	return body
-}
-
-// EventField reports whether a line is a field of server-sent events, or a comment in them.
-func EventField(line []byte) bool {
-	return slices.ContainsFunc([]string{":", "data:", "event:", "id:", "retry:"}, func(field string) bool {
-		return bytes.HasPrefix(line, []byte(field))
-	})
 }

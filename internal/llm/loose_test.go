@@ -52,16 +52,18 @@ func TestBookkeepingIsReadInAnySpelling(t *testing.T) {
 
 func TestLooseKeepsTheFieldsThatFit(t *testing.T) {
 	t.Parallel()
+	type details struct{ Cached llm.Count }
 	type usage struct {
 		In      llm.Count
-		Details llm.Loose[struct{ Cached llm.Count }]
+		Details llm.Loose[details]
 		Out     llm.Count
 	}
+	cached := func(n llm.Count) llm.Loose[details] { return llm.Loose[details]{V: details{n}} }
 	for body, want := range map[string]usage{
 		`{"In":1,"Details":[],"Out":2}`:               {In: 1, Out: 2},
 		`{"In":1,"Details":"none","Out":2}`:           {In: 1, Out: 2},
 		`{"In":"1","Details":{"Cached":{}},"Out":2}`:  {In: 1, Out: 2},
-		`{"In":1.0,"Details":{"Cached":"7"},"Out":2}`: {In: 1, Out: 2, Details: llm.Loose[struct{ Cached llm.Count }]{V: struct{ Cached llm.Count }{7}}},
+		`{"In":1.0,"Details":{"Cached":"7"},"Out":2}`: {In: 1, Out: 2, Details: cached(7)},
 		`[1,2]`: {}, `7`: {}, `null`: {}, `"many"`: {},
 	} {
 		var got llm.Loose[usage]

@@ -36,7 +36,8 @@ func NotAModel(status int, body []byte) *Error {
 var (
 	// wrongAddress matches how servers say that they do not know the path of a request: LM Studio, Groq,
 	// OpenAI, Express, Ollama and other Go servers, vLLM and other FastAPI servers, OpenRouter, Kong, Envoy.
-	wrongAddress = regexp.MustCompile(`(?i)unexpected endpoint|(?:unknown|invalid|unrecognized|unsupported) (?:request )?(?:url|path|route|endpoint)|` +
+	wrongAddress = regexp.MustCompile(`(?i)unexpected endpoint|` +
+		`(?:unknown|invalid|unrecognized|unsupported) (?:request )?(?:url|path|route|endpoint)|` +
 		`cannot (?:post|get) /|(?:page|route|path|url|endpoint) (?:was )?not found|no (?:such )?(?:route|path|handler|endpoint)\b|` +
 		`method not allowed`)
 	// aboutModel matches a 404 about what the request names: a model, or an item of its input. Anthropic
@@ -51,6 +52,17 @@ var (
 // page reports whether a body is a web page.
 func page(body []byte) bool {
 	return htmlStart.Match(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
+}
+
+// NotJSON returns the error of an answer that is neither a stream of events nor JSON. It does not quote
+// the answer, which may be what a model wrote.
+func NotJSON(body []byte) *Error {
+	failed := &Error{Kind: ErrNotAModel}
+	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) { // JSON that was cut
+		failed.Kind = ErrMalformed
+	}
+	failed.Message = fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))
+	return failed
 }
 
 // byteOrderMark is U+FEFF as UTF-8.

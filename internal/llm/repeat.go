@@ -29,6 +29,8 @@ type Text struct {
 	added  int    // how many of recent are not checked yet
 	cut    int    // once it repeats: the length to keep, in bytes
 	stuck  bool
+	// patient: only a repetition that fills the window counts.
+	patient bool
 }
 
 // Add appends a chunk and reports whether the text repeats itself. From then on
@@ -44,7 +46,7 @@ func (t *Text) Add(chunk string) (repeating bool) {
 			t.check()
 		}
 	}
-	if t.added > 0 && !t.stuck {
+	if t.added > 0 && !t.stuck && !t.patient {
 		t.check()
 	}
 	return t.stuck
@@ -64,7 +66,7 @@ func (t *Text) String() string {
 func (t *Text) check() {
 	mark := len(t.recent) - t.added
 	t.added = 0
-	if end, ok := repetition(t.recent, mark); ok {
+	if end, ok := repetition(t.recent, mark, t.patient); ok {
 		t.stuck = true
 		t.cut = t.all.Len() - len(string(t.recent[end:]))
 		return
@@ -79,7 +81,7 @@ func (t *Text) check() {
 // (n-1)*p characters that each equal the one p before them; as a stretch is
 // longer than what one check adds, it includes the character before mark. That
 // one comparison rules out nearly every p, which keeps this cheap.
-func repetition(text []rune, mark int) (end int, ok bool) {
+func repetition(text []rune, mark int, patient bool) (end int, ok bool) {
 	if mark == 0 {
 		return 0, false
 	}
@@ -93,7 +95,7 @@ func repetition(text []rune, mark int) (end int, ok bool) {
 			continue
 		}
 		length := last - first + unit
-		if wordy(text[first-unit:first]) || length >= windowSize {
+		if length >= windowSize || !patient && wordy(text[first-unit:first]) {
 			return first, true
 		}
 		unit = length // a wordy unit around here is longer than this run of signs

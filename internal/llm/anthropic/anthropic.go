@@ -132,7 +132,7 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 		return nil, failed
 	}
 	refused := parseFailure(body)
-	refused.RequestID = cmp.Or(refused.RequestID, resp.Header.Get("Request-Id"))
+	refused.RequestID = cmp.Or(refused.RequestID, llm.Word(resp.Header.Get("Request-Id")))
 	failed := refused.error(resp.StatusCode)
 	if failed.RetryAfter = wait; wait == 0 && failed.Kind == llm.ErrRateLimited {
 		failed.RetryAfter = untilReset(resp.Header, time.Now())

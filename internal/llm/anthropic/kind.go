@@ -15,24 +15,25 @@ import (
 // failure is an error object, of a refusal or in the midst of a stream.
 // https://platform.claude.com/docs/en/api/errors
 type failure struct {
-	Type  string `json:"type"`
-	Error struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-		Details struct {
-			Code string `json:"error_code"`
-		} `json:"details"`
-	} `json:"error"`
-	RequestID string `json:"request_id"`
-	Message   string `json:"message"` // of what is in front of Claude in Amazon's cloud
+	Error     llm.Loose[failureObject] `json:"error"`
+	RequestID llm.Word                 `json:"request_id"`
 }
 
-// parseFailure reads the body of a refusal; what is none of these objects is its message.
+type failureObject struct {
+	Type    llm.Word `json:"type"`
+	Message llm.Word `json:"message"`
+	Details llm.Loose[struct {
+		Code llm.Word `json:"error_code"`
+	}] `json:"details"`
+}
+
+// parseFailure reads the body of a refusal. What is in front of Claude in Amazon's cloud, and gateways, have
+// error objects of their own, of which the words count.
 func parseFailure(body []byte) failure {
 	var f failure
-	if json.Unmarshal(body, &f) != nil || f.Error.Type == "" && f.Error.Message == "" {
-		f = failure{Message: f.Message}
-		f.Error.Message = cmp.Or(f.Message, string(bytes.TrimSpace(body)))
+	_ = json.Unmarshal(body, &f)
+	if f.Error.V.Message == "" {
+		f.Error.V.Message = llm.Word(cmp.Or(llm.ErrorWords(body), string(bytes.TrimSpace(body))))
 	}
 	return f
 }
@@ -41,9 +42,9 @@ func parseFailure(body []byte) failure {
 const messageRoom = 420 // characters
 
 func (f failure) error(status int) *llm.Error {
-	message := f.Error.Message
+	message := string(f.Error.V.Message)
 	if f.RequestID != "" {
-		message = clip.Fit(message, messageRoom) + " (request " + f.RequestID + ")"
+		message = clip.Fit(message, messageRoom) + " (request " + string(f.RequestID) + ")"
 	}
 	return &llm.Error{Kind: f.kind(status), Status: status, Message: message}
 }
@@ -51,11 +52,11 @@ func (f failure) error(status int) *llm.Error {
 // kind goes by the words first where they say more than the type: an account without credit and
 // a text that is too long are invalid requests, too.
 func (f failure) kind(status int) error {
-	message := strings.ToLower(f.Error.Message)
+	message := strings.ToLower(string(f.Error.V.Message))
 	says := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
 	}
-	kind := kinds[f.Error.Type]
+	kind := kinds[string(f.Error.V.Type)]
 	if kind == nil {
 		kind = cmp.Or(llm.StatusKind(status), llm.ErrUnavailable)
 	}
@@ -63,7 +64,7 @@ func (f failure) kind(status int) error {
 		kind = llm.ErrInvalidRequest
 	}
 	switch {
-	case f.Error.Details.Code == "enforced_spend_limit_reached":
+	case f.Error.V.Details.V.Code == "enforced_spend_limit_reached":
 		return llm.ErrQuotaExhausted
 	case kind == llm.ErrInvalidRequest && says("credit balance is too low", "specified api usage limits", "spend limit"):
 		return llm.ErrQuotaExhausted

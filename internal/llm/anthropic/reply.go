@@ -1,9 +1,9 @@
 package anthropic
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -19,10 +19,14 @@ type reply struct {
 	onDelta func(llm.Delta)
 
 	events    int
-	blocks    []*block
+	blocks    []*building
+	open      map[llm.Index]*building // by their index
+	last      *building
 	content   llm.Text
 	thinking  llm.Text
 	repeating bool
+	over      bool   // the arguments of a call are too long, or repeat themselves
+	note      string // what was said in events of no type
 	stop      string // in Anthropic's words
 	why       string // of a refusal
 	model     string
@@ -33,101 +37,119 @@ type reply struct {
 // Anthropic asks for: it adds new ones.
 // https://platform.claude.com/docs/en/build-with-claude/streaming
 type event struct {
-	Type    string  `json:"type"`
-	Message message `json:"message"` // message_start
-	Index   int     `json:"index"`
-	Block   *block  `json:"content_block"` // content_block_start
-	Delta   struct {
-		Type      string `json:"type"`
-		Text      string `json:"text"`
-		Thinking  string `json:"thinking"`
-		Signature string `json:"signature"`
-		JSON      string `json:"partial_json"`
-		ending           // message_delta
-	} `json:"delta"`
-	Usage usage `json:"usage"` // message_delta: of the whole reply so far
+	Type    string             `json:"type"`
+	Message llm.Loose[message] `json:"message"` // message_start
+	Index   llm.Index          `json:"index"`
+	Block   *wireBlock         `json:"content_block"` // content_block_start
+	Delta   piece              `json:"delta"`
+	Usage   llm.Loose[usage]   `json:"usage"` // message_delta: of the whole reply so far
+	Error   json.RawMessage    `json:"error"`
+}
+
+// piece is more of a block, or of the message. Only its shape is strict: it holds what the model says.
+type piece struct {
+	Text      llm.Word  `json:"text"`
+	Thinking  llm.Word  `json:"thinking"`
+	Signature llm.Word  `json:"signature"`
+	JSON      llm.Piece `json:"partial_json"`
+	ending              // message_delta
 }
 
 // message is the beginning of a stream, or the whole of an answer in plain JSON.
 type message struct {
-	Model   string   `json:"model"`
-	Content []*block `json:"content"`
-	Usage   usage    `json:"usage"`
+	Model   llm.Word         `json:"model"`
+	Content wireBlocks       `json:"content"`
+	Usage   llm.Loose[usage] `json:"usage"`
 	ending
 }
 
 type ending struct {
-	Stop    string `json:"stop_reason"`
-	Details struct {
-		Category    string `json:"category"`
-		Explanation string `json:"explanation"`
-	} `json:"stop_details"`
+	Stop    llm.Word `json:"stop_reason"`
+	Details llm.Loose[struct {
+		Category    llm.Word `json:"category"`
+		Explanation llm.Word `json:"explanation"`
+	}] `json:"stop_details"`
 }
 
 type usage struct {
-	Input      int `json:"input_tokens"` // beside what the cache has to do with
-	CacheRead  int `json:"cache_read_input_tokens"`
-	CacheWrite int `json:"cache_creation_input_tokens"`
-	Output     int `json:"output_tokens"`
-	Details    struct {
-		Thinking int `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
+	Input      llm.Count `json:"input_tokens"` // beside what the cache has to do with
+	CacheRead  llm.Count `json:"cache_read_input_tokens"`
+	CacheWrite llm.Count `json:"cache_creation_input_tokens"`
+	Output     llm.Count `json:"output_tokens"`
+	Details    llm.Loose[struct {
+		Thinking llm.Count `json:"thinking_tokens"`
+	}] `json:"output_tokens_details"`
 }
 
 // usage is the call's in our meaning.
 func (u usage) usage() agent.Usage {
 	return agent.Usage{
-		InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output,
-		CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, ReasoningTokens: u.Details.Thinking,
+		InputTokens: int(u.Input + u.CacheRead + u.CacheWrite), OutputTokens: int(u.Output),
+		CacheReadTokens: int(u.CacheRead), CacheWriteTokens: int(u.CacheWrite), ReasoningTokens: int(u.Details.V.Thinking),
 	}
 }
 
 // Plain takes an answer in plain JSON: an error, or the reply of a proxy that does not stream.
 func (r *reply) Plain(body []byte) error {
-	var whole message
-	var e event
-	if json.Unmarshal(body, &e) != nil || json.Unmarshal(body, &whole) != nil {
-		// Without the answer: it may be what a model wrote, which is not for errors.
-		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))}
+	var whole llm.Loose[message]
+	var e llm.Loose[event]
+	if !json.Valid(body) {
+		return llm.NotJSON(body)
 	}
-	if e.Type == "error" || len(whole.Content) == 0 && whole.Stop == "" {
+	_, _ = json.Unmarshal(body, &e), json.Unmarshal(body, &whole)
+	silent := len(whole.V.Content) == 0 && whole.V.Stop == ""
+	switch {
+	case e.V.Type == "error", !llm.EmptyJSON(e.V.Error), silent && llm.ErrorWords(body) != "":
 		return parseFailure(body).error(0)
+	case silent:
+		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no content"}
 	}
-	r.begin(whole)
-	for _, b := range whole.Content {
-		r.start(b)
+	r.begin(whole.V)
+	for n, b := range whole.V.Content {
+		r.start(llm.Index{N: n, Known: true}, &b)
 	}
 	return r.Ended(io.EOF)
 }
 
 // Ended judges the end of a stream. Only a stop reason makes a reply whole.
 func (r *reply) Ended(err error) error {
-	if r.stop != "" {
+	if r.stop != "" || r.over {
 		return nil
 	}
-	return llm.CutOff(err, r.events > 0, "the stream ended without a stop reason")
+	said := "the stream ended without a stop reason"
+	if r.note != "" {
+		said += ": " + r.note
+	}
+	return llm.CutOff(err, r.events > 0, said)
 }
 
 // Event takes in one event.
-func (r *reply) Event(data []byte) (done bool, err error) {
+func (r *reply) Event(in llm.Event) (done bool, err error) {
+	data := bytes.TrimSpace(in.Data)
+	if string(data) == doneMark {
+		return true, r.Ended(io.EOF)
+	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := json.Unmarshal(data, &e); err != nil && in.Name != llm.ErrorEvent {
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
-	if e.Type == "error" {
+	if e.Type == "error" || in.Name == llm.ErrorEvent || !llm.EmptyJSON(e.Error) {
 		return false, parseFailure(data).error(0)
+	}
+	if e.Type == "" {
+		r.note = llm.ErrorWords(data)
 	}
 	r.events++
 	var said llm.Delta
 	switch e.Type {
 	case "message_start":
-		r.begin(e.Message)
+		r.begin(e.Message.V)
 	case "content_block_start":
-		said = r.start(e.Block)
+		said = r.start(e.Index, e.Block)
 	case "content_block_delta":
 		said = r.grow(e)
 	case "message_delta":
-		r.end(e.Delta.ending, e.Usage)
+		r.end(e.Delta.ending, e.Usage.V)
 	}
 	if r.onDelta != nil {
 		r.onDelta(said)
@@ -135,60 +157,65 @@ func (r *reply) Event(data []byte) (done bool, err error) {
 	if e.Type == "message_stop" {
 		return true, r.Ended(io.EOF)
 	}
-	return r.repeating, nil
+	return r.repeating || r.over, nil
 }
 
+// doneMark ends a stream of gateways that translate from the wire format of OpenAI.
+const doneMark = "[DONE]"
+
 func (r *reply) begin(m message) {
-	r.model = m.Model
-	r.end(m.ending, m.Usage)
+	r.model = string(m.Model)
+	r.end(m.ending, m.Usage.V)
 }
 
 // end takes in why the model stopped, and the counts of the whole reply so far, which take the place
 // of earlier ones: where one is missing, the earlier one holds.
 func (r *reply) end(e ending, u usage) {
 	if e.Stop != "" {
-		r.stop, r.why = e.Stop, cmp.Or(e.Details.Explanation, e.Details.Category)
+		r.stop, r.why = string(e.Stop), string(cmp.Or(e.Details.V.Explanation, e.Details.V.Category))
 	}
 	was := r.usage
 	r.usage = usage{
 		Input: cmp.Or(u.Input, was.Input), Output: cmp.Or(u.Output, was.Output),
 		CacheRead: cmp.Or(u.CacheRead, was.CacheRead), CacheWrite: cmp.Or(u.CacheWrite, was.CacheWrite),
 	}
-	r.usage.Details.Thinking = cmp.Or(u.Details.Thinking, was.Details.Thinking)
+	r.usage.Details.V.Thinking = cmp.Or(u.Details.V.Thinking, was.Details.V.Thinking)
 }
 
 // start takes in a block, which is usually empty yet.
-func (r *reply) start(b *block) llm.Delta {
-	if b == nil {
-		b = &block{} // of nothing that we know
-	}
-	b.begin()
+func (r *reply) start(at llm.Index, wire *wireBlock) llm.Delta {
+	b := wire.open()
 	r.blocks = append(r.blocks, b)
-	text := b.Text
-	if r.filled(b) {
-		text = b.Arguments
+	if r.open == nil {
+		r.open = map[llm.Index]*building{}
 	}
-	return r.said(llm.Delta{Content: text, Thinking: b.Thinking})
+	r.open[at] = b
+	r.last = b
+	return r.said(llm.Delta{Content: b.text.String(), Thinking: b.thinking.String()})
 }
 
-// grow adds to the last block, which the index names, too.
+// grow adds to the block of an index. Some gateways number blocks in their own way, or not at all:
+// what belongs to no block continues the last one.
 func (r *reply) grow(e event) llm.Delta {
-	if len(r.blocks) == 0 {
+	b := r.open[e.Index]
+	if b == nil {
+		b = r.last
+	}
+	if b == nil {
 		return llm.Delta{}
 	}
-	b := r.blocks[len(r.blocks)-1]
-	if e.Index >= 0 && e.Index < len(r.blocks) {
-		b = r.blocks[e.Index]
+	d := e.Delta
+	b.text.WriteString(string(d.Text))
+	b.thinking.WriteString(string(d.Thinking))
+	b.signature.WriteString(string(d.Signature))
+	text := string(d.Text)
+	if r.filled(&b.block) {
+		text = string(d.JSON)
 	}
-	b.Text += e.Delta.Text
-	b.Thinking += e.Delta.Thinking
-	b.Signature += e.Delta.Signature
-	b.Arguments += e.Delta.JSON
-	text := e.Delta.Text
-	if r.filled(b) {
-		text = e.Delta.JSON
+	if b.args.Add(string(d.JSON)) {
+		r.over, r.repeating = true, b.args.Repeating()
 	}
-	return r.said(llm.Delta{Content: text, Thinking: e.Delta.Thinking})
+	return r.said(llm.Delta{Content: text, Thinking: string(d.Thinking)})
 }
 
 // filled reports whether a block is the form, which stands for a text.
@@ -196,14 +223,21 @@ func (r *reply) filled(b *block) bool { return r.fills && b.Type == "tool_use" &
 
 func (r *reply) said(d llm.Delta) llm.Delta {
 	stuck := r.content.Add(d.Content)
-	r.repeating = r.thinking.Add(d.Thinking) || stuck
+	r.repeating = r.thinking.Add(d.Thinking) || stuck || r.repeating
 	return d
 }
 
 // response returns the reply, or an error if there is none.
 func (r *reply) response() (llm.Response, error) {
-	if r.fills && slices.ContainsFunc(r.blocks, r.filled) {
-		r.blocks = slices.DeleteFunc(r.blocks, func(b *block) bool { return b.Type != "text" || b.Text == "" })
+	var blocks []*block
+	for _, b := range r.blocks {
+		if r.filled(&b.block) && b.args.Len() == 0 {
+			r.said(llm.Delta{Content: b.whole})
+		}
+		blocks = append(blocks, b.built())
+	}
+	if r.fills && slices.ContainsFunc(blocks, r.filled) {
+		blocks = slices.DeleteFunc(blocks, func(b *block) bool { return b.Type != "text" || b.Text == "" })
 		if r.stop == "tool_use" {
 			r.stop = "end_turn"
 		}
@@ -211,7 +245,7 @@ func (r *reply) response() (llm.Response, error) {
 	resp := llm.Response{
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
-		ToolCalls: toolCalls(r.blocks),
+		ToolCalls: toolCalls(blocks),
 		Finish:    finish(r.stop),
 		Model:     r.model,
 		Usage:     r.usage.usage(),
@@ -221,12 +255,14 @@ func (r *reply) response() (llm.Response, error) {
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
 		resp.Usage.OutputTokens, resp.Usage.ReasoningTokens = 0, 0 // these counts come at the end
 		return resp, nil
+	case r.over:
+		resp.Finish = llm.FinishToolCalls
 	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls
 	case resp.Finish == llm.FinishFiltered && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered, Message: r.why}
 	}
-	resp.ProviderState = remember(r.asked, r.blocks)
+	resp.ProviderState = remember(r.asked, blocks)
 	return resp, nil
 }
 

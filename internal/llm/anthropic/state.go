@@ -1,7 +1,7 @@
 package anthropic
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -25,12 +25,67 @@ type block struct {
 	Arguments string `json:"-"`
 }
 
-// begin takes over the input of a block that comes whole; a stream begins with an empty one.
-func (b *block) begin() {
-	if input := string(bytes.TrimSpace(b.Input)); input != "" && input != "{}" && input != "null" {
-		b.Arguments = input
+// wireBlock is a block as a server sends it.
+type wireBlock struct {
+	Type      llm.Word  `json:"type"`
+	Text      llm.Word  `json:"text"`
+	Thinking  llm.Word  `json:"thinking"`
+	Signature llm.Word  `json:"signature"`
+	Data      llm.Word  `json:"data"`
+	ID        llm.Word  `json:"id"`
+	Name      llm.Word  `json:"name"`
+	Input     llm.Piece `json:"input"`
+}
+
+// wireBlocks is a list of blocks, or a text in the place of one.
+type wireBlocks []wireBlock
+
+// UnmarshalJSON never fails.
+func (w *wireBlocks) UnmarshalJSON(data []byte) error {
+	var text string
+	var all []llm.Loose[wireBlock]
+	if json.Unmarshal(data, &text) == nil && text != "" {
+		*w = wireBlocks{{Type: "text", Text: llm.Word(text)}}
+		return nil
 	}
-	b.Input = nil
+	_ = json.Unmarshal(data, &all)
+	for _, b := range all {
+		*w = append(*w, b.V)
+	}
+	return nil
+}
+
+// building is a block that grows.
+type building struct {
+	block
+	whole                     string // the input that came with the start
+	text, thinking, signature strings.Builder
+	args                      llm.Arguments
+}
+
+// open returns the block that a server begins. A nil block is of nothing that we know.
+func (w *wireBlock) open() *building {
+	b := &building{}
+	if w == nil {
+		return b
+	}
+	b.Type, b.Data, b.ID, b.Name = string(w.Type), string(w.Data), string(w.ID), string(w.Name)
+	b.text.WriteString(string(w.Text))
+	b.thinking.WriteString(string(w.Thinking))
+	b.signature.WriteString(string(w.Signature))
+	if input := strings.TrimSpace(string(w.Input)); input != "{}" { // a stream begins with an empty one
+		b.whole = input
+	}
+	return b
+}
+
+// built returns the block as it is by now. Pieces of the input take the place of one that came with the
+// start: gateways that send both mean the same.
+func (b *building) built() *block {
+	out := b.block
+	out.Text, out.Thinking, out.Signature = b.text.String(), b.thinking.String(), b.signature.String()
+	out.Arguments = cmp.Or(b.args.String(), b.whole)
+	return &out
 }
 
 func (b *block) thought() bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }

@@ -56,27 +56,41 @@ func kind(p *genai.Part) partKind {
 	return textPart
 }
 
-// join adds a streamed part. Text continues the text before it, unless one of the
+// join puts streamed parts together. Text continues the text before it, unless one of the
 // two is signed: a signature belongs to exactly the part that it came with. Parts
 // without anything are dropped, because Gemini refuses to have them back.
-func join(parts []*genai.Part, p *genai.Part) []*genai.Part {
-	if p == nil || plainText(p) && p.Text == "" {
-		return parts
+func join(streamed []*genai.Part) (parts []*genai.Part) {
+	var text strings.Builder // of the last part
+	finish := func() {
+		if text.Len() > 0 {
+			longer := *parts[len(parts)-1]
+			longer.Text = text.String()
+			parts[len(parts)-1] = &longer
+			text.Reset()
+		}
 	}
-	if n := len(parts); n > 0 && plainText(p) && plainText(parts[n-1]) && parts[n-1].Thought == p.Thought {
-		longer := *parts[n-1]
-		longer.Text += p.Text
-		parts[n-1] = &longer
-		return parts
+	for _, p := range streamed {
+		if p == nil || plainText(p) && p.Text == "" {
+			continue
+		}
+		n := len(parts)
+		if n == 0 || !plainText(p) || !plainText(parts[n-1]) || parts[n-1].Thought != p.Thought {
+			finish()
+			parts = append(parts, p)
+		}
+		if plainText(p) {
+			text.WriteString(p.Text)
+		}
 	}
-	return append(parts, p)
+	finish()
+	return parts
 }
 
 // toolCalls returns the calls among the parts. Older models give them no ids.
 func toolCalls(parts []*genai.Part) []agent.ToolCall {
 	var out []agent.ToolCall
 	for _, p := range parts {
-		if p.FunctionCall == nil {
+		if p == nil || p.FunctionCall == nil {
 			continue
 		}
 		call := agent.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: llm.GoogleArguments(p.FunctionCall.Args)}

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -43,6 +42,8 @@ func (r *reply) read(stream chunks) error {
 		chunk, err := pull(next)
 		r.idle.Arrived()
 		switch {
+		case r.tap.failed != nil && chunk == nil:
+			return r.tap.failed
 		case r.tap.lost != nil && chunk == nil:
 			return r.ended(r.tap.lost)
 		case errors.Is(err, io.EOF):
@@ -76,14 +77,9 @@ func pull(next func() (*genai.GenerateContentResponse, error, bool)) (chunk *gen
 // be what a model wrote, which is not for errors.
 func explain(err error, tap *tap) error {
 	var known *llm.Error
-	var inStream genai.APIError
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.As(err, &inStream):
-		body, _ := json.Marshal(map[string]any{"error": inStream}) // it came from JSON
-		failure, _ := llm.ParseGoogleFailure(body)
-		return failure.Error(0)
 	case tap.opened:
 		return &llm.Error{Kind: llm.ErrMalformed, Message: "the answer is not a stream of events in Gemini's format"}
 	}
@@ -94,10 +90,7 @@ func explain(err error, tap *tap) error {
 // what is lost after it is at most the usage.
 func (r *reply) ended(err error) error {
 	finish, _ := llm.GoogleFinish(r.finish)
-	known, isKnown := errors.AsType[*llm.Error](err)
 	switch {
-	case isKnown:
-		return known
 	case finish != "":
 		return nil
 	case errors.Is(err, io.EOF):
@@ -152,7 +145,7 @@ func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 			part := shown(p)
 			said.Content += part.Content
 			said.Thinking += part.Thinking
-			r.parts = join(r.parts, p)
+			r.parts = append(r.parts, p)
 		}
 	}
 	stuck := r.content.Add(said.Content)
@@ -187,18 +180,27 @@ func (r *reply) source(c *genai.Candidate) {
 	}
 }
 
+// toolCalls returns the calls, with the arguments as Gemini wrote them: the SDK rounds large numbers.
+func (r *reply) toolCalls() []agent.ToolCall {
+	out := toolCalls(r.parts)
+	for n := range min(len(out), len(r.tap.arguments)) {
+		out[n].Arguments = r.tap.arguments[n]
+	}
+	return out
+}
+
 // response returns the reply, or an error if there is none.
 func (r *reply) response() (llm.Response, error) {
 	resp, err := llm.GoogleReply(llm.Response{
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
-		ToolCalls: toolCalls(r.parts),
+		ToolCalls: r.toolCalls(),
 		Model:     r.model,
 		Usage:     r.usage,
 		Sources:   r.sources,
 	}, r.repeating, r.finish, r.tap.ending)
 	if err == nil && !r.repeating {
-		resp.ProviderState = remember(r.asked, r.parts)
+		resp.ProviderState = remember(r.asked, join(r.parts))
 	}
 	return resp, err
 }

@@ -1,8 +1,8 @@
 package gemini
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +12,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// maxReply bounds a whole reply, in bytes: more than any model writes, less than
-// memory.
-const maxReply = 64 << 20
-
-// maxPage bounds what is read of an answer that is not a stream of events, in bytes.
-const maxPage = 64 << 10
-
 // tap sits between the SDK and the network for one call. It keeps what the SDK
 // loses: the headers of a refusal, why a stream broke, and Gemini's words about
 // the end of a reply.
@@ -27,10 +20,13 @@ type tap struct {
 	next http.RoundTripper
 	// headers are added to the request.
 	headers map[string]string
-	token   string // of Google's cloud, among the headers; "" = none
-	opened  bool   // a successful answer has begun
-	lost    error  // what broke its body
-	ending  string // the finishMessage
+	token   string     // of Google's cloud, among the headers; "" = none
+	opened  bool       // a successful answer has begun
+	lost    error      // what broke its body
+	failed  *llm.Error // that it told
+	// arguments are those of the calls, in order.
+	arguments []string
+	ending    string // the finishMessage
 }
 
 func newTap(base *http.Client) *tap {
@@ -61,79 +57,88 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.opened = true
-	resp.Body = &body{lines: bufio.NewReader(io.LimitReader(resp.Body, maxReply)), closer: resp.Body, tap: t}
+	resp.Body = &body{events: llm.NewEvents(resp.Body), closer: resp.Body, tap: t}
 	return resp, nil
 }
 
-// body is the answer, line by line, made fit for the SDK: with the names of enums,
-// and without comments, which it takes for a broken stream. It ends quietly when
-// the stream breaks, because the SDK would log that to the process's log: the tap
-// remembers it.
+// body is the answer, event by event, made fit for the SDK: it reads lines and not events, takes
+// comments for a broken stream, and loses a reply for one field of another type. It ends quietly when the
+// stream breaks, because the SDK would log that to the process's log: the tap remembers it.
 type body struct {
-	lines  *bufio.Reader
+	events *llm.Events
 	line   []byte // what is left of it
-	begun  bool   // a line that is not blank has come
+	some   bool   // an event has come
+	ended  bool
 	closer io.Closer
 	tap    *tap
-	err    error // what follows the line
 }
 
 // Read returns io.EOF for every error.
 func (b *body) Read(p []byte) (int, error) {
 	for len(b.line) == 0 {
-		if b.err != nil {
+		if b.ended {
 			return 0, io.EOF
 		}
-		b.line, b.err = b.lines.ReadBytes('\n')
-		if b.err != nil && !errors.Is(b.err, io.EOF) {
-			b.tap.lost = b.err
+		event, err := b.events.Next()
+		data := bytes.TrimSpace(event.Data)
+		switch {
+		case err != nil:
+			b.end(err)
+		case len(data) == 0, string(data) == "[DONE]": // of gateways
+		case event.Partial && !json.Valid(data):
+			b.ended = true // the end of this event is missing: to the SDK it would be no event at all
+		case event.Name == llm.ErrorEvent:
+			failure, _ := llm.ParseGoogleFailure(data)
+			failure.Message = cmp.Or(failure.Message, llm.Word(llm.ErrorWords(data)))
+			b.fail(failure.Error(0))
+		default:
+			b.some = true
+			b.take(data)
 		}
-		if data, ok := bytes.CutPrefix(b.line, []byte("data:")); ok && b.err != nil && !json.Valid(data) {
-			return 0, io.EOF // the end of this event is missing: to the SDK it would be no event at all
-		}
-		if len(bytes.TrimSpace(b.line)) > 0 && !b.begun {
-			b.begun = true
-			if !llm.EventField(b.line) {
-				b.plain()
-			}
-		}
-		b.line = b.tap.fit(b.line)
 	}
 	n := copy(p, b.line)
 	b.line = b.line[n:]
 	return n, nil
 }
 
-// plain looks at an answer that is not a stream of events.
-func (b *body) plain() {
-	rest, _ := io.ReadAll(io.LimitReader(b.lines, maxPage))
-	whole := append(b.line, rest...)
-	if failed := llm.NotAModel(0, whole); failed != nil {
-		b.tap.lost, b.line, b.err = failed, nil, io.EOF
+// end takes in the end of the answer, which may be an answer in plain JSON.
+func (b *body) end(err error) {
+	b.ended = true
+	if !errors.Is(err, io.EOF) {
+		b.tap.lost = err
 		return
 	}
-	b.line, b.err = whole, io.EOF
+	rest := b.events.Rest()
+	if len(rest) == 0 {
+		return
+	}
+	if failed := llm.NotAModel(0, rest); failed != nil && !b.some {
+		b.fail(failed)
+		return
+	}
+	var chunks []json.RawMessage
+	if json.Unmarshal(rest, &chunks) != nil { // a unary answer is one chunk
+		chunks = []json.RawMessage{rest}
+	}
+	for _, chunk := range chunks {
+		b.take(chunk)
+	}
 }
 
-// fit is a line as the SDK may see it.
-func (t *tap) fit(line []byte) []byte {
-	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	switch {
-	case !ok && llm.EventField(line):
-		return nil
-	case !ok:
-		return bytes.TrimSpace(line)
+// take adds the data of an event to what the SDK reads.
+func (b *body) take(data []byte) {
+	if failure, ok := llm.ParseGoogleFailure(data); ok {
+		b.fail(failure.Error(0))
+		return
 	}
-	var chunk struct {
-		Candidates []struct {
-			Message string `json:"finishMessage"`
-		} `json:"candidates"`
-	}
-	if json.Unmarshal(data, &chunk) == nil && len(chunk.Candidates) > 0 && chunk.Candidates[0].Message != "" {
-		t.ending = chunk.Candidates[0].Message
-	}
-	return fmt.Appendf(nil, "data: %s\n\n", bytes.TrimSpace(llm.GoogleNames(data)))
+	chunk := llm.ReadGoogleChunk(data)
+	b.tap.arguments = append(b.tap.arguments, chunk.Arguments...)
+	b.tap.ending = cmp.Or(chunk.Ending, b.tap.ending)
+	b.line = fmt.Appendf(b.line, "data: %s\n\n", bytes.TrimSpace(chunk.JSON))
 }
+
+// fail ends the answer with an error, which the SDK need not understand.
+func (b *body) fail(failed *llm.Error) { b.tap.failed, b.ended = failed, true }
 
 // Close never fails: what the body could say no longer matters.
 func (b *body) Close() error {

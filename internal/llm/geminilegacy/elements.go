@@ -139,6 +139,42 @@ func (e *elements) broken(err error) error {
 
 func malformed(why string) error { return &llm.Error{Kind: llm.ErrMalformed, Message: why} }
 
+// clean returns what the SDK may see of a chunk, and notes the rest.
+func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
+	if failed := llm.NotAModel(0, raw); failed != nil && e.chunks == 1 {
+		return nil, failed
+	}
+	if failure, ok := llm.ParseGoogleFailure(raw); ok {
+		return nil, failure.Error(0)
+	}
+	fit := llm.ReadGoogleChunk(raw) // it asks Google for the numbers of enums
+	var c chunk
+	if err := json.Unmarshal(fit.JSON, &c); err != nil {
+		return nil, malformed("a chunk is not of the shape that the SDK knows")
+	}
+	if r := c.Feedback.BlockReason; r != "" && r != "BLOCK_REASON_UNSPECIFIED" {
+		return nil, &llm.Error{Kind: llm.ErrContentFiltered, Message: "the prompt was blocked: " + r}
+	}
+	if c.Model != "" {
+		e.call.model = c.Model
+	}
+	if u := c.Usage; u != nil {
+		e.call.usage = agent.Usage{
+			InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CacheReadTokens: u.Cached, ReasoningTokens: u.Thoughts,
+		}
+	}
+	e.call.arguments = append(e.call.arguments, fit.Arguments...)
+	out := map[string]any{}
+	if len(c.Candidates) > 0 {
+		first := c.Candidates[0]
+		if first.Finish != "" {
+			e.call.finish, e.call.message = first.Finish, fit.Ending
+		}
+		out["candidates"] = []any{map[string]any{"content": map[string]any{"role": "model", "parts": known(first.Content.Parts)}}}
+	}
+	return json.Marshal(out)
+}
+
 type (
 	object map[string]json.RawMessage
 	// chunk is what we look at of an element.
@@ -148,8 +184,7 @@ type (
 				Role  string   `json:"role"`
 				Parts []object `json:"parts"`
 			} `json:"content"`
-			Finish  string `json:"finishReason"`
-			Message string `json:"finishMessage"`
+			Finish string `json:"finishReason"`
 		} `json:"candidates"`
 		Feedback struct {
 			BlockReason string `json:"blockReason"`
@@ -166,41 +201,6 @@ type usage struct {
 	Candidates int `json:"candidatesTokenCount"`
 	Thoughts   int `json:"thoughtsTokenCount"`
 	Cached     int `json:"cachedContentTokenCount"` // of the prompt
-}
-
-// clean returns what the SDK may see of a chunk, and notes the rest.
-func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
-	if failed := llm.NotAModel(0, raw); failed != nil && e.chunks == 1 {
-		return nil, failed
-	}
-	if failure, ok := llm.ParseGoogleFailure(raw); ok {
-		return nil, failure.Error(0)
-	}
-	var c chunk
-	// The SDK asks Google for the numbers of enums.
-	if err := json.Unmarshal(llm.GoogleNames(raw), &c); err != nil {
-		return nil, malformed("a chunk is not of the shape that the SDK knows")
-	}
-	if r := c.Feedback.BlockReason; r != "" && r != "BLOCK_REASON_UNSPECIFIED" {
-		return nil, &llm.Error{Kind: llm.ErrContentFiltered, Message: "the prompt was blocked: " + r}
-	}
-	if c.Model != "" {
-		e.call.model = c.Model
-	}
-	if u := c.Usage; u != nil {
-		e.call.usage = agent.Usage{
-			InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CacheReadTokens: u.Cached, ReasoningTokens: u.Thoughts,
-		}
-	}
-	out := map[string]any{}
-	if len(c.Candidates) > 0 {
-		first := c.Candidates[0]
-		if first.Finish != "" {
-			e.call.finish, e.call.message = first.Finish, first.Message
-		}
-		out["candidates"] = []any{map[string]any{"content": map[string]any{"role": "model", "parts": known(first.Content.Parts)}}}
-	}
-	return json.Marshal(out)
 }
 
 // known returns the parts that the SDK can be trusted with. It panics on a

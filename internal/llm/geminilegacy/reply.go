@@ -82,9 +82,12 @@ func (r *reply) chunk(c *genai.GenerateContentResponse) {
 			case genai.Text:
 				said += string(p)
 			case genai.FunctionCall:
-				r.calls = append(r.calls, agent.ToolCall{
-					ID: fmt.Sprintf("call_%d", len(r.calls)), Name: p.Name, Arguments: llm.GoogleArguments(p.Args),
-				})
+				n := len(r.calls)
+				args := llm.GoogleArguments(p.Args)
+				if n < len(r.call.arguments) {
+					args = r.call.arguments[n]
+				}
+				r.calls = append(r.calls, agent.ToolCall{ID: fmt.Sprintf("call_%d", n), Name: p.Name, Arguments: args})
 			}
 		}
 	}

@@ -17,8 +17,10 @@ type call struct {
 	finish  string // in Gemini's words; the SDK knows only some of them
 	message string // Gemini's about the finish
 	usage   agent.Usage
-	opened  bool // a successful answer has begun
-	lost    bool // … and broke off
+	// arguments are those of the calls, in order: the SDK rounds large numbers.
+	arguments []string
+	opened    bool // a successful answer has begun
+	lost      bool // … and broke off
 }
 
 type callKey struct{}

@@ -83,6 +83,8 @@ func anthropicErrors() []errorCase {
 		{name: "pings, then silence", reply: Raw(anthropicStart, anthropicPing).Stall(2), kind: llm.ErrStalled},
 		{name: "nothing but pings", reply: Raw(anthropicPing, anthropicPing), kind: llm.ErrTruncated},
 		{name: "chunk of another shape", reply: story.Insert(1, `{"type":7}`), kind: llm.ErrMalformed},
+		{name: "a delta of another shape", kind: llm.ErrMalformed,
+			reply: story.Insert(1, `{"type":"content_block_delta","index":0,"delta":"none"}`)},
 		{name: "refused", reply: Text("").Finish("refusal"), kind: llm.ErrContentFiltered},
 		{name: "403", reply: kind(403, "permission_error", "no"), kind: llm.ErrAuth},
 		{name: "404", reply: kind(404, "not_found_error", "model: claude-9"), kind: llm.ErrInvalidRequest},

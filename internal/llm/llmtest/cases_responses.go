@@ -79,6 +79,7 @@ func responsesErrors() []errorCase {
 		{name: "what keeps it alive, then silence", reply: Raw(responsesKeep, responsesKeep).Stall(2), kind: llm.ErrStalled},
 		{name: "nothing but what keeps it alive", reply: Raw(responsesKeep, responsesKeep), kind: llm.ErrTruncated},
 		{name: "chunk of another shape", reply: story.Insert(1, `{"type":7}`), kind: llm.ErrMalformed},
+		{name: "a delta of another shape", reply: story.Insert(1, `{"type":"response.output_text.delta","delta":7}`), kind: llm.ErrMalformed},
 		{name: "thoughts that were changed", kind: llm.ErrInvalidRequest,
 			reply: Refuse(400, "invalid_encrypted_content", "The encrypted content gAAA...c90= could not be verified.")},
 		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrNotAModel},

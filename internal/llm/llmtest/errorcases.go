@@ -88,7 +88,7 @@ func refusedCases() []errorCase {
 		{name: "400", reply: Refuse(400, "invalid_request_error", "no such field"), kind: llm.ErrInvalidRequest},
 		{name: "context too long", reply: Refuse(400, "context_length_exceeded", "too long"), kind: llm.ErrContextTooLong},
 		{name: "404 of nginx", kind: llm.ErrNotAModel,
-			reply: Status(404, "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body><center><h1>404 Not Found</h1></center></body></html>")},
+			reply: Status(404, "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body><center>…</center></body></html>")},
 		{name: "404 of Go", reply: Status(404, "404 page not found\n"), kind: llm.ErrNotAModel},
 		{name: "404 of FastAPI", reply: Status(404, `{"detail":"Not Found"}`), kind: llm.ErrNotAModel},
 		{name: "404 of OpenAI", kind: llm.ErrNotAModel,

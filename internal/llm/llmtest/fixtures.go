@@ -13,11 +13,13 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
 
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -49,7 +51,7 @@ func RunFixtures(t *testing.T, folder string, open func(baseURL string) llm.Clie
 			t.Fatal(err)
 		}
 		answer := parseFixture(t, txtar.Parse(data))
-		for way, send := range map[string]func(http.ResponseWriter, []byte){"whole": sendWhole, "byte by byte": sendBytes, "gzip": sendGzip} {
+		for way, send := range ways {
 			t.Run(path.Base(file)+"/"+way, func(t *testing.T) {
 				t.Parallel()
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer.serve(w, send) }))
@@ -115,12 +117,65 @@ func (f fixture) serve(w http.ResponseWriter, send func(http.ResponseWriter, []b
 	sendWhole(w, f.body) // only a reply comes in pieces
 }
 
+// ways are how an answer may arrive.
+var ways = map[string]func(http.ResponseWriter, []byte){
+	"whole": sendWhole, "byte by byte": sendPieces(1), "64 bytes": sendPieces(64), "gzip": sendGzip,
+}
+
+// Spelling is an answer as some server spells it, and what a client makes of it.
+type Spelling struct {
+	Name   string
+	Source string // where the spelling is known from; empty = a variant of the case before it
+	Body   string
+	Tools  []llm.Tool
+	Want   llm.Response // without its provider state
+	Err    string       // the error in place of a reply
+}
+
+// RunSpellings has a client read answers in every way in which they may arrive.
+func RunSpellings(t *testing.T, open func(baseURL string) llm.Client, spellings []Spelling) {
+	t.Helper()
+	for _, tt := range spellings {
+		for way, send := range ways {
+			t.Run(tt.Name+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { send(w, []byte(tt.Body)) }))
+				defer srv.Close()
+				req := plain
+				req.Tools = tt.Tools
+				var live llm.Delta
+				got, err := open(srv.URL).Generate(t.Context(), req, func(d llm.Delta) {
+					live.Content, live.Thinking = live.Content+d.Content, live.Thinking+d.Thinking
+				})
+				if tt.Err != "" {
+					if err == nil || err.Error() != tt.Err {
+						t.Errorf("error = %v, want %s", err, tt.Err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.Want, got, cmpopts.EquateEmpty(), opaque); diff != "" {
+					t.Errorf("reply (-want +got):\n%s", diff)
+				}
+				if live.Content != got.Content || live.Thinking != got.Thinking {
+					t.Errorf("the live tail shows %+v, the reply is %q after %q", live, got.Content, got.Thinking)
+				}
+			})
+		}
+	}
+}
+
 func sendWhole(w http.ResponseWriter, body []byte) { _, _ = w.Write(body) }
 
-func sendBytes(w http.ResponseWriter, body []byte) {
-	for i := range body {
-		_, _ = w.Write(body[i : i+1])
-		_ = http.NewResponseController(w).Flush()
+// sendPieces sends pieces of some bytes, each on its own.
+func sendPieces(size int) func(http.ResponseWriter, []byte) {
+	return func(w http.ResponseWriter, body []byte) {
+		for piece := range slices.Chunk(body, size) {
+			_, _ = w.Write(piece)
+			_ = http.NewResponseController(w).Flush()
+		}
 	}
 }
 

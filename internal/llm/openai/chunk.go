@@ -5,53 +5,98 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
-	sdk "github.com/sashabaranov/go-openai"
-
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// chunk is one event of a stream, or the whole of an answer in plain JSON.
+// chunk is one event of a stream, or the whole of an answer in plain JSON. Only what a model says can
+// make it unreadable: everything else is bookkeeping, which servers spell in many ways.
 type chunk struct {
-	Object  string   `json:"object"`
-	Model   string   `json:"model"`
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage"`
-	Error   *failure `json:"error"`
+	Object  llm.Word         `json:"object"`
+	Model   llm.Word         `json:"model"`
+	Choices []choice         `json:"choices"`
+	Usage   llm.Loose[usage] `json:"usage"`
+	Groq    llm.Loose[struct {
+		Usage llm.Loose[usage] `json:"usage"`
+	}] `json:"x_groq"` // Groq's, in the last chunk of older versions
+	Error   json.RawMessage  `json:"error"`
+	Errors  json.RawMessage  `json:"errors"`
+	Detail  json.RawMessage  `json:"detail"`
+	Success llm.Loose[*bool] `json:"success"`
+	Type    llm.Word         `json:"type"`
+}
+
+// failed reports whether a chunk is an error. An error object that says nothing, beside an answer, is not.
+func (c chunk) failed() bool {
+	if len(c.Choices) > 0 {
+		return !llm.EmptyJSON(c.Error) && llm.ErrorWords(slices.Concat([]byte(`{"error":`), c.Error, []byte(`}`))) != ""
+	}
+	refused := c.Success.V != nil && !*c.Success.V
+	return !llm.EmptyJSON(c.Error) || !llm.EmptyJSON(c.Errors) || !llm.EmptyJSON(c.Detail) || refused ||
+		c.Object == "error" || c.Type == "error"
 }
 
 type choice struct {
-	Delta   delta            `json:"delta"`
-	Message *delta           `json:"message"` // in plain JSON, instead of a delta
-	Finish  sdk.FinishReason `json:"finish_reason"`
-	Usage   *usage           `json:"usage"` // Moonshot's, in the last chunk
+	Index   llm.Index        `json:"index"`
+	Delta   llm.Loose[delta] `json:"delta"`
+	Message llm.Loose[delta] `json:"message"` // in plain JSON, instead of a delta
+	Text    content          `json:"text"`    // of servers that answer as the older completions API
+	Finish  llm.Word         `json:"finish_reason"`
+	Usage   llm.Loose[usage] `json:"usage"` // Moonshot's, in the last chunk
 }
 
-type delta struct {
-	Content          content    `json:"content"`
-	Refusal          string     `json:"refusal"`           // OpenAI: a text in place of the content
-	ReasoningContent string     `json:"reasoning_content"` // DeepSeek, vLLM, xAI
-	Reasoning        string     `json:"reasoning"`         // OpenRouter, Ollama, Groq
-	Details          details    `json:"reasoning_details"` // OpenRouter
-	ToolCalls        []chatCall `json:"tool_calls"`
+// said is what a choice says.
+func (c choice) said() delta {
+	d := c.Delta.V
+	if d.nothing() {
+		d = c.Message.V
+	}
+	if d.nothing() {
+		d.Content = c.Text
+	}
+	return d
 }
+
+// delta is loose: the types of the fields read every JSON value.
+type delta struct {
+	Content          content              `json:"content"`
+	Refusal          content              `json:"refusal"`           // OpenAI: a text in place of the content
+	ReasoningContent content              `json:"reasoning_content"` // DeepSeek, vLLM, xAI
+	Reasoning        content              `json:"reasoning"`         // OpenRouter, Ollama, Groq
+	Details          details              `json:"reasoning_details"` // OpenRouter
+	ToolCalls        callParts            `json:"tool_calls"`
+	FunctionCall     llm.Loose[*function] `json:"function_call"` // the spelling before tool_calls
+}
+
+// nothing reports whether a delta has no field with a value.
+func (d delta) nothing() bool {
+	return d.said() == "" && d.thinking() == "" && len(d.Details) == 0 && len(d.calls()) == 0 &&
+		d.FunctionCall.V == nil
+}
+
+// calls are the calls, or their pieces, wherever they stand.
+func (d delta) calls() []callPart { return append(d.ToolCalls, d.Content.calls...) }
 
 // usage is what a call took. The library's type lacks what servers other than OpenAI's report.
 type usage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	Total      int `json:"total_tokens"`
-	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek's cached_tokens
-	Cached     int `json:"cached_tokens"`           // Moonshot's
-	In         struct {
-		Cached     int `json:"cached_tokens"`
-		CacheWrite int `json:"cache_write_tokens"` // OpenRouter
-		Image      int `json:"image_tokens"`       // xAI
-	} `json:"prompt_tokens_details"`
-	Out struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+	Prompt     llm.Count `json:"prompt_tokens"`
+	Completion llm.Count `json:"completion_tokens"`
+	Input      llm.Count `json:"input_tokens"`  // of gateways that translate other wire formats
+	Output     llm.Count `json:"output_tokens"` // the same
+	Total      llm.Count `json:"total_tokens"`
+	CacheHit   llm.Count `json:"prompt_cache_hit_tokens"` // DeepSeek's cached_tokens
+	Cached     llm.Count `json:"cached_tokens"`           // Moonshot's
+	In         llm.Loose[struct {
+		Cached     llm.Count `json:"cached_tokens"`
+		CacheWrite llm.Count `json:"cache_write_tokens"` // OpenRouter
+		Image      llm.Count `json:"image_tokens"`       // xAI
+	}] `json:"prompt_tokens_details"`
+	Out llm.Loose[struct {
+		Reasoning llm.Count `json:"reasoning_tokens"`
+	}] `json:"completion_tokens_details"`
 }
 
 // usage is the call's in our meaning. xAI and Gemini count thoughts beside the completion, others
@@ -59,38 +104,75 @@ type usage struct {
 // https://docs.x.ai/docs/key-information/consumption-and-rate-limits (2026-11-22),
 // https://discuss.ai.google.dev/t/question-with-usage-in-openai-compatibility/98760 (2026-11-23)
 func (u usage) usage() agent.Usage {
-	beside := u.Total - u.Prompt - u.Completion
-	out := agent.Usage{
-		InputTokens: u.Prompt, OutputTokens: u.Completion,
-		CacheReadTokens: cmp.Or(u.In.Cached, u.CacheHit, u.Cached), CacheWriteTokens: u.In.CacheWrite,
-		ReasoningTokens: u.Out.Reasoning, ImageTokens: u.In.Image,
+	prompt, completion := cmp.Or(u.Prompt, u.Input), cmp.Or(u.Completion, u.Output)
+	beside := u.Total - prompt - completion
+	reasoning := u.Out.V.Reasoning
+	if beside > 0 && (reasoning == 0 || reasoning == beside) {
+		completion += beside
+		reasoning = beside
 	}
-	if beside > 0 && (u.Out.Reasoning == 0 || u.Out.Reasoning == beside) {
-		out.OutputTokens += beside
-		out.ReasoningTokens = beside
+	return agent.Usage{
+		InputTokens: int(prompt), OutputTokens: int(completion),
+		CacheReadTokens: int(cmp.Or(u.In.V.Cached, u.CacheHit, u.Cached)), CacheWriteTokens: int(u.In.V.CacheWrite),
+		ReasoningTokens: int(reasoning), ImageTokens: int(u.In.V.Image),
 	}
-	return out
 }
 
-// content is a text. Mistral's reasoning models send a list of parts in its place,
-// those of their thoughts included.
-type content struct{ text, thinking string }
+// content is a text. Mistral's reasoning models send a list of parts in its place, those of their
+// thoughts included; some gateways send one part, and Claude's calls among the parts.
+type content struct {
+	text, thinking string
+	calls          []callPart
+}
 
-// UnmarshalJSON reads a text or a list.
+// UnmarshalJSON reads a text, a part or a list of them. It never fails.
 func (c *content) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &c.text) == nil {
 		return nil
 	}
-	var parts []struct {
-		Text     string  `json:"text"`
-		Thinking content `json:"thinking"`
+	c.text = ""
+	c.take(data, false, 0)
+	return nil
+}
+
+// maxContentDepth bounds how deep parts may hold parts.
+const maxContentDepth = 8
+
+// take adds a part, which belongs to a thought or not.
+func (c *content) take(data json.RawMessage, thought bool, depth int) {
+	var text string
+	var list []json.RawMessage
+	var part struct {
+		Type     llm.Word        `json:"type"`
+		Text     json.RawMessage `json:"text"`
+		Content  json.RawMessage `json:"content"`
+		Value    json.RawMessage `json:"value"`
+		Summary  json.RawMessage `json:"summary"`
+		Thinking json.RawMessage `json:"thinking"`
+		Refusal  json.RawMessage `json:"refusal"`
+		ID       llm.Word        `json:"id"`
+		Name     llm.Word        `json:"name"`
+		Input    llm.Piece       `json:"input"`
 	}
-	err := json.Unmarshal(data, &parts)
-	for _, p := range parts {
-		c.text += p.Text
-		c.thinking += p.Thinking.text
+	switch {
+	case depth > maxContentDepth || len(data) == 0:
+	case json.Unmarshal(data, &text) == nil && thought:
+		c.thinking += text
+	case json.Unmarshal(data, &text) == nil:
+		c.text += text
+	case json.Unmarshal(data, &list) == nil:
+		for _, element := range list {
+			c.take(element, thought, depth+1)
+		}
+	case json.Unmarshal(data, &part) == nil && part.Type == "tool_use" && part.Name != "":
+		c.calls = append(c.calls, callPart{ID: part.ID, Function: llm.Loose[function]{V: function{part.Name, part.Input}}})
+	case json.Unmarshal(data, &part) == nil:
+		thought = thought || part.Type == "thinking" || part.Type == "reasoning"
+		for _, inner := range []json.RawMessage{part.Text, part.Content, part.Value, part.Summary, part.Refusal} {
+			c.take(inner, thought, depth+1)
+		}
+		c.take(part.Thinking, true, depth+1)
 	}
-	return err
 }
 
 // details are what OpenRouter says of thoughts; what is no list of objects is none.
@@ -150,9 +232,12 @@ func continues(last, next map[string]any) bool {
 }
 
 // said is the text for people: the refusal stands in place of a content.
-func (d delta) said() string { return d.Content.text + d.Refusal }
+func (d delta) said() string { return d.Content.text + d.Refusal.text }
 
 // thinking is in one of three places; servers that fill several mean the same.
 func (d delta) thinking() string {
-	return cmp.Or(d.ReasoningContent, d.Reasoning, d.Content.thinking)
+	return cmp.Or(d.ReasoningContent.all(), d.Reasoning.all(), d.Content.thinking)
 }
+
+// all is a text that is a thought as a whole.
+func (c content) all() string { return c.thinking + c.text }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -17,8 +18,8 @@ import (
 // inside of a successful answer.
 func (f failure) error(status int) *llm.Error {
 	message := string(f.Message)
-	if f.Metadata.Raw != "" {
-		message += ": " + string(f.Metadata.Raw)
+	if f.Metadata.V.Raw != "" {
+		message += ": " + string(f.Metadata.V.Raw)
 	}
 	failed := &llm.Error{Kind: f.kind(status, strings.ToLower(message)), Status: status, Message: message}
 	if failed.Kind == llm.ErrRateLimited {
@@ -138,9 +139,9 @@ type failure struct {
 	Code     text `json:"code"`
 	Param    text `json:"param"`
 	Status   text `json:"status"` // Google's
-	Metadata struct {
+	Metadata llm.Loose[struct {
 		Raw text `json:"raw"` // OpenRouter's: what its own provider said
-	} `json:"metadata"`
+	}] `json:"metadata"`
 }
 
 // UnmarshalJSON also reads an error that is only a text.
@@ -168,29 +169,29 @@ func (t *text) UnmarshalJSON(data []byte) error {
 }
 
 // parseFailure reads the body of a refusal: {"error": …}, a list of one such
-// (Google), the bare object (vLLM), {"detail": …} (FastAPI), or any text.
+// (Google), {"errors": […]} (Cloudflare), the bare object (vLLM), {"detail": …} (FastAPI), or any text.
 func parseFailure(body []byte) failure {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
 	var outer struct {
-		Error  *failure `json:"error"`
-		Detail text     `json:"detail"`
+		Error  json.RawMessage      `json:"error"`
+		Errors llm.Loose[[]failure] `json:"errors"`
 	}
 	_ = json.Unmarshal(body, &outer) // what is not JSON is a text
-	if outer.Error != nil {
-		return *outer.Error
+	var failed failure
+	switch {
+	case !llm.EmptyJSON(outer.Error):
+		_ = json.Unmarshal(outer.Error, &failed)
+	case len(outer.Errors.V) > 0:
+		failed = outer.Errors.V[0]
+		failed.Message = ""
+	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")):
+		_ = json.Unmarshal(body, &failed)
 	}
-	var bare failure
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
-		_ = json.Unmarshal(body, &bare)
+	if failed.Message == "" {
+		failed.Message = text(cmp.Or(llm.ErrorWords(body), string(body)))
 	}
-	if bare.Message == "" {
-		bare.Message = outer.Detail
-	}
-	if bare.Message == "" {
-		bare.Message = text(body)
-	}
-	return bare
+	return failed
 }

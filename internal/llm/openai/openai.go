@@ -70,8 +70,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		}
 		defer llm.CloseRead(body)
 
-		got := reply{asked: req.Model, onDelta: onDelta}
-		if err := llm.ReadEvents(body, idle, &got); err != nil {
+		got := newReply(req, onDelta)
+		if err := llm.ReadEvents(body, idle, got); err != nil {
 			return llm.Response{Usage: got.usage.usage()}, err
 		}
 		return got.response()

@@ -270,7 +270,8 @@ func TestAnswerIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusOK, "the pods restart")))
 	_, err := open(t, srv.URL).Generate(t.Context(), ask("why?"), nil)
-	if want := "test: reply not understood: the answer is neither a stream of events nor JSON (16 bytes)"; err == nil || err.Error() != want {
+	want := "test: " + llm.ErrNotAModel.Error() + ": the answer is neither a stream of events nor JSON (16 bytes)"
+	if err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }

@@ -1,12 +1,10 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
-
-	sdk "github.com/sashabaranov/go-openai"
 
 	"github.com/inquest-dev/inquest/internal/llm"
 )
@@ -21,25 +19,44 @@ type reply struct {
 
 	chunks    int
 	content   llm.Text
+	speaker   llm.Index // the choice whose text is the reply's
 	thinking  llm.Text
 	repeating bool
 	reasoning strings.Builder // of what it thinks, what has to come back
 	details   joiner
 	calls     calls
-	finish    sdk.FinishReason
+	old       calls // by function_call
+	finish    string
 	model     string
 	usage     usage
+	// note is what the server said beside chunks. It explains why a stream ended too early.
+	note string
+}
+
+// newReply returns the reply to a request.
+func newReply(req llm.Request, onDelta func(llm.Delta)) *reply {
+	r := &reply{asked: req.Model, onDelta: onDelta}
+	for _, t := range req.Tools {
+		r.calls.offered = append(r.calls.offered, t.Name)
+	}
+	r.old.offered = r.calls.offered
+	return r
 }
 
 // Plain takes an answer in plain JSON: an error, or the reply of a server that
 // does not stream.
 func (r *reply) Plain(body []byte) error {
 	if !json.Valid(body) {
-		// Without the answer, for the same reason as in event.
-		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))}
+		return llm.NotJSON(body)
 	}
-	if _, err := r.Event(body); err != nil {
+	if _, err := r.Event(llm.Event{Data: body}); err != nil {
 		return err
+	}
+	if r.finish == "" && !bytes.Contains(body, []byte(`"choices"`)) {
+		if r.note != "" {
+			return parseFailure(body).error(0)
+		}
+		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no choices"}
 	}
 	return r.Ended(io.EOF)
 }
@@ -47,66 +64,106 @@ func (r *reply) Plain(body []byte) error {
 // Ended judges the end of a stream. Only a finish reason makes a reply whole;
 // what is lost after it is at most the usage.
 func (r *reply) Ended(err error) error {
-	if r.finish != "" {
+	if r.finish != "" || r.calls.over {
 		return nil
 	}
-	return llm.CutOff(err, r.chunks > 0, "the stream ended without a finish reason")
+	said := "the stream ended without a finish reason"
+	if r.note != "" {
+		said += ": " + r.note
+	}
+	return llm.CutOff(err, r.chunks > 0, said)
 }
 
 // Event takes in one chunk.
-func (r *reply) Event(data []byte) (done bool, err error) {
-	if string(data) == doneMark {
+func (r *reply) Event(e llm.Event) (done bool, err error) {
+	if string(bytes.TrimSpace(e.Data)) == doneMark {
 		return true, r.Ended(io.EOF)
 	}
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := json.Unmarshal(e.Data, &c); err != nil {
+		if e.Name == llm.ErrorEvent {
+			return false, parseFailure(e.Data).error(0)
+		}
 		// Without the chunk: it may be what a model wrote, which is not for errors.
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
-	if c.Error != nil || c.Object == "error" {
-		return false, parseFailure(data).error(0)
+	if e.Name == llm.ErrorEvent || c.failed() {
+		return false, parseFailure(e.Data).error(0)
+	}
+	if len(c.Choices) == 0 && r.finish == "" {
+		r.note = llm.ErrorWords(e.Data)
 	}
 	r.chunks++
 	if c.Model != "" {
-		r.model = c.Model
+		r.model = string(c.Model)
 	}
-	var d delta
-	if len(c.Choices) > 0 {
-		d = r.choice(c.Choices[0])
+	var said llm.Delta
+	for n, choice := range c.Choices {
+		more := r.choice(n, choice)
+		said.Content, said.Thinking = said.Content+more.Content, said.Thinking+more.Thinking
 	}
-	if c.Usage != nil && *c.Usage != (usage{}) {
-		r.usage = *c.Usage
-	}
+	r.count(c.Groq.V.Usage.V)
+	r.count(c.Usage.V)
 	if r.onDelta != nil {
-		r.onDelta(llm.Delta{Content: d.said(), Thinking: d.thinking()})
+		r.onDelta(said)
 	}
-	return r.repeating, nil
+	return r.repeating || r.calls.over, nil
 }
 
-// choice takes in what a chunk says and returns it.
-func (r *reply) choice(c choice) delta {
-	d := c.Delta
-	if c.Message != nil {
-		d = *c.Message
+// count takes in what the reply has used so far.
+func (r *reply) count(u usage) {
+	if u != (usage{}) {
+		r.usage = u
 	}
-	stuck := r.content.Add(d.said())
-	r.repeating = r.thinking.Add(d.thinking()) || stuck
-	r.reasoning.WriteString(d.ReasoningContent)
-	r.details.add(d.Details)
-	for _, part := range d.ToolCalls {
+}
+
+// choice takes in what the n-th choice of a chunk says and returns it. A request asks for one choice.
+// Gateways split one reply between several, such as a text and the calls after it, so calls count
+// wherever they stand. Texts do not: a second one is another version of the first.
+func (r *reply) choice(n int, c choice) llm.Delta {
+	d := c.said()
+	index := c.Index
+	if !index.Known {
+		index = llm.Index{N: n, Known: true}
+	}
+	said := llm.Delta{Content: d.said(), Thinking: d.thinking()}
+	if said.Content != "" && !r.speaker.Known {
+		r.speaker = index
+	}
+	if r.speaker.Known && r.speaker != index {
+		said = llm.Delta{}
+	} else {
+		r.reasoning.WriteString(d.ReasoningContent.all())
+		r.details.add(d.Details)
+	}
+	stuck := r.content.Add(said.Content)
+	r.repeating = r.thinking.Add(said.Thinking) || stuck || r.repeating
+	for _, part := range d.calls() {
+		if index.N != 0 && part.Index.Known { // the calls of each choice are counted from 0
+			part.Index.N += index.N * callsOfChoice
+		}
 		r.calls.add(part)
 	}
-	if c.Usage != nil {
-		r.usage = *c.Usage
+	if f := d.FunctionCall.V; f != nil {
+		r.old.add(callPart{Index: index, Function: llm.Loose[function]{V: *f}})
 	}
-	if c.Finish != "" { // some servers send an empty one after it
-		r.finish = c.Finish
+	r.calls.over = r.calls.over || r.old.over
+	r.repeating = r.repeating || r.calls.over && (r.calls.repeating() || r.old.repeating())
+	r.count(c.Usage.V)
+	if reason := string(c.Finish); reason != "" { // some servers send an empty one after it
+		r.finish = reason
 	}
-	return d
+	return said
 }
+
+// callsOfChoice is more than the calls that one choice has.
+const callsOfChoice = 1 << 20
 
 // response returns the reply, or an error if its content was withheld.
 func (r *reply) response() (llm.Response, error) {
+	if len(r.calls.list()) == 0 {
+		r.calls = r.old
+	}
 	resp := llm.Response{
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
@@ -117,9 +174,11 @@ func (r *reply) response() (llm.Response, error) {
 	}
 	switch {
 	case interrupted(r.finish):
-		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider broke off: " + string(r.finish)}
+		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider broke off: " + r.finish}
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
+	case r.calls.over, resp.Finish == "function_call":
+		resp.Finish = llm.FinishToolCalls
 	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Ollama and others say "stop"
 	case resp.Finish == "model_length": // Mistral's, for the end of the context
@@ -135,6 +194,6 @@ func (r *reply) response() (llm.Response, error) {
 
 // interrupted knows the finish reasons of a provider that has failed: DeepSeek's,
 // and Mistral's and OpenRouter's.
-func interrupted(finish sdk.FinishReason) bool {
+func interrupted(finish string) bool {
 	return finish == "insufficient_system_resource" || finish == "error"
 }

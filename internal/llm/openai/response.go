@@ -1,9 +1,9 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -21,7 +21,10 @@ type response struct {
 	content   llm.Text
 	thinking  llm.Text
 	repeating bool
-	items     []item // that are whole, in the order in which they stand
+	items     []item                       // that are whole, in the order in which they stand
+	begun     map[llm.Index]item           // calls, as they began
+	args      map[llm.Index]*llm.Arguments // of calls as they stream, by their position
+	over      bool                         // those of a call are too long, or repeat themselves
 	final     *responseObject
 	used      agent.Usage
 }
@@ -29,127 +32,131 @@ type response struct {
 // responseEvent is any event of a stream; those of other types are passed over.
 // https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-22)
 type responseEvent struct {
-	Type     string          `json:"type"`
-	Delta    json.RawMessage `json:"delta"`
-	Item     item            `json:"item"`          // response.output_item.added, .done
-	Index    int             `json:"output_index"`  // the same
-	Part     int             `json:"summary_index"` // response.reasoning_summary_part.added
-	Response responseObject  `json:"response"`      // response.completed, .incomplete, .failed
+	Type     string                    `json:"type"`
+	Delta    json.RawMessage           `json:"delta"`
+	Item     item                      `json:"item"`          // response.output_item.added, .done
+	Index    llm.Index                 `json:"output_index"`  // the same
+	Part     llm.Count                 `json:"summary_index"` // response.reasoning_summary_part.added
+	Response llm.Loose[responseObject] `json:"response"`      // response.completed, .incomplete, .failed
 }
 
 // responseObject is a response as it ends, or the whole of an answer in plain JSON.
 type responseObject struct {
-	Object     string   `json:"object"`
-	Status     string   `json:"status"`
-	Model      string   `json:"model"`
-	Output     []item   `json:"output"`
-	Error      *failure `json:"error"`
-	Incomplete struct {
-		Reason string `json:"reason"`
-	} `json:"incomplete_details"`
-	Usage responseUsage `json:"usage"`
+	Status     llm.Word        `json:"status"`
+	Model      llm.Word        `json:"model"`
+	Output     []item          `json:"output"`
+	Error      json.RawMessage `json:"error"`
+	Incomplete llm.Loose[struct {
+		Reason llm.Word `json:"reason"`
+	}] `json:"incomplete_details"`
+	Usage llm.Loose[responseUsage] `json:"usage"`
 }
 
 type responseUsage struct {
-	Input  int `json:"input_tokens"`
-	Output int `json:"output_tokens"`
-	In     struct {
-		Cached     int `json:"cached_tokens"`
-		CacheWrite int `json:"cache_write_tokens"`
-	} `json:"input_tokens_details"`
-	Out struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
+	Input  llm.Count `json:"input_tokens"`
+	Output llm.Count `json:"output_tokens"`
+	In     llm.Loose[struct {
+		Cached     llm.Count `json:"cached_tokens"`
+		CacheWrite llm.Count `json:"cache_write_tokens"`
+	}] `json:"input_tokens_details"`
+	Out llm.Loose[struct {
+		Reasoning llm.Count `json:"reasoning_tokens"`
+	}] `json:"output_tokens_details"`
 }
 
 // usage is the call's in our meaning.
 func (u responseUsage) usage() agent.Usage {
 	return agent.Usage{
-		InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.In.Cached, CacheWriteTokens: u.In.CacheWrite,
-		ReasoningTokens: u.Out.Reasoning,
+		InputTokens: int(u.Input), OutputTokens: int(u.Output), CacheReadTokens: int(u.In.V.Cached),
+		CacheWriteTokens: int(u.In.V.CacheWrite), ReasoningTokens: int(u.Out.V.Reasoning),
 	}
 }
 
 // item is a part of the output: a thought, a message, a call.
 type item struct {
-	Type      string `json:"type"`
-	Phase     string `json:"phase"` // of a message: commentary or final_answer
-	Encrypted string `json:"encrypted_content"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-	Content   []struct {
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
-	} `json:"content"`
-	Summary []struct {
-		Text string `json:"text"`
-	} `json:"summary"`
-	whole json.RawMessage
-	index int // in the output
+	Type      llm.Word             `json:"type"`
+	Phase     llm.Word             `json:"phase"` // of a message: commentary or final_answer
+	Encrypted llm.Word             `json:"encrypted_content"`
+	ID        llm.Word             `json:"id"`
+	CallID    llm.Word             `json:"call_id"`
+	Name      llm.Word             `json:"name"`
+	Arguments llm.Piece            `json:"arguments"`
+	Content   content              `json:"content"`
+	Summary   llm.Loose[[]content] `json:"summary"`
+	whole     json.RawMessage
+	index     llm.Index // in the output
 }
 
 // text is what a message says; a refusal stands in place of a text.
-func (i item) text() (all string) {
-	for _, part := range i.Content {
-		all += part.Text + part.Refusal
-	}
-	return all
-}
+func (i item) text() string { return i.Content.text }
 
 // thought is what people may see of a thought: its summary, or of open models all of it.
 func (i item) thought() string {
 	var parts []string
-	for _, part := range i.Summary {
-		parts = append(parts, part.Text)
+	for _, part := range i.Summary.V {
+		parts = append(parts, part.all())
 	}
-	return cmp.Or(strings.Join(parts, "\n\n"), i.text())
+	return cmp.Or(strings.Join(parts, "\n\n"), i.Content.all())
+}
+
+// call returns the call that an item is.
+func (i item) call() agent.ToolCall {
+	return agent.ToolCall{ID: string(cmp.Or(i.CallID, i.ID)), Name: string(i.Name), Arguments: string(i.Arguments)}
 }
 
 // UnmarshalJSON keeps the item as it came, too: of a thought no byte may change.
 func (i *item) UnmarshalJSON(data []byte) error {
 	type plain item
-	if err := json.Unmarshal(data, (*plain)(i)); err != nil {
-		return err
-	}
+	_ = json.Unmarshal(data, (*plain)(i)) // every field reads what it can
 	i.whole = append(json.RawMessage(nil), data...)
 	return nil
 }
 
 // Plain takes an answer in plain JSON: an error, or the response of a server that does not stream.
 func (r *response) Plain(body []byte) error {
-	var whole responseObject
+	var whole llm.Loose[responseObject]
 	if !json.Valid(body) {
-		// Without the answer: it may be what a model wrote, which is not for errors.
-		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))}
+		return llm.NotJSON(body)
 	}
-	if json.Unmarshal(body, &whole) != nil || whole.Status == "" {
-		return parseFailure(body).error(0)
+	_ = json.Unmarshal(body, &whole)
+	switch {
+	case whole.V.Status != "":
+		return r.end(whole.V)
+	case llm.ErrorWords(body) == "":
+		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no status"}
 	}
-	return r.end(whole)
+	return parseFailure(body).error(0)
 }
 
 // Ended judges the end of a stream before the response that ends it.
 func (r *response) Ended(why error) error {
+	if r.over {
+		return nil
+	}
 	return llm.CutOff(why, r.events > 0, "the stream ended before the response was complete")
 }
 
 // Event takes in one event.
-func (r *response) Event(data []byte) (done bool, err error) {
-	if string(data) == doneMark {
+func (r *response) Event(event llm.Event) (done bool, err error) {
+	if string(bytes.TrimSpace(event.Data)) == doneMark {
 		return true, r.Ended(io.EOF)
 	}
 	r.events++
 	var e responseEvent
-	if err := json.Unmarshal(data, &e); err != nil {
-		// Without the event, for the same reason as in plain.
+	if err := json.Unmarshal(event.Data, &e); err != nil && event.Name != llm.ErrorEvent {
+		// Without the event: it may be what a model wrote, which is not for errors.
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
+	if event.Name == llm.ErrorEvent {
+		e.Type = llm.ErrorEvent
+	}
 	var text string
-	_ = json.Unmarshal(e.Delta, &text) // those of other events are objects
+	if json.Unmarshal(e.Delta, &text) != nil && saying[e.Type] {
+		return false, &llm.Error{Kind: llm.ErrMalformed, Message: "the delta of an event is not a text"}
+	}
 	switch e.Type {
-	case "error", "": // the latter in the spelling of chat completions
-		return false, parseFailure(data).error(0)
+	case llm.ErrorEvent, "": // the latter in the spelling of chat completions
+		return false, parseFailure(event.Data).error(0)
 	case "response.output_text.delta", "response.refusal.delta":
 		r.say(llm.Delta{Content: text})
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
@@ -159,20 +166,52 @@ func (r *response) Event(data []byte) (done bool, err error) {
 			r.say(llm.Delta{Thinking: "\n\n"})
 		}
 	case "response.output_item.added":
+		if r.begun == nil {
+			r.begun = map[llm.Index]item{}
+		}
+		r.begun[e.Index] = e.Item
 		r.say(llm.Delta{Content: r.between(e.Item)})
+	case "response.function_call_arguments.delta":
+		r.grow(e.Index, text)
 	case "response.output_item.done":
 		e.Item.index = e.Index
-		at := slices.IndexFunc(r.items, func(i item) bool { return i.index > e.Index })
+		if args := r.args[e.Index]; args != nil && e.Item.Arguments == "" {
+			e.Item.Arguments = llm.Piece(args.String())
+		}
+		at := slices.IndexFunc(r.items, func(i item) bool { return i.index.Known && e.Index.Known && i.index.N > e.Index.N })
 		if at < 0 {
 			at = len(r.items)
 		}
 		r.items = slices.Insert(r.items, at, e.Item)
 	case "response.completed", "response.incomplete", "response.failed":
-		return true, r.end(e.Response)
+		return true, r.end(e.Response.V)
 	default:
 		r.say(llm.Delta{}) // it is alive
 	}
-	return r.repeating, nil
+	return r.repeating || r.over, nil
+}
+
+// saying are the events that hold more of what the model says.
+var saying = map[string]bool{
+	"response.output_text.delta": true, "response.refusal.delta": true,
+	"response.reasoning_summary_text.delta": true, "response.reasoning_text.delta": true,
+}
+
+// grow bounds the arguments of a call while they stream. The event that ends the call repeats them.
+func (r *response) grow(at llm.Index, piece string) {
+	if r.args == nil {
+		r.args = map[llm.Index]*llm.Arguments{}
+	}
+	if r.args[at] == nil {
+		r.args[at] = &llm.Arguments{}
+	}
+	if r.args[at].Add(piece) {
+		r.over, r.repeating = true, r.args[at].Repeating()
+		cut := r.begun[at]
+		cut.Type, cut.Arguments = "function_call", llm.Piece(r.args[at].String())
+		r.items = append(r.items, cut)
+	}
+	r.say(llm.Delta{}) // it is alive
 }
 
 // between stands between two messages of a reply.
@@ -187,16 +226,16 @@ const betweenMessages = "\n\n"
 
 func (r *response) say(d llm.Delta) {
 	stuck := r.content.Add(d.Content)
-	r.repeating = r.thinking.Add(d.Thinking) || stuck
+	r.repeating = r.thinking.Add(d.Thinking) || stuck || r.repeating
 	if r.onDelta != nil {
 		r.onDelta(d)
 	}
 }
 
 func (r *response) end(whole responseObject) error {
-	r.used = whole.Usage.usage()
-	if whole.Error != nil {
-		return whole.Error.error(0)
+	r.used = whole.Usage.V.usage()
+	if !llm.EmptyJSON(whole.Error) {
+		return parseFailure(slices.Concat([]byte(`{"error":`), whole.Error, []byte(`}`))).error(0)
 	}
 	if len(r.items) == 0 {
 		r.items = whole.Output
@@ -222,16 +261,20 @@ func (r *response) response() (llm.Response, error) {
 		return out, nil
 	}
 	out.Usage = r.used
-	if r.final.Model != "" {
-		out.Model = r.final.Model
-	}
 	for _, i := range r.items {
 		if i.Type == "function_call" {
-			out.ToolCalls = append(out.ToolCalls, agent.ToolCall{ID: i.CallID, Name: i.Name, Arguments: i.Arguments})
+			out.ToolCalls = append(out.ToolCalls, i.call())
 		}
 	}
+	if r.over {
+		out.Finish = llm.FinishToolCalls
+		return out, nil
+	}
+	if r.final.Model != "" {
+		out.Model = string(r.final.Model)
+	}
 	out.ProviderState = remember(r.asked, r.items)
-	switch reason := r.final.Incomplete.Reason; {
+	switch reason := string(r.final.Incomplete.V.Reason); {
 	case reason == "content_filter":
 		out.Finish = llm.FinishFiltered
 		if strings.TrimSpace(out.Content) == "" && len(out.ToolCalls) == 0 {
@@ -242,7 +285,7 @@ func (r *response) response() (llm.Response, error) {
 	case reason != "":
 		out.Finish = llm.Finish(reason)
 	case r.final.Status != "completed":
-		return out, &llm.Error{Kind: llm.ErrTruncated, Message: "the response is " + r.final.Status + " " + reason}
+		return out, &llm.Error{Kind: llm.ErrTruncated, Message: "the response is " + string(r.final.Status) + " " + reason}
 	case len(out.ToolCalls) > 0:
 		out.Finish = llm.FinishToolCalls
 	default:

@@ -266,7 +266,7 @@ func remember(model string, items []item) json.RawMessage {
 		case i.Type == "function_call":
 			s.Responses.Parts = append(s.Responses.Parts, statePart{Call: true})
 		case i.Type == "message":
-			s.Responses.Parts = append(s.Responses.Parts, statePart{Text: i.text(), Phase: i.Phase})
+			s.Responses.Parts = append(s.Responses.Parts, statePart{Text: i.text(), Phase: string(i.Phase)})
 			more = more || i.Phase != ""
 		}
 	}

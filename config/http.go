@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // The roles of whoever uses the HTTP API; each may do what those before it may.
@@ -92,6 +93,9 @@ func (h HTTP) validate(p path, v *validator) {
 	hashes := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(h.Tokens)) {
 		token, at := h.Tokens[name], p.Key("tokens").Key(name).Key("sha256")
+		if strings.TrimSpace(name) != name || name == "" || agent.CheckBy(name) != nil || reveal.Hides(name) {
+			v.Errorf(p.Key("tokens").Key(name), "the name of a token is not empty, and has no invisible characters or spaces around it")
+		}
 		hash := strings.ToLower(token.SHA256)
 		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
 			v.Errorf(at, "a SHA-256 hash of 64 hexadecimal digits is required, and never the token itself")

@@ -63,7 +63,10 @@ type Server struct {
 	box   toolCache
 	hooks map[string]config.Hook
 	sns   *webhook.SNS
-	large chan struct{} // holds large deliveries of whoever has no token
+	seats seats
+	// checkEvery is how often a stream looks whether its token still counts.
+	checkEvery time.Duration
+	large      chan struct{} // holds large deliveries of whoever has no token
 	// waiting has a place for each call of a tool that waits.
 	waiting chan struct{}
 }
@@ -71,6 +74,7 @@ type Server struct {
 // New returns the API; ctx bounds what it does besides requests.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	s := &Server{opts: opts, mux: http.NewServeMux(), large: make(chan struct{}, maxLarge), waiting: make(chan struct{}, maxWaiting)}
+	s.seats.taken, s.checkEvery = map[string]int{}, checkEvery
 	s.sns = webhook.NewSNS(opts.Outgoing, nil)
 	var err error
 	if s.door, err = newDoors(ctx, opts); err != nil {

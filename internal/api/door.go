@@ -11,15 +11,15 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
 // rank orders the roles: each may do what those before it may.
@@ -91,12 +91,10 @@ func (i *identity) grant(g config.Grant) {
 
 // door finds out who makes a request.
 type door struct {
-	tokens []namedToken
-	oidc   config.OIDC
-	ctx    context.Context // of the identity provider's keys, which are fetched when they are needed
-	mu     sync.Mutex
-	verify *oidc.IDTokenVerifier // nil = the provider has not answered yet
-	open   bool
+	tokens   []namedToken
+	oidc     config.OIDC
+	provider *provider
+	open     bool
 }
 
 type namedToken struct {
@@ -106,11 +104,8 @@ type namedToken struct {
 
 const maxGroups = 100 // of a person, that decisions carry
 
-const oidcTimeout = 10 * time.Second
-
 func newDoor(ctx context.Context, h config.HTTP) (*door, error) {
-	d := &door{oidc: h.OIDC, open: h.Open()}
-	d.ctx = oidc.ClientContext(ctx, &http.Client{Timeout: oidcTimeout})
+	d := &door{oidc: h.OIDC, open: h.Open(), provider: newProvider(ctx, h.OIDC.Issuer, h.OIDC.Audience)}
 	for _, name := range slices.Sorted(maps.Keys(h.Tokens)) {
 		t := namedToken{identity: identity{name: name, grants: map[string]int{}}}
 		raw, err := hex.DecodeString(h.Tokens[name].SHA256)
@@ -157,13 +152,9 @@ func (d *door) who(ctx context.Context, header string) (identity, error) {
 
 // person is whom an identity provider's token names.
 func (d *door) person(ctx context.Context, raw string) (identity, error) {
-	verify, err := d.verifier()
+	token, err := d.provider.token(ctx, raw)
 	if err != nil {
 		return identity{}, err
-	}
-	token, err := verify.Verify(ctx, raw)
-	if err != nil {
-		return identity{}, errUnknown
 	}
 	claims := map[string]any{}
 	if err := token.Claims(&claims); err != nil {
@@ -173,6 +164,9 @@ func (d *door) person(ctx context.Context, raw string) (identity, error) {
 	claim := cmp.Or(d.oidc.NameClaim, emailClaim)
 	if name, _ := claims[claim].(string); name != "" && (claim != emailClaim || verified(claims)) {
 		who.name = name
+	}
+	if err := d.checkName(who.name); err != nil {
+		return identity{}, err
 	}
 	groups, _ := claims[cmp.Or(d.oidc.GroupsClaim, "groups")].([]any)
 	for _, group := range groups {
@@ -187,6 +181,25 @@ func (d *door) person(ctx context.Context, raw string) (identity, error) {
 	return who, nil
 }
 
+// checkName refuses a person whose name could be taken for another's: decisions, lists of approvers and the audit log go by names.
+func (d *door) checkName(name string) error {
+	const why = "the token of the identity provider is refused: %s"
+	switch {
+	case strings.TrimSpace(name) == "":
+		return fmt.Errorf(why, "it names nobody")
+	case agent.CheckBy(name) != nil, reveal.Hides(name), name != strings.TrimSpace(name):
+		return fmt.Errorf(why, "the name in it has invisible characters or spaces around it, or is longer than "+strconv.Itoa(agent.MaxBy)+" bytes")
+	case webhook.Speaks(name):
+		return fmt.Errorf(why, "the name in it is that of a webhook")
+	}
+	for _, token := range d.tokens {
+		if strings.EqualFold(token.name, name) {
+			return fmt.Errorf(why, "the name in it is that of a token in system.http.tokens: rename that token")
+		}
+	}
+	return nil
+}
+
 const emailClaim = "email"
 
 // verified: the provider says that the e-mail is the person's own; some say so as a text. Who could write down any would be anybody.
@@ -195,24 +208,13 @@ func verified(claims map[string]any) bool {
 	return says == true || says == "true"
 }
 
-// verifier asks the provider for its keys when they are needed first: that it is away must not keep the API from starting.
-func (d *door) verifier() (*oidc.IDTokenVerifier, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.verify == nil {
-		provider, err := oidc.NewProvider(d.ctx, d.oidc.Issuer)
-		if err != nil {
-			return nil, errProvider
-		}
-		d.verify = provider.Verifier(&oidc.Config{ClientID: d.oidc.Audience})
-	}
-	return d.verify, nil
-}
-
 // access is who makes a request, and the rank that it takes.
 type access struct {
 	identity
 	needs int
+	// again finds out anew who makes the request, for what goes on after its token may have been revoked or has expired; nil: the
+	// request has no token.
+	again func(context.Context) (a access, status int)
 }
 
 type accessKey struct{}
@@ -231,6 +233,11 @@ func (d *doors) admit(api huma.API) func(huma.Context, func(huma.Context)) {
 			return
 		}
 		a, status, why := d.now().identify(ctx, o)
+		header := ctx.Header("Authorization")
+		a.again = func(ctx context.Context) (access, int) {
+			a, status, _ := d.now().enter(ctx, agent.ChannelHTTP, header, o.role)
+			return a, status
+		}
 		switch {
 		case status == http.StatusUnauthorized:
 			ctx.SetHeader("WWW-Authenticate", "Bearer")
@@ -250,7 +257,7 @@ func (d *door) identify(ctx huma.Context, o operation) (a access, status int, wh
 	if o.signed != nil {
 		if who, ok := o.signed(ctx.Param("name")); ok {
 			who.channel = agent.ChannelHTTP
-			return access{who, rank[o.role]}, http.StatusOK, ""
+			return access{identity: who, needs: rank[o.role]}, http.StatusOK, ""
 		}
 	}
 	return d.enter(ctx.Context(), agent.ChannelHTTP, ctx.Header("Authorization"), o.role)
@@ -260,7 +267,7 @@ func (d *door) identify(ctx huma.Context, o operation) (a access, status int, wh
 func (d *door) enter(ctx context.Context, channel, header, role string) (a access, status int, why string) {
 	who, err := d.who(ctx, header)
 	who.channel = channel
-	switch a = (access{who, rank[role]}); {
+	switch a = (access{identity: who, needs: rank[role]}); {
 	case errors.Is(err, errProvider):
 		return a, http.StatusServiceUnavailable, err.Error()
 	case err != nil:

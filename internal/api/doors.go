@@ -45,7 +45,7 @@ func (d *doors) now() *door {
 	}
 	d.http = next
 	if next.Open() && !d.last.open {
-		d.last = &door{ctx: d.ctx}
+		d.last = &door{provider: newProvider(d.ctx, "", "")}
 		d.logger.Warn("the API lets nobody in: its last token is gone, and that nobody is asked takes effect when the process is started again")
 		return d.last
 	}

@@ -166,7 +166,7 @@ func (s *Server) watchList(ctx context.Context, in *watchListIn) (*huma.StreamRe
 	if _, err := s.store(ctx); err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
+	return s.streaming(ctx, "", func(ctx context.Context, hc huma.Context) {
 		v := newViewer(hc, 0)
 		rows, leave := s.list.join()
 		defer leave()
@@ -174,7 +174,7 @@ func (s *Server) watchList(ctx context.Context, in *watchListIn) (*huma.StreamRe
 		defer beat.Stop()
 		for v.err == nil {
 			select {
-			case <-hc.Context().Done():
+			case <-ctx.Done():
 				return
 			case <-beat.C:
 				v.comment()
@@ -189,7 +189,7 @@ func (s *Server) watchList(ctx context.Context, in *watchListIn) (*huma.StreamRe
 				}
 			}
 		}
-	}}, nil
+	})
 }
 
 // listed tells that an investigation is new in a list, or has changed.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +25,9 @@ import (
 // issuer is an identity provider: the documents that OpenID Connect Discovery 1.0 asks for, and tokens of its key.
 type issuer struct {
 	*testing.T
-	url string
-	key *ecdsa.PrivateKey
+	url     string
+	key     *ecdsa.PrivateKey
+	fetched atomic.Int64 // times that the keys were asked for
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -40,7 +45,8 @@ func newIssuer(t *testing.T) *issuer {
 		})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k",
+		i.fetched.Add(1)
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: "k",
 			Algorithm: "ES256", Use: "sig"}}})
 	})
 	server := httptest.NewServer(mux)
@@ -127,5 +133,122 @@ func TestOIDC(t *testing.T) {
 	}
 	if _, err := away.who(t.Context(), "Bearer a.b.c"); err != errProvider {
 		t.Errorf("the provider is away: %v", err)
+	}
+}
+
+// provided is a door of an identity provider, with a token of its own.
+func (i *issuer) provided(clock *atomic.Pointer[time.Time]) *door {
+	i.Helper()
+	d, err := newDoor(i.Context(), config.HTTP{
+		OIDC:   config.OIDC{Issuer: i.url, Audience: "inquest", Groups: map[string]config.Grant{"sre": {Role: config.RoleApprover}}},
+		Tokens: map[string]config.Token{"Root": {SHA256: strings.Repeat("a", 64)}},
+	})
+	if err != nil {
+		i.Fatal(err)
+	}
+	if clock != nil {
+		d.provider.gate.now = func() time.Time { return *clock.Load() }
+	}
+	return d
+}
+
+// Names tell people apart, so a person is refused whose name is none, hides something, or is that of somebody else.
+func TestNamesOfPeople(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	d := i.provided(nil)
+	for sub, ok := range map[string]bool{
+		"u1": true, "Ann Lee": true, "Żaneta 李": true, "auth0|5f7c8ec7c33c6c004bbafe82": true, "rooted": true,
+		"": false, " ": false, "\u200b": false, "\u00ad": false, "root": false, "Root": false, "ROOT": false, "root ": false, " root": false, "ro\u200bot": false,
+		"ann\u202ebob": false, "ann\nbob": false, "ann\u00a0lee": false, "ann\ufe0f": false, "ann\u115f": false, "ann\u2800": false, "ann\U000e0041": false,
+		"ann\x1b[2J": false, "webhook alertmanager": false, strings.Repeat("x", agent.MaxBy+1): false,
+	} {
+		who, err := d.who(t.Context(), "Bearer "+i.token(i.key, map[string]any{"sub": sub, "email": nil}))
+		if (err == nil) != ok || ok && who.name != sub || !ok && !strings.Contains(err.Error(), "the token of the identity provider is refused") {
+			t.Errorf("%q: %+v, %v", sub, who, err)
+		}
+	}
+	if _, err := d.who(t.Context(), "Bearer "+i.token(i.key, map[string]any{"email": "a\u200b@example.com"})); err == nil {
+		t.Error("an e-mail with an invisible character is taken")
+	}
+}
+
+// Tokens that no key fits do not make us flood the provider, and a key that it has changed is known soon after.
+func TestKeysAreFetchedRarely(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	var clock atomic.Pointer[time.Time]
+	at := func(now time.Time) { clock.Store(&now) }
+	start := time.Now()
+	at(start)
+	d := i.provided(&clock)
+	foreign, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := func(key *ecdsa.PrivateKey) error {
+		_, err := d.who(t.Context(), "Bearer "+i.token(key, nil))
+		return err
+	}
+	if err := who(i.key); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if err := who(foreign); err != errUnknown {
+			t.Fatal(err)
+		}
+	}
+	if got := i.fetched.Load(); got != 1 {
+		t.Errorf("the keys were fetched %d times", got)
+	}
+	if err := who(i.key); err != nil {
+		t.Errorf("the known key: %v", err)
+	}
+	i.key = foreign // the provider has changed its key
+	at(start.Add(2 * askEvery))
+	for range 50 {
+		if err := who(foreign); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := i.fetched.Load(); got != 2 {
+		t.Errorf("the keys were fetched %d times", got)
+	}
+}
+
+// While the provider does not answer, all who come wait for one attempt, each no longer than it wants, and later ones for none.
+func TestProviderHangs(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	d, err := newDoor(t.Context(), config.HTTP{OIDC: config.OIDC{Issuer: server.URL, Audience: "inquest"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			if _, err := d.who(t.Context(), "Bearer a.b.c"); err != errProvider {
+				t.Error(err)
+			}
+		})
+	}
+	<-asked
+	impatient, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := d.who(impatient, "Bearer a.b.c"); err != errProvider {
+		t.Error(err)
+	}
+	close(release)
+	group.Wait()
+	if _, err := d.who(t.Context(), "Bearer a.b.c"); err != errProvider {
+		t.Error(err)
+	}
+	if len(asked) > 0 {
+		t.Errorf("the provider was asked %d times", len(asked)+1)
 	}
 }

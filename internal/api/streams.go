@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"reflect"
@@ -45,6 +46,76 @@ func (s *Server) streams() {
 	}
 }
 
+const (
+	// maxStreams is how many streams one token, or one person of the identity provider, may have open at once.
+	maxStreams = 200
+	// checkEvery is how often a stream looks whether its token still counts.
+	checkEvery = 5 * time.Second
+)
+
+// seats counts the streams that are open, by the names of their readers.
+type seats struct {
+	mu    sync.Mutex
+	taken map[string]int
+}
+
+func (s *seats) take(name string) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[name] >= maxStreams {
+		return nil, huma.Error429TooManyRequests(fmt.Sprintf("%s has %d streams open, which is the limit: close some of them", name, maxStreams))
+	}
+	s.taken[name]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.taken[name]--; s.taken[name] == 0 {
+			delete(s.taken, name)
+		}
+	}, nil
+}
+
+// streaming answers with a stream for as long as its reader's token counts, and lets them read what belongs to the project; "" means
+// that serve looks at the projects itself. The readers that are open are bounded.
+func (s *Server) streaming(ctx context.Context, project string, serve func(context.Context, huma.Context)) (*huma.StreamResponse, error) {
+	who := accessOf(ctx)
+	leave, err := s.seats.take(who.name)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer leave()
+		ctx, end := context.WithCancel(hc.Context())
+		defer end()
+		go s.endWithToken(ctx, end, who, project)
+		serve(ctx, hc)
+	}}, nil
+}
+
+// endWithToken ends a stream once its token is revoked, has expired, or has lost the project. While the identity provider is away,
+// nobody knows, and the stream goes on.
+func (s *Server) endWithToken(ctx context.Context, end func(), who access, project string) {
+	if who.again == nil {
+		return
+	}
+	check := time.NewTicker(s.checkEvery)
+	defer check.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-check.C:
+		}
+		now, status := who.again(ctx)
+		gone := status == http.StatusUnauthorized || status == http.StatusForbidden
+		changed := status == http.StatusOK && (project != "" && now.of(project) != nil || project == "" && !maps.Equal(now.grants, who.grants))
+		if gone || changed {
+			end() // a reader whose projects have changed comes again, and is told anew
+			return
+		}
+	}
+}
+
 type watchIn struct {
 	ByID
 	Last int64 `header:"Last-Event-ID" minimum:"0" doc:"the last id that was read: the events after it are sent"`
@@ -59,13 +130,13 @@ func (s *Server) watch(ctx context.Context, in *watchIn) (*huma.StreamResponse, 
 	if err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
+	return s.streaming(ctx, o.Project, func(ctx context.Context, hc huma.Context) {
 		v := newViewer(hc, in.Last)
 		if in.Last == 0 {
 			v.event(eventstream.Event{Type: eventstream.Started, ID: o.ID, WorkflowID: workflowOf(o)})
 		}
-		s.view(hc.Context(), st, o, v)
-	}}, nil
+		s.view(ctx, st, o, v)
+	})
 }
 
 // view shows an investigation to a viewer until it has ended or the viewer has left. He is told by the store what there is,
@@ -186,14 +257,14 @@ func (s *Server) watchThread(ctx context.Context, in *watchIn) (*huma.StreamResp
 	if _, err := s.store(ctx); err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
+	return s.streaming(ctx, o.Project, func(ctx context.Context, hc huma.Context) {
 		v := newViewer(hc, in.Last)
 		o.Record = &record.Investigation{} // a conversation has none
 		st, err := s.store(ctx)
 		if err == nil {
-			s.view(hc.Context(), st, o, v)
+			s.view(ctx, st, o, v)
 		}
-	}}, nil
+	})
 }
 
 // viewer writes events to one client. The first error stays, and ends him.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	sdk "go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/eventstream"
@@ -382,4 +384,69 @@ func TestStreamFromBeyondTheEnd(t *testing.T) {
 	w.say(id, 2, "two")
 	other.entry("two")
 	ahead.entry("two")
+}
+
+// A stream ends when its token is revoked, and one whose token still counts goes on.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.running("slow", "payments")
+	w.api.checkEvery = 10 * time.Millisecond
+	one := w.stream("viewer", "/api/v1/investigations/slow/events", "")
+	list := w.stream("viewer", "/api/v1/events", "")
+	other := w.stream("operator", "/api/v1/investigations/slow/events", "")
+	for _, s := range []*stream{one, list, other} {
+		if !s.lines.Scan() {
+			t.Fatal("the stream does not begin")
+		}
+	}
+	cfg := *w.api.opts.Config()
+	cfg.System.HTTP.Tokens = maps.Clone(cfg.System.HTTP.Tokens)
+	delete(cfg.System.HTTP.Tokens, "viewer")
+	w.api.door.mu.Lock()
+	w.api.door.config = func() *config.Config { return &cfg }
+	w.api.door.mu.Unlock()
+	for name, s := range map[string]*stream{"one": one, "list": list} {
+		for s.lines.Scan() { // what was on the way
+		}
+		if err := s.lines.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.say(id, 1, "still there")
+	other.entry("still there")
+}
+
+// One token has a bounded number of streams; each that is left makes room.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.running("slow", "payments")
+	var leaves []func()
+	for range maxStreams - 1 {
+		leave, err := w.api.seats.take("viewer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	last := w.stream("viewer", "/api/v1/events", "")
+	for _, path := range []string{"/api/v1/events", "/api/v1/investigations/slow/events"} {
+		got := w.call("viewer", "GET", path, nil)
+		if got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "200 streams") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	w.stream("operator", "/api/v1/events", "")
+	last.leave()
+	soon(t, "the place of a stream that was left stays taken", func() bool {
+		leave, err := w.api.seats.take("viewer")
+		if err == nil {
+			leave()
+		}
+		return err == nil
+	})
+	for _, leave := range leaves {
+		leave()
+	}
 }

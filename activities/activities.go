@@ -37,6 +37,7 @@ type Activities struct {
 	Ledger      Ledger
 	Rules       Rules       // nil: people have remembered nothing, as in tests
 	Circuits    Circuits    // nil: every model is always asked, as in tests
+	Clock       Clock       // nil: this machine's, as in tests
 	Alerts      Alerts      // nil: there are no webhooks, as in tests
 	Intake      Intake      // with Alerts
 	Servers     tool.Caller // MCP servers
@@ -177,6 +178,19 @@ type Ledger interface {
 type Circuits interface {
 	Circuit(ctx context.Context, key circuit.Key) (state circuit.State, now time.Time, err error)
 	ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error
+}
+
+// Clock is one that all workers share: that of their store.
+type Clock interface {
+	Now(ctx context.Context) time.Time
+}
+
+// now returns the time that other workers agree on.
+func (a *Activities) now(ctx context.Context) time.Time {
+	if a.Clock == nil {
+		return time.Now()
+	}
+	return a.Clock.Now(ctx)
 }
 
 // Models makes the client for a provider.

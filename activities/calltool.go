@@ -109,7 +109,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	}
 	begun, err := c.read(ctx, known.Log)
 	if err == nil && begun {
-		err = c.left(known.Log)
+		err = c.left(ctx, known.Log)
 	}
 	if !begun && !c.local && (c.in.Intended || intendedBefore(ctx)) {
 		begun, c.lost = true, true
@@ -182,12 +182,12 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 // left is how an attempt ends that finds that the call has begun, and must not decide yet what
 // became of it; nil = it was interrupted. A local attempt leaves that to a regular one, and that
 // one waits for the result for a while if the call may still be under way on another worker.
-func (c *toolCall) left(log []transcript.Entry) error {
+func (c *toolCall) left(ctx context.Context, log []transcript.Entry) error {
 	if c.local {
 		return notQuick(ErrorReplaced, "another attempt has begun the call")
 	}
 	n := slices.IndexFunc(log, func(e transcript.Entry) bool { return e.Kind == transcript.KindCall })
-	if n < 0 || !c.in.Begun || time.Since(log[n].At) > cmp.Or(c.Abandoned, Abandoned) {
+	if n < 0 || !c.in.Begun || c.now(ctx).Sub(log[n].At) > cmp.Or(c.Abandoned, Abandoned) {
 		return nil
 	}
 	return underWayElsewhere()
@@ -291,7 +291,7 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 // intends is the intent of the call.
 func (c *toolCall) intends(ctx context.Context, d *Decision) transcript.Row {
 	return transcript.Row{
-		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: time.Now(),
+		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: c.now(ctx),
 		Body: transcript.Body{Call: &c.call, Result: c.decided(d)},
 		Acts: c.decidedActs(ctx, d),
 	}

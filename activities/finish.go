@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -193,7 +192,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err := a.keepActs(ctx, in.Plan, in.Acts); err != nil {
 		return FinishOut{}, err
 	}
-	now, run := time.Now(), activity.GetInfo(ctx).WorkflowExecution
+	now, run := a.now(ctx), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
 		Report: report, Usage: in.Usage, Envelope: in.Envelope, EndedAt: &now, Writer: run.RunID,

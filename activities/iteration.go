@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
@@ -320,7 +319,9 @@ func usage(reply llm.Response, input int, prices plan.Prices) *agent.Usage {
 
 // begin records that the execution runs, with the provider that it asks first.
 func (j *job) begin(ctx context.Context, provider plan.Provider) error {
-	if err := j.Records.StartExecution(ctx, j.execution(provider), j.writer.RunID); err != nil {
+	starts := j.execution(provider)
+	starts.StartedAt = j.now(ctx)
+	if err := j.Records.StartExecution(ctx, starts, j.writer.RunID); err != nil {
 		return fmt.Errorf("record execution %s: %w", j.ref.Execution, err)
 	}
 	return nil
@@ -331,6 +332,6 @@ func (j *job) execution(provider plan.Provider) record.Execution {
 	return record.Execution{
 		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.ref.StageRun(),
 		Agent: j.agent.Definition, Type: j.row.Name, LLMBackend: j.agent.LLMBackend, Provider: provider.Name,
-		Model: provider.Model, Status: agent.StatusRunning, StartedAt: time.Now(),
+		Model: provider.Model, Status: agent.StatusRunning,
 	}
 }

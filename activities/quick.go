@@ -138,10 +138,13 @@ func (in GenerateIn) attempt(ctx context.Context) int {
 	return n
 }
 
-// awaited: an attempt on another worker may still bring the reply.
+// awaited: an attempt on another worker may still bring the reply. Temporal's clock alone says how long it has been
+// waited for: attempts that only wait are a second apart.
 func (g *generation) awaited(ctx context.Context, log []transcript.Entry) bool {
 	failed := func(e transcript.Entry) bool { return e.Key == transcript.TryKey(g.in.Iteration, g.in.Try) }
-	return g.in.Begun && time.Since(activity.GetInfo(ctx).ScheduledTime) < cmp.Or(g.Abandoned, Abandoned) &&
+	info := activity.GetInfo(ctx)
+	waited := max(info.StartedTime.Sub(info.ScheduledTime), time.Duration(info.Attempt-1)*time.Second)
+	return g.in.Begun && waited < cmp.Or(g.Abandoned, Abandoned) &&
 		!slices.ContainsFunc(log, failed)
 }
 

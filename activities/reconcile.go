@@ -116,7 +116,7 @@ func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error)
 
 func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (closed bool, err error) {
 	end, err := a.Runs.Ending(ctx, r.WorkflowID, r.RunID)
-	now := time.Now()
+	now := a.now(ctx)
 	switch {
 	case errors.Is(err, record.ErrNotFound):
 		end.Status, end.EndReason, end.EndedAt = agent.StatusTerminated, agent.EndTerminated, &now

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -38,7 +37,7 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	defer stop()
 	run := activity.GetInfo(ctx).WorkflowExecution
 	r := record.Investigation{
-		ID: in.Investigation, WorkflowID: run.ID, RunID: in.RunID, Status: agent.StatusRunning, StartedAt: time.Now(), Writer: run.RunID,
+		ID: in.Investigation, WorkflowID: run.ID, RunID: in.RunID, Status: agent.StatusRunning, StartedAt: a.now(ctx), Writer: run.RunID,
 	}
 	out, err := a.resolve(ctx, &r)
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
@@ -80,7 +79,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	if r.PlanHash, err = a.keepPlan(ctx, p); err != nil {
 		return ResolveOut{}, err
 	}
-	r.StartedAt = time.Now() // of two of the same, the one that is recorded last sees the other, however long servers were asked
+	r.StartedAt = a.now(ctx) // of two of the same, the one that is recorded last sees the other, however long servers were asked
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
 		return ResolveOut{}, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}

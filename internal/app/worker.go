@@ -169,7 +169,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Planner:     planner{opts.Config, opts.Store, code.Selectors, opts.Logger},
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
-		Rules: opts.Store, Circuits: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),
+		Rules: opts.Store, Circuits: opts.Store, Clock: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),
 		Models: newModels(opts), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: code.Tools, keeper: opts.Keeper},
 		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,

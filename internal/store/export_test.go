@@ -170,3 +170,10 @@ func (s *Store) Rewrite(t *testing.T, chain string, anchors bool) {
 		t.Fatal(err)
 	}
 }
+
+// SkewLocal sets the clock of this machine ahead, for this store.
+func (s *Store) SkewLocal(ahead time.Duration) {
+	s.time.mu.Lock()
+	defer s.time.mu.Unlock()
+	s.time.local = func() time.Time { return time.Now().Add(ahead) }
+}

@@ -113,6 +113,7 @@ func (s *Store) Journal(
 	if batch.Agent == "" || len(batch.Keys) == 0 {
 		return nil, errors.New("journal memory calls: agent and keys must be given")
 	}
+	now := s.Now(ctx)
 	var results []transcript.Entry
 	err := s.write(ctx, batch.Investigation, func(q querier) error {
 		results = nil
@@ -124,7 +125,7 @@ func (s *Store) Journal(
 		untouched, err := first.untouched(ctx, q)
 		for n := 0; n < len(batch.Keys) && err == nil; n++ {
 			var entry transcript.Entry
-			entry, err = s.journal(ctx, q, batch, batch.Keys[n], untouched, func() (transcript.Body, error) { return run(tx, n) })
+			entry, err = s.journal(ctx, q, batch, transcript.Row{Key: batch.Keys[n], At: now}, untouched, func() (transcript.Body, error) { return run(tx, n) })
 			results = append(results, entry)
 		}
 		return err
@@ -137,19 +138,19 @@ func (s *Store) Journal(
 
 // journal makes one call, unless its result is stored. untouched: it is known that none is.
 func (s *Store) journal(
-	ctx context.Context, q querier, batch memory.Batch, key transcript.Key, untouched bool, run func() (transcript.Body, error),
+	ctx context.Context, q querier, batch memory.Batch, row transcript.Row, untouched bool, run func() (transcript.Body, error),
 ) (transcript.Entry, error) {
 	var stored []transcript.Entry
 	var err error
 	if !untouched {
-		c := claim{batch.Scope, key, batch.RunID}
+		c := claim{batch.Scope, row.Key, batch.RunID}
 		var st standing
 		if st, err = c.enforce(ctx, q); err == nil {
 			stored, err = c.stored(ctx, q, st)
 		}
 	}
 	if err == nil && stored == nil {
-		row := transcript.Row{Key: key, Kind: transcript.KindResult}
+		row.Kind = transcript.KindResult
 		if row.Body, err = run(); err != nil {
 			return transcript.Entry{}, err
 		}

@@ -255,7 +255,7 @@ func (s *Store) AlertStarted(ctx context.Context, id, investigation string) erro
 
 // AlertEnded says that an alert's investigation has ended, though its record does not.
 func (s *Store) AlertEnded(ctx context.Context, id string) error {
-	now := time.Now()
+	now := s.Now(ctx)
 	return s.changeAlert(ctx, `UPDATE alerts SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL`, id, timeColumn{&now})
 }
 

@@ -51,6 +51,7 @@ func TestPostgres(t *testing.T) {
 		"pipeline":        testPostgresPipeline,
 		"pipeline undone": testPostgresPipelineUndone,
 		"examined":        testPostgresExamine,
+		"clock":           testPostgresClock,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -68,6 +68,7 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
 		return nil, 0, err
 	}
+	step.Rows, step.Intent = s.stamped(ctx, step)
 	if step.Intent != nil {
 		intent := transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
 		stored, unread, err = s.appendNext(ctx, intent, step)
@@ -86,6 +87,21 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 		return nil, 0, fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return stored, unread, err
+}
+
+// stamped returns the rows of a step and its intent, each with a time: the store's, if they have none.
+func (s *Store) stamped(ctx context.Context, step transcript.Step) (rows []transcript.Row, intent *transcript.Row) {
+	now := s.Now(ctx)
+	rows = slices.Clone(step.Rows)
+	for i := range rows {
+		rows[i].At = cmp.Or(rows[i].At, now)
+	}
+	if step.Intent != nil {
+		row := *step.Intent
+		row.At = cmp.Or(row.At, now)
+		intent = &row
+	}
+	return rows, intent
 }
 
 // errUnsettled: the step is there already, or its run must first prove that the step is its to write.
@@ -205,7 +221,7 @@ func (s *Store) insertRows(
 	for i, row := range step.Rows {
 		entry := transcript.Entry{
 			Scope: step.Scope, Key: row.Key, Seq: first + int64(i), Kind: row.Kind,
-			At: storedTime(cmp.Or(row.At, time.Now())), Writer: step.Writer,
+			At: storedTime(row.At), Writer: step.Writer,
 		}
 		var body driver.Value
 		if body, entry.Body, err = storedBody(row.Body); err != nil {

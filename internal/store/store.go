@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -46,6 +47,7 @@ type Store struct {
 	logs   logs
 	logger *slog.Logger
 	id     string
+	time   *timekeeper
 	stop   func() // ends what runs in the background
 }
 
@@ -61,7 +63,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", opts, err)
 	}
-	s := &Store{db: db, hub: newHub(), logger: opts.Logger}
+	s := &Store{db: db, hub: newHub(), logger: opts.Logger, time: &timekeeper{local: time.Now}}
 	if s.id, err = s.note(ctx, "id", rand.Text()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", opts, err), db.close())
 	}

@@ -26,6 +26,7 @@ import (
 type Store interface {
 	Close() error
 	ID() string
+	Now(ctx context.Context) time.Time
 	Join(ctx context.Context, id, name string, adopt bool) error
 	Belongs(ctx context.Context, id, name string) error
 	SaveProgramTools(ctx context.Context, specs []tool.Spec) error

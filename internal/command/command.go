@@ -71,13 +71,13 @@ func Loopback(address string) bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// Logger writes to w what is at least at the level.
+// Logger writes to w what is at least at the level. Warnings and errors that repeat one another are counted.
 func Logger(w io.Writer, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, &UsageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level)}
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})), nil
+	return slog.New(limitRepeats(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))), nil
 }
 
 // DefaultData is the folder where an installation on one host keeps its data.

@@ -85,12 +85,21 @@ func (db *postgres) notify(ctx context.Context, investigations []string) {
 }
 
 func (db *postgres) hear(ctx context.Context, h *hub) {
+	var away time.Time // since when; zero: it is not
 	for {
-		err := db.listen(ctx, h)
+		err := db.listen(ctx, h, func() {
+			if !away.IsZero() {
+				db.logger.WarnContext(ctx, "the store's database sends notifications again", "after", time.Since(away).Round(time.Second))
+				away = time.Time{}
+			}
+		})
 		if ctx.Err() != nil {
 			return
 		}
-		db.logger.WarnContext(ctx, "the store's database cannot be listened to, trying again", "error", err)
+		if away.IsZero() {
+			away = time.Now()
+			db.logger.WarnContext(ctx, "the store's database sends no notifications; connecting again until it does", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -99,8 +108,8 @@ func (db *postgres) hear(ctx context.Context, h *hub) {
 	}
 }
 
-// listen wakes followers by what it hears, until the connection breaks or ctx ends.
-func (db *postgres) listen(ctx context.Context, h *hub) error {
+// listen wakes followers by what it hears, until the connection breaks or ctx ends. It calls connected once it listens.
+func (db *postgres) listen(ctx context.Context, h *hub, connected func()) error {
 	conn, err := pgx.ConnectConfig(ctx, db.config)
 	if err != nil {
 		return err
@@ -113,6 +122,7 @@ func (db *postgres) listen(ctx context.Context, h *hub) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
+	connected()
 	h.wakeAll() // nobody heard what happened until now
 	for {
 		heard, err := conn.WaitForNotification(ctx)

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func testLogger(t *testing.T) (*slog.Logger, *bytes.Buffer) {
+	t.Helper()
+	var out bytes.Buffer
+	log, err := Logger(&out, "info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, &out
+}
+
+// settle waits until everything that was counted has been told.
+func settle() {
+	time.Sleep(3 * repeatsWithin)
+	synctest.Wait()
+}
+
+// A database that is away for ten minutes, with fifteen lines a second, fills a few kilobytes.
+func TestRepeatsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, out := testLogger(t)
+		log = log.With("component", "history")
+		const perSecond, seconds = 15, 600
+		for n := range perSecond * seconds {
+			log.Error("Persistent fetch operation Failure", "shard-id", n%4, "wf-id", fmt.Sprint("x-", n%50),
+				"error", fmt.Errorf("dial tcp 127.0.0.1:%d: database or disk is full (13)", 40000+n))
+			time.Sleep(time.Second / perSecond)
+		}
+		settle()
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		written, told := len(lines), 0
+		for _, line := range lines {
+			if _, rest, ok := strings.Cut(line, " repeated="); ok {
+				n := 0
+				fmt.Sscan(rest, &n)
+				told += n
+				if !strings.Contains(line, "within=1m0s") || !strings.Contains(line, "disk is full") || !strings.Contains(line, "component=history") {
+					t.Errorf("a summary does not say what of: %s", line)
+				}
+			} else {
+				told++
+			}
+		}
+		if told != perSecond*seconds || written > repeatsShown+seconds/60+1 || out.Len() > 5000 {
+			t.Errorf("%d lines and %d bytes tell of %d of %d", written, out.Len(), told, perSecond*seconds)
+		}
+	})
+}
+
+// What is no repetition is written, whenever it comes: other messages, other errors, other levels, other investigations,
+// what is not a warning, and the same once it has not been said for a while.
+func TestNothingUniqueIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, out := testLogger(t)
+		noise := func() {
+			for range 100 {
+				log.Warn("away", "error", errors.New("refused"), "investigation", "x-1")
+			}
+		}
+		noise()
+		unique := []func(){
+			func() { log.Warn("gone", "error", errors.New("refused"), "investigation", "x-1") },
+			func() { log.Warn("away", "error", errors.New("reset"), "investigation", "x-1") },
+			func() { log.Error("away", "error", errors.New("refused"), "investigation", "x-1") },
+			func() { log.Warn("away", "error", errors.New("refused"), "investigation", "x-2") },
+			func() { log.With("investigation", "x-3").Warn("away", "error", errors.New("refused")) },
+			func() { log.With("WorkflowID", "x-1:4d25cbde74d0/one/A").Warn("away", "error", errors.New("refused")) },
+		}
+		for _, say := range unique {
+			before := strings.Count(out.String(), "\n")
+			say()
+			if strings.Count(out.String(), "\n") != before+1 {
+				t.Errorf("dropped after\n%s", out)
+			}
+			noise()
+		}
+		before := strings.Count(out.String(), "\n")
+		for range 50 {
+			log.Info("an investigation has ended")
+		}
+		if got := strings.Count(out.String(), "\n") - before; got != 50 {
+			t.Errorf("%d of 50 lines at level info were written", got)
+		}
+		settle()
+		if n := strings.Count(out.String(), " repeated=697 "); n != 1 { // 7 times 100, of which 3 are written
+			t.Errorf("%d summaries:\n%s", n, out)
+		}
+		before = strings.Count(out.String(), "\n")
+		noise()
+		if got := strings.Count(out.String(), "\n") - before; got != repeatsShown {
+			t.Errorf("%d lines of what had not been said for a while", got)
+		}
+		settle()
+	})
+}
+
+// More kinds of lines than can be counted are written.
+func TestManyKindsOfLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, out := testLogger(t)
+		for n := range 2 * maxRepeats {
+			log.Warn("away", "investigation", fmt.Sprint("x-", n))
+		}
+		if got := strings.Count(out.String(), "\n"); got != 2*maxRepeats {
+			t.Errorf("%d lines", got)
+		}
+		settle()
+	})
+}

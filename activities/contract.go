@@ -143,16 +143,9 @@ func (g *generation) keepsSchema(p plan.Provider) bool {
 	}
 	schema := g.contract().Schema
 	besideTools := g.row.Pattern != agent.SingleShot || len(nativeTools(p)) > 0
-	protocol := p.Type
-	if p.Vertex != (plan.Vertex{}) && protocol == "anthropic" {
-		protocol = "vertexai"
-	}
-	return json.Unmarshal(schema, &root) == nil && root.Type == "object" && !g.namesEvidence() && p.Driver != driverGenerativeAI &&
-		llm.KeepsSchema(protocol, llm.Request{Model: p.Model, Schema: schema, Thinking: p.Thinking}, besideTools)
+	return json.Unmarshal(schema, &root) == nil && root.Type == "object" && !g.namesEvidence() &&
+		llm.KeepsSchema(p.Dialect().Structured, llm.Request{Model: p.Model, Schema: schema, Thinking: p.Thinking}, besideTools)
 }
-
-// driverGenerativeAI is a driver that leaves out of a schema what it has no words for.
-const driverGenerativeAI = "generative-ai-go"
 
 // spelledOut is the contract as the prompt has it: with the schema, unless every provider of
 // the agent is given that apart from the prompt.

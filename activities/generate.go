@@ -136,6 +136,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	offered := g.tools(tools.Offered())
+	g.addOmissions(stored, offered)
 	view, compression, err := g.view(stored, offered)
 	if err != nil {
 		return nil, modelFailure(err, Trouble{Provider: g.provider().Name})

@@ -27,10 +27,15 @@ func (g *generation) add(kind transcript.Kind, body transcript.Body) {
 // addNotices adds those notices about the agent's servers that the transcript does not have.
 func (g *generation) addNotices(stored []transcript.Entry) {
 	for _, text := range g.notices() {
-		said := func(e transcript.Entry) bool { return e.Kind == transcript.KindNotice && e.Text == text }
-		if !slices.ContainsFunc(stored, said) {
-			g.add(transcript.KindNotice, transcript.Body{Text: text})
-		}
+		g.addNotice(stored, text)
+	}
+}
+
+// addNotice adds a notice, unless it is empty or the transcript has it.
+func (g *generation) addNotice(stored []transcript.Entry, text string) {
+	said := func(e transcript.Entry) bool { return e.Kind == transcript.KindNotice && e.Text == text }
+	if text != "" && !slices.ContainsFunc(stored, said) {
+		g.add(transcript.KindNotice, transcript.Body{Text: text})
 	}
 	g.addRecovered(stored)
 }

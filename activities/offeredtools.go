@@ -1,10 +1,16 @@
 package activities
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // tools are the tools that the model is told of. To conclude, it must not call them.
@@ -17,6 +23,20 @@ func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 		out = append(out, llm.Tool{Name: tool.WireName(s.Name), Description: s.Description, Schema: s.Schema})
 	}
 	return out
+}
+
+// addOmissions adds notices about the tools that the model's server would refuse, each once for each reason.
+func (g *generation) addOmissions(stored []transcript.Entry, tools []llm.Tool) {
+	provider := g.provider()
+	var lines []string
+	_, left := outgoing.Tools(tools, provider.Dialect())
+	for _, omitted := range left {
+		lines = append(lines, fmt.Sprintf("Tool %s is not offered to %s: %s.", reveal.Name(omitted.Tool), provider.Model, omitted.Why))
+	}
+	if more := len(lines) - maxNoticed; more > 0 {
+		lines = append(lines[:maxNoticed], fmt.Sprintf("%d more tools are not offered to %s.", more, provider.Model))
+	}
+	g.addNotice(stored, strings.Join(lines, "\n"))
 }
 
 // nativeTools are the tools that the provider runs itself.

@@ -219,6 +219,7 @@ func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider 
 		all, _ := strict.Inherit(pr.NativeTools, tools)
 		out.NativeTools = all.plan()
 	}
+	out.Accepts = out.Dialect()
 	return out
 }
 

@@ -1,6 +1,9 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Role says who speaks in a conversation.
 type Role string
@@ -89,3 +92,30 @@ func (u Usage) plus(v Usage, sign int) Usage {
 		ImageTokens:      u.ImageTokens + sign*v.ImageTokens,
 	}
 }
+
+// ArgumentsObject returns the JSON object that arguments mean: the one that the model wrote, the one in a JSON text
+// that it wrote, or an empty one for nothing and for null. ok is false for all else.
+func ArgumentsObject(written string) (object string, ok bool) {
+	written = strings.TrimSpace(strings.ToValidUTF8(written, "\uFFFD"))
+	for range maxEncoded {
+		var value any
+		switch {
+		case written == "" || written == "null":
+			return "{}", true
+		case json.Unmarshal([]byte(written), &value) != nil:
+			return "", false
+		}
+		switch value := value.(type) {
+		case map[string]any:
+			return written, true
+		case string:
+			written = strings.TrimSpace(value)
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// maxEncoded is how many times arguments may be encoded, the object included.
+const maxEncoded = 3

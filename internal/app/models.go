@@ -62,7 +62,7 @@ func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) 
 			return client, nil
 		}
 	}
-	opts := llm.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger}
+	opts := llm.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger, Dialect: p.Dialect()}
 	switch p.Type {
 	case config.ProviderOpenAI, config.ProviderAzure:
 		if p.APIVersion != "" {

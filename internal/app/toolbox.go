@@ -15,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/reveal"
@@ -183,6 +184,8 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 		for _, spec := range c.Tools {
 			if spec.Unusable != "" {
 				all = append(all, fmt.Errorf("tool %s cannot be used: %s", reveal.Name(spec.Name), spec.Unusable))
+			} else if _, _, err := outgoing.Schema(spec.Schema, agent.SchemaJSON); err != nil {
+				all = append(all, fmt.Errorf("tool %s is not offered to models: %w", reveal.Name(spec.Name), err))
 			}
 		}
 		if b.opts.Shared == nil || c.Error != "" {

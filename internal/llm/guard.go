@@ -31,7 +31,9 @@ type Options struct {
 	// byte; 0 = 5 minutes.
 	IdleTimeout time.Duration
 	HTTPClient  *http.Client // nil = one without a timeout, which keeps its connections
-	Logger      *slog.Logger // nil = none
+	// Dialect is what the provider's server accepts; the zero value means the driver's default.
+	Dialect agent.Dialect
+	Logger  *slog.Logger // nil = none
 }
 
 // Driver is what the options cannot know of whoever speaks to a provider.
@@ -39,6 +41,7 @@ type Driver struct {
 	Name    string // in errors of the options
 	BaseURL string // where the options have none; "" = they must
 	Keyed   bool   // there is no call without a key
+	Dialect agent.Dialect
 }
 
 // Guard is what all drivers do around a call: it has the key, ends a call whose
@@ -65,6 +68,9 @@ func NewGuard(driver Driver, opts Options) (Guard, error) {
 	// The URL stays out of the error: it may hold a credential.
 	if u, err := url.Parse(opts.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return Guard{}, fmt.Errorf("%s client %s: base_url is not an http or https URL", driver.Name, opts.Name)
+	}
+	if opts.Dialect == (agent.Dialect{}) {
+		opts.Dialect = driver.Dialect
 	}
 	if opts.IdleTimeout <= 0 {
 		opts.IdleTimeout = defaultIdle

@@ -47,18 +47,16 @@ func OpenAIKeepsSchema(model string) bool { return schematic.MatchString(model) 
 func GeminiKeepsSchema(model string) bool { return geminiSchematic.MatchString(model) }
 
 // KeepsSchema reports whether a model holds its final text to the JSON schema of its request, apart
-// from the prompt. protocol is "openai", "azure", "google", "anthropic" or, of Claude in Google's
-// cloud, "vertexai": there, an organisation has to allow structured output first.
-// https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/structured_outputs (read 2026-11-23)
-func KeepsSchema(protocol string, req Request, besideTools bool) bool {
-	switch protocol {
-	case "openai", "azure":
+// from the prompt, in the way that its server has.
+func KeepsSchema(way agent.Structured, req Request, besideTools bool) bool {
+	switch way {
+	case agent.StructuredResponseFormat:
 		return OpenAIKeepsSchema(req.Model)
-	case "google":
+	case agent.StructuredResponseSchema:
 		return GeminiKeepsSchema(req.Model) && (!besideTools || agent.MixesTools(req.Model))
-	case "anthropic":
+	case agent.StructuredOutputFormat:
 		return ClaudeKeepsSchema(req.Model, req.Schema) || !besideTools && ClaudeFills(req)
-	case "vertexai":
+	case agent.StructuredForm:
 		return !besideTools && ClaudeFills(req)
 	}
 	return false

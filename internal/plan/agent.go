@@ -105,6 +105,9 @@ type Provider struct {
 	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Vision: the model is sent the images that tools return.
 	Vision bool `json:"vision,omitempty"`
+	// Accepts is what its server accepts in a request; the zero value means that the plan is of an earlier version. Read it
+	// by Dialect.
+	Accepts agent.Dialect `json:"accepts,omitzero"`
 }
 
 // Vertex is a place at Vertex AI. The names of variables are read by the worker that calls.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
@@ -55,15 +56,19 @@ func (v *Validator) Violations(schema json.RawMessage, object map[string]any) er
 // fits into the longest reply.
 const maxArguments = 1 << 20
 
-// parseArguments reads a model's arguments. None at all are an empty object.
+// parseArguments reads a model's arguments. None at all, and null, are an empty object; those that the model has encoded
+// twice are read as what they hold.
 func parseArguments(args string) (map[string]any, error) {
-	switch {
-	case len(args) > maxArguments:
+	if len(args) > maxArguments {
 		return nil, fmt.Errorf("arguments are longer than %d KB", maxArguments>>10)
-	case tooDeep(args):
-		return nil, fmt.Errorf("arguments are nested deeper than %d levels", maxDepth)
 	}
 	args = cmp.Or(strings.TrimSpace(ValidText(args)), "{}")
+	if object, ok := agent.ArgumentsObject(args); ok {
+		args = object
+	}
+	if tooDeep(args) {
+		return nil, fmt.Errorf("arguments are nested deeper than %d levels", maxDepth)
+	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(args))
 	if err != nil {
 		return nil, syntaxError(args, err)

@@ -29,7 +29,8 @@ func TestValidateArguments(t *testing.T) {
 		"unknown property":  {podSchema, `{"pod":"web","container":"x"}`, ``, "additional properties 'container' not allowed"},
 		"deep":              {podSchema, `{"pod":"web","labels":["a",1]}`, ``, "at '/labels/1': got number, want string"},
 		"array":             {podSchema, `[1]`, ``, "arguments must be a JSON object, not an array"},
-		"null":              {podSchema, `null`, ``, "not null"},
+		"null":              {podSchema, `null`, ``, "missing property 'pod'"},
+		"a list, encoded":   {podSchema, `"[1]"`, ``, "not a string"},
 		"text":              {podSchema, `"web"`, ``, "not a string"},
 		"broken":            {podSchema, `{"pod":"web",}`, ``, "at byte 14, after"},
 		"cut short":         {podSchema, `{"pod":"we`, ``, "unexpected EOF (of 10 bytes)"},
@@ -64,6 +65,19 @@ func TestValidateArguments(t *testing.T) {
 				t.Errorf("got %s, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestMeantArguments: models write null, an empty text, or an object that is encoded twice, and the call is made all the same.
+func TestMeantArguments(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		``: `{}`, ` null `: `{}`, `""`: `{}`, `"null"`: `{}`, `"{\"pod\":\"web\"}"`: `{"pod":"web"}`, `"{}"`: `{}`,
+		`"\"{\\\"n\\\":9007199254740993}\""`: `{"n":9007199254740993}`,
+	} {
+		if got, err := tool.Canonical(written); err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", written, got, err, want)
+		}
 	}
 }
 

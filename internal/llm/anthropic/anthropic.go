@@ -17,6 +17,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 const defaultBaseURL = "https://api.anthropic.com"
@@ -54,6 +55,7 @@ func open(driver llm.Driver, opts llm.Options) (*Client, error) {
 // ModelCalls is left to the caller. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	req = outgoing.Request(req, c.guard.Dialect)
 	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		tap, err := c.send(ctx, key, req)
 		if err != nil {

@@ -8,34 +8,24 @@ import (
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
-)
-
-const (
-	// nothingCame answers a call whose result is gone: Anthropic refuses a call without an answer.
-	nothingCame = "The result is not known."
-	// goOn stands where Anthropic wants the user to speak: first and last. A reply that were last
-	// would be continued by older models and refused by newer ones.
-	goOn = "Go on."
 )
 
 // conversation spells messages as turns. All that one role says in a row is one.
 type conversation struct {
 	model string
 	turns []sdk.MessageParam
-	// results are the answers of calls that have none yet, by our id of the call. Each is in
-	// the turn after its call from the beginning, whenever its message comes.
-	results map[string]*sdk.ToolResultBlockParam
+	// ids are the ids of calls as Anthropic knows them, by ours.
+	ids map[string]string
 	// continuesUnthought: the model is in the midst of a turn, of calls and results, that does not
 	// begin with a thought of its own. A model with a budget refuses to think then.
 	continuesUnthought bool
 }
 
 func newConversation(req llm.Request) *conversation {
-	c := &conversation{model: req.Model, results: map[string]*sdk.ToolResultBlockParam{}}
+	c := &conversation{model: req.Model, ids: map[string]string{}}
 	for _, m := range req.Messages {
 		switch m.Role {
 		case agent.User:
@@ -43,19 +33,13 @@ func newConversation(req llm.Request) *conversation {
 		case agent.Assistant:
 			c.replied(m)
 		case agent.ToolRole:
-			c.result(m)
+			c.say(sdk.MessageParamRoleUser, c.result(m))
 		}
-	}
-	if n := len(c.turns); n == 0 || c.turns[n-1].Role != sdk.MessageParamRoleUser {
-		c.user(goOn)
 	}
 	return c
 }
 
 func (c *conversation) user(text string) {
-	if strings.TrimSpace(text) == "" {
-		return // Anthropic refuses texts without anything
-	}
 	c.say(sdk.MessageParamRoleUser, sdk.NewTextBlock(text))
 	c.continuesUnthought = false
 }
@@ -64,9 +48,6 @@ func (c *conversation) say(role sdk.MessageParamRole, blocks ...sdk.ContentBlock
 	if len(blocks) == 0 {
 		return
 	}
-	if len(c.turns) == 0 && role == sdk.MessageParamRoleAssistant {
-		c.user(goOn)
-	}
 	if n := len(c.turns); n == 0 || c.turns[n-1].Role != role {
 		c.turns = append(c.turns, sdk.MessageParam{Role: role})
 	}
@@ -74,15 +55,14 @@ func (c *conversation) say(role sdk.MessageParamRole, blocks ...sdk.ContentBlock
 	last.Content = append(last.Content, blocks...)
 }
 
-// replied adds a reply: its blocks as they came, or made of its message, and room for the results
-// of all its calls.
+// replied adds a reply: its blocks as they came, or made of its message.
 func (c *conversation) replied(m agent.Message) {
 	blocks := recall(m, c.model)
 	if blocks == nil {
 		blocks = foreign(m)
 	}
 	begins := len(c.turns) == 0 || !answers(c.turns[len(c.turns)-1])
-	var said, answers []sdk.ContentBlockParamUnion
+	var said []sdk.ContentBlockParamUnion
 	calls := 0
 	for _, b := range blocks {
 		switch b.Type {
@@ -95,10 +75,12 @@ func (c *conversation) replied(m agent.Message) {
 				said = append(said, sdk.NewTextBlock(b.Text))
 			}
 		case "tool_use":
-			said = append(said, sdk.NewToolUseBlock(b.ID, input(b.arguments()), b.Name))
-			result := &sdk.ToolResultBlockParam{ToolUseID: b.ID, IsError: param.NewOpt(true), Content: texts(nothingCame)}
-			answers = append(answers, sdk.ContentBlockParamUnion{OfToolResult: result})
-			c.results[m.ToolCalls[calls].ID] = result
+			call := m.ToolCalls[calls]
+			c.ids[call.ID] = call.ID
+			if wireID.MatchString(b.ID) {
+				c.ids[call.ID] = b.ID
+			}
+			said = append(said, sdk.NewToolUseBlock(c.ids[call.ID], input(call.Arguments), call.Name))
 			calls++
 		}
 	}
@@ -109,7 +91,6 @@ func (c *conversation) replied(m agent.Message) {
 		c.continuesUnthought = !thought(said[0])
 	}
 	c.say(sdk.MessageParamRoleAssistant, said...)
-	c.say(sdk.MessageParamRoleUser, answers...)
 }
 
 func thought(b sdk.ContentBlockParamUnion) bool {
@@ -126,39 +107,29 @@ func answers(turn sdk.MessageParam) bool {
 	return turn.Role == sdk.MessageParamRoleUser
 }
 
-// wireID matches what ids must not have.
-var wireID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+// wireID matches the ids of calls that Anthropic accepts.
+var wireID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // foreign makes blocks of a reply whose own are not known.
 func foreign(m agent.Message) []*block {
 	out := []*block{{Type: "text", Text: m.Content}}
 	for _, call := range m.ToolCalls {
-		out = append(out, &block{Type: "tool_use", ID: wireID.ReplaceAllString(call.ID, "_"), Name: call.Name, Arguments: call.Arguments})
+		out = append(out, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 	}
 	return out
 }
 
-// input is the arguments of a call as Anthropic wants them: an object. What is none is kept as a text.
-func input(arguments string) any {
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(arguments), &object) == nil && object != nil {
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, []byte(arguments)) // it is JSON
-		return json.RawMessage(compact.Bytes())
-	}
-	return map[string]string{"arguments": strings.ToValidUTF8(arguments, "\uFFFD")}
+// input is the arguments of a call, an object, without its white space.
+func input(arguments string) json.RawMessage {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, []byte(arguments)) // it is JSON
+	return compact.Bytes()
 }
 
-// result puts a tool's result into its place. One whose call is gone is shown as a text.
-func (c *conversation) result(m agent.Message) {
-	result, ok := c.results[m.ToolCallID]
-	if !ok {
-		c.user(m.Content)
-		return
-	}
-	delete(c.results, m.ToolCallID)
-	result.IsError = param.Opt[bool]{}
-	result.Content = texts(m.Content)
+// result spells the result of a tool.
+func (c *conversation) result(m agent.Message) sdk.ContentBlockParamUnion {
+	result := &sdk.ToolResultBlockParam{ToolUseID: c.ids[m.ToolCallID]}
+	result.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: m.Content}}}
 	for _, image := range m.Images {
 		if len(image.Data) == 0 {
 			continue
@@ -169,11 +140,5 @@ func (c *conversation) result(m agent.Message) {
 			}},
 		}})
 	}
-}
-
-func texts(text string) []sdk.ToolResultBlockParamContentUnion {
-	if strings.TrimSpace(text) == "" {
-		return nil // a result may be empty, a text in it may not
-	}
-	return []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: text}}}
+	return sdk.ContentBlockParamUnion{OfToolResult: result}
 }

@@ -139,16 +139,9 @@ func system(messages []agent.Message) (out []sdk.TextBlockParam) {
 	return out
 }
 
-// noParameters is the schema of a tool that takes nothing.
-const noParameters = `{"type":"object","properties":{}}`
-
 func tools(all []llm.Tool) (out []sdk.ToolUnionParam) {
 	for _, t := range all {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(noParameters)
-		}
-		tool := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
+		tool := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](t.Schema)}
 		if t.Description != "" {
 			tool.Description = param.NewOpt(t.Description)
 		}

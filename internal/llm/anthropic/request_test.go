@@ -50,6 +50,7 @@ func TestThoughtsComeBack(t *testing.T) {
 		Args: `{"key":"s3cret"}`})
 	const signed = `{"signature":"c2ln","thinking":"hm","type":"thinking"},`
 	const text, call = `{"text":"Let me see.","type":"text"},`, `{"id":"toolu_1","input":{"key":"s3cret"},"name":"f","type":"tool_use"}`
+	ours := strings.Replace(call, "toolu_1", "JA4KBQSS4", 1)
 	tests := []struct {
 		name   string
 		change func(*agent.Message)
@@ -62,10 +63,10 @@ func TestThoughtsComeBack(t *testing.T) {
 			signed + strings.Replace(text, "me", "***", 1) + call},
 		{"arguments that were masked", func(m *agent.Message) { m.ToolCalls[0].Arguments = `{"key":"***"}` }, model,
 			signed + text + strings.Replace(call, "s3cret", "***", 1)},
-		{"another model", func(*agent.Message) {}, "claude-opus-4-5", text + call},
+		{"another model", func(*agent.Message) {}, "claude-opus-4-5", text + ours},
 		{"another provider's reply", func(m *agent.Message) { m.ProviderState = json.RawMessage(`{"gemini":{"model":"x"}}`) }, model,
-			text + call},
-		{"other calls", func(m *agent.Message) { m.ToolCalls[0].Name = "g" }, model, text + strings.Replace(call, `"f"`, `"g"`, 1)},
+			text + ours},
+		{"other calls", func(m *agent.Message) { m.ToolCalls[0].Name = "g" }, model, text + strings.Replace(ours, `"f"`, `"g"`, 1)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,9 +168,9 @@ func TestTurns(t *testing.T) {
 	result := func(id, text string) agent.Message {
 		return agent.Message{Role: agent.ToolRole, ToolCallID: id, Content: text}
 	}
-	picture := result("a", "a graph")
+	picture := result("c0_0", "a graph")
 	picture.Images = []agent.Image{{Type: "image/png", Data: []byte("png")}, {Type: "image/png", Ref: "only described"}}
-	const call = `{"id":"a","input":{},"name":"f","type":"tool_use"}`
+	const call = `{"id":"c00000x00","input":{},"name":"f","type":"tool_use"}`
 	tests := []struct {
 		name     string
 		messages []agent.Message
@@ -183,24 +184,25 @@ func TestTurns(t *testing.T) {
 		{"the model speaks first and last", []agent.Message{says("a "), user("b"), says("c\n")},
 			`user: {"text":"Go on.","type":"text"}; assistant: {"text":"a ","type":"text"}; user: {"text":"b","type":"text"}; ` +
 				`assistant: {"text":"c\n","type":"text"}; user: {"text":"Go on.","type":"text"}`},
-		{"results in another order, and late", []agent.Message{user("q"), says("", "a", "b"), user("wait"), result("b", "B"), result("a", "A")},
-			`user: {"text":"q","type":"text"}; assistant: ` + call + `,` + strings.Replace(call, `"a"`, `"b"`, 1) +
-				`; user: {"tool_use_id":"a","content":[{"text":"A","type":"text"}],"type":"tool_result"},` +
-				`{"tool_use_id":"b","content":[{"text":"B","type":"text"}],"type":"tool_result"},{"text":"wait","type":"text"}`},
-		{"a call without a result", []agent.Message{user("q"), says("", "a"), user("and?")},
+		{"results in another order, and late",
+			[]agent.Message{user("q"), says("", "c0_0", "c0_1"), user("wait"), result("c0_1", "B"), result("c0_0", "A")},
+			`user: {"text":"q","type":"text"}; assistant: ` + call + `,` + strings.Replace(call, "x00", "x01", 1) +
+				`; user: {"tool_use_id":"c00000x00","content":[{"text":"A","type":"text"}],"type":"tool_result"},` +
+				`{"tool_use_id":"c00000x01","content":[{"text":"B","type":"text"}],"type":"tool_result"},{"text":"wait","type":"text"}`},
+		{"a call without a result", []agent.Message{user("q"), says("", "c0_0"), user("and?")},
 			`user: {"text":"q","type":"text"}; assistant: ` + call +
-				`; user: {"tool_use_id":"a","is_error":true,"content":[{"text":"The result is not known.","type":"text"}],` +
+				`; user: {"tool_use_id":"c00000x00","content":[{"text":"The result is not known.","type":"text"}],` +
 				`"type":"tool_result"},{"text":"and?","type":"text"}`},
 		{"a result without a call", []agent.Message{user("q"), result("z", "42")},
 			`user: {"text":"q","type":"text"},{"text":"42","type":"text"}`},
-		{"a picture", []agent.Message{user("q"), says("", "a"), picture}, `user: {"text":"q","type":"text"}; assistant: ` + call +
-			`; user: {"tool_use_id":"a","content":[{"text":"a graph","type":"text"},{"source":{"data":"cG5n","media_type":"image/png",` +
+		{"a picture", []agent.Message{user("q"), says("", "c0_0"), picture}, `user: {"text":"q","type":"text"}; assistant: ` + call +
+			`; user: {"tool_use_id":"c00000x00","content":[{"text":"a graph","type":"text"},{"source":{"data":"cG5n","media_type":"image/png",` +
 			`"type":"base64"},"type":"image"}],"type":"tool_result"}`},
 		{"arguments that are no object",
-			[]agent.Message{user("q"), {Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: "[1"}}},
-				result("a", "no")},
-			`user: {"text":"q","type":"text"}; assistant: ` + strings.Replace(call, "{}", `{"arguments":"[1"}`, 1) +
-				`; user: {"tool_use_id":"a","content":[{"text":"no","type":"text"}],"type":"tool_result"}`},
+			[]agent.Message{user("q"), {Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c0_0", Name: "f", Arguments: "[1"}}},
+				result("c0_0", "no")},
+			`user: {"text":"q","type":"text"}; assistant: ` + strings.Replace(call, "{}", `{"raw":"[1"}`, 1) +
+				`; user: {"tool_use_id":"c00000x00","content":[{"text":"no","type":"text"}],"type":"tool_result"}`},
 		{"nothing at all", nil, `user: {"text":"Go on.","type":"text"}`},
 	}
 	for _, tt := range tests {

@@ -68,6 +68,7 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 		if p.FunctionCall.ID == "" {
 			p.FunctionCall.ID = ours.ID
 		}
+		p.FunctionCall.Name = ours.Name
 		if llm.GoogleArguments(p.FunctionCall.Args) != ours.Arguments { // masked or shortened since
 			p.FunctionCall.Args = llm.ParseGoogleArguments(ours.Arguments)
 		}
@@ -90,23 +91,19 @@ func (c *conversation) foreign(m agent.Message) []*genai.Part {
 	return parts
 }
 
-// result answers a call by the id that Gemini was shown for it. A result whose
-// call is gone is shown as text: Gemini refuses an answer to nothing.
+// result answers a call by the id that Gemini was shown for it.
 func (c *conversation) result(m agent.Message) *genai.Part {
-	call, ok := c.calls[m.ToolCallID]
+	call := c.calls[m.ToolCallID]
 	var own []*genai.FunctionResponsePart
 	for n, image := range m.Images {
 		switch {
 		case image.Data == nil:
-		case ok && llm.GoogleSigns(c.model): // from 3 on, an answer can have them itself
+		case llm.GoogleSigns(c.model): // from 3 on, an answer can have them itself
 			own = append(own, genai.NewFunctionResponsePartFromBytes(image.Data, image.Type))
 		default:
 			c.images = append(c.images, &genai.Part{Text: fmt.Sprintf("Image %d of the result of call %s:", n+1, m.ToolCallID)},
 				genai.NewPartFromBytes(image.Data, image.Type))
 		}
-	}
-	if !ok {
-		return &genai.Part{Text: m.Content}
 	}
 	return &genai.Part{FunctionResponse: &genai.FunctionResponse{
 		ID: call.ID, Name: call.Name, Response: map[string]any{"output": m.Content}, Parts: own,

@@ -10,8 +10,10 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 const (
@@ -31,7 +33,8 @@ var _ llm.Client = (*Client)(nil)
 // base URL has no version, and their HTTP client follows no redirects. There must be
 // a key: without it the SDK would look for another in the environment.
 func New(opts llm.Options) (*Client, error) {
-	guard, err := llm.NewGuard(llm.Driver{Name: "gemini", BaseURL: defaultBaseURL, Keyed: true}, opts)
+	dialect := agent.Dialect{Schemas: agent.SchemaGemini}
+	guard, err := llm.NewGuard(llm.Driver{Name: "gemini", BaseURL: defaultBaseURL, Keyed: true, Dialect: dialect}, opts)
 	return &Client{guard: guard}, err
 }
 
@@ -42,6 +45,7 @@ func New(opts llm.Options) (*Client, error) {
 // thoughts as output; its ModelCalls is left to the caller. A reply that was cut
 // because it repeated itself (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	req = outgoing.Request(req, c.guard.Dialect)
 	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
 		if err := c.stream(ctx, key, req, &got); err != nil {

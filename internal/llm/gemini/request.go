@@ -41,10 +41,7 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 		tools = req.Withheld
 		config.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeNone}}
 	}
-	functions, err := declarations(tools)
-	if err != nil {
-		return nil, err
-	}
+	functions := declarations(tools)
 	if len(functions) > 0 {
 		config.Tools = append(config.Tools, &genai.Tool{FunctionDeclarations: functions})
 	}
@@ -106,20 +103,17 @@ func nativeTool(name llm.NativeTool) (*genai.Tool, error) {
 
 // declarations leaves the schema of a tool out that takes nothing: Gemini refuses
 // an object without properties.
-func declarations(tools []llm.Tool) ([]*genai.FunctionDeclaration, error) {
-	var out []*genai.FunctionDeclaration
+func declarations(tools []llm.Tool) (out []*genai.FunctionDeclaration) {
 	for _, t := range tools {
 		f := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
 		var schema map[string]any
-		if err := json.Unmarshal(t.Schema, &schema); err != nil && len(t.Schema) > 0 {
-			return nil, fmt.Errorf("the schema of tool %s: %w", t.Name, err)
-		}
-		if properties, _ := schema["properties"].(map[string]any); len(properties) > 0 || schema["$ref"] != nil {
+		_ = json.Unmarshal(t.Schema, &schema) // it is an object
+		if properties, _ := schema["properties"].(map[string]any); len(properties) > 0 {
 			f.ParametersJsonSchema = schema
 		}
 		out = append(out, f)
 	}
-	return out, nil
+	return out
 }
 
 // systemInstruction is where Gemini takes system messages, wherever they stood.

@@ -85,7 +85,6 @@ func TestUnsendable(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
 	tests := map[string]llm.Request{
 		"a native tool that is none": {Model: "m", NativeTools: []llm.NativeTool{"crystal_ball"}},
-		"a schema of no JSON":        {Model: "m", Tools: []llm.Tool{{Name: "f", Schema: []byte("{")}}},
 		"no model":                   {},
 		"a model that is a path":     {Model: "../../files"},
 	}
@@ -106,12 +105,12 @@ func TestUnsendable(t *testing.T) {
 func TestImages(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]string{
-		"gemini-2.5-pro": `[{"functionResponse":{"id":"c1","name":"shot","response":{"output":"a"}}},` +
-			`{"functionResponse":{"id":"c2","name":"shot","response":{"output":"b"}}},` +
-			`{"text":"Image 1 of the result of call c1:"},{"inlineData":{"data":"UE5H","mimeType":"image/png"}},{"text":"Go on."}]`,
-		"gemini-3-pro": `[{"functionResponse":{"id":"c1","name":"shot","parts":[{"inlineData":{"data":"UE5H","mimeType":"image/png"}}],` +
+		"gemini-2.5-pro": `[{"functionResponse":{"id":"c00001x00","name":"shot","response":{"output":"a"}}},` +
+			`{"functionResponse":{"id":"c00001x01","name":"shot","response":{"output":"b"}}},` +
+			`{"text":"Image 1 of the result of call c00001x00:"},{"inlineData":{"data":"UE5H","mimeType":"image/png"}},{"text":"Go on."}]`,
+		"gemini-3-pro": `[{"functionResponse":{"id":"c00001x00","name":"shot","parts":[{"inlineData":{"data":"UE5H","mimeType":"image/png"}}],` +
 			`"response":{"output":"a"}}},` +
-			`{"functionResponse":{"id":"c2","name":"shot","response":{"output":"b"}}},{"text":"Go on."}]`,
+			`{"functionResponse":{"id":"c00001x01","name":"shot","response":{"output":"b"}}},{"text":"Go on."}]`,
 	} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
@@ -119,9 +118,9 @@ func TestImages(t *testing.T) {
 			req := ask("why?")
 			req.Model = model
 			req.Messages = append(req.Messages,
-				agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "shot"}, {ID: "c2", Name: "shot"}}},
-				agent.Message{Role: agent.ToolRole, ToolCallID: "c1", Content: "a", Images: []agent.Image{{Type: "image/png", Data: []byte("PNG")}}},
-				agent.Message{Role: agent.ToolRole, ToolCallID: "c2", Content: "b", Images: []agent.Image{{Type: "image/png"}}},
+				agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1_0", Name: "shot"}, {ID: "c1_1", Name: "shot"}}},
+				agent.Message{Role: agent.ToolRole, ToolCallID: "c1_0", Content: "a", Images: []agent.Image{{Type: "image/png", Data: []byte("PNG")}}},
+				agent.Message{Role: agent.ToolRole, ToolCallID: "c1_1", Content: "b", Images: []agent.Image{{Type: "image/png"}}},
 				agent.Message{Role: agent.User, Content: "Go on."})
 			if _, err := open(t, srv.GeminiURL).Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)

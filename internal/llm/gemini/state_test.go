@@ -2,6 +2,7 @@ package gemini_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,11 +38,11 @@ const wantContinued = `[
 		{"text":" so","thought":true,"thoughtSignature":"dDE="},
 		{"text":"Let me see <&>."},
 		{"functionCall":{"id":"x","name":"shell","args":{"command":"a < b","n":1700000000123}},"thoughtSignature":"dDI="},
-		{"functionCall":{"id":"1/1","name":"shell"}},
+		{"functionCall":{"id":"c00001x01","name":"shell"}},
 		{"thoughtSignature":"dDM="}]},
 	{"role":"user","parts":[
 		{"functionResponse":{"id":"x","name":"shell","response":{"output":"42"}}},
-		{"functionResponse":{"id":"1/1","name":"shell","response":{"output":"This call was not run."}}}]}
+		{"functionResponse":{"id":"c00001x01","name":"shell","response":{"output":"This call was not run."}}}]}
 ]`
 
 // TestSignaturesThroughTheStore continues a conversation from the store, as a
@@ -70,7 +71,7 @@ func write(t *testing.T, path string, scope transcript.Scope, reply llm.Response
 	defer db.Close()
 	said := transcript.Body{Text: reply.Content, Thinking: reply.Thinking, Reply: transcript.Reply{ProviderState: reply.ProviderState}}
 	for i, call := range reply.ToolCalls {
-		id := []string{"1/0", "1/1"}[i]
+		id := fmt.Sprintf("c1_%d", i)
 		said.Calls = append(said.Calls, transcript.Call{ID: id, Name: call.Name, Arguments: call.Arguments})
 	}
 	rows := []transcript.Row{
@@ -122,7 +123,7 @@ func TestContinued(t *testing.T) {
 	const state = `{"gemini":{"model":"gemini-3-pro","parts":[{"text":"I look."},
 		{"functionCall":{"id":"x","name":"f","args":{"a":"b"}},"thoughtSignature":"dDI="}]}}`
 	const skip = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=" // skip_thought_signature_validator
-	const foreign = `{"text":"I look."},{"functionCall":{"id":"1/0","name":"f","args":{"a":"b"}},"thoughtSignature":"` + skip + `"}`
+	const foreign = `{"text":"I look."},{"functionCall":{"id":"c00001x00","name":"f","args":{"a":"b"}},"thoughtSignature":"` + skip + `"}`
 	tests := []struct{ name, state, content, args, want string }{
 		{"as they came", state, "I look.", `{"a":"b"}`,
 			`{"text":"I look."},{"functionCall":{"id":"x","name":"f","args":{"a":"b"}},"thoughtSignature":"dDI="}`},
@@ -136,7 +137,7 @@ func TestContinued(t *testing.T) {
 		{"none", ``, "I look.", `{"a":"b"}`, foreign},
 		{"damaged", `{"gemini":{"model":"gemini-3-pro","parts":[null,{}]}}`, "I look.", `{"a":"b"}`, foreign},
 		{"arguments that are no object", ``, "I look.", `ls`,
-			`{"text":"I look."},{"functionCall":{"id":"1/0","name":"f","args":{"arguments":"ls"}},"thoughtSignature":"` + skip + `"}`},
+			`{"text":"I look."},{"functionCall":{"id":"c00001x00","name":"f","args":{"raw":"ls"}},"thoughtSignature":"` + skip + `"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,12 +146,16 @@ func TestContinued(t *testing.T) {
 			_, err := open(t, srv.GeminiURL).Generate(t.Context(), llm.Request{Model: "gemini-3-pro", Messages: []agent.Message{
 				{Role: agent.User, Content: "why?"},
 				{Role: agent.Assistant, Content: tt.content, ProviderState: json.RawMessage(tt.state),
-					ToolCalls: []agent.ToolCall{{ID: "1/0", Name: "f", Arguments: tt.args}}},
+					ToolCalls: []agent.ToolCall{{ID: "c1_0", Name: "f", Arguments: tt.args}}},
+				{Role: agent.ToolRole, ToolCallID: "c1_0", Content: "42"},
 			}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sent(t, srv.Wait(1), `[{"role":"user","parts":[{"text":"why?"}]},{"role":"model","parts":[`+tt.want+`]}]`)
+			_, id, _ := strings.Cut(tt.want, `"id":"`)
+			id, _, _ = strings.Cut(id, `"`)
+			sent(t, srv.Wait(1), `[{"role":"user","parts":[{"text":"why?"}]},{"role":"model","parts":[`+tt.want+`]},`+
+				`{"role":"user","parts":[{"functionResponse":{"id":"`+id+`","name":"f","response":{"output":"42"}}}]}]`)
 		})
 	}
 }
@@ -172,7 +177,8 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent(t, srv.Wait(1),
-		`[{"role":"user","parts":[{"text":"a"},{"text":"b"},{"text":"c"}]},{"role":"model","parts":[{"text":"d"},{"text":"e"}]}]`)
+		`[{"role":"user","parts":[{"text":"a"},{"text":"b"},{"text":"c"}]},{"role":"model","parts":[{"text":"d"},{"text":"e"}]},`+
+			`{"role":"user","parts":[{"text":"Go on."}]}]`)
 }
 
 func openStore(t *testing.T, path string) *store.Store {

@@ -13,7 +13,9 @@ import (
 	"github.com/google/generative-ai-go/genai"
 	"google.golang.org/api/option"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 const (
@@ -37,7 +39,8 @@ var _ llm.Client = (*Client)(nil)
 // New checks the options and returns a client; it connects to nothing yet. Their
 // base URL has no version, and their HTTP client follows no redirects.
 func New(opts llm.Options) (*Client, error) {
-	guard, err := llm.NewGuard(llm.Driver{Name: "geminilegacy", BaseURL: defaultBaseURL, Keyed: true}, opts)
+	dialect := agent.Dialect{Schemas: agent.SchemaOpenAPI}
+	guard, err := llm.NewGuard(llm.Driver{Name: "geminilegacy", BaseURL: defaultBaseURL, Keyed: true, Dialect: dialect}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +55,7 @@ func New(opts llm.Options) (*Client, error) {
 // the caller. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	req = outgoing.Request(req, c.guard.Dialect)
 	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		call := &call{key: key}
 		got := reply{call: call, idle: idle, onDelta: onDelta}
@@ -76,9 +80,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, got *reply) error 
 		return err
 	}
 	model := client.GenerativeModel(req.Model)
-	if err := configure(model, req); err != nil {
-		return err
-	}
+	configure(model, req)
 	last := len(turns) - 1
 	chat := model.StartChat()
 	chat.History = turns[:last]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 // refuse says what of a request the SDK cannot do.
@@ -25,34 +26,33 @@ func refuse(req llm.Request) error {
 }
 
 // configure sets all of a request but its conversation.
-func configure(model *genai.GenerativeModel, req llm.Request) error {
+func configure(model *genai.GenerativeModel, req llm.Request) {
 	model.Temperature = req.Temperature
 	if req.MaxTokens > 0 {
 		model.SetMaxOutputTokens(int32(min(req.MaxTokens, 1<<30)))
 	}
 	for _, m := range req.Messages {
-		if m.Role == agent.System && m.Content != "" {
-			if model.SystemInstruction == nil {
-				model.SystemInstruction = &genai.Content{Role: "user"}
-			}
-			model.SystemInstruction.Parts = append(model.SystemInstruction.Parts, text(m.Content))
+		if m.Role == agent.System {
+			model.SystemInstruction = &genai.Content{Role: "user", Parts: []genai.Part{text(m.Content)}}
 		}
 	}
-	if len(req.Tools) == 0 {
+	tools := req.Tools
+	if len(tools) == 0 && !req.JSON && !llm.GoogleSigns(req.Model) {
+		if tools = req.Withheld; len(tools) > 0 {
+			none := &genai.FunctionCallingConfig{Mode: genai.FunctionCallingNone}
+			model.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: none}
+		}
+	}
+	if len(tools) == 0 {
 		answerAsJSON(model, req)
-		return nil
+		return
 	}
 	tool := &genai.Tool{}
-	for _, t := range req.Tools {
-		parameters, err := parameters(t)
-		if err != nil {
-			return err
-		}
+	for _, t := range tools {
 		tool.FunctionDeclarations = append(tool.FunctionDeclarations,
-			&genai.FunctionDeclaration{Name: t.Name, Description: t.Description, Parameters: parameters})
+			&genai.FunctionDeclaration{Name: t.Name, Description: t.Description, Parameters: parameters(t.Schema)})
 	}
 	model.Tools = []*genai.Tool{tool}
-	return nil
 }
 
 // answerAsJSON asks for the JSON that a request wants. Gemini refuses it beside tools.
@@ -62,8 +62,8 @@ func answerAsJSON(model *genai.GenerativeModel, req llm.Request) {
 	}
 	model.ResponseMIMEType = "application/json"
 	// What the SDK has no words for is left out, as of a tool's schema.
-	if schema, err := parameters(llm.Tool{Schema: req.Schema}); err == nil {
-		model.ResponseSchema = schema
+	if written, _, err := outgoing.Schema(req.Schema, agent.SchemaOpenAPI); err == nil {
+		model.ResponseSchema = parameters(written)
 	}
 }
 
@@ -73,9 +73,6 @@ func contents(messages []agent.Message) []*genai.Content {
 	var out []*genai.Content
 	names := map[string]string{} // of tools, by call id: the SDK knows no ids
 	say := func(role string, part genai.Part) {
-		if part == genai.Text("") {
-			return // Gemini refuses parts without anything
-		}
 		if n := len(out); n == 0 || out[n-1].Role != role {
 			out = append(out, &genai.Content{Role: role})
 		}
@@ -87,28 +84,18 @@ func contents(messages []agent.Message) []*genai.Content {
 		case agent.User:
 			say("user", text(m.Content))
 		case agent.Assistant:
-			say("model", text(m.Content))
+			if m.Content != "" { // Gemini refuses parts without anything
+				say("model", text(m.Content))
+			}
 			for _, call := range m.ToolCalls {
 				names[call.ID] = call.Name
 				say("model", genai.FunctionCall{Name: call.Name, Args: llm.ParseGoogleArguments(call.Arguments)})
 			}
 		case agent.ToolRole:
-			say("user", result(m, names))
+			say("user", genai.FunctionResponse{Name: names[m.ToolCallID], Response: map[string]any{"output": valid(m.Content)}})
 		}
 	}
-	if n := len(out); n > 0 && out[n-1].Role == "model" {
-		say("user", genai.Text("Continue."))
-	}
 	return out
-}
-
-// result answers a call. A result whose call is gone is shown as text.
-func result(m agent.Message, names map[string]string) genai.Part {
-	name, ok := names[m.ToolCallID]
-	if !ok {
-		return text(m.Content)
-	}
-	return genai.FunctionResponse{Name: name, Response: map[string]any{"output": valid(m.Content)}}
 }
 
 func text(s string) genai.Text { return genai.Text(valid(s)) }

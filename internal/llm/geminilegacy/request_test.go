@@ -23,8 +23,6 @@ func TestRefused(t *testing.T) {
 		"thoughts":                     {Model: "m", Messages: hello, Thinking: agent.Thinking{Mode: agent.ThinkingOn}},
 		"native tools":                 {Model: "m", Messages: hello, NativeTools: []llm.NativeTool{llm.GoogleSearch}},
 		"tools for a model that signs": {Model: "gemini-3-pro", Messages: hello, Tools: []llm.Tool{{Name: "f"}}},
-		"a schema of no JSON":          {Model: "m", Messages: hello, Tools: []llm.Tool{{Name: "f", Schema: []byte("{")}}},
-		"nothing to answer":            {Model: "m"},
 	}
 	for name, req := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,13 +76,14 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent(t, srv.Wait(1), "contents", `[{"role":"user","parts":[{"text":"a�"},{"text":"b"},{"text":"c"}]},
-		{"role":"model","parts":[{"text":"d"},{"functionCall":{"name":"f","args":{"arguments":"ls"}}}]},
-		{"role":"user","parts":[{"text":"Continue."}]}]`)
+		{"role":"model","parts":[{"text":"d"},{"functionCall":{"name":"f","args":{"raw":"ls"}}}]},
+		{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"The result is not known."}}}]}]`)
 }
 
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	const number, boolean, text, object = `{"type":3}`, `{"type":4}`, `{"type":1}`, `{"type":6,`
+	const anything = `{"type":1,"description":"Any JSON value, written as a text."}`
 	tests := []struct{ name, schema, want string }{
 		{"types", `{"properties":{"i":{"type":"integer"},"b":{"type":"boolean"},"s":{"type":"string"}}}`,
 			object + `"properties":{"i":` + number + `,"b":` + boolean + `,"s":` + text + `}}`},
@@ -93,11 +92,15 @@ func TestSchema(t *testing.T) {
 		{"enum", `{"properties":{"e":{"type":"string","enum":["a",1,"b"]}}}`,
 			object + `"properties":{"e":{"type":1,"format":"enum","enum":["a","b"]}}}`},
 		{"list", `{"properties":{"l":{"type":"array","items":{"type":"integer"}},"any":{"type":"array"}}}`,
-			object + `"properties":{"l":{"type":5,"items":` + number + `},"any":{"type":5,"items":` + text + `}}}`},
+			object + `"properties":{"l":{"type":5,"items":` + number + `},"any":{"type":5,"items":` + anything + `}}}`},
 		{"required but not there", `{"properties":{"a":true},"required":["a","b"]}`,
-			object + `"properties":{"a":` + text + `},"required":["a"]}`},
+			object + `"properties":{"a":` + anything + `,"b":` + anything + `},"required":["a","b"]}`},
 		{"what it does not know", `{"$defs":{},"properties":{"a":{"anyOf":[],"format":"uuid","minLength":3}}}`,
 			object + `"properties":{"a":` + text + `}}`},
+		{"references", `{"$defs":{"F":{"type":"object","properties":{"ns":{"type":"string"}}}},"properties":{"f":{"$ref":"#/$defs/F"}}}`,
+			object + `"properties":{"f":` + object + `"properties":{"ns":` + text + `}}}}`},
+		{"an object without properties", `{"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}}`,
+			object + `"properties":{"labels":{"type":1,"description":"A JSON object, written as a text."}}}`},
 		{"nothing", `{"type":"object"}`, ``},
 		{"no object", `true`, ``},
 	}

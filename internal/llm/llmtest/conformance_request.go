@@ -26,9 +26,9 @@ func (s suite) request(t *testing.T) {
 			{Role: agent.System, Content: "You investigate."},
 			{Role: agent.User, Content: "why <&>?"},
 			{Role: agent.Assistant, Thinking: "hm", ToolCalls: []agent.ToolCall{
-				{ID: "1/0", Name: "loki__query", Arguments: `{"q":"x"}`}, {ID: "1/1", Name: "uptime"}}},
-			{Role: agent.ToolRole, ToolCallID: "1/0", Content: "42", Ref: "1/0"},
-			{Role: agent.ToolRole, ToolCallID: "1/1"},
+				{ID: "c1_0", Name: "loki__query", Arguments: `{"q":"x"}`}, {ID: "c1_1", Name: "uptime"}}},
+			{Role: agent.ToolRole, ToolCallID: "c1_0", Content: "42", Ref: "1/0"},
+			{Role: agent.ToolRole, ToolCallID: "c1_1"},
 			{Role: agent.Assistant, Content: "So.", Thinking: "aha"},
 			{Role: agent.User, Content: "and?"},
 		},
@@ -70,10 +70,10 @@ const wantOpenAI = `{
 		{"role": "system", "content": "You investigate."},
 		{"role": "user", "content": "why <&>?"},
 		{"role": "assistant", "content": null, "tool_calls": [
-			{"id": "1/0", "type": "function", "function": {"name": "loki__query", "arguments": "{\"q\":\"x\"}"}},
-			{"id": "1/1", "type": "function", "function": {"name": "uptime", "arguments": "{}"}}]},
-		{"role": "tool", "tool_call_id": "1/0", "content": "42"},
-		{"role": "tool", "tool_call_id": "1/1", "content": ""},
+			{"id": "c00001x00", "type": "function", "function": {"name": "loki__query", "arguments": "{\"q\":\"x\"}"}},
+			{"id": "c00001x01", "type": "function", "function": {"name": "uptime", "arguments": "{}"}}]},
+		{"role": "tool", "tool_call_id": "c00001x00", "content": "42"},
+		{"role": "tool", "tool_call_id": "c00001x01", "content": "(no output)"},
 		{"role": "assistant", "content": "So."},
 		{"role": "user", "content": "and?"}
 	],
@@ -90,11 +90,11 @@ const wantGemini = `{
 	"contents": [
 		{"role": "user", "parts": [{"text": "why <&>?"}]},
 		{"role": "model", "parts": [
-			{"functionCall": {"id": "1/0", "name": "loki__query", "args": {"q": "x"}}},
-			{"functionCall": {"id": "1/1", "name": "uptime"}}]},
+			{"functionCall": {"id": "c00001x00", "name": "loki__query", "args": {"q": "x"}}},
+			{"functionCall": {"id": "c00001x01", "name": "uptime"}}]},
 		{"role": "user", "parts": [
-			{"functionResponse": {"id": "1/0", "name": "loki__query", "response": {"output": "42"}}},
-			{"functionResponse": {"id": "1/1", "name": "uptime", "response": {"output": ""}}}]},
+			{"functionResponse": {"id": "c00001x00", "name": "loki__query", "response": {"output": "42"}}},
+			{"functionResponse": {"id": "c00001x01", "name": "uptime", "response": {"output": "(no output)"}}}]},
 		{"role": "model", "parts": [{"text": "So."}]},
 		{"role": "user", "parts": [{"text": "and?"}]}
 	],
@@ -115,7 +115,7 @@ const wantArray = `{
 			{"functionCall": {"name": "uptime", "args": {}}}]},
 		{"role": "user", "parts": [
 			{"functionResponse": {"name": "loki__query", "response": {"output": "42"}}},
-			{"functionResponse": {"name": "uptime", "response": {"output": ""}}}]},
+			{"functionResponse": {"name": "uptime", "response": {"output": "(no output)"}}}]},
 		{"role": "model", "parts": [{"text": "So."}]},
 		{"role": "user", "parts": [{"text": "and?"}]}
 	],
@@ -130,11 +130,12 @@ const wantAnthropic = `{
 	"messages": [
 		{"role": "user", "content": [{"type": "text", "text": "why <&>?"}]},
 		{"role": "assistant", "content": [
-			{"type": "tool_use", "id": "1_0", "name": "loki__query", "input": {"q": "x"}},
-			{"type": "tool_use", "id": "1_1", "name": "uptime", "input": {}}]},
+			{"type": "tool_use", "id": "c00001x00", "name": "loki__query", "input": {"q": "x"}},
+			{"type": "tool_use", "id": "c00001x01", "name": "uptime", "input": {}}]},
 		{"role": "user", "content": [
-			{"type": "tool_result", "tool_use_id": "1_0", "content": [{"type": "text", "text": "42"}]},
-			{"type": "tool_result", "tool_use_id": "1_1", "cache_control": {"type": "ephemeral"}}]},
+			{"type": "tool_result", "tool_use_id": "c00001x00", "content": [{"type": "text", "text": "42"}]},
+			{"type": "tool_result", "tool_use_id": "c00001x01", "content": [{"type": "text", "text": "(no output)"}],
+			 "cache_control": {"type": "ephemeral"}}]},
 		{"role": "assistant", "content": [{"type": "text", "text": "So."}]},
 		{"role": "user", "content": [{"type": "text", "text": "and?", "cache_control": {"type": "ephemeral"}}]}
 	],
@@ -151,10 +152,10 @@ const wantResponses = `{
 	"input": [
 		{"role": "system", "content": "You investigate."},
 		{"role": "user", "content": "why <&>?"},
-		{"type": "function_call", "call_id": "1/0", "name": "loki__query", "arguments": "{\"q\":\"x\"}"},
-		{"type": "function_call", "call_id": "1/1", "name": "uptime", "arguments": "{}"},
-		{"type": "function_call_output", "call_id": "1/0", "output": "42"},
-		{"type": "function_call_output", "call_id": "1/1", "output": ""},
+		{"type": "function_call", "call_id": "c00001x00", "name": "loki__query", "arguments": "{\"q\":\"x\"}"},
+		{"type": "function_call", "call_id": "c00001x01", "name": "uptime", "arguments": "{}"},
+		{"type": "function_call_output", "call_id": "c00001x00", "output": "42"},
+		{"type": "function_call_output", "call_id": "c00001x01", "output": "(no output)"},
 		{"role": "assistant", "content": "So."},
 		{"role": "user", "content": "and?"}
 	],

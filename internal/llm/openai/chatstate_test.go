@@ -21,8 +21,8 @@ func TestChatThoughts(t *testing.T) {
 	const (
 		calls = `"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"f","arguments":"{}"}},` +
 			`{"index":1,"id":"y","type":"function","function":{"name":"g","arguments":"{}"}}]`
-		a    = `{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}`
-		b    = `{"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}`
+		a    = `{"id":"c00001x00","type":"function","function":{"name":"f","arguments":"{}"}`
+		b    = `{"id":"c00001x01","type":"function","function":{"name":"g","arguments":"{}"}}`
 		skip = `,"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}`
 		see  = `"content":"Let me see.",`
 		bare = see + `"tool_calls":[` + a + `},` + b + `]`
@@ -83,7 +83,7 @@ func TestChatThoughts(t *testing.T) {
 				t.Fatalf("%+v, %v", reply, err)
 			}
 			said := agent.Message{Role: agent.Assistant, Content: reply.Content, ToolCalls: reply.ToolCalls, ProviderState: reply.ProviderState}
-			said.ToolCalls[0].ID, said.ToolCalls[1].ID = "c1", "c2"
+			said.ToolCalls[0].ID, said.ToolCalls[1].ID = "c1_0", "c1_1"
 			stored, err := json.Marshal(said)
 			if err == nil {
 				said = agent.Message{}
@@ -113,9 +113,10 @@ func TestChatThoughtsAlone(t *testing.T) {
 	}
 	req := ask("why?")
 	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant,
-		ToolCalls:     []agent.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}},
+		ToolCalls:     []agent.ToolCall{{ID: "c1_0", Name: "f", Arguments: "{}"}},
 		ProviderState: json.RawMessage(`{"at":"127.0.0.1","openai_chat":{"model":"m","reasoning_content":"hm","calls":[{},{}]}}`)})
-	const want = `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	const want = `{"role":"assistant","content":null,"tool_calls":[{"id":"c00001x00","type":"function","function":{"name":"f",` +
+		`"arguments":"{}"}}]}`
 	if got := sentMessage(t, req, 1); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -151,10 +151,10 @@ func TestImages(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("I see.")))
 	req := ask("why?")
 	req.Messages = append(req.Messages,
-		agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "shot"}, {ID: "c2", Name: "shot"}}},
-		agent.Message{Role: agent.ToolRole, ToolCallID: "c1", Content: "a",
+		agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1_0", Name: "shot"}, {ID: "c1_1", Name: "shot"}}},
+		agent.Message{Role: agent.ToolRole, ToolCallID: "c1_0", Content: "a",
 			Images: []agent.Image{{Ref: "r", Type: "image/png", Data: []byte("PNG")}}},
-		agent.Message{Role: agent.ToolRole, ToolCallID: "c2", Content: "b", Images: []agent.Image{{Ref: "r", Type: "image/png"}}},
+		agent.Message{Role: agent.ToolRole, ToolCallID: "c1_1", Content: "b", Images: []agent.Image{{Ref: "r", Type: "image/png"}}},
 		agent.Message{Role: agent.User, Content: "Go on."})
 	if _, err := open(t, srv.URL).Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
@@ -170,8 +170,8 @@ func TestImages(t *testing.T) {
 		got = append(got, string(m))
 	}
 	want := []string{
-		`{"role":"tool","content":"a","tool_call_id":"c1"}`, `{"role":"tool","content":"b","tool_call_id":"c2"}`,
-		`{"role":"user","content":[{"type":"text","text":"Image 1 of the result of call c1:"},` +
+		`{"role":"tool","content":"a","tool_call_id":"c00001x00"}`, `{"role":"tool","content":"b","tool_call_id":"c00001x01"}`,
+		`{"role":"user","content":[{"type":"text","text":"Image 1 of the result of call c00001x00:"},` +
 			`{"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}}]}`,
 		`{"role":"user","content":"Go on."}`,
 	}

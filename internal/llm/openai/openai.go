@@ -7,6 +7,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +16,9 @@ import (
 
 	sdk "github.com/sashabaranov/go-openai"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 const defaultBaseURL = "https://api.openai.com/v1"
@@ -28,6 +31,8 @@ type Client struct {
 	// unverified: OpenAI has refused to summarise thoughts.
 	unverified atomic.Bool
 	azure      string // version of Azure's API; "" = OpenAI's spelling
+	// learned is the dialect of the server, with what its refusals have said about it; nil means that of the options.
+	learned atomic.Pointer[agent.Dialect]
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -62,9 +67,9 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	req.Messages = c.ours(req.Messages)
 	out, err := c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		if c.responses {
-			return c.respond(ctx, key, idle, req, onDelta)
+			return c.respond(ctx, key, idle, outgoing.Request(req, c.guard.Dialect), onDelta)
 		}
-		body, err := c.open(ctx, key, req)
+		body, err := c.openAs(ctx, key, idle, req)
 		if err != nil {
 			return llm.Response{}, err
 		}
@@ -80,10 +85,31 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	return out, err
 }
 
+// openAs opens a request in the dialect of the server. If a refusal says something new about that, the request is sent
+// once more at once, and later ones are as the server wants them.
+func (c *Client) openAs(ctx context.Context, key string, idle *llm.Idle, req llm.Request) (io.ReadCloser, error) {
+	dialect := c.guard.Dialect
+	if known := c.learned.Load(); known != nil {
+		dialect = *known
+	}
+	for {
+		body, err := c.open(ctx, key, outgoing.Request(req, dialect), dialect)
+		refused, ok := errors.AsType[*llm.Error](err)
+		if !ok || refused.Status < http.StatusBadRequest {
+			return body, err
+		}
+		if dialect, ok = outgoing.Learn(dialect, refused.Message); !ok {
+			return nil, err
+		}
+		c.learned.Store(&dialect)
+		idle.Wait()
+	}
+}
+
 // open sends the request and returns the body of a successful answer. Of the
 // library's stream nothing is used but this body.
-func (c *Client) open(ctx context.Context, key string, req llm.Request) (io.ReadCloser, error) {
-	request := newChatBody(req)
+func (c *Client) open(ctx context.Context, key string, req llm.Request, dialect agent.Dialect) (io.ReadCloser, error) {
+	request := newChatBody(req, dialect)
 	request.caching = c.caching(req)
 	body, err := json.Marshal(request)
 	if err != nil {

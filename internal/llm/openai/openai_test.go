@@ -170,7 +170,6 @@ func TestUnsendable(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
 	tests := map[string]llm.Request{
 		"tools that want another API": {Model: "gpt-6-astra", Tools: []llm.Tool{{Name: "f"}}},
-		"a schema of no JSON":         {Model: "m", Tools: []llm.Tool{{Name: "f", Schema: []byte("{")}}},
 	}
 	for name, req := range tests {
 		t.Run(name, func(t *testing.T) {

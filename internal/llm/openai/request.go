@@ -2,17 +2,14 @@ package openai
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 
 	sdk "github.com/sashabaranov/go-openai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
-
-// noParameters is the schema of a tool that takes nothing.
-const noParameters = `{"type":"object","properties":{}}`
 
 // chatBody is a request in the wire format, with what go-openai leaves out where
 // it is empty: the content of messages, which providers require, and a
@@ -38,8 +35,8 @@ type chatMessage struct {
 
 // newChatBody spells a request. Nothing asks for parallel calls: they are the
 // default, and some models refuse the parameter.
-func newChatBody(req llm.Request) chatBody {
-	out := chatBody{Temperature: temperature(req), Stream: true, Messages: []chatMessage{}}
+func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
+	out := chatBody{Temperature: temperature(req), Stream: true}
 	out.Model = req.Model
 	out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
 	if llm.OpenAINewer(req.Model) {
@@ -50,24 +47,37 @@ func newChatBody(req llm.Request) chatBody {
 	}
 	out.ReasoningEffort = llm.OpenAIEffort(req.Model, req.Thinking)
 	out.ResponseFormat = responseFormat(req)
-	var images []sdk.ChatMessagePart
-	for i, m := range req.Messages {
-		out.Messages = append(out.Messages, newChatMessage(m, req.Model))
-		images = append(images, imageParts(m)...)
-		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != agent.ToolRole; last && len(images) > 0 {
-			out.Messages = append(out.Messages, chatMessage{Role: string(agent.User), Content: images})
-			images = nil
-		}
-	}
+	out.Messages = chatMessages(req, dialect)
 	tools := req.Tools
-	if len(tools) == 0 && llm.OpenAIsOwn(req.Model) {
+	if len(tools) == 0 {
 		tools = req.Withheld
 	}
 	for _, t := range tools {
 		out.Tools = append(out.Tools, chatTool(t))
 	}
-	if len(tools) > len(req.Tools) {
+	if len(tools) > len(req.Tools) && !dialect.RefusesNone {
 		out.ToolChoice = "none"
+	}
+	if len(tools) > 0 && dialect.PlainBesideTools {
+		out.ResponseFormat = nil
+	}
+	return out
+}
+
+// chatMessages spells messages. A result cannot have images: they follow the last of the results, as a user's message.
+func chatMessages(req llm.Request, dialect agent.Dialect) []chatMessage {
+	out := []chatMessage{}
+	var images []sdk.ChatMessagePart
+	for i, m := range req.Messages {
+		out = append(out, newChatMessage(m, req.Model))
+		images = append(images, imageParts(m)...)
+		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != agent.ToolRole; !last || len(images) == 0 {
+			continue
+		}
+		if dialect.Alternates {
+			out = append(out, chatMessage{Role: string(agent.Assistant), Content: outgoing.Seen})
+		}
+		out, images = append(out, chatMessage{Role: string(agent.User), Content: images}), nil
 	}
 	return out
 }
@@ -86,14 +96,10 @@ func newChatMessage(m agent.Message, model string) chatMessage {
 		out.Content = m.Content
 	}
 	for _, call := range m.ToolCalls {
-		arguments := call.Arguments
-		if arguments == "" {
-			arguments = "{}" // go-openai would leave the field out, and it is required
-		}
 		out.ToolCalls = append(out.ToolCalls, chatCall{ToolCall: sdk.ToolCall{
 			ID:       call.ID,
 			Type:     sdk.ToolTypeFunction,
-			Function: sdk.FunctionCall{Name: call.Name, Arguments: arguments},
+			Function: sdk.FunctionCall{Name: call.Name, Arguments: call.Arguments},
 		}})
 	}
 	if len(out.ToolCalls) > 0 {
@@ -118,12 +124,8 @@ func imageParts(m agent.Message) (parts []sdk.ChatMessagePart) {
 }
 
 func chatTool(t llm.Tool) sdk.Tool {
-	schema := t.Schema
-	if len(schema) == 0 {
-		schema = json.RawMessage(noParameters)
-	}
 	return sdk.Tool{
 		Type:     sdk.ToolTypeFunction,
-		Function: &sdk.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
+		Function: &sdk.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Schema},
 	}
 }

@@ -166,11 +166,7 @@ func newResponsesBody(req llm.Request) responsesBody {
 		tools, out.ToolChoice = req.Withheld, "none"
 	}
 	for _, t := range tools {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(noParameters)
-		}
-		out.Tools = append(out.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: schema})
+		out.Tools = append(out.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema})
 	}
 	return out
 }
@@ -206,9 +202,6 @@ func repliedItems(m agent.Message, model string) (items []any) {
 		}
 	}
 	call := func(c agent.ToolCall) {
-		if c.Arguments == "" {
-			c.Arguments = "{}"
-		}
 		items = append(items, callItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: c.Arguments})
 	}
 	if parts, ok := recall(m, model); ok {

@@ -57,11 +57,11 @@ func TestResponsesThoughts(t *testing.T) {
 	}
 	said := agent.Message{
 		Role: agent.Assistant, Content: reply.Content, ProviderState: reply.ProviderState,
-		ToolCalls: []agent.ToolCall{{ID: "c1", Name: "f", Arguments: `{"a":2}`}},
+		ToolCalls: []agent.ToolCall{{ID: "c1_0", Name: "f", Arguments: `{"a":2}`}},
 	}
 	const thought = `{"id":"rs_llmtest","summary":[{"text":"hm","type":"summary_text"}],"type":"reasoning","encrypted_content":"ZW5j"}`
 	const text, call = `{"role":"assistant","content":"Let me see."}`,
-		`{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":2}"}`
+		`{"type":"function_call","call_id":"c00001x00","name":"f","arguments":"{\"a\":2}"}`
 	for name, tt := range map[string]struct {
 		model  string
 		change func(*agent.Message)
@@ -125,7 +125,7 @@ func TestResponsesOrder(t *testing.T) {
 		first          = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}`
 		second         = `{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"ZDI="}`
 		call           = `{"type":"function_call","id":"fc_1","call_id":"x","name":"f","arguments":"{}"}`
-		called         = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
+		called         = `{"type":"function_call","call_id":"c00001x00","name":"f","arguments":"{}"}`
 		whole          = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
 		added          = `{"type":"response.output_item.added","output_index":1,"item":{"type":"message","content":[]}}`
 		saidA          = `{"role":"assistant","content":"I look.","phase":"commentary"}`
@@ -162,9 +162,13 @@ func TestResponsesOrder(t *testing.T) {
 			said := agent.Message{Role: agent.Assistant, Content: cmp.Or(tt.content, reply.Content),
 				ProviderState: reply.ProviderState, ToolCalls: reply.ToolCalls}
 			for n := range said.ToolCalls {
-				said.ToolCalls[n].ID = "c1"
+				said.ToolCalls[n].ID = "c1_0"
 			}
 			req.Messages = append(req.Messages, said)
+			if len(said.ToolCalls) > 0 {
+				req.Messages = append(req.Messages, agent.Message{Role: agent.ToolRole, ToolCallID: "c1_0", Content: "42"})
+			}
+			req.Messages = append(req.Messages, agent.Message{Role: agent.User, Content: "and?"})
 			srv = llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
 			if _, err := openResponses(t, srv.URL).Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
@@ -173,7 +177,11 @@ func TestResponsesOrder(t *testing.T) {
 			if err := json.Unmarshal(srv.Wait(1).Body, &body); err != nil {
 				t.Fatal(err)
 			}
-			got, _ := json.Marshal(body.Input[1:])
+			replied := body.Input[1 : len(body.Input)-1]
+			if len(said.ToolCalls) > 0 {
+				replied = replied[:len(replied)-1]
+			}
+			got, _ := json.Marshal(replied)
 			if diff := gocmp.Diff("["+tt.want+"]", string(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

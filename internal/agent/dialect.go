@@ -1,0 +1,45 @@
+package agent
+
+// Dialect is what the server of a model accepts in a request. It is resolved once, into the plan, so that
+// nothing later compares the names of providers. The zero value means that the server is not known.
+type Dialect struct {
+	// Schemas is how the schemas of tools are written.
+	Schemas SchemaForm `json:"schemas,omitempty"`
+	// Alternates means that no role may speak twice in a row, and that no user may speak directly after a tool.
+	Alternates bool `json:"alternates,omitempty"`
+	// RefusesNone means that the server refuses the tool choice "none".
+	RefusesNone bool `json:"refuses_none,omitempty"`
+	// PlainBesideTools means that the server refuses a request that asks for JSON and declares tools.
+	PlainBesideTools bool `json:"plain_beside_tools,omitempty"`
+	// MaxTools is how many tools a request may declare; zero means any number.
+	MaxTools int `json:"max_tools,omitempty"`
+	// MaxDescription is how long the description of a tool may be, in characters; zero means any length.
+	MaxDescription int `json:"max_description,omitempty"`
+	// Structured is how the server holds a final text to a JSON schema.
+	Structured Structured `json:"structured,omitempty"`
+}
+
+// SchemaForm says how much of JSON Schema a server understands in the schemas of tools.
+type SchemaForm string
+
+// The forms, from the richest to the poorest.
+const (
+	// SchemaJSON is self-contained JSON Schema: no references, one type each, and unions by anyOf alone.
+	SchemaJSON SchemaForm = ""
+	// SchemaGemini is SchemaJSON with the keywords that Gemini documents for parametersJsonSchema.
+	SchemaGemini SchemaForm = "gemini"
+	// SchemaOpenAPI is Google's Schema message: every part has a type, objects have properties, and enums are texts.
+	SchemaOpenAPI SchemaForm = "openapi"
+)
+
+// Structured is a way to hold the final text of a model to a JSON schema.
+type Structured string
+
+// The ways. An empty value means that there is none but the prompt.
+const (
+	StructuredNone           Structured = "none"
+	StructuredResponseFormat Structured = "response_format"
+	StructuredResponseSchema Structured = "response_schema"
+	StructuredOutputFormat   Structured = "output_format" // output_config.format, or a tool that the model must fill in
+	StructuredForm           Structured = "form"          // only a tool that the model must fill in
+)

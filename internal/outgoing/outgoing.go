@@ -1,0 +1,177 @@
+// Package outgoing rewrites requests so that the servers of models accept them. A strict server refuses the whole
+// request for one schema, name, argument or empty turn that it does not like, and what a model or an MCP server has
+// sent goes back to it in every later request. So every driver sends what Request returns: the strictest form that
+// the known servers share, and, where their rules differ, the one that the server's dialect names.
+//
+// Nothing here changes what is checked or recorded: calls are validated against the original schemas, and the
+// transcript keeps what the model wrote.
+package outgoing
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// Request returns the request as a server of the dialect accepts it. A request with calls in its messages has tools
+// or withheld tools. Tools that the dialect cannot express are left out; Tools says which.
+func Request(req llm.Request, d agent.Dialect) llm.Request {
+	req.Tools, _ = Tools(req.Tools, d)
+	req.Withheld, _ = Tools(req.Withheld, d)
+	req.Messages = messages(req.Messages, d.Alternates)
+	if len(req.Tools)+len(req.Withheld) == 0 {
+		req.Withheld = called(req.Messages)
+	}
+	return req
+}
+
+// called declares the tools that messages call, for servers that refuse calls in a request without tools: "The
+// toolConfig field must be defined when using toolUse and toolResult content blocks." (Bedrock)
+func called(messages []agent.Message) (out []llm.Tool) {
+	known := map[string]bool{}
+	for _, m := range messages {
+		for _, call := range m.ToolCalls {
+			if !known[call.Name] {
+				known[call.Name] = true
+				out = append(out, llm.Tool{Name: call.Name, Description: "No longer available.", Schema: json.RawMessage(noArguments)})
+			}
+		}
+	}
+	return out
+}
+
+const noArguments = `{"type":"object","properties":{}}`
+
+// Omission is a tool that a request cannot declare.
+type Omission struct{ Tool, Why string }
+
+// Tools returns the tools as a server of the dialect accepts them, and those that it would refuse.
+func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []Omission) {
+	known := map[string]bool{}
+	for _, t := range tools {
+		name := Name(t.Name)
+		schema, notes, err := Schema(t.Schema, d.Schemas)
+		switch {
+		case err != nil:
+			left = append(left, Omission{t.Name, err.Error()})
+			continue
+		case known[name]:
+			left = append(left, Omission{t.Name, "another tool has its name"})
+			continue
+		case d.MaxTools > 0 && len(kept) == d.MaxTools:
+			left = append(left, Omission{t.Name, fmt.Sprintf("the model's server takes %d tools at most", d.MaxTools)})
+			continue
+		}
+		known[name] = true
+		said := strings.TrimSpace(strings.Join(append([]string{t.Description}, notes...), "\n"))
+		said, schema = fitted(strings.ToValidUTF8(said, "\uFFFD"), schema, d.MaxDescription)
+		kept = append(kept, llm.Tool{Name: name, Description: said, Schema: schema})
+	}
+	return kept, left
+}
+
+// fitted moves what is too long of a description into the schema, whose texts have no limit.
+func fitted(said string, schema json.RawMessage, limit int) (string, json.RawMessage) {
+	runes := []rune(said)
+	if limit <= 0 || len(runes) <= limit {
+		return said, schema
+	}
+	cut := limit
+	for cut > limit/2 && runes[cut] != ' ' && runes[cut] != '\n' {
+		cut--
+	}
+	rest, _ := json.Marshal("(continues the description of the tool) " + strings.TrimSpace(string(runes[cut:])))
+	return strings.TrimSpace(string(runes[:cut])), fmt.Appendf(nil, `{"description":%s,%s`, rest, schema[1:])
+}
+
+var (
+	// propertyKey matches the names of arguments that Anthropic and Bedrock accept: "Property keys should match pattern".
+	propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	// googleKey matches those that Google documents.
+	// https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration
+	googleKey = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
+	// notInNames matches what no server takes in the name of a tool.
+	notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+	nine       = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+)
+
+const (
+	maxName = 64
+	unnamed = "unnamed"
+)
+
+// Name returns the name of a tool as all servers accept it: at most 64 letters, digits, underscores and dashes that
+// do not begin with a digit or a dash, which Google refuses. A call without a name gets one.
+func Name(name string) string {
+	name = notInNames.ReplaceAllString(name, "_")
+	if name == "" {
+		return unnamed
+	}
+	if strings.ContainsAny(name[:1], "0123456789-") {
+		name = "_" + name
+	}
+	return name[:min(len(name), maxName)]
+}
+
+// callID returns the id of a call as Mistral's servers want it, which all others accept: "must be a-z, A-Z, 0-9, with
+// a length of 9". Ids of ours stay readable.
+func callID(id string) string {
+	if nine.MatchString(id) {
+		return id
+	}
+	var iteration, n int
+	if _, err := fmt.Sscanf(id, "c%d_%d", &iteration, &n); err == nil && fmt.Sprintf("c%d_%d", iteration, n) == id {
+		if readable := fmt.Sprintf("c%05dx%02d", iteration, n); nine.MatchString(readable) {
+			return readable
+		}
+	}
+	sum := sha256.Sum256([]byte(id))
+	return base32.StdEncoding.EncodeToString(sum[:])[:9]
+}
+
+// Arguments returns the arguments of a call as a JSON object, which many servers insist on. What is no object, and
+// means none, is kept as a text.
+func Arguments(written string) string {
+	object, ok := agent.ArgumentsObject(written)
+	if !ok || deep(object) {
+		return text(part{"raw": strings.ToValidUTF8(written, "\uFFFD")})
+	}
+	if halfPair.MatchString(object) { // decoding replaces it
+		if value, err := decode(object); err == nil {
+			return text(value)
+		}
+	}
+	return object
+}
+
+// halfPair matches the escapes of UTF-16 pairs. Half of one is JSON, but no text: Python's and Anthropic's readers refuse it.
+var halfPair = regexp.MustCompile(`(?i)\\ud[89a-f]`)
+
+// maxDepth is how many objects and arrays may stand within each other: Google's messages have 100 levels, and three
+// for each of JSON's.
+const maxDepth = 30
+
+func deep(object string) bool {
+	depth := 0
+	decoder := json.NewDecoder(strings.NewReader(object))
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+}

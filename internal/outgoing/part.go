@@ -1,0 +1,395 @@
+package outgoing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// part is a schema in decoded JSON.
+type part = map[string]any
+
+// words say something to the reader of a schema, and nothing about what it accepts.
+var words = []string{"title", "description", "default", "examples"}
+
+func annotations(in part) part { return only(in, words...) }
+
+func only(in part, keys ...string) part {
+	out := part{}
+	for _, key := range keys {
+		if value, ok := in[key]; ok {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func without(in part, keys ...string) part {
+	out := maps.Clone(in)
+	for _, key := range keys {
+		delete(out, key)
+	}
+	return out
+}
+
+func describing(in part) string {
+	said, _ := in["description"].(string)
+	return said
+}
+
+// describe adds a sentence to the description.
+func describe(out part, sentence string) {
+	out["description"] = strings.TrimSpace(describing(out) + "\n" + sentence)
+}
+
+// join is a schema that accepts what both of two schemas do. Where that has no short form, it accepts more. What the
+// first says to its reader stays.
+func join(a, b part) part {
+	out := maps.Clone(b)
+	for key, value := range a {
+		other, both := b[key]
+		switch {
+		case !both, reflect.DeepEqual(value, other):
+			out[key] = value
+		case key == "properties":
+			out[key] = joinProperties(value, other)
+		case key == "required":
+			x, _ := value.([]any)
+			y, _ := other.([]any)
+			out[key] = append(slices.Clip(x), y...)
+		case key == "items":
+			out[key] = part{"allOf": []any{value, other}}
+		case key == "allOf":
+			x, _ := value.([]any)
+			y, _ := other.([]any)
+			out[key] = append(slices.Clip(x), y...)
+		case key == "additionalProperties" && value == false:
+			out[key] = other
+		case key == "additionalProperties" && other == false:
+			out[key] = value
+		default:
+			out[key] = value
+		}
+	}
+	if out["additionalProperties"] == false && (a["properties"] != nil) != (b["properties"] != nil) == false {
+		delete(out, "additionalProperties") // it spoke of the properties of one of them
+	}
+	return out
+}
+
+func joinProperties(a, b any) any {
+	x, isPart := a.(part)
+	y, both := b.(part)
+	if !isPart || !both {
+		return a
+	}
+	out := maps.Clone(y)
+	for name, property := range x {
+		if other, both := y[name]; both && !reflect.DeepEqual(property, other) {
+			property = part{"allOf": []any{property, other}}
+		}
+		out[name] = property
+	}
+	return out
+}
+
+// joinAny joins a schema with one that may be true or false; possible is false if no value matches both.
+func joinAny(in part, value any) (_ part, possible bool) {
+	other, isPart := value.(part)
+	if !isPart {
+		return in, value != false
+	}
+	kinds, others := typesOf(in), typesOf(other)
+	out := join(in, other)
+	if len(kinds) == 0 || len(others) == 0 {
+		return out, true
+	}
+	var common []any
+	for _, kind := range kinds {
+		switch {
+		case slices.Contains(others, kind):
+			common = append(common, kind)
+		case kind == "number" && slices.Contains(others, "integer"), kind == "integer" && slices.Contains(others, "number"):
+			common = append(common, "integer")
+		}
+	}
+	out["type"] = any(common)
+	return out, len(common) > 0
+}
+
+// aliases are names of types that servers of tools use, and JSON Schema does not know.
+var aliases = map[string]string{
+	"int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean", "str": "string",
+	"text": "string", "date": "string", "dict": "object", "map": "object", "list": "array", "tuple": "array",
+}
+
+var kinds = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
+
+// implied are the types that keywords speak of.
+var implied = map[string]string{
+	"properties": "object", "additionalProperties": "object", "patternProperties": "object", "required": "object",
+	"items": "array", "prefixItems": "array", "minItems": "array", "maxItems": "array",
+	"pattern": "string", "minLength": "string", "maxLength": "string",
+	"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
+}
+
+// typesOf returns the types of a schema, each once: those that it names, or else those that its values have or that its
+// keywords imply. None means any type.
+func typesOf(in part) (out []string) {
+	named, _ := in["type"].([]any)
+	if one, ok := in["type"].(string); ok {
+		named = []any{one}
+	}
+	add := func(kind string) {
+		if !slices.Contains(out, kind) {
+			out = append(out, kind)
+		}
+	}
+	for _, name := range named {
+		kind, _ := name.(string)
+		kind = strings.ToLower(kind)
+		if alias, ok := aliases[kind]; ok {
+			kind = alias
+		}
+		if !slices.Contains(kinds, kind) {
+			return nil // such as "any"
+		}
+		add(kind)
+	}
+	listed := listedIn(in)
+	if len(out) > 0 && len(listed) > 0 {
+		out = slices.DeleteFunc(out, func(kind string) bool {
+			return !slices.ContainsFunc(listed, func(value any) bool { return isKind(value, kind) })
+		})
+	}
+	if len(out) > 0 || len(named) > 0 {
+		return out
+	}
+	for _, value := range listed {
+		add(kindOf(value))
+	}
+	if len(listed) > 0 {
+		return out
+	}
+	for _, key := range slices.Sorted(maps.Keys(implied)) {
+		if _, ok := in[key]; ok && (len(out) == 0 || out[0] == implied[key]) {
+			add(implied[key])
+		} else if ok {
+			return nil // it speaks of several types
+		}
+	}
+	return out
+}
+
+// listedIn are the values of enum, or that of const.
+func listedIn(in part) []any {
+	if value, ok := in["const"]; ok {
+		return []any{value}
+	}
+	values, _ := in["enum"].([]any)
+	return values
+}
+
+func kindOf(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case json.Number:
+		if strings.ContainsAny(value.String(), ".eE") {
+			return "number"
+		}
+		return "integer"
+	}
+	return "object"
+}
+
+func isKind(value any, kind string) bool {
+	is := kindOf(value)
+	return is == kind || is == "integer" && kind == "number"
+}
+
+// enumOf is one list of values for options that are lists of values of one type; nil if one of them is none.
+func enumOf(options []any) part {
+	out := part{}
+	var values []any
+	for _, option := range options {
+		one := option.(part)
+		listed, _ := one["enum"].([]any)
+		if len(listed) == 0 || out["type"] != nil && out["type"] != one["type"] {
+			return nil
+		}
+		out["type"] = one["type"]
+		for _, value := range listed {
+			if !slices.Contains(values, value) {
+				values = append(values, value)
+			}
+		}
+		if said := describing(one); said != "" {
+			describe(out, strings.Trim(text(listed), "[]")+": "+said)
+		}
+	}
+	out["enum"] = values
+	return out
+}
+
+// applies are the types that keywords are about; others are about all.
+var applies = map[string][]string{
+	"format": {"string", "integer", "number"}, "pattern": {"string"}, "minLength": {"string"}, "maxLength": {"string"},
+	"minItems": {"array"}, "maxItems": {"array"}, "uniqueItems": {"array"}, "minProperties": {"object"}, "maxProperties": {"object"},
+	"minimum": {"integer", "number"}, "maximum": {"integer", "number"}, "exclusiveMinimum": {"integer", "number"},
+	"exclusiveMaximum": {"integer", "number"}, "multipleOf": {"integer", "number"}, "additionalProperties": {},
+}
+
+// fits reports whether a keyword may stand in a schema of the type, with this value.
+func fits(word, kind string, value any) bool {
+	if about, limited := applies[word]; limited && !slices.Contains(about, kind) {
+		return false
+	}
+	switch word {
+	case "title", "description", "format":
+		_, ok := value.(string)
+		return ok
+	case "pattern":
+		pattern, ok := value.(string)
+		_, err := regexp.Compile(pattern)
+		return ok && err == nil
+	case "default":
+		return isKind(value, kind)
+	case "examples":
+		_, ok := value.([]any)
+		return ok
+	case "uniqueItems", "nullable":
+		_, ok := value.(bool)
+		return ok
+	}
+	number, ok := value.(json.Number)
+	amount, err := strconv.ParseFloat(number.String(), 64)
+	switch word {
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		return ok && err == nil
+	case "multipleOf":
+		return ok && err == nil && amount > 0
+	}
+	_, err = strconv.ParseUint(number.String(), 10, 31) // a length or a count
+	return ok && err == nil
+}
+
+// bounds rewrites what version 4 of JSON Schema calls an exclusive bound: a minimum that "exclusiveMinimum": true is beside.
+func bounds(in, out part) {
+	for word, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
+		if in[exclusive] == true && out[word] != nil {
+			out[exclusive] = out[word]
+			delete(out, word)
+		}
+	}
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}
+
+// names are the texts among some values, as one text.
+func names(values []any) string {
+	var all []string
+	for _, value := range values {
+		if name, ok := value.(string); ok {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// decode reads JSON, and keeps the digits of numbers.
+func decode(text string) (value any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if decoder.More() {
+		return nil, errors.New("more than one value")
+	}
+	return value, nil
+}
+
+// text writes a value as JSON, with sorted keys.
+func text(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // it was JSON
+	return strings.TrimSpace(out.String())
+}
+
+// find looks up a reference within a document: "#", "#/$defs/x" or "#anchor".
+func find(root any, ref string) (any, bool) {
+	pointer, local := strings.CutPrefix(ref, "#")
+	if decoded, err := url.PathUnescape(pointer); err == nil {
+		pointer = decoded
+	}
+	switch {
+	case !local:
+		return nil, false
+	case pointer == "":
+		return root, true
+	case pointer[0] != '/':
+		return anchored(root, pointer)
+	}
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		switch at := root.(type) {
+		case part:
+			root = at[token]
+		case []any:
+			n, err := strconv.Atoi(token)
+			if err != nil || n < 0 || n >= len(at) {
+				return nil, false
+			}
+			root = at[n]
+		default:
+			return nil, false
+		}
+	}
+	return root, root != nil
+}
+
+// anchored finds the part of a schema that has a name.
+func anchored(value any, name string) (any, bool) {
+	switch value := value.(type) {
+	case part:
+		if value["$anchor"] == name || value["$id"] == "#"+name {
+			return value, true
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if found, ok := anchored(value[key], name); ok {
+				return found, true
+			}
+		}
+	case []any:
+		for _, item := range value {
+			if found, ok := anchored(item, name); ok {
+				return found, true
+			}
+		}
+	}
+	return nil, false
+}

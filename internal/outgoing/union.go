@@ -1,0 +1,179 @@
+package outgoing
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// alternatives are the schemas of anyOf and oneOf.
+func alternatives(in part) (options []any, union bool) {
+	for _, word := range []string{"anyOf", "oneOf"} {
+		if some, ok := in[word].([]any); ok && len(some) > 0 {
+			return some, true
+		}
+	}
+	return nil, false
+}
+
+// union writes a schema of which one of several options holds. Servers accept nothing beside anyOf, so what the
+// options share is written into each. Options of an object are joined into one object, which accepts more.
+func (r *rewriter) union(in part, options []any, within []string) (_ part, possible bool) {
+	base := without(in, "anyOf", "oneOf")
+	shared := annotations(base)
+	object := slices.Equal(typesOf(base), []string{"object"})
+	plain := without(base, words...)
+	if object {
+		plain = part{"type": "object"}
+	}
+	var written []any
+	nullable := false
+	for _, option := range options {
+		one, possible := joinAny(plain, option)
+		if null := slices.Equal(typesOf(one), []string{"null"}); possible && null {
+			nullable = true
+			continue
+		}
+		if possible {
+			one, possible = r.rewrite(one, within)
+		}
+		switch {
+		case !possible:
+		case !slices.ContainsFunc(written, func(other any) bool { return reflect.DeepEqual(other, any(one)) }):
+			written = append(written, one)
+		}
+	}
+	everything := slices.ContainsFunc(written, func(one any) bool { return len(without(one.(part), words...)) == 0 })
+	objects := !slices.ContainsFunc(written, func(one any) bool { return one.(part)["type"] != "object" })
+	listed := enumOf(written)
+	var out part
+	switch {
+	case len(written) == 0 && !nullable:
+		return nil, false
+	case len(written) == 0:
+		return r.typed(shared, "null", within), true
+	case object:
+		return r.extended(r.typed(base, "object", within), written), true
+	case len(written) == 1:
+		out = written[0].(part)
+	case listed != nil:
+		out = listed
+	case everything:
+		return r.anything(shared), true
+	case r.form.unions:
+		out = part{"anyOf": written}
+	case objects:
+		out = r.joined(written)
+	default: // the first of them
+		out = maps.Clone(written[0].(part))
+		others := text(written[1:])
+		describe(out, "Or: "+others[1:len(others)-1])
+	}
+	if said, ok := shared["description"].(string); ok {
+		out = maps.Clone(out)
+		if out["description"] != said {
+			out["description"] = strings.TrimSpace(said + "\n" + describing(out))
+		}
+	}
+	return r.nullable(out, nullable), true
+}
+
+// extended is an object with the properties of options added to its own.
+func (r *rewriter) extended(object part, options []any) part {
+	properties, isObject := object["properties"].(part)
+	if !isObject {
+		properties = part{} // it has become a text
+	}
+	more := r.joined(options)
+	for name, property := range more["properties"].(part) {
+		if properties[name] == nil || len(without(properties[name].(part), words...)) == 0 {
+			properties[name] = property
+		}
+	}
+	required, _ := object["required"].([]any)
+	needs, _ := more["required"].([]any)
+	for _, need := range needs {
+		if !slices.Contains(required, need) {
+			required = append(slices.Clip(required), need)
+		}
+	}
+	if len(properties) == 0 {
+		return object
+	}
+	out := maps.Clone(object)
+	out["type"], out["properties"] = "object", properties
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if said := describing(more); said != "" {
+		describe(out, said)
+	}
+	return out
+}
+
+// nullable adds null to what a schema accepts, where the form has a word for it.
+func (r *rewriter) nullable(out part, nullable bool) part {
+	switch {
+	case !nullable:
+	case slices.Contains(r.form.keywords, "nullable"):
+		out = maps.Clone(out)
+		out["nullable"] = true
+	case r.form.unions:
+		options, several := out["anyOf"].([]any)
+		if !several {
+			options = []any{without(out, words...)}
+		}
+		outer := annotations(out)
+		outer["anyOf"] = append(slices.Clip(options), part{"type": "null"})
+		return outer
+	}
+	return out
+}
+
+// joined is an object that accepts what any of several objects does, and says how they differ.
+func (r *rewriter) joined(options []any) part {
+	properties, required, sets := part{}, []any(nil), []string(nil)
+	out := part{"type": "object", "properties": properties}
+	first := true
+	for _, option := range options {
+		one := option.(part)
+		if one["type"] != "object" {
+			continue
+		}
+		own, _ := one["properties"].(part)
+		for name, property := range own {
+			if known := properties[name]; known != nil && !reflect.DeepEqual(known, property) {
+				property, _ = r.union(part{}, append(optionsOf(known), optionsOf(property)...), nil)
+			}
+			properties[name] = property
+		}
+		needs, _ := one["required"].([]any)
+		if sets = append(sets, names(needs)); first {
+			required, first = needs, false
+		}
+		required = slices.DeleteFunc(slices.Clone(required), func(name any) bool { return !slices.Contains(needs, name) })
+		for _, word := range []string{"additionalProperties", "description"} {
+			if value := one[word]; value != nil && out[word] == nil && value != false {
+				out[word] = value
+			}
+		}
+	}
+	if first {
+		return part{"type": "null", "properties": part{}} // none of them is an object
+	}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if slices.Sort(sets); len(slices.Compact(sets)) > 1 {
+		describe(out, "One of these is required: "+strings.Join(slices.Compact(sets), "; ")+".")
+	}
+	return out
+}
+
+func optionsOf(value any) []any {
+	if options, ok := value.(part)["anyOf"].([]any); ok {
+		return options
+	}
+	return []any{value}
+}

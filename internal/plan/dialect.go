@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Dialect returns what the provider's server accepts in a request. Plans of earlier versions do not name it: then it
+// follows from what else they say of the provider.
+func (p Provider) Dialect() agent.Dialect {
+	if p.Accepts != (agent.Dialect{}) {
+		return p.Accepts
+	}
+	out := dialects[p.wire()]
+	if mistral.MatchString(p.Model) || strings.Contains(p.BaseURL, "mistral.ai") {
+		out.Alternates = true
+	}
+	if p.Type == "openai" && strings.Contains(p.BaseURL, "googleapis.com") {
+		out.Schemas = agent.SchemaOpenAPI // Gemini by OpenAI's protocol
+	}
+	return out
+}
+
+// wire names the row of the table. A server of OpenAI's protocol at an address of one's own may be any.
+func (p Provider) wire() string {
+	switch {
+	case p.Driver == "generative-ai-go":
+		return "google, old SDK"
+	case p.Type == "anthropic" && p.Vertex != (Vertex{}):
+		return "anthropic, Vertex AI"
+	case p.Type == "openai" && p.BaseURL != "" && !strings.HasPrefix(p.BaseURL, "https://api.openai.com/"):
+		return "openai, compatible"
+	}
+	return p.Type
+}
+
+// mistral matches the models whose servers want roles to alternate: https://github.com/mistralai/mistral-common/issues/169
+var mistral = regexp.MustCompile(`(?i)^(?:.*/)?(?:open-)?(?:mistral|mixtral|ministral|magistral|codestral|devstral|pixtral|voxtral)`)
+
+// dialects are those of the providers that are known. Limits: "Invalid 'tools': array too long. Expected an array with
+// maximum length 128" and "'tools[0].function.description': string too long. Expected a string with maximum length 1024".
+var dialects = map[string]agent.Dialect{
+	"openai":             {MaxTools: 128, MaxDescription: 1024, Structured: agent.StructuredResponseFormat},
+	"openai, compatible": {Structured: agent.StructuredResponseFormat},
+	"azure":              {MaxTools: 128, MaxDescription: 1024, Structured: agent.StructuredResponseFormat},
+	"google":             {Schemas: agent.SchemaGemini, Structured: agent.StructuredResponseSchema},
+	"google, old SDK":    {Schemas: agent.SchemaOpenAPI, Structured: agent.StructuredNone},
+	"anthropic":          {Structured: agent.StructuredOutputFormat},
+	// There, an organisation has to allow structured output first.
+	// https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/structured_outputs (read 2026-11-23)
+	"anthropic, Vertex AI": {Structured: agent.StructuredForm},
+}

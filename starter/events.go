@@ -37,7 +37,7 @@ func followEvents(ctx context.Context, c *cli, h client.Handle) error {
 	if err != nil {
 		return notWatching(ctx, h, err)
 	}
-	return errors.Join(w.Write(eventstream.Event{Type: eventstream.Ended, Result: out}), verdict(out.ID, out.Status, out.Error))
+	return errors.Join(w.Write(eventstream.Event{Type: eventstream.Ended, Result: out}), verdict(out.ID, out.Status, out.EndReason, out.Error))
 }
 
 // errAll ends the events of an investigation that has ended.

@@ -77,7 +77,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	case err != nil:
 		return notWatching(ctx, h, err)
 	case out.Status == agent.StatusRefused:
-		return verdict(out.ID, out.Status, out.Error)
+		return verdict(out.ID, out.Status, out.EndReason, out.Error)
 	}
 	if !known.Status.Closed() {
 		if err := c.whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
@@ -89,7 +89,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 		return err
 	}
 	c.say("Next: starter report %s", command.ShellWord(h.ID()))
-	return verdict(out.ID, out.Status, c.unsaid(out.Error))
+	return verdict(out.ID, out.Status, out.EndReason, c.unsaid(out.Error))
 }
 
 // carryOut does what the person at the live view wants, and says what came of it.

@@ -68,6 +68,9 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 	}
 	err = explain(err)
 	c.say("starter: %v", err)
+	if _, cut := errors.AsType[*cutError](err); cut {
+		return command.ExitCut
+	}
 	if _, wrong := errors.AsType[*command.UsageError](err); wrong {
 		return command.ExitUsage
 	}

@@ -39,7 +39,8 @@ An ID is a workflow id, or an investigation id (a workflow id, ":" and 12 charac
 Exit codes: 0 done (run, watch: the investigation completed; guide, decide, answer and
 the like: taken, also where the result waits, which --json says as "waits"), 1 failed (or it
 failed, timed out, was cancelled or terminated), 2 wrong flags, input or configuration,
-130 after Ctrl-C, which never stops an investigation.`
+3 (run, watch: the investigation completed, but a limit such as a budget cut its chain
+short), 130 after Ctrl-C, which never stops an investigation.`
 
 func (c *cli) root() *cobra.Command {
 	cmd := group("starter", "Start, watch and steer investigations")

@@ -46,7 +46,7 @@ func printStatus(c *cli, s client.Status) error {
 	if c.json {
 		return c.printJSON(s.Status)
 	}
-	words := []string{s.ID, s.Chain, string(s.Status.Status), string(s.EndReason), terminal.Usage(s.Usage)}
+	words := []string{s.ID, s.Chain, string(s.Status.Status), s.EndReason.Words(s.Status.Status), terminal.Usage(s.Usage)}
 	if s.By != "" {
 		words = append(words, "asked for by "+s.By)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
@@ -41,7 +43,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	if err := printStatus(c, client.Status{Status: client.StatusOf(r, stages, nil)}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `inc:1 · c · completed · max_passes_exceeded · - tokens · asked for by Ada
+	const want = `inc:1 · c · completed · cut short: max_passes_exceeded · - tokens · asked for by Ada
 ! guide: no agent "Nobody" runs now or later
 bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
 plan       completed
@@ -75,5 +77,36 @@ func TestTheLastCallConcludes(t *testing.T) {
 	const want = "iteration 1 of 20 · - tokens · last failed: kube.logs, RateLimited, retry after 30s"
 	if got := doing(workflows.AgentSummary{WorkflowID: "w"}, now); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestExitCodeOfEnd checks that scripts can tell how an investigation ended by the exit code of run and watch.
+func TestExitCodeOfEnd(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status agent.Status
+		reason agent.EndReason
+		want   int
+	}{
+		{agent.StatusCompleted, agent.EndCompleted, 0},
+		{agent.StatusCompleted, "", 0},
+		{agent.StatusCompleted, agent.EndBudget, command.ExitCut},
+		{agent.StatusCompleted, agent.EndMaxPasses, command.ExitCut},
+		{agent.StatusCompleted, agent.EndMaxLLMCalls, command.ExitCut},
+		{agent.StatusCompleted, agent.EndMaxHops, command.ExitCut},
+		{agent.StatusCompleted, agent.EndMaxLoop, command.ExitCut},
+		{agent.StatusFailed, agent.EndBudget, command.ExitFailed}, // there is no report
+		{agent.StatusTimedOut, agent.EndTimedOut, command.ExitFailed},
+		{agent.StatusCancelled, agent.EndCancelled, command.ExitFailed},
+		{agent.StatusRefused, "", command.ExitUsage},
+	} {
+		var said strings.Builder
+		c := cli{err: &said}
+		if got := c.exitCode(t.Context(), verdict("lab", tt.status, tt.reason, "")); got != tt.want {
+			t.Errorf("%s, %s: exit code %d, want %d", tt.status, tt.reason, got, tt.want)
+		}
+		if cut := strings.Contains(said.String(), "reached a limit"); cut != (tt.want == command.ExitCut) {
+			t.Errorf("%s, %s: %q", tt.status, tt.reason, said.String())
+		}
 	}
 }

@@ -78,13 +78,13 @@ func watch(ctx context.Context, c *cli, id string, l look) error {
 // watchEnded shows an investigation that has ended.
 func watchEnded(ctx context.Context, c *cli, st *store.Store, r record.Investigation, l look) (err error) {
 	if c.json {
-		return errors.Join(eventsOf(ctx, c, st, r), verdict(r.ID, r.Status, r.Error))
+		return errors.Join(eventsOf(ctx, c, st, r), verdict(r.ID, r.Status, r.EndReason, r.Error))
 	}
 	r, err = terminal.Watch(c.options(l.verbose), func(take func(store.Update) error) error { return st.Follow(ctx, r.ID, 0, take) })
 	if err != nil {
 		return err
 	}
-	return verdict(r.ID, r.Status, c.unsaid(r.Error))
+	return verdict(r.ID, r.Status, r.EndReason, c.unsaid(r.Error))
 }
 
 // follow shows an investigation until it has ended.
@@ -138,7 +138,7 @@ func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
 		return notWatching(ctx, h, err)
 	}
 	if !shown && out.Status == agent.StatusRefused {
-		return verdict(out.ID, out.Status, out.Error)
+		return verdict(out.ID, out.Status, out.EndReason, out.Error)
 	}
 	if !shown {
 		if err := c.whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
@@ -148,7 +148,7 @@ func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
 			return err
 		}
 	}
-	return verdict(out.ID, out.Status, c.unsaid(out.Error))
+	return verdict(out.ID, out.Status, out.EndReason, c.unsaid(out.Error))
 }
 
 // sayBlind tells why less is shown than there might be.
@@ -278,9 +278,22 @@ func (c *cli) unsaid(message string) string {
 	return message
 }
 
-// verdict is the error of an investigation that did not complete.
-func verdict(id string, status agent.Status, message string) error {
+// cutError is an investigation that completed with what it had when it reached a limit.
+type cutError struct {
+	id     string
+	reason agent.EndReason
+}
+
+func (e *cutError) Error() string {
+	return fmt.Sprintf("investigation %s reached a limit (%s) before its chain was complete. The report has what was found until then.",
+		e.id, e.reason)
+}
+
+// verdict is the error of an investigation that did not complete, or not its whole chain.
+func verdict(id string, status agent.Status, reason agent.EndReason, message string) error {
 	switch {
+	case status == agent.StatusCompleted && reason.Cut():
+		return &cutError{id, reason}
 	case status == agent.StatusCompleted:
 		return nil
 	case status == agent.StatusRefused:

@@ -28,7 +28,9 @@ type Status struct {
 	Chain     string          `json:"chain,omitempty"`
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
-	By        string          `json:"by,omitempty"` // who asked for it
+	// Cut reports that a limit ended the investigation before its chain was complete.
+	Cut bool   `json:"cut,omitempty"`
+	By  string `json:"by,omitempty"` // who asked for it
 	agent.Labels
 	// Stages are the newest 200 runs of stages in the order in which they started,
 	// and then those that have not run.

@@ -88,6 +88,26 @@ func (e EndReason) Failure() bool {
 	}, e)
 }
 
+// Cut reports whether a limit ended the investigation before its chain was complete.
+func (e EndReason) Cut() bool {
+	switch e {
+	case EndMaxPasses, EndMaxLLMCalls, EndMaxHops, EndMaxLoop, EndBudget:
+		return true
+	}
+	return false
+}
+
+// Words says for people why an investigation ended with a status. Where the status says it, it is empty.
+func (e EndReason) Words(status Status) string {
+	switch {
+	case string(e) == string(status):
+		return ""
+	case e.Cut():
+		return "cut short: " + string(e)
+	}
+	return string(e)
+}
+
 // Outcome says how a stage's work counts (spec: pipeline, "Outcomes").
 type Outcome string
 

@@ -53,7 +53,10 @@ func (m *Model) title() string {
 	r := m.record
 	words := []string{strings.ReplaceAll(string(cmp.Or(r.Status, "starting")), "_", " ")}
 	if !r.StartedAt.IsZero() {
-		words = append(words, short(m.now.Sub(r.StartedAt)))
+		words = append(words, short(cmp.Or(r.EndedAt, &m.now).Sub(r.StartedAt)))
+	}
+	if r.EndReason.Cut() {
+		words[0] += ", cut short"
 	}
 	if n := r.Usage.Tokens(); n > 0 {
 		words = append(words, tokens(n)+" tokens")

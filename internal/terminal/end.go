@@ -95,8 +95,8 @@ func look(status agent.Status) style {
 // Summary is an investigation in one line: how it ended, how long it took, and what.
 func Summary(r record.Investigation) string {
 	words := []string{CleanLine(r.ID), string(r.Status)}
-	if r.EndReason != "" && string(r.EndReason) != string(r.Status) {
-		words = append(words, string(r.EndReason))
+	if why := r.EndReason.Words(r.Status); why != "" {
+		words = append(words, why)
 	}
 	words = append(words, took(r.StartedAt, r.EndedAt)...)
 	return strings.Join(append(words, Usage(r.Usage)), " · ")

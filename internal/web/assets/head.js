@@ -2,6 +2,9 @@
 import { cost, count, h, put, reveal, span, status, ticking, tokens, words } from "./dom.js";
 import { titleOf } from "./home.js";
 
+// cut are the end reasons of a chain that a limit has cut short.
+const cut = new Set(["max_passes_exceeded", "max_llm_calls_exceeded", "max_agent_hops_exceeded", "max_loop_exceeded", "budget_exceeded"]);
+
 export class Head {
   constructor(steering) {
     this.title = h("h1", { dir: "auto" }, "…");
@@ -31,7 +34,7 @@ export class Head {
         e.by && `asked for by ${e.by}`,
         `since ${new Date(r.started_at).toLocaleString()}`,
         e.pass > 1 && `pass ${e.pass}`,
-        r.end_reason && r.end_reason !== "completed" && words(r.end_reason),
+        r.end_reason && r.end_reason !== "completed" && (cut.has(r.end_reason) ? "cut short: " : "") + words(r.end_reason),
       ]
         .filter(Boolean)
         .map(reveal)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -57,7 +58,8 @@ type ToolPermission struct {
 	RateLimitPerMinute *int `yaml:"rate_limit_per_minute" min:"1" unit:"calls" default:"none"`
 	// RateLimit is another name of rate_limit_per_minute.
 	RateLimit *int `yaml:"rate_limit" min:"1" unit:"calls"`
-	// RequiresApproval has a person approve every call.
+	// RequiresApproval has a person approve every call. False takes back what a wider tool_config says of the tool.
+	// It never lifts the approval that confirm_destructive asks for: validate warns of that, and refuses it with --strict.
 	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
 	Approvals        `yaml:",inline"`
 	// Remember lets people have approvals of the tool remembered by rules, or forbids it.
@@ -92,9 +94,39 @@ func (t ToolConfig) validate(p path, v *validator) {
 			v.Errorf(p.Key("remember").Index(i), "a person approves each call whose risk is critical: no rule remembers that")
 		}
 	}
-	for name := range t.ToolPermissions {
-		v.tool(p.Key("tool_permissions").Key(name), name)
+	for name, permission := range t.ToolPermissions {
+		at := p.Key("tool_permissions").Key(name)
+		v.tool(at, name)
+		if asks := permission.RequiresApproval; asks != nil && !*asks && !v.lifts(p, t, name) {
+			v.Add(SeverityWarning, at.Key("requires_approval"), "false lifts nothing: if %s is destructive, confirm_destructive has a person approve its calls. "+
+				"Remove the key; to exempt the tool, give it another risk in the risk of its server", name)
+		}
 	}
+}
+
+// lifts reports whether requires_approval: false for a tool has an effect, or nothing is there to lift. Agents made at run
+// time are checked when they are made, by CheckVirtual.
+func (v *validator) lifts(p path, t ToolConfig, name string) bool {
+	if confirm := cmp.Or(t.ConfirmDestructive, v.Defaults.ToolConfig.ConfirmDestructive); confirm != nil && !*confirm {
+		return true
+	}
+	asks := func(other ToolConfig) bool { return value(other.ToolPermissions[name].RequiresApproval) }
+	for name, a := range v.Agents {
+		if a != nil && a.made != nil && p.Entry == entryPath("agents", name).Text {
+			return true
+		}
+	}
+	for _, a := range v.Agents {
+		if a != nil && a.made == nil && asks(a.ToolConfig) {
+			return true
+		}
+	}
+	for _, c := range v.AgentChains {
+		if asks(c.ToolConfig) || slices.ContainsFunc(c.Stages, func(s *Stage) bool { return s != nil && asks(s.ToolConfig) }) {
+			return true
+		}
+	}
+	return asks(v.Defaults.ToolConfig)
 }
 
 func (t ToolPermission) validate(p path, v *validator) {

@@ -164,6 +164,14 @@ func TestCheckVirtual(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
+	lifted := made(t, "A", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
+		"k8s.delete":{"requires_approval":false}}}}}`)
+	if got := strings.Join(cfg.CheckVirtual(lifted, nil), "\n"); !strings.Contains(got, "cannot lift an approval") {
+		t.Errorf("an approval is lifted: %s", got)
+	}
+	if _, err := cfg.With(lifted); err != nil { // one that was stored before this was checked
+		t.Error(err)
+	}
 	if problems := cfg.CheckVirtual(made(t, "A", `{"config":{"default_model":"scripted:x"}}`), nil); problems != nil {
 		t.Error(problems)
 	}

@@ -84,6 +84,7 @@ func unattendedAgent(chain string, a plan.Agent) (u Unattended, free bool) {
 		}
 	}
 	slices.Sort(u.Ask)
+	u.Tools = slices.DeleteFunc(u.Tools, func(name string) bool { return slices.Contains(u.Ask, name) })
 	return u, len(u.Tools) > 0 && len(u.May) > 0
 }
 

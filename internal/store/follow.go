@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -162,8 +163,10 @@ func (f *follower) live(ctx context.Context, q querier, now cursor, update *Upda
 	return err
 }
 
+// records reads the records when one of them has changed, and when a model call has: what it used is in them.
 func (f *follower) records(ctx context.Context, q querier, now cursor, update *Update) error {
-	if now.records == f.seen.records {
+	used := func(e transcript.Entry) bool { return e.Usage != nil }
+	if now.records == f.seen.records && (f.seen.seq < now.seq || !slices.ContainsFunc(update.Entries, used)) {
 		return nil
 	}
 	f.seen.records = now.records

@@ -59,7 +59,7 @@ func testFollow(t *testing.T, open opener) {
 
 	entries = mustAppend(t, s, step("r1", reply("r1", key(1, 2), agent.Usage{})))
 	u := next(t, updates)
-	same(t, "reply", u, store.Update{Entries: entries})
+	same(t, "reply", u, store.Update{Entries: entries, Waits: nothing})
 	if u.Live == nil {
 		t.Error("the reply does not say that nothing is live any more")
 	}
@@ -77,6 +77,25 @@ func testFollow(t *testing.T, open opener) {
 	execution.Iterations = 1
 	same(t, "stage", next(t, updates),
 		store.Update{Record: &r, Stages: []record.Stage{stage}, Executions: []record.Execution{execution}, Waits: nothing})
+}
+
+// testFollowUsage checks that what a reply used is in the update with the reply, and not in a later one.
+func testFollowUsage(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	r, e := investigation("inv/run", "inv", 1), executionOf("inv/run")
+	e.Status, e.EndedAt = agent.StatusRunning, nil
+	ok(t, s.StartInvestigation(ctx, r))
+	ok(t, s.StartExecution(ctx, e, "r1"))
+	updates := follow(t, s, 0)
+	next(t, updates)
+	for n := 1; n <= 2; n++ {
+		mustAppend(t, s, step("r1", reply("r1", key(n, 0), agent.Usage{InputTokens: 7, OutputTokens: 3, ModelCalls: 1})))
+		u := next(t, updates)
+		if len(u.Entries) != 1 || u.Record == nil || u.Record.Usage.Tokens() != 10*n || len(u.Executions) != 1 ||
+			u.Executions[0].Usage.Tokens() != 10*n || u.Executions[0].Iterations != n {
+			t.Errorf("after reply %d: %+v", n, u)
+		}
+	}
 }
 
 func testFollowFromCursor(t *testing.T, open opener) {

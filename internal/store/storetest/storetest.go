@@ -166,6 +166,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"same fingerprint":             testSame,
 	"follow":                       testFollow,
 	"follow from a cursor":         testFollowFromCursor,
+	"follow what replies use":      testFollowUsage,
 	"follow a long log":            testFollowLongLog,
 	"follow another handle":        testFollowAnotherHandle,
 	"follow ends":                  testFollowEnds,

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // OpenConversation reads the request, strictly, and turns it into the plan that
@@ -50,6 +51,13 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 	reply, err := a.Transcripts.Reply(ctx, in.Ref.scope(), in.Iteration)
 	if err != nil {
 		return ReadReplyOut{}, storeFailure(ended(ctx, err))
+	}
+	if blank(reply) {
+		entries, err := a.Transcripts.Entries(ctx, in.Ref.scope())
+		if err != nil {
+			return ReadReplyOut{}, storeFailure(ended(ctx, err))
+		}
+		reply.Text = transcript.Final(transcript.Turn(entries), true)
 	}
 	if len(reply.Text) <= MaxInlineReport {
 		return ReadReplyOut{Text: reply.Text}, nil

@@ -256,16 +256,24 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, er
 	return checkedReport{}, nil
 }
 
-// incomplete is the first line of a report that is not whole, which says so; "" = it is.
+// incomplete is the first line of a report that is not whole, which says so; an empty string means that it is whole.
 func incomplete(text string, entries []transcript.Entry) string {
+	why, last := "", true
 	for _, e := range slices.Backward(entries) {
-		if e.Kind != transcript.KindReply || e.Superseded || e.Text != text {
+		if e.Kind != transcript.KindReply || e.Superseded {
 			continue
 		}
-		if why := notWhole(e); why != "" {
-			return fmt.Sprintf("**This report is not whole: %s.**\n\n", why)
+		if last && blank(e) {
+			why = cmp.Or(notWhole(e), EarlierStands)
+			break
 		}
-		break
+		if last = false; e.Text == text {
+			why = notWhole(e)
+			break
+		}
 	}
-	return ""
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("**This report is not whole: %s.**\n\n", why)
 }

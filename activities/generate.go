@@ -70,6 +70,9 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err == nil {
 		out, err = g.judged(ctx, entries)
 	}
+	if err == nil && out.Empty {
+		g.lookBack(&out, known.Log, entries)
+	}
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
 	}
@@ -129,7 +132,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	if err := g.addMail(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.addInputs(ctx); err != nil {
+	if err := g.addInputs(ctx, stored); err != nil {
 		return nil, err
 	}
 	if stored, err = g.summarize(ctx, stored); err != nil {
@@ -354,7 +357,7 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
 		out.Invalid, out.ActionsExecuted = e.Invalid, e.ActionsExecuted
-		out.Empty = blank(e)
+		out.Empty, out.NoReport = blank(e), e.NoReport
 		out.Partial = notWhole(e)
 		if e.Usage != nil {
 			out.Usage = *e.Usage
@@ -364,36 +367,6 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		}
 	}
 	return out
-}
-
-// blank: the reply has neither text nor calls; calls are no conclusion.
-func blank(e transcript.Entry) bool {
-	return strings.TrimSpace(e.Text) == "" && (len(e.Calls) == 0 || e.Forced)
-}
-
-// notWhole says why a reply is not all that the model had to say; "" = it is.
-func notWhole(e transcript.Entry) string {
-	limit := "its limit"
-	if e.Usage != nil && e.Usage.OutputTokens > 0 {
-		limit = fmt.Sprintf("its whole limit of %d tokens", e.Usage.OutputTokens)
-	}
-	switch llm.Finish(e.Finish) {
-	case llm.FinishLength:
-		if blank(e) && len(e.Calls) == 0 {
-			return fmt.Sprintf("the model spent %s on thinking", limit)
-		}
-		return fmt.Sprintf("the model's reply was cut: it has used %s", limit)
-	case llm.FinishFiltered:
-		return "the provider's content filter withheld the rest of the reply"
-	case llm.FinishPaused:
-		if blank(e) {
-			return "" // it is asked for once more
-		}
-		return "the provider paused the reply, and it was not asked to go on"
-	case llm.FinishRepeating:
-		return "the model's reply repeated itself and was cut"
-	}
-	return ""
 }
 
 // previewRunes bounds the preview that goes into history.

@@ -212,13 +212,13 @@ func (a *Activities) resultText(ctx context.Context, investigation, execution st
 
 // inputTexts are what the model is told of inputs that say nothing themselves.
 var inputTexts = map[InputKind]string{
-	InputHeartbeat: prompt.Heartbeat, InputNudge: prompt.Nudge, InputRepeating: prompt.Repeating,
+	InputHeartbeat: prompt.Heartbeat, InputRepeating: prompt.Repeating,
 	InputLimit: prompt.Conclude(agent.StopMaxIterations), InputConclude: prompt.Conclude(agent.StopConcluded),
 	InputScore: prompt.ScoreReminder, InputMissing: prompt.MissingTools, InputAwake: prompt.Awake, InputAnswered: prompt.Answered,
 }
 
 // addInputs writes down what reached the workflow since the last call.
-func (g *generation) addInputs(ctx context.Context) (err error) {
+func (g *generation) addInputs(ctx context.Context, stored []transcript.Entry) (err error) {
 	for _, input := range g.in.Inputs {
 		kind, body, known := transcript.KindUser, transcript.Body{}, true
 		switch input.Kind {
@@ -227,6 +227,8 @@ func (g *generation) addInputs(ctx context.Context) (err error) {
 			body.By = input.By
 		case InputBound:
 			body.Text = prompt.Conclude(agent.StopReason(input.Text))
+		case InputNudge:
+			body.Text = g.nudge(stored)
 		case InputRepair:
 			body.Text = prompt.Repair(input.Text)
 		case InputSubAgent:
@@ -277,6 +279,9 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	}
 	if len(body.Calls) == 0 && g.row.Prompt == prompt.Action {
 		body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
+	}
+	if len(body.Calls) == 0 {
+		body.NoReport = whyNoReport(body.Text, tools)
 	}
 	if len(reply.Sources) > 0 {
 		body.Untrusted = []string{fromWeb}

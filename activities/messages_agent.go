@@ -131,12 +131,16 @@ type Peer struct {
 
 // GenerateOut is what a workflow needs of a reply; the reply is in the transcript.
 type GenerateOut struct {
-	Calls   []Call      `json:"calls,omitempty"`
-	Preview string      `json:"preview,omitempty"`
-	Empty   bool        `json:"empty,omitempty"` // neither text nor calls
-	Finish  string      `json:"finish,omitempty"`
-	Model   string      `json:"model,omitempty"`
-	Usage   agent.Usage `json:"usage"`
+	Calls   []Call `json:"calls,omitempty"`
+	Preview string `json:"preview,omitempty"`
+	Empty   bool   `json:"empty,omitempty"` // neither calls nor a text that can be a report
+	// NoReport says why a text is no report. Earlier is the beginning of the text that stands for an empty reply, if there is
+	// one: what the model wrote beside its last calls, or its reasoning.
+	NoReport transcript.NoReport `json:"no_report,omitempty"`
+	Earlier  string              `json:"earlier,omitempty"`
+	Finish   string              `json:"finish,omitempty"`
+	Model    string              `json:"model,omitempty"`
+	Usage    agent.Usage         `json:"usage"`
 	// Unread: people have said more to the agent since the call began.
 	Unread bool `json:"unread,omitempty"`
 	// Exceeded is the bound for which the call was not made.

@@ -24,9 +24,9 @@ func (a *Activities) Unanswered(ctx context.Context, in UnansweredIn) error {
 }
 
 func (g *generation) unanswered(ctx context.Context, known transcript.Known, why string) error {
-	_, _, err := g.prepare(ctx, known)
+	stored, _, err := g.prepare(ctx, known)
 	if err == nil {
-		err = g.addInputs(ctx)
+		err = g.addInputs(ctx, stored)
 	}
 	if err == nil {
 		g.add(transcript.KindNotice, transcript.Body{Text: "No model has answered this call: " + clipped(why)})

@@ -63,6 +63,18 @@ func TestIteratingAgent(t *testing.T) {
 				ErrorType: activities.ErrorEmptyReply, Iterations: 3},
 		},
 		{
+			name: "ends silent after it spoke", limit: 5, inputs: ",nudge,nudge",
+			model: []activities.GenerateOut{{Empty: true, Earlier: "The disk is full."}},
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomePartial,
+				Partial: activities.EarlierStands, Iterations: 3},
+		},
+		{
+			name: "writes calls as text", limit: 5, inputs: ",nudge,nudge",
+			model: []activities.GenerateOut{{Empty: true, NoReport: "the text of a tool call", Preview: "<tool_call>"}},
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError,
+				ErrorType: activities.ErrorEmptyReply, Iterations: 3},
+		},
+		{
 			name: "is cut", limit: 5, model: []activities.GenerateOut{{Preview: "x", Finish: "length", Partial: "cut"}},
 			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomePartial,
 				Partial: "cut", Iterations: 1},

@@ -326,14 +326,18 @@ func (r *agentRun) hold(ctx workflow.Context) error {
 
 // completed is the result of an agent that said its last word.
 func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason) AgentResult {
-	if out.Empty {
-		return r.failed(activities.ErrorEmptyReply, cmp.Or(out.Partial, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1)))
+	if out.Empty && out.Earlier == "" {
+		how := cmp.Or(string(out.NoReport), "empty")
+		return r.failed(activities.ErrorEmptyReply, cmp.Or(out.Partial, fmt.Sprintf("the model's reply was %s %d times", how, r.state.Nudges+1)))
 	}
 	if out.Invalid != "" {
 		return r.failed(activities.ErrorInvalidOutput, out.Invalid)
 	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
 	result.ActionsExecuted = out.ActionsExecuted
+	if out.Empty { // decided by the activity, so workflows that began before this never come here
+		result.Preview, out.Partial = out.Earlier, cmp.Or(out.Partial, activities.EarlierStands)
+	}
 	if result.Partial = out.Partial; out.Partial != "" {
 		result.Outcome = agent.OutcomePartial
 	}

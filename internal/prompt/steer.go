@@ -11,6 +11,16 @@ import (
 // Nudge answers a reply that had neither text nor tool calls.
 const Nudge = "Your reply was empty. Call a tool, or write your conclusion as text."
 
+// These answer other replies that conclude nothing. With the first two, there are no tools any more.
+const (
+	NudgeConclude = "Your reply was empty. Tools are no longer available. Write your conclusion as text, from what you know now."
+	NudgeNoTools  = "Your reply asked for tools. They are no longer available, so no call was made. " +
+		"Write your conclusion as text, from what you know now."
+	NudgeCall = "Your reply was the text of a tool call, so nothing was called. To call a tool, use the tool interface and not text. " +
+		"If you are done, write your conclusion as text."
+	NudgeThoughts = "Your reply held only your thoughts. Call a tool, or write your conclusion as text."
+)
+
 // Repeating tells a model that its stream was cut.
 const Repeating = "Your last reply repeated the same text over and over and was cut off. " +
 	"Do not continue it. Take the next step, or write your conclusion briefly."

@@ -6,8 +6,10 @@ const Interrupted = "it was interrupted and may have taken effect"
 // What stands for a call's result where there is none: NotRun if there is no intent either, else Unknown. A call
 // that may be repeated has no intent in its first moments, and is taken for one that was not run.
 const (
-	NotRun  = "This call was not run."
-	Unknown = "There is no result of this call: " + Interrupted + "."
+	NotRun = "This call was not run."
+	// Withheld is NotRun for a call in a reply that was asked for without tools.
+	Withheld = "This call was not run: tools are no longer available."
+	Unknown  = "There is no result of this call: " + Interrupted + "."
 )
 
 // Unanswered are the keys of the intents among an execution's entries that have no result.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -46,6 +47,9 @@ func replyMessages(e Entry, results map[string]agent.Message, begun map[Key]bool
 		result, ok := results[call.ID]
 		if !ok {
 			result = agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: NotRun}
+			if e.Forced {
+				result.Content = Withheld
+			}
 			if begun[CallKey(e.Iteration, n)] {
 				result.Content = Unknown
 			}
@@ -68,18 +72,37 @@ func resultMessage(e Entry, summaries map[Key]Entry) agent.Message {
 	return agent.Message{Role: agent.ToolRole, Content: text, ToolCallID: e.Call.ID, Ref: e.Ref(), Images: e.Images}
 }
 
-// Final is the text that an execution ended with: that of its last reply that
-// has one. What a model thinks stands in for it where the type says so.
+// Final is the text that an execution ended with: that of its last reply that has one, also beside calls. What the model thought
+// stands in for it with thinkingFallback, if the replies since the last one with calls, and that one, have no text.
 func Final(entries []Entry, thinkingFallback bool) string {
-	for i := len(entries) - 1; i >= 0; i-- {
-		e := entries[i]
-		switch {
-		case e.Kind != KindReply || e.Superseded:
-		case strings.TrimSpace(e.Text) != "":
+	thoughts, called := "", false
+	for _, e := range slices.Backward(entries) {
+		if e.Kind != KindReply || e.Superseded {
+			continue
+		}
+		if e.concludes() && (thoughts == "" || !called) {
 			return e.Text
-		case thinkingFallback && e.Thinking != "":
-			return e.Thinking
+		}
+		if thoughts == "" && thinkingFallback {
+			thoughts = e.Thinking
+			if e.NoReport == OnlyThoughts {
+				thoughts = e.Text
+			}
+		}
+		called = called || len(e.Calls) > 0
+	}
+	return thoughts
+}
+
+// concludes reports whether the text of a reply can be a report.
+func (e Entry) concludes() bool { return strings.TrimSpace(e.Text) != "" && e.NoReport == "" }
+
+// Turn is what follows the last reply that ended a turn of a conversation.
+func Turn(entries []Entry) []Entry {
+	for n := len(entries) - 1; n >= 0; n-- {
+		if e := entries[n]; e.Kind == KindReply && !e.Superseded && len(e.Calls) == 0 && e.concludes() {
+			return entries[n+1:]
 		}
 	}
-	return ""
+	return entries
 }

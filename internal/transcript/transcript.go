@@ -209,9 +209,20 @@ type Reply struct {
 	Invalid string `json:"invalid,omitempty"`
 	// ActionsExecuted is the YES or NO that an action agent's last reply ended with.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
+	// NoReport says why the text is no report, although there are no calls; an empty string means that it may be one.
+	NoReport NoReport `json:"no_report,omitempty"`
 	// Forced: the reply was asked for without tools, at the limit or on conclude.
 	Forced bool `json:"forced,omitempty"`
 }
+
+// NoReport is why the text of a reply is no report.
+type NoReport string
+
+// The reasons.
+const (
+	OnlyCall     NoReport = "the text of a tool call"
+	OnlyThoughts NoReport = "only thoughts"
+)
 
 // Call is a tool call in the log.
 type Call struct {

@@ -1,0 +1,167 @@
+package activities
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// A conclusion is a reply whose text can be the agent's report. Some replies hold none: see transcript.NoReport.
+
+// blank: the reply concludes nothing. Calls that were asked for without tools are not made.
+func blank(e transcript.Entry) bool {
+	noText := strings.TrimSpace(e.Text) == "" || e.NoReport != ""
+	return noText && (len(e.Calls) == 0 || e.Forced)
+}
+
+// notWhole says why a reply is not all that the model had to say; "" = it is.
+func notWhole(e transcript.Entry) string {
+	limit := "its limit"
+	if e.Usage != nil && e.Usage.OutputTokens > 0 {
+		limit = fmt.Sprintf("its whole limit of %d tokens", e.Usage.OutputTokens)
+	}
+	switch llm.Finish(e.Finish) {
+	case llm.FinishLength:
+		if blank(e) && len(e.Calls) == 0 {
+			return fmt.Sprintf("the model spent %s on thinking", limit)
+		}
+		return fmt.Sprintf("the model's reply was cut: it has used %s", limit)
+	case llm.FinishFiltered:
+		return "the provider's content filter withheld the rest of the reply"
+	case llm.FinishPaused:
+		if blank(e) {
+			return "" // it is asked for once more
+		}
+		return "the provider paused the reply, and it was not asked to go on"
+	case llm.FinishRepeating:
+		return "the model's reply repeated itself and was cut"
+	}
+	return ""
+}
+
+// EarlierStands is why the report of an agent is not whole if its last reply held none: see GenerateOut.Earlier.
+const EarlierStands = "the model's last reply held no conclusion, so what it wrote or thought before stands for it"
+
+// lookBack finds the text that stands for a reply without one: what the model wrote beside its last calls, or its reasoning.
+func (g *generation) lookBack(out *GenerateOut, log, reply []transcript.Entry) {
+	all := slices.Clone(log)
+	for _, e := range reply {
+		if !slices.ContainsFunc(all, func(known transcript.Entry) bool { return known.Key == e.Key }) {
+			all = append(all, e)
+		}
+	}
+	if g.plan.Conversation {
+		all = transcript.Turn(all)
+	}
+	text := transcript.Final(all, true)
+	if strings.TrimSpace(text) == "" || g.invalid(text) != "" {
+		return
+	}
+	out.Earlier, out.Invalid = preview(text), ""
+}
+
+// whyNoReport says why the text of a reply without calls is no report; an empty string means that it may be one.
+func whyNoReport(text string, tools *tool.Set) transcript.NoReport {
+	rest := strings.TrimSpace(thoughts.ReplaceAllString(text, ""))
+	switch {
+	case strings.TrimSpace(text) == "":
+		return ""
+	case rest == "":
+		return transcript.OnlyThoughts
+	case writtenCall(rest, tools):
+		return transcript.OnlyCall
+	}
+	return ""
+}
+
+var (
+	// thoughts match reasoning within the text, as open models write it.
+	thoughts = regexp.MustCompile(`(?is)<(?:think|thinking|thought|reasoning)>.*?(?:</(?:think|thinking|thought|reasoning)>|$)`)
+	// taggedCall matches a call in the notations that open models are trained on, from its first tag to its last.
+	taggedCall = regexp.MustCompile(`(?is)^(?:<(?:tool_calls?|function_calls?|tool_use|invoke|function)\b[^>]*>.*</[a-z_:]+>` +
+		`|<function=.*|<tool_call>.*|<\|python_tag\|>.*|\[TOOL_CALLS\].*|<\|tool_calls?.*|<｜tool▁calls?▁begin｜>.*|<tool_code>.*)$`)
+	fenced         = regexp.MustCompile("(?s)^```[a-z_]*\\s*\n(.*)\n```$")
+	callExpression = regexp.MustCompile(`(?s)^([A-Za-z_][\w.-]*)\(.*\)$`)
+)
+
+// writtenCall reports whether a text is nothing but a call of a tool.
+func writtenCall(text string, tools *tool.Set) bool {
+	if m := fenced.FindStringSubmatch(text); m != nil {
+		text = strings.TrimSpace(m[1])
+	}
+	if taggedCall.MatchString(text) {
+		_, after, _ := strings.Cut(text[max(strings.LastIndex(text, "</"), 0):], ">")
+		return !strings.Contains(text, "</") || strings.TrimSpace(after) == ""
+	}
+	if m := callExpression.FindStringSubmatch(text); m != nil && !strings.Contains(text, "\n\n") {
+		return isTool(m[1], tools)
+	}
+	var all []map[string]any
+	if json.Unmarshal([]byte(text), &all) != nil {
+		all = make([]map[string]any, 1)
+		if json.Unmarshal([]byte(text), &all[0]) != nil {
+			return false
+		}
+	}
+	return len(all) > 0 && !slices.ContainsFunc(all, func(object map[string]any) bool { return !objectIsCall(object, tools) })
+}
+
+// objectIsCall knows {"name": …, "arguments": …} in the spellings that models use, of a tool that the agent has.
+func objectIsCall(object map[string]any, tools *tool.Set) bool {
+	if inner, ok := object["function"].(map[string]any); ok {
+		object = inner
+	}
+	named, given := false, false
+	for key, value := range object {
+		switch key {
+		case "name", "tool", "tool_name", "function", "function_name", "action":
+			name, _ := value.(string)
+			named = isTool(name, tools)
+		case "arguments", "parameters", "args", "input", "params", "action_input", "tool_input":
+			given = true
+		case "id", "type":
+		default:
+			return false
+		}
+	}
+	return named && given
+}
+
+// isTool reports whether the agent has a tool of that name, with or without its server's.
+func isTool(name string, tools *tool.Set) bool {
+	if _, known := tools.Spec(name); known {
+		return true
+	}
+	return slices.ContainsFunc(tools.Offered(), func(spec tool.Spec) bool {
+		_, own := tool.Split(spec.Name)
+		return own == name
+	})
+}
+
+// nudge answers the last reply, which concluded nothing.
+func (g *generation) nudge(stored []transcript.Entry) string {
+	var last transcript.Entry
+	for _, e := range stored {
+		if e.Kind == transcript.KindReply && !e.Superseded {
+			last = e
+		}
+	}
+	switch asked := len(last.Calls) > 0 || last.NoReport == transcript.OnlyCall; {
+	case g.in.Conclude && asked:
+		return prompt.NudgeNoTools
+	case g.in.Conclude:
+		return prompt.NudgeConclude
+	case asked:
+		return prompt.NudgeCall
+	case last.NoReport == transcript.OnlyThoughts:
+		return prompt.NudgeThoughts
+	}
+	return prompt.Nudge
+}

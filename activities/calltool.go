@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -206,6 +207,9 @@ func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decisi
 func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *tool.Refusal) {
 	decision, err := tools.DecideIn(c.situation(ctx, c.call, c.in.Decision != nil), c.call.Name, c.call.Arguments)
 	c.rule, c.judged = decision.Rule, decision
+	if c.call.Respelled = ""; len(decision.Coerced) > 0 {
+		c.call.Respelled = "[Arguments were read as the schema asks: " + strings.Join(decision.Coerced, ", ") + ".]"
+	}
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 		return decision, refusal
 	}

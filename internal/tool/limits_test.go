@@ -51,7 +51,7 @@ func TestMaxResults(t *testing.T) {
 		"schema without it":            {other, `{}`, `{}`, ""},
 		"no schema":                    {``, `{"max_results":50}`, `{"max_results":10}`, ""},
 		"broken schema":                {broken, `{}`, `{"max_results":10}`, ""},
-		"text":                         {integer, `{"max_results":"50"}`, ``, "got string, want integer"},
+		"text":                         {integer, `{"max_results":"50"}`, `{"max_results":10}`, ""},
 		"text, no schema":              {``, `{"max_results":"50"}`, ``, "max_results must be a number, at most 10"},
 		"twice":                        {integer, `{"max_results":99,"max_results":3}`, ``, "twice in one object"},
 		"another case":                 {integer, `{"max_results":3,"Max_Results":99}`, `{"Max_Results":10,"max_results":3}`, ""},
@@ -157,8 +157,26 @@ func TestDecisionCarriesLimits(t *testing.T) {
 func TestBadArgumentsComeBeforeApproval(t *testing.T) {
 	t.Parallel()
 	set := single(getSchema, limited(plan.Permission{RequiresApproval: true}))
-	got, err := set.Decide("x.t", `{"ns":7}`)
+	got, err := set.Decide("x.t", `{"ns":null}`)
 	if refusal(t, err).Type != tool.ErrorInvalidArguments || got.Spec.Name != "x.t" || got.NeedsApproval || got.Arguments != nil {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Limits and rules judge the arguments in the spelling that is sent.
+func TestRespelledArgumentsAreJudged(t *testing.T) {
+	t.Parallel()
+	const schema = `{"properties":{"ns":{"type":"string"}}}`
+	set := single(schema, limited(plan.Permission{Allowed: map[string][]string{"ns": {"7"}}}))
+	got, err := set.Decide("x.t", `{"ns":7}`)
+	if err != nil || string(got.Arguments) != `{"ns":"7"}` || len(got.Coerced) != 1 {
+		t.Errorf("allowed: %+v, %v", got, err)
+	}
+	if _, err := set.Decide("x.t", `{"ns":8}`); err == nil {
+		t.Error("8 is allowed")
+	}
+	asText, err := set.Decide("x.t", `{"ns":"7"}`)
+	if err != nil || asText.Digest() != got.Digest() || len(asText.Coerced) != 0 {
+		t.Errorf("what a person approves differs: %+v, %v", asText, err)
 	}
 }

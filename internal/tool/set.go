@@ -41,6 +41,8 @@ type Decision struct {
 	// Arguments satisfy the schema, with the caps of the configuration applied, and are
 	// canonical: keys sorted, no white space.
 	Arguments json.RawMessage
+	// Coerced says which arguments were respelled because the schema asks for another spelling: see Validator.coerce.
+	Coerced []string
 	// Timeout caps the call; 0 = the agent's timeout for tools.
 	Timeout time.Duration
 	// RatePerMinute bounds the agent's calls of the tool within any minute; 0 = no bound.
@@ -112,28 +114,33 @@ func (s *Set) DecideIn(in Situation, name, arguments string) (Decision, error) {
 	if tool.refusal != nil {
 		return decision, tool.refusal
 	}
-	args, err := s.arguments(tool, arguments)
+	args, said, err := s.arguments(tool, arguments, &decision)
 	if err != nil {
 		return decision, err
 	}
 	decision.Arguments, decision.Approvers = args, tool.deciders
 	decision.Timeout, decision.RatePerMinute = tool.limits.timeout(), tool.limits.rate()
-	return decision, decision.asks(in, tool, arguments)
+	return decision, decision.asks(in, tool, said)
 }
 
-// arguments are those that the call is made with.
-func (s *Set) arguments(tool *attached, text string) (json.RawMessage, error) {
+// arguments are those that the call is made with. said are the model's, in the spelling of the schema and before the caps.
+func (s *Set) arguments(tool *attached, text string, decision *Decision) (made, said json.RawMessage, err error) {
 	args, err := parseArguments(text)
+	if err == nil {
+		args, decision.Coerced = s.validator.coerce(tool.spec.Schema, args)
+		said, err = canonical(args)
+	}
 	if err != nil {
-		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
+		return nil, nil, &Refusal{ErrorInvalidArguments, err.Error()}
 	}
 	if err := tool.limits.apply(tool.spec, args); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.validator.check(tool.spec.Schema, args); err != nil {
-		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
+		return nil, nil, &Refusal{ErrorInvalidArguments, err.Error()}
 	}
-	return tool.limits.encode(args)
+	made, err = tool.limits.encode(args)
+	return made, said, err
 }
 
 // missing says that the agent has no such tool.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type Situation struct {
 
 // asks says whether a person has to approve a call, or which rule lets it through. No rule does what the configuration
 // does not have remembered, what is critical, or what untrusted text may have asked for.
-func (d *Decision) asks(in Situation, tool *attached, arguments string) error {
+func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) error {
 	d.NeedsApproval = tool.approval
 	if len(in.Untrusted) > 0 && tool.tainted {
 		d.NeedsApproval, d.Why = true, Tainted(in.Untrusted)
@@ -41,7 +42,7 @@ func (d *Decision) asks(in Situation, tool *attached, arguments string) error {
 	if err != nil || len(rules) == 0 {
 		return err
 	}
-	args, err := parseArguments(arguments) // a rule is about what the model has said, before the caps
+	args, err := parseArguments(string(said)) // a rule is about what the model has said, before the caps
 	if err != nil {
 		return &Refusal{ErrorInvalidArguments, err.Error()}
 	}

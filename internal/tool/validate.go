@@ -158,6 +158,8 @@ func kindOf(value any) string {
 		return "null"
 	case []any:
 		return "an array"
+	case map[string]any:
+		return "an object"
 	case string:
 		return "a string"
 	case bool:

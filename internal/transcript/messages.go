@@ -66,6 +66,9 @@ func resultMessage(e Entry, summaries map[Key]Entry) agent.Message {
 	} else if e.Blob != "" {
 		text += "\n" + pointer(e, e)
 	}
+	if e.Call.Respelled != "" {
+		text = e.Call.Respelled + "\n" + text
+	}
 	if e.Call.Edited != "" {
 		text = e.Call.Edited + "\n" + text
 	}

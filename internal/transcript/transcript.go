@@ -236,6 +236,8 @@ type Call struct {
 	Own bool `json:"own,omitempty"`
 	// Edited says who has put these arguments in the place of the agent's, as the agent is told; "" = nobody has.
 	Edited string `json:"edited,omitempty"`
+	// Respelled says which arguments were respelled for the tool's schema, as the agent is told.
+	Respelled string `json:"respelled,omitempty"`
 	// Untrusted is where untrusted text comes from that the execution had read when it asked for the call. Of calls that
 	// only read, nobody keeps it.
 	Untrusted []string `json:"untrusted,omitempty"`

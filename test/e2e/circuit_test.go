@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,5 +100,57 @@ func TestLongDeadProvider(t *testing.T) {
 	}
 	if dead.replies != 8*6+1 { // five agents and who joins them
 		t.Errorf("%d replies", dead.replies)
+	}
+}
+
+// TestSickBesideTwenty: a conversation on which the provider fails does not delay twenty others of the same model. The medians
+// of their durations, without it and beside it, are in the log; before circuits counted conversations, the second was 25 s
+// and more.
+func TestSickBesideTwenty(t *testing.T) {
+	t.Parallel()
+	const healthy = 20
+	var poisoned atomic.Int32
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if strings.Contains(fmt.Sprint(req.Messages), "POISON") {
+			poisoned.Add(1)
+			return llmtest.Status(500, `{"error":{"message":"cannot parse the arguments"}}`)
+		}
+		return llmtest.Text("the pool is too small").Chunked(5, 50*time.Millisecond)
+	}, strings.Replace(circuitConfig, "replicas: 5, ", "", 1))
+	w.dev()
+	median := func(name string) time.Duration {
+		var all []time.Duration
+		for n := range healthy {
+			w.beginWith(fmt.Sprint(name, n), agent.Request{Chain: "alone", Data: json.RawMessage(`"x"`)})
+		}
+		for n := range healthy {
+			result := w.ended(fmt.Sprint(name, n))
+			if result.Status != agent.StatusCompleted || result.EndedAt == nil {
+				t.Fatalf("a healthy investigation is %s: %s", result.Status, result.Error)
+			}
+			all = append(all, result.EndedAt.Sub(result.StartedAt))
+		}
+		slices.Sort(all)
+		return all[healthy/2]
+	}
+	median("warm")
+	alone := median("alone")
+	w.beginWith("sick", agent.Request{Chain: "alone", Data: json.RawMessage(`"POISON"`)})
+	eventually(t, "the sick conversation fails twice", func() bool { return poisoned.Load() >= 2 })
+	beside := median("beside")
+	t.Logf("median of %d investigations: %s alone, %s beside a sick conversation (%+.0f %%)", healthy, alone, beside,
+		100*(float64(beside)/float64(alone)-1))
+	if beside > 2*alone+2*time.Second { // a busy machine makes a difference of its own
+		t.Errorf("the median is %s, and %s beside a sick conversation", alone, beside)
+	}
+	if said, _, _ := w.starter("", "doctor"); strings.Contains(said, "not asked since") {
+		t.Errorf("the circuit is open:\n%s", said)
+	}
+	median("others") // are answered meanwhile
+	if result := w.ended("sick"); result.Status != agent.StatusFailed || !strings.Contains(result.Error, "fails on this conversation") {
+		t.Errorf("the sick investigation is %s: %s", result.Status, result.Error)
+	}
+	if n := poisoned.Load(); n != 5 {
+		t.Errorf("the sick conversation was tried %d times, want 5", n)
 	}
 }

@@ -127,6 +127,7 @@ var (
 	ErrContextTooLong  = llm.ErrContextTooLong  // of the request
 	ErrContentFiltered = llm.ErrContentFiltered // the reply is withheld
 	ErrQuotaExhausted  = llm.ErrQuotaExhausted  // it has to be raised
+	ErrNotAModel       = llm.ErrNotAModel       // what answers is no model's server
 )
 
 // ModelError is an error of a Model that says more than its kind.
@@ -195,7 +196,7 @@ func (c modelClient) failure(ctx context.Context, err error, used agent.Usage) e
 	}
 	kinds := []error{
 		ErrRateLimited, ErrUnavailable, ErrStalled, ErrTruncated, ErrMalformed, ErrNoKey, ErrAuth, ErrInvalidRequest,
-		ErrContextTooLong, ErrContentFiltered, ErrQuotaExhausted,
+		ErrContextTooLong, ErrContentFiltered, ErrQuotaExhausted, ErrNotAModel,
 	}
 	for _, kind := range kinds {
 		if errors.Is(err, kind) {

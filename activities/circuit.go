@@ -49,7 +49,7 @@ func (a *job) permit(ctx context.Context, p plan.Provider, other bool) (*permit,
 		}
 		v := leave.verdict
 		switch {
-		case v.Open != nil && !other && Tries(v.Open.Last.ErrorType) == 1: // it fails at once, as it would without a circuit
+		case v.Open != nil && !other && failsSoon(v.Open.Last.ErrorType): // as it would without a circuit
 			return leave, nil
 		case v.Open != nil:
 			return leave, openCircuit(p, v)
@@ -64,6 +64,9 @@ func (a *job) permit(ctx context.Context, p plan.Provider, other bool) (*permit,
 		}
 	}
 }
+
+// failsSoon reports whether a model that fails so is not waited for.
+func failsSoon(errorType string) bool { return Tries(errorType) == 1 || errorType == ErrorNotAModel }
 
 // ask looks first, and takes a place only where there is one: most models answer.
 func (l *permit) ask(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -202,6 +203,23 @@ func TestCircuitOfARefusedKey(t *testing.T) {
 	}
 	if made, _, _ := b.call(0, nil); !made || b.state().Open() {
 		t.Errorf("the key is mended: made %t, %+v", made, b.state())
+	}
+}
+
+// An answer that is no model's, such as a sign-in page, is asked for three times, costs nothing, and is not waited for, also if
+// its circuit is open.
+func TestCircuitOfAWrongAddress(t *testing.T) {
+	t.Parallel()
+	b := newCircuitBench(t)
+	b.plan(func(a *plan.Agent) { a.Providers = a.Providers[:1] })
+	for n := range 4 {
+		made, said, errorType := b.call(0, fails(llm.ErrNotAModel, 200))
+		if !made || said.Open || errorType != activities.ErrorNotAModel || said.Usage != (agent.Usage{}) {
+			t.Errorf("call %d: made %t, %+v, %s", n, made, said, errorType)
+		}
+	}
+	if tries := activities.Tries(activities.ErrorNotAModel); tries != 3 || !b.state().Open() {
+		t.Errorf("%d tries, state %+v", tries, b.state())
 	}
 }
 

@@ -44,8 +44,10 @@ const (
 	ErrorModelUnavailable = "ModelUnavailable"
 	// ErrorConversation: the provider fails on this conversation again and again, while it answers others.
 	ErrorConversation = "ConversationFails"
-	ErrorCancelled    = "Cancelled" // of the result of a call that was cut
-	ErrorNotQuick     = "NotQuick"  // the call is not one for a workflow task, and was not made there
+	// ErrorNotAModel: what answers is no model's server. The base_url of the provider may be wrong.
+	ErrorNotAModel = "NotAModel"
+	ErrorCancelled = "Cancelled" // of the result of a call that was cut
+	ErrorNotQuick  = "NotQuick"  // the call is not one for a workflow task, and was not made there
 	// ErrorStoreBehind: the store lacks entries that Temporal's history refers to, so no call is made.
 	ErrorStoreBehind = "StoreBehindHistory"
 )
@@ -81,7 +83,7 @@ var modelErrors = []modelError{
 	{llm.ErrContextTooLong, "ContextTooLong", 1, false},
 	{llm.ErrContentFiltered, "ContentFiltered", 1, false},
 	{llm.ErrQuotaExhausted, "QuotaExhausted", 1, false},
-	{llm.ErrNotAModel, "NotAModel", 1, false},
+	{llm.ErrNotAModel, ErrorNotAModel, 3, true}, // a proxy may be restarting
 }
 
 type modelError struct {
@@ -116,7 +118,7 @@ func modelErrorOf(errorType string) (row modelError) {
 
 // paid: a provider may charge for a call that fails this way, because it had begun to
 // work on it. A call that it refused costs nothing.
-func paid(errorType string) bool { return Tries(errorType) > 1 }
+func paid(errorType string) bool { return Tries(errorType) > 1 && errorType != ErrorNotAModel }
 
 // ModelError reports whether an error type is about the model and not about
 // Inquest or a tool.

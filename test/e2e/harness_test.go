@@ -6,6 +6,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -113,7 +114,11 @@ type world struct {
 	ui      string
 	env     []string
 	model   *llmtest.Server
+	bin     string // folder of the programs; "" = those that were built of this code
 }
+
+// path is where one of our programs is.
+func (w *world) path(name string) string { return filepath.Join(cmp.Or(w.bin, bin), name) }
 
 // key is the API key of the tests' model: it must never be found anywhere.
 const key = "sk-e2e-never-to-be-seen"
@@ -212,7 +217,7 @@ func (l *lines) waitTimes(times int, text string, done <-chan struct{}) bool {
 // start starts a program and waits until it has printed ready.
 func (w *world) start(ready, program string, args ...string) *process {
 	w.t.Helper()
-	path := filepath.Join(bin, program)
+	path := w.path(program)
 	if program == "sh" || program == "unshare" {
 		path = program
 	}
@@ -293,7 +298,7 @@ func (w *world) worker(flags ...string) *process {
 // starter runs the CLI to its end.
 func (w *world) starter(stdin string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
-	return w.program(filepath.Join(bin, "starter"), stdin, args...)
+	return w.program(w.path("starter"), stdin, args...)
 }
 
 func (w *world) program(path, stdin string, args ...string) (stdout, stderr string, code int) {

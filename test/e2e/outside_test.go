@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -60,8 +61,9 @@ func TestOutsideCases(t *testing.T) {
 	for n, args := range badArguments {
 		cases = append(cases, &outsideCase{name: fmt.Sprintf("4-broken-arguments-%d", n), report: done, script: callThen("plain", args, done)})
 	}
-	hang := &outsideCase{name: "22-server-that-never-lists", report: done, script: callThen("plain", `{"q":"x"}`, done), hangs: true}
-	cases = append(cases, hang)
+	cases = append(cases, &outsideCase{
+		name: "22-server-that-never-lists", report: done, script: callThen("plain", `{"q":"x"}`, done), hangs: true, check: asksAtOnce,
+	})
 
 	var config strings.Builder
 	config.WriteString("llm_providers:\n")
@@ -110,9 +112,14 @@ func TestOutsideCases(t *testing.T) {
 			}
 		})
 	}
-	// A listing that hangs delayed each model call by more than two minutes before it was bounded by five seconds.
-	if asked := hang.asked(); len(asked) < 2 || asked[0].Sub(hang.began) > time.Minute || asked[1].Sub(asked[0]) > time.Minute {
-		t.Errorf("the model calls waited for a server that does not list its tools: began %v, asked %v", hang.began, asked)
+}
+
+// asksAtOnce expects that no model call waited for the server that lists no tools. Before the wait for a listing was
+// bounded by five seconds, each waited for more than two minutes.
+func asksAtOnce(t *testing.T, c *outsideCase, result record.Investigation) {
+	t.Helper()
+	if asked := c.asked(); len(asked) < 2 || asked[0].Sub(result.StartedAt) > time.Minute || asked[1].Sub(asked[0]) > time.Minute {
+		t.Errorf("the model calls waited for a server that does not list its tools: began %v, asked %v", result.StartedAt, asked)
 	}
 }
 
@@ -209,7 +216,6 @@ type outsideCase struct {
 	requests int           // the most requests to the model; 0 = any number
 	check    func(*testing.T, *outsideCase, record.Investigation)
 
-	began        time.Time
 	model, tools *httptest.Server
 	mu           sync.Mutex
 	times        []time.Time
@@ -241,7 +247,6 @@ func (c *outsideCase) start(t *testing.T) {
 			readJSON(t, filepath.Join(dir, "tools.json"), &catalogue)
 		}
 	}
-	c.began = time.Now()
 	c.model = httptest.NewServer(http.HandlerFunc(c.serveModel))
 	t.Cleanup(c.model.Close)
 	held := make(chan struct{})
@@ -361,7 +366,8 @@ func (c *outsideCase) serveModel(w http.ResponseWriter, r *http.Request) {
 	if c.script.Poison != "" && !strings.Contains(string(body), c.script.Poison) {
 		replies = c.script.Healthy
 	}
-	answer(w, request, replies[min(turn, len(replies)-1)])
+	reply := replies[min(turn, len(replies)-1)]
+	answer(w, request, bytes.ReplaceAll(reply, []byte("s__plain"), []byte(wireName(request, "__plain")))) // raw deltas name it so
 }
 
 // answer sends a reply: a stream of its parts, or a bare status and body.

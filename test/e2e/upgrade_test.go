@@ -53,7 +53,7 @@ agents:
 agent_chains:
   model: {stages: [{name: dig, agents: [{name: Counter}, {name: Joiner}], synthesis: {agent: SynthesisAgent}}, {name: tell, agents: [{name: Joiner}]}]}
   approval: {stages: [{name: dig, agents: [{name: Clerk}]}]}
-  question: {stages: [{name: plan, default_next: clarification, agents: [{name: Planner}]}]}
+  question: {stages: [{name: plan, agents: [{name: Planner}]}]}
   paused: {stages: [{name: dig, agents: [{name: Counter}]}]}
   children: {stages: [{name: dig, agents: [{name: Lead}]}]}
   asleep: {stages: [{name: dig, agents: [{name: Sleeper}]}]}
@@ -83,7 +83,7 @@ func (u upgrades) script(req llmtest.Request) llmtest.Reply {
 	case name == "Planner" && !strings.Contains(wholeText(req), "checkout"):
 		return llmtest.Text(`{"outcome": "clarify", "question": "Which service?"}`)
 	case name == "Planner":
-		return llmtest.Text(`{"outcome": "done", "cause": "checkout"}`)
+		return llmtest.Text(`{"cause": "checkout is done"}`)
 	case name == "Lead" && turn == 1:
 		return call("dispatch_agent", `{"name":"Worker","task":"dig"}`)
 	case name == "Worker":

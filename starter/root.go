@@ -115,7 +115,9 @@ func helpGroups(c *cli) []helpGroup {
 			toolsCommand(c), group("tool", "Run a tool", toolRunCommand(c)), agentTypesCommand(c), memoryCommand(c),
 			agentCommand(c),
 		}},
-		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), mcpCommand(c), versionCommand(c)}},
+		{"System", []*cobra.Command{
+			doctorCommand(c), group("store", "Check the store", storeCheckCommand(c)), codecCommand(c), mcpCommand(c), versionCommand(c),
+		}},
 	}
 }
 

@@ -51,6 +51,11 @@ func TestStoreIsSetBack(t *testing.T) {
 	if code != 0 || !strings.Contains(shown, string(agent.EndStoreBehind)) || !strings.Contains(shown, "starter store check "+id) {
 		t.Errorf("status, exit code %d:\n%s", code, shown)
 	}
+	found, said, code := w.starter("", "store", "check", id)
+	if code != 1 || !strings.Contains(found, id+": lost ") || !strings.Contains(found, "entries that Temporal refers to") ||
+		!strings.Contains(found, "starter rerun ID") || !strings.Contains(said, "lacks something of 1 of 1 investigation") {
+		t.Errorf("store check, exit code %d:\n%s%s", code, found, said)
+	}
 }
 
 // The store lost nothing but the intent of an approved call that was under way: Temporal knows of it by a heartbeat,
@@ -73,6 +78,9 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 	w.must("decide", id, call, "--approve")
 	pass := gate.Wait(t)
 	w.heartbeatSays(id+"/dig/Alpha", activities.Doing{Intended: true})
+	if found := w.must("store", "check"); !strings.Contains(found, id+": nothing is missing; the store has ") {
+		t.Errorf("store check says of a whole store:\n%s", found)
+	}
 	dev.kill()
 	pass()
 	w.restore(backup)

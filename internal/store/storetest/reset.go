@@ -3,7 +3,10 @@ package storetest
 import (
 	"errors"
 	"testing"
+	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -43,6 +46,24 @@ func testMissing(t *testing.T, open opener) {
 	same(t, "missing", some, []transcript.Mark{otherTime, later})
 	same(t, "missing elsewhere", must(s.Missing(t.Context(), "other", []transcript.Mark{one}))(t), []transcript.Mark{one})
 	same(t, "mark of what is not stored", transcript.Entry{}.Mark(), transcript.Mark{})
+}
+
+// What an investigation refers to and the store does not have is found; what was superseded is there.
+func testCheck(t *testing.T, open opener) {
+	s, id := open(), scope.Investigation
+	same(t, "of nothing", must(s.Check(t.Context(), id))(t), store.Checked{})
+	hash := must(s.PutBlob(t.Context(), []byte("there")))(t)
+	start := record.Investigation{ID: id, WorkflowID: "w", RunID: "r1", StartedAt: time.Now(), PlanHash: hash, DataHash: "lost data"}
+	ok(t, s.StartInvestigation(t.Context(), start))
+	large := row("r1", key(2, 0))
+	large.Blob, large.Artifacts, large.Images = "lost text", []string{hash, "lost part"}, []agent.Image{{Ref: "lost image"}}
+	mustAppend(t, s, step("r1", row("r1", key(1, 0))))
+	mustAppend(t, s, step("r1", large))
+	must(s.Lookup(t.Context(), scope, key(2, 0), writer("r2")))(t)
+	all := gapless(t, s, id)
+	same(t, "of what has lost some", must(s.Check(t.Context(), id))(t), store.Checked{
+		Entries: 2, Last: all[1].At, Recorded: true, Blobs: []string{"lost data", "lost image", "lost part", "lost text"},
+	})
 }
 
 // Calls of one iteration run in any order: what the later run has written stays.

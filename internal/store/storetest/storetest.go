@@ -36,6 +36,7 @@ type Store interface {
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
 	Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error)
+	Check(ctx context.Context, investigation string) (store.Checked, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
@@ -142,6 +143,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"first writer wins":            testFirstWriterWins,
 	"refused steps":                testRefusedSteps,
 	"missing entries":              testMissing,
+	"check":                        testCheck,
 	"reset":                        testReset,
 	"reset within an iteration":    testResetWithinIteration,
 	"reset between calls":          testResetBetweenCalls,

@@ -311,7 +311,8 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 		return failure
 	}
 	g.troubles.failed(g.Logger, provider, name, err)
-	row := transcript.Row{Key: transcript.TryKey(g.in.Iteration, g.in.Try), Kind: transcript.KindTry, At: g.now(ctx).Add(-time.Since(began)), Body: transcript.Body{
+	at := g.now(ctx).Add(-time.Since(began))
+	row := transcript.Row{Key: transcript.TryKey(g.in.Iteration, g.in.Try), Kind: transcript.KindTry, At: at, Body: transcript.Body{
 		Text: clipped(err.Error()), ErrorType: name,
 		Answer: transcript.Answer{Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds()},
 	}}

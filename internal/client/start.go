@@ -146,12 +146,24 @@ func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWor
 		return Handle{}, &TakenError{options.ID}
 	}
 	if err != nil {
-		return Handle{}, fmt.Errorf("start investigation %s: %w", options.ID, err)
+		return Handle{}, notStarted(options.ID, err)
 	}
 	return Handle{
 		Workflow: run.GetID(), First: run.GetRunID(),
 		conn: conn, current: run.GetRunID(), status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
 	}, nil
+}
+
+// notStarted says that Temporal has not confirmed a start. The SDK retries what Temporal cannot do at the moment until the time
+// is up, so that the error alone does not tell why.
+func notStarted(workflowID string, err error) error {
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	if late || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("start investigation %s: Temporal answers, but did not confirm the start within %s. Its database may be full or away: "+
+			"look at Temporal's log and its disk. Run \"starter status %s\" to see whether it has started (%w)",
+			workflowID, CallTimeout, workflowID, err)
+	}
+	return fmt.Errorf("start investigation %s: %w", workflowID, err)
 }
 
 // executeOrFind starts a workflow, or where its id is taken returns the one that is there.

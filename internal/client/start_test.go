@@ -1,10 +1,15 @@
 package client
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -114,5 +119,37 @@ func TestRandomID(t *testing.T) {
 	t.Parallel()
 	if id := RandomID("on call/1"); !strings.HasPrefix(id, "on-call-1-") || len(id) != len("on-call-1-")+8 || id == RandomID("on call/1") {
 		t.Error(id)
+	}
+}
+
+// refusing is a Temporal that starts nothing.
+type refusing struct {
+	sdk.Client
+	err error
+}
+
+func (r refusing) ExecuteWorkflow(context.Context, sdk.StartWorkflowOptions, any, ...any) (sdk.WorkflowRun, error) {
+	return nil, r.err
+}
+
+// A Temporal that cannot write is not confirmed to have started anything, and the error says where to look.
+func TestStartThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err  error
+		late bool
+	}{
+		"the time is up":              {context.DeadlineExceeded, true},
+		"the time is up, by Temporal": {serviceerror.NewDeadlineExceeded("context deadline exceeded"), true},
+		"something else":              {serviceerror.NewInvalidArgument("no"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := execute(t.Context(), refusing{err: tt.err}, Start{}, sdk.StartWorkflowOptions{ID: "x-77"})
+			says := strings.Contains(fmt.Sprint(err), "Its database may be full") && strings.Contains(fmt.Sprint(err), `"starter status x-77"`)
+			if !errors.Is(err, tt.err) || says != tt.late {
+				t.Errorf("it ended with %v", err)
+			}
+		})
 	}
 }

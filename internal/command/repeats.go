@@ -59,7 +59,7 @@ func (q quieter) Handle(ctx context.Context, r slog.Record) error {
 		kind += kindOf(a)
 		return true
 	})
-	if q.counts.holds(kind, r, q.next) {
+	if q.counts.holds(context.WithoutCancel(ctx), kind, r, q.next) {
 		return nil
 	}
 	return q.next.Handle(ctx, r)
@@ -94,7 +94,7 @@ type repeated struct {
 }
 
 // holds reports whether a line is held back, and counts it.
-func (c *repeats) holds(kind string, r slog.Record, next slog.Handler) bool {
+func (c *repeats) holds(ctx context.Context, kind string, r slog.Record, next slog.Handler) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.known[kind]
@@ -104,7 +104,7 @@ func (c *repeats) holds(kind string, r slog.Record, next slog.Handler) bool {
 	case k == nil:
 		k = &repeated{}
 		c.known[kind] = k
-		time.AfterFunc(repeatsWithin, func() { c.tell(kind) })
+		time.AfterFunc(repeatsWithin, func() { c.tell(ctx, kind) })
 	}
 	if k.shown < repeatsShown {
 		k.shown++
@@ -115,7 +115,7 @@ func (c *repeats) holds(kind string, r slog.Record, next slog.Handler) bool {
 }
 
 // tell writes how often a line was repeated, and forgets a kind that was not.
-func (c *repeats) tell(kind string) {
+func (c *repeats) tell(ctx context.Context, kind string) {
 	c.mu.Lock()
 	k := c.known[kind]
 	if k.held == 0 {
@@ -126,7 +126,7 @@ func (c *repeats) tell(kind string) {
 	last, next := k.last, k.next
 	last.AddAttrs(slog.Int("repeated", k.held), slog.Duration("within", repeatsWithin))
 	k.held = 0
-	time.AfterFunc(repeatsWithin, func() { c.tell(kind) })
+	time.AfterFunc(repeatsWithin, func() { c.tell(ctx, kind) })
 	c.mu.Unlock()
-	_ = next.Handle(context.Background(), last)
+	_ = next.Handle(ctx, last)
 }

@@ -125,7 +125,8 @@ func (s *Store) Journal(
 		untouched, err := first.untouched(ctx, q)
 		for n := 0; n < len(batch.Keys) && err == nil; n++ {
 			var entry transcript.Entry
-			entry, err = s.journal(ctx, q, batch, transcript.Row{Key: batch.Keys[n], At: now}, untouched, func() (transcript.Body, error) { return run(tx, n) })
+			row := transcript.Row{Key: batch.Keys[n], At: now}
+			entry, err = s.journal(ctx, q, batch, row, untouched, func() (transcript.Body, error) { return run(tx, n) })
 			results = append(results, entry)
 		}
 		return err

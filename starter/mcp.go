@@ -60,10 +60,6 @@ func serveMCP(c *cli, cmd *cobra.Command, decide string) error {
 		c.say("This speaks MCP on standard input, to an editor that starts it (docs/mcp.md):\n  claude mcp add inquest -- starter mcp")
 	}
 	server, as := s.MCP(who, decide)
-	return server.Run(as(ctx), &mcp.IOTransport{Reader: io.NopCloser(c.in), Writer: unclosed{c.out}})
+	out := &mcpOutput{out: c.out}
+	return server.Run(as(ctx), &mcp.IOTransport{Reader: io.NopCloser(newMCPInput(c.in, out)), Writer: out})
 }
-
-// unclosed is standard output, which stays open when the protocol is over.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -93,5 +94,51 @@ func TestMCPEnds(t *testing.T) {
 	_, _, code = serve(t.Context(), t, io.Discard, "--decide", "maybe")
 	if got := <-code; got != command.ExitUsage {
 		t.Errorf("with a wrong flag: exit code %d", got)
+	}
+}
+
+// A line that is no message is answered with an error of JSON-RPC, and the session goes on.
+func TestMCPGoesOnAfterABadLine(t *testing.T) {
+	t.Parallel()
+	in, out, code := serve(t.Context(), t, io.Discard)
+	answers := bufio.NewScanner(out)
+	ask := func(line string) (said string) {
+		t.Helper()
+		if _, err := io.WriteString(in, line+"\n"); err != nil || !answers.Scan() {
+			t.Fatalf("%.100s: no answer: %v, %v", line, err, answers.Err())
+		}
+		var answer struct {
+			ID    any
+			Error struct{ Code int }
+		}
+		if err := json.Unmarshal(answers.Bytes(), &answer); err != nil {
+			t.Fatalf("%s: %v", answers.Text(), err)
+		}
+		return fmt.Sprint(answer.ID, " ", answer.Error.Code)
+	}
+	const ping = `{"jsonrpc":"2.0","id":9,"method":"ping"}`
+	for _, tt := range []struct{ line, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+			`"clientInfo":{"name":"e","version":"1"}}}`, "1 0"},
+		{"not json", "<nil> -32700"},
+		{`{"jsonrpc":"2.0","id":3,"method":`, "<nil> -32700"},
+		{ping + ping, "<nil> -32700"},
+		{"\xff\x00", "<nil> -32700"},
+		{`"` + strings.Repeat("x", mcp.DefaultMaxLineLength) + `"`, "<nil> -32700"},
+		{"17", "<nil> -32600"},
+		{"[]", "<nil> -32600"},
+		{`{"id":4}`, "4 -32600"},
+		{`{"jsonrpc":"1.0","id":"five","method":"ping"}`, "five -32600"},
+		{" \r\n\n\t" + ping + "\r", "9 0"},
+		{"[" + ping + "]", "9 0"},
+		{ping, "9 0"},
+	} {
+		if got := ask(tt.line); got != tt.want {
+			t.Errorf("%.100s: answered %s, want %s", tt.line, got, tt.want)
+		}
+	}
+	_ = in.Close()
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d", got)
 	}
 }

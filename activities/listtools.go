@@ -156,7 +156,7 @@ func (g *generation) addRecovered(stored []transcript.Entry) {
 const maxNoticed = 20
 
 // notices tell people, in the transcript, which of the agent's servers could not be asked,
-// what has changed in them, and which tools cannot be used.
+// what has changed in them, and which tools cannot be used or are left out.
 func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string
@@ -178,6 +178,16 @@ func (j *job) notices() (texts []string) {
 		if len(lines) > 0 {
 			texts = append(texts, strings.Join(lines, "\n"))
 		}
+	}
+	if j.tools == nil {
+		return texts
+	}
+	leftOut := j.tools.LeftOut()
+	if more := len(leftOut) - maxNoticed; more > 0 {
+		leftOut = append(leftOut[:maxNoticed], fmt.Sprintf("%d more tools are left out for their names.", more))
+	}
+	if len(leftOut) > 0 {
+		texts = append(texts, strings.Join(leftOut, "\n"))
 	}
 	return texts
 }

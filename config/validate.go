@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -32,6 +33,17 @@ func (c *Config) validate() {
 		v.credentials()
 	}
 	v.tightBounds()
+	v.serverNames()
+}
+
+// serverNames warns of servers whose tools can have the same names for models, to whom both "a_" + ".b" and "a" + "._b" are a___b.
+func (v *validator) serverNames() {
+	for _, name := range slices.Sorted(maps.Keys(v.MCPServers)) {
+		if other, ends := strings.CutSuffix(name, "_"); ends && v.MCPServers[other] != nil {
+			v.Add(SeverityWarning, entryPath("mcp_servers", name),
+				"models may call a tool of %q and one of %q the same, and an agent with both has only one of them: rename a server", other, name)
+		}
+	}
 }
 
 // value checks a value by what its type says of itself, and by the hazards.

@@ -62,6 +62,9 @@ func printStatus(c *cli, s client.Status) error {
 		lines = append(lines, "  "+terminal.CleanLine(line))
 	}
 	wrong := append(slices.Clone(s.Undelivered), s.Error)
+	for _, notice := range s.Notices {
+		wrong = append(wrong, strings.Split(notice, "\n")...)
+	}
 	if s.SummaryError != "" {
 		wrong = append(wrong, "no executive summary: "+s.SummaryError)
 	}

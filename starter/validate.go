@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/chaindraw"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -55,7 +57,7 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 	}
 	src.SkipCredentials = !credentials
 	cfg, findings := config.Check(src)
-	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg))
+	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg), nameFindings(ctx, c, cfg))
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
 	var free []chaindraw.Unattended
 	if !findings.Failed() {
@@ -70,6 +72,24 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 		err = usagef("the configuration is refused")
 	}
 	return err
+}
+
+// nameFindings warns of tools that agents do not have because models would call two of them the same, by what their servers
+// offered last, if the store is here.
+func nameFindings(ctx context.Context, c *cli, cfg *config.Config) (out config.Findings) {
+	if c.remote() || cfg == nil || len(cfg.MCPServers) == 0 {
+		return nil
+	}
+	box := app.NewToolbox(app.ToolboxOptions{Config: cfg, Shared: shared{c}, Logger: slog.New(slog.DiscardHandler)})
+	defer box.Close()
+	said, err := box.LeftOut(ctx)
+	if err != nil {
+		return nil // there is no store here; executions say it in their transcripts
+	}
+	for _, why := range said {
+		out = append(out, config.Finding{Severity: config.SeverityWarning, Path: "mcp_servers", Message: why})
+	}
+	return out
 }
 
 func printFindings(c *cli, findings config.Findings) error {

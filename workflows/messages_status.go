@@ -69,6 +69,9 @@ type Status struct {
 	Errors      []StageError `json:"errors,omitempty"`
 	Undelivered []string     `json:"undelivered,omitempty"`
 	Error       string       `json:"error,omitempty"`
+	// Notices are the newest 20 that the transcript has for people, such as servers that are not available and tools that
+	// cannot be used. Only the store knows them.
+	Notices []string `json:"notices,omitempty"`
 }
 
 // Waits are the people and providers that are waited for.

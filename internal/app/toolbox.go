@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -147,6 +148,9 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 		}
 	}
 	set := b.set(u, catalogues)
+	for _, why := range set.LeftOut() {
+		troubles = append(troubles, errors.New(why))
+	}
 	for _, spec := range set.Offered() {
 		if info := describe(spec); kind == "" || info.Type == kind {
 			if b.builtins.has(spec.Name) {
@@ -200,6 +204,32 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 		}
 	}
 	return all
+}
+
+// LeftOut says which tools agents do not have because models would call another one of theirs the same, by what their
+// servers offered last. It asks no server.
+func (b *Toolbox) LeftOut(ctx context.Context) (said []string, err error) {
+	if b.opts.Shared == nil {
+		return nil, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.opts.Config.Agents)) {
+		u, err := b.user(name)
+		if err != nil {
+			continue // what is wrong with the agent, the configuration says
+		}
+		var catalogues []tool.Catalogue
+		for _, server := range u.plan.Servers {
+			last, err := b.opts.Shared.LastOffer(ctx, server.Name)
+			if err != nil {
+				return nil, err
+			}
+			catalogues = append(catalogues, last)
+		}
+		for _, why := range b.set(u, catalogues).LeftOut() {
+			said = append(said, fmt.Sprintf("agent %s: %s", name, why))
+		}
+	}
+	return said, nil
 }
 
 func (b *Toolbox) set(u user, catalogues []tool.Catalogue) *tool.Set {

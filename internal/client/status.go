@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -114,7 +117,9 @@ func (c *Client) number(ctx context.Context, status *workflows.Status) (known bo
 	executions, err := st.Executions(ctx, r.ID)
 	status.Usage = r.Usage
 	number(status, executions)
-	return true, err
+	var unread error
+	status.Notices, unread = notices(ctx, st, r.ID)
+	return true, errors.Join(err, unread)
 }
 
 // savedStatus is the status of an investigation that has ended, from the store.
@@ -233,9 +238,25 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	if err = errors.Join(err, failed, unscored, unread); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
 		status.Score = w.Score()
+		status.Notices, err = notices(ctx, st, r.ID)
 		w.Status = &status
 	}
 	return w, err
+}
+
+// maxNotices bounds the notices in a status, and maxNotice each of them in bytes.
+const (
+	maxNotices = 20
+	maxNotice  = 1000
+)
+
+// notices are the newest of an investigation, each with the execution that has it.
+func notices(ctx context.Context, st *store.Store, investigation string) (said []string, err error) {
+	entries, err := st.Notices(ctx, investigation, maxNotices)
+	for _, e := range entries {
+		said = append(said, fmt.Sprintf("%s: %s", e.Execution, clip.Bytes(e.Text, maxNotice)))
+	}
+	return said, err
 }
 
 // runs reports whether a call without a result may still get one.

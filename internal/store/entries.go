@@ -41,6 +41,15 @@ func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]tran
 	return entries, doing(s.db.explain(err), "read the artifacts of %s", investigation)
 }
 
+// Notices returns the newest notices of an investigation, at most limit, in the order in which they were written.
+func (s *Store) Notices(ctx context.Context, investigation string, limit int) ([]transcript.Entry, error) {
+	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND kind = $2
+		ORDER BY seq DESC LIMIT $3`
+	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindNotice, limit)
+	slices.Reverse(entries)
+	return entries, doing(s.db.explain(err), "read the notices of %s", investigation)
+}
+
 // UnknownCalls returns the tool calls of an investigation whose outcome nobody knows, in the order in which they began:
 // those whose result says so, and those with an intent and no result, some of which may still run.
 func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {

@@ -1,12 +1,15 @@
 package tool
 
 import (
+	"cmp"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // Policy is the one decision about tools. It is made when tools are offered to
@@ -55,7 +58,7 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 	for _, server := range own.Servers {
 		offer.server(server, catalogues)
 	}
-	set := &Set{validator: p.validator, attached: offer.named, builtins: builtins}
+	set := &Set{validator: p.validator, attached: offer.named, builtins: builtins, leftOut: offer.leftOut}
 	set.restrict(offer.tools, newRules(own.Tools))
 	return set
 }
@@ -78,6 +81,8 @@ type offer struct {
 	log   *slog.Logger
 	tools []*attached
 	named map[string]*attached // by both spellings
+
+	leftOut []string
 }
 
 func (o *offer) builtin(name string, builtins []Spec) {
@@ -108,14 +113,24 @@ func (o *offer) server(server plan.Server, catalogues []Catalogue) {
 // add appends a tool unless one of its names would mean two tools; then it returns nil.
 func (o *offer) add(spec Spec) *attached {
 	wire := WireName(spec.Name)
-	if o.named[spec.Name] != nil || o.named[wire] != nil {
-		o.log.Warn("tool left out: its name is taken", "tool", spec.Name, "wire_name", wire)
+	if other := cmp.Or(o.named[spec.Name], o.named[wire]); other != nil {
+		o.log.Warn("tool left out: its name is taken", "tool", spec.Name, "wire_name", wire, "by", other.spec.Name)
+		o.leftOut = append(o.leftOut, clash(spec.Name, other.spec.Name, wire))
 		return nil
 	}
 	tool := &attached{spec: spec, wire: wire}
 	o.named[spec.Name], o.named[wire] = tool, tool
 	o.tools = append(o.tools, tool)
 	return tool
+}
+
+// clash says to people why a tool is left out.
+func clash(name, other, wire string) string {
+	if name == other {
+		return fmt.Sprintf("Its server lists the tool %s twice; only the first is offered.", reveal.Name(name))
+	}
+	const text = "Tool %s is left out beside %s: models would call both %s. Rename one of their servers, or give an agent only one of the two."
+	return fmt.Sprintf(text, reveal.Name(name), reveal.Name(other), wire)
 }
 
 func byName(a, b Spec) int { return strings.Compare(a.Name, b.Name) }

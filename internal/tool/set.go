@@ -21,6 +21,7 @@ type Set struct {
 	attached  map[string]*attached // by both spellings of the name
 	offered   []Spec
 	builtins  []Spec // those that there are, for the agent or for others
+	leftOut   []string
 }
 
 // attached is a tool that there is for the agent, whether it may use it or not.
@@ -81,6 +82,9 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 
 // Offered are the tools that a model is told of: those that Decide may allow.
 func (s *Set) Offered() []Spec { return slices.Clone(s.offered) }
+
+// LeftOut says, in a sentence each, which tools the agent does not have because models would call another one the same.
+func (s *Set) LeftOut() []string { return slices.Clone(s.leftOut) }
 
 // Spec is the tool of a name, in either spelling, that there is for the agent.
 func (s *Set) Spec(name string) (spec Spec, ok bool) {

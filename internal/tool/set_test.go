@@ -250,3 +250,35 @@ func allNames(catalogues []tool.Catalogue) []string {
 	}
 	return out
 }
+
+// A tool that models would call as they call another is left out, and people can be told why.
+func TestToolsThatModelsCallTheSame(t *testing.T) {
+	t.Parallel()
+	catalogue := func(server string, own ...string) (c tool.Catalogue) {
+		c.Server = server
+		for _, name := range own {
+			c.Tools = append(c.Tools, tool.Spec{Name: server + "." + name, Risk: agent.RiskReadOnly})
+		}
+		return c
+	}
+	typ, _ := agent.LookupType("default")
+	set := tool.NewPolicy(nil).Tools(typ, plan.Agent{Servers: []plan.Server{{Name: "a"}, {Name: "a_"}}}, []tool.Catalogue{
+		catalogue("a_", "b", "free"), catalogue("a", "x__y", "x.y", "_b", "twice", "twice"),
+	}, nil)
+	var offered []string
+	for _, spec := range set.Offered() {
+		offered = append(offered, spec.Name)
+	}
+	if diff := cmp.Diff([]string{"a._b", "a.twice", "a.x.y", "a_.free"}, offered); diff != "" {
+		t.Error(diff)
+	}
+	const rename = ". Rename one of their servers, or give an agent only one of the two."
+	want := []string{
+		"Its server lists the tool a.twice twice; only the first is offered.",
+		"Tool a.x__y is left out beside a.x.y: models would call both a__x__y" + rename,
+		"Tool a_.b is left out beside a._b: models would call both a___b" + rename,
+	}
+	if diff := cmp.Diff(want, set.LeftOut()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -220,5 +221,39 @@ func TestServersThatListLate(t *testing.T) {
 	}
 	if !strings.Contains(told.String(), "Server never is not available") {
 		t.Errorf("people are told: %s", told.String())
+	}
+}
+
+// Tools that models would call the same are named to people wherever they look: in the list of tools, the check of the
+// configuration, the status and the transcript.
+func TestToolsThatModelsCallTheSame(t *testing.T) {
+	t.Parallel()
+	done := `{"content":[{"type":"text","text":"done"}]}`
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		return llmtest.Text(fmt.Sprint("It is offered: ", req.Offers("a___b")))
+	}, rawConfigOf(t, map[string]rawServer{
+		"a": {Tools: listedTool("_b"), Result: done}, "a_": {Tools: listedTool("b"), Result: done},
+	}))
+	warned, _, _ := w.starter("", "validate", w.config)
+	if !strings.Contains(warned, "a tool of \"a\" and one of \"a_\"") {
+		t.Errorf("validate, before anybody has asked: %s", warned)
+	}
+	w.dev()
+	w.beginWith("names", agent.Request{Chain: "raw", Data: json.RawMessage(`"what happened?"`)})
+	result := w.end("names")
+	if result.Report != "It is offered: true" {
+		t.Errorf("got %+v", result)
+	}
+	if !slices.ContainsFunc(w.entries(result.ID), func(e transcript.Entry) bool {
+		return e.Kind == transcript.KindNotice && strings.Contains(e.Text, "Tool a_.b is left out beside a._b")
+	}) {
+		t.Error("the transcript does not say it")
+	}
+	for _, args := range [][]string{{"status", "names"}, {"tools", "--config", w.config}, {"validate", w.config}} {
+		out, warned, code := w.starter("", args...)
+		said := strings.Join(strings.Fields(out+warned), " ")
+		if code != 0 || !strings.Contains(said, " is left out beside a") || !strings.Contains(said, "models would call both a___b") {
+			t.Errorf("starter %v, exit code %d: %s", args, code, said)
+		}
 	}
 }

@@ -45,6 +45,7 @@ type Store interface {
 	Unread(ctx context.Context, investigation string) ([]transcript.Letter, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
+	Notices(ctx context.Context, investigation string, limit int) ([]transcript.Entry, error)
 	UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error)
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
 	Part(ctx context.Context, p store.Part) ([]transcript.Entry, error)
@@ -152,6 +153,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"executions are apart":         testExecutionsApart,
 	"ledger":                       testLedger,
 	"usage so far":                 testUsageSoFar,
+	"notices":                      testNotices,
 	"unknown outcomes":             testUnknownCalls,
 	"usage of many":                testUsageOfMany,
 	"admission":                    testAdmission,

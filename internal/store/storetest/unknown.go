@@ -49,3 +49,26 @@ func testUnknownCalls(t *testing.T, open opener) {
 	mustAppend(t, s, step("r2", row("r2", key(1, 0))))
 	same(t, "after a reset", len(must(s.UnknownCalls(t.Context(), scope.Investigation))(t)), 1)
 }
+
+func testNotices(t *testing.T, open opener) {
+	s := open()
+	notice := func(run string, iteration int, text string) {
+		mustAppend(t, s, step(run, transcript.Row{
+			Key: key(iteration, 0), Kind: transcript.KindNotice, Body: transcript.Body{Text: text},
+		}, row(text, key(iteration, 1))))
+	}
+	for n, text := range []string{"one", "two", "three"} {
+		notice("r1", n+1, text)
+	}
+	texts := func(limit int) (out []string) {
+		for _, e := range must(s.Notices(t.Context(), scope.Investigation, limit))(t) {
+			out = append(out, e.Text)
+		}
+		return out
+	}
+	same(t, "all notices", texts(9), []string{"one", "two", "three"})
+	same(t, "the newest", texts(2), []string{"two", "three"})
+	notice("r2", 2, "another")
+	same(t, "after a reset", texts(9), []string{"one", "another"})
+	same(t, "of another investigation", len(must(s.Notices(t.Context(), "none", 9))(t)), 0)
+}

@@ -137,7 +137,13 @@ and that was kept where he cannot write.`,
 				if found.Loose > 0 {
 					line += fmt.Sprintf("; %d chains have rows that no anchor marks yet", found.Loose)
 				}
+				if found.Rows == 0 {
+					line = "nothing to verify: the audit trail has no rows"
+				}
 				_, err = fmt.Fprintln(c.out, line)
+				for _, warning := range found.Warnings {
+					c.say("%s", warning)
+				}
 			}
 			if err == nil && found.Fault != "" {
 				err = fmt.Errorf("the audit trail was changed: %s", terminal.CleanLine(found.Fault))

@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/remember"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -138,9 +139,13 @@ func previewed(ctx context.Context, st *store.Store, r remember.Rule) (remember.
 const maxPreviewed = 10
 
 func (c *cli) printPreview(out io.Writer, r remember.Rule, p remember.Preview) error {
-	err := c.printTo(out, terminal.CleanLine(jsonText(r.String())), fmt.Sprintf("It would have let through %d of the last %d calls: "+
+	head := []string{terminal.CleanLine(jsonText(r.String()))}
+	for _, reading := range r.Readings() {
+		head = append(head, "  "+terminal.CleanLine(reveal.Text(reading)))
+	}
+	err := c.printTo(out, append(head, fmt.Sprintf("It would have let through %d of the last %d calls: "+
 		"%d that a person denied, %d that nobody decided, %d approved, %d made unasked.",
-		p.Count(), p.Looked, p.Fits[remember.Denied], p.Fits[remember.Undecided], p.Fits[remember.Approved], p.Fits[remember.Made]))
+		p.Count(), p.Looked, p.Fits[remember.Denied], p.Fits[remember.Undecided], p.Fits[remember.Approved], p.Fits[remember.Made]))...)
 	shown := p.Examples[:min(len(p.Examples), maxPreviewed)]
 	if err != nil || len(shown) == 0 {
 		return err

@@ -121,6 +121,7 @@ func (c *cli) printRule(r remember.Rule, err error) error {
 	if r.Revoked != nil {
 		lines = append(lines, strings.TrimSpace("revoked by "+r.Revoked.By+" on "+r.Revoked.At.Format(time.RFC3339)+" "+r.Revoked.Why))
 	}
+	lines = append(lines, r.Readings()...)
 	for n, line := range lines {
 		lines[n] = terminal.CleanLine(reveal.Text(line))
 	}

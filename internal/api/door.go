@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -184,11 +183,12 @@ func (d *door) person(ctx context.Context, raw string) (identity, error) {
 // checkName refuses a person whose name could be taken for another's: decisions, lists of approvers and the audit log go by names.
 func (d *door) checkName(name string) error {
 	const why = "the token of the identity provider is refused: %s"
+	const hidden = "the name in it has invisible characters or spaces around it, or is longer than %d bytes"
 	switch {
 	case strings.TrimSpace(name) == "":
 		return fmt.Errorf(why, "it names nobody")
 	case agent.CheckBy(name) != nil, reveal.Hides(name), name != strings.TrimSpace(name):
-		return fmt.Errorf(why, "the name in it has invisible characters or spaces around it, or is longer than "+strconv.Itoa(agent.MaxBy)+" bytes")
+		return fmt.Errorf(why, fmt.Sprintf(hidden, agent.MaxBy))
 	case webhook.Speaks(name):
 		return fmt.Errorf(why, "the name in it is that of a webhook")
 	}

@@ -54,6 +54,8 @@ func (s *Server) newMCP(rank int, decide string) *mcp.Server {
 	m := &mcpServer{Server: s, rank: rank, decide: cmp.Or(decide, config.DecideNever)}
 	m.to = mcp.NewServer(&mcp.Implementation{Name: "inquest", Title: "Inquest", Version: version}, &mcp.ServerOptions{
 		Instructions: mcpInstructions, CompletionHandler: m.complete,
+		// What a client reads depends on its token, so no shared cache may keep it.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
 	m.reading()
 	m.steeringTools()

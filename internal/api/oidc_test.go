@@ -159,9 +159,12 @@ func TestNamesOfPeople(t *testing.T) {
 	d := i.provided(nil)
 	for sub, ok := range map[string]bool{
 		"u1": true, "Ann Lee": true, "Żaneta 李": true, "auth0|5f7c8ec7c33c6c004bbafe82": true, "rooted": true,
-		"": false, " ": false, "\u200b": false, "\u00ad": false, "root": false, "Root": false, "ROOT": false, "root ": false, " root": false, "ro\u200bot": false,
-		"ann\u202ebob": false, "ann\nbob": false, "ann\u00a0lee": false, "ann\ufe0f": false, "ann\u115f": false, "ann\u2800": false, "ann\U000e0041": false,
-		"ann\x1b[2J": false, "webhook alertmanager": false, strings.Repeat("x", agent.MaxBy+1): false,
+		"": false, " ": false,
+		"\u200b": false, "\u00ad": false, "root": false, "Root": false, "ROOT": false, "root ": false, " root": false,
+		"ro\u200bot":   false,
+		"ann\u202ebob": false, "ann\nbob": false, "ann\u00a0lee": false, "ann\ufe0f": false, "ann\u115f": false, "ann\u2800": false,
+		"ann\U000e0041": false,
+		"ann\x1b[2J":    false, "webhook alertmanager": false, strings.Repeat("x", agent.MaxBy+1): false,
 	} {
 		who, err := d.who(t.Context(), "Bearer "+i.token(i.key, map[string]any{"sub": sub, "email": nil}))
 		if (err == nil) != ok || ok && who.name != sub || !ok && !strings.Contains(err.Error(), "the token of the identity provider is refused") {

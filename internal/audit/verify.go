@@ -17,6 +17,8 @@ type Verdict struct {
 	// whoever can write to the database can take those out with their chain's end.
 	Head  string `json:"head,omitempty"`
 	Loose int    `json:"loose,omitempty"`
+	// Warnings say what the verification cannot prove.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ErrFault ends a verification: a row does not fit.
@@ -104,8 +106,23 @@ func (v *Verification) Verdict() Verdict {
 		})
 		_ = v.fault("%s is missing, or the end of its chain was changed", Act{Investigation: first.Investigation, N: first.N}.name())
 	}
+	switch {
+	case v.verdict.Fault != "":
+	case v.verdict.Rows == 0 && v.verdict.Head == "":
+		v.warn("there is nothing to verify: the audit trail is empty. If investigations have run, it was emptied")
+	case v.verdict.Rows == 0:
+		v.warn("there is nothing to verify: the audit trail has no row, only anchors")
+	case v.verdict.Head == "":
+		v.warn("no anchor marks any row: who can write to the database could have taken out all anchors, and rows with the end of their " +
+			"chain. Anchors are made when investigations end, and by `starter audit head`")
+	}
+	if v.verdict.Fault == "" && v.noted == "" {
+		v.warn("without --head, nothing proves that all of it is there: keep what `starter audit head` prints elsewhere, and give it")
+	}
 	return v.verdict
 }
+
+func (v *Verification) warn(text string) { v.verdict.Warnings = append(v.verdict.Warnings, text) }
 
 func (v *Verification) fault(format string, args ...any) error {
 	v.verdict.Fault = fmt.Sprintf(format, args...)

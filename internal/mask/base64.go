@@ -1,6 +1,11 @@
 package mask
 
-import "strings"
+import (
+	"encoding/base64"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 const (
 	longBase64  = 24 // bytes
@@ -23,13 +28,44 @@ func (m *Masker) base64(text string) string {
 		end := past(text, i, func(c byte) bool { return isBase64Byte(c) && c != '=' })
 		padding := paddingAt(text, end)
 		end += padding
-		if k := m.kindOfBase64(text[i:end], padding, padding > 0 && isValue(text, i)); k != none {
+		if k := m.kindOfBase64(text[i:end], padding, padding > 0 && isValue(text, i)); k != none && !isPublic(text, i) {
 			out.replace(i, end, k.marker())
 		}
 		i = end
 	}
 	return out.String()
 }
+
+// publicBefore is what stands before base64 that is nobody's secret: checksums of modules and files, data of pictures, and pages of lists.
+var publicBefore = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", ";base64,", "content-md5: ", "digest: ",
+	"sec-websocket-accept: ", "req_", "nextpagetoken: ", "continuetoken: ", "continuation_token=", "continuationtoken: "}
+
+// isPublic reports whether the base64 at i is a checksum or its like.
+func isPublic(text string, i int) bool {
+	before := strings.ToLower(text[max(0, i-24):i])
+	for _, mark := range publicBefore {
+		if strings.HasSuffix(before, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// encodesText reports whether base64 is that of a JSON document or of sentences, whose own secrets are looked for in them.
+func encodesText(run string) bool {
+	const words = 6
+	if len(run) > maxEncodedText {
+		return false
+	}
+	raw, err := base64.StdEncoding.DecodeString(run)
+	text := string(raw)
+	if err != nil || !utf8.Valid(raw) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) {
+		return false
+	}
+	return isDocument(text) || len(strings.Fields(text)) >= words
+}
+
+const maxEncodedText = 4 << 10
 
 // paddingAt counts the padding at i: "=" that nothing is assigned by.
 func paddingAt(text string, i int) (n int) {
@@ -76,7 +112,7 @@ func (m *Masker) kindOfBase64(run string, padding int, value bool) kind {
 		}
 	}
 	path := slashes*8 > len(run) // of a file system
-	if m.on.has(base64Secret) && lowers > 0 && uppers > 0 && (digits > 0 || padding > 0) && !path {
+	if m.on.has(base64Secret) && lowers > 0 && uppers > 0 && (digits > 0 || padding > 0) && !path && !encodesText(run) {
 		return base64Secret
 	}
 	return none

@@ -107,8 +107,8 @@ func expand(line string) string {
 }
 
 // TestCorpus masks the corpus, and writes what is found of every form into
-// docs/masking.md. The default group must find nine of ten secrets that nobody
-// has disguised, and take at most two of a hundred innocent lines for one.
+// docs/masking.md. The default group must find 97 of 100 secrets, the disguised ones included, and take no innocent text for one;
+// nor may the group all.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/corpus/*.txt")
@@ -164,11 +164,13 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	row("*false alarms, of innocent texts*", len(innocent), alarms)
-	if total[0] < 300 || found[0][0]*10 < total[0]*9 {
-		t.Errorf("found %d of %d", found[0][0], total[0])
+	t.Logf("recall: %d of %d (%.1f %%); false alarms: %d and %d of %d", found[1][0], total[1], 100*float64(found[1][0])/float64(total[1]),
+		alarms[0], alarms[1], len(innocent))
+	if total[1] < 560 || found[1][0]*100 < total[1]*97 || found[0][0]*100 < total[0]*97 {
+		t.Errorf("found %d of %d, and %d of %d without the disguised", found[1][0], total[1], found[0][0], total[0])
 	}
-	if len(innocent) < 300 || alarms[0]*50 > len(innocent) {
-		t.Errorf("false alarms: %d of %d", alarms[0], len(innocent))
+	if len(innocent) < 450 || alarms != [2]int{} {
+		t.Errorf("false alarms: %d and %d of %d", alarms[0], alarms[1], len(innocent))
 	}
 	compareTable(t, table.String())
 }

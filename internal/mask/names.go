@@ -36,7 +36,8 @@ var keyNames = slices.Concat(
 	keyName{kind: slackToken}.with("slacktoken", "slackbottoken"),
 	keyName{kind: authorization}.with("authorization", "cookie"),
 	keyName{kind: apiKey}.with("apikey", "licensekey", "subscriptionkey", "accesskey", "authkey"),
-	keyName{kind: secretKey}.with("secretkey", "secretaccesskey", "signingkey", "hmackey", "secretkeybase", "unsealkey", "presharedkey"),
+	keyName{kind: secretKey, looks: notAKey}.with("secretkey"), // of an ExternalSecret, it names a key
+	keyName{kind: secretKey}.with("secretaccesskey", "signingkey", "hmackey", "secretkeybase", "unsealkey", "presharedkey"),
 	keyName{kind: secretKey, looks: long}.with("appkey"),
 	keyName{kind: secretKey, word: true, looks: long}.with("salt"),
 	keyName{kind: apiKey, looks: long}.with("servicekey"),

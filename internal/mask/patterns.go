@@ -35,6 +35,7 @@ const (
 	kubernetesSecret
 	base64Secret
 	base64Short
+	cardNumber
 	kinds
 )
 
@@ -63,6 +64,7 @@ var patterns = [kinds]pattern{
 	slackToken:               {"slack_token", "Slack tokens and webhooks"},
 	kubernetesSecret:         {"kubernetes_secret", "data and stringData of Kubernetes Secrets, in YAML and JSON, whole, cut or embedded"},
 	base64Secret:             {"base64_secret", "any base64 of 24 characters and more that looks random"},
+	cardNumber:               {"card_number", "numbers of payment cards that are written in groups: 4111 1111 1111 1111"},
 	base64Short:              {"base64_short", "padded base64 of 4 to 23 characters that is somebody's value"},
 }
 
@@ -77,7 +79,7 @@ var (
 	secretKinds   = append(slices.Clone(basicKinds), token, authorization, jwt, secretKey, privateKey, basicAuth, databaseDSN)
 	cloudKinds    = []kind{awsAccessKey, awsSecretKey, azureKey, gcpKey, githubToken, slackToken}
 	securityKinds = append(append(slices.Clone(secretKinds), cloudKinds...),
-		certificate, certificateAuthorityData, sshKey, email, kubernetesSecret)
+		certificate, certificateAuthorityData, sshKey, email, kubernetesSecret, cardNumber)
 )
 
 var groups = []group{

@@ -47,6 +47,11 @@ func isPlaceholder(text string) bool {
 			return true
 		}
 	}
+	for _, said := range []string{"password updated", "password changed", "password expiry", "password unchanged"} { // by passwd
+		if strings.HasPrefix(strings.ToLower(text[:min(len(text), len("password unchanged"))]), said) {
+			return true
+		}
+	}
 	return isReference(text) || isPath(text) || len(text) <= maxKey && isExpression(text)
 }
 
@@ -101,6 +106,13 @@ func isPath(text string) bool {
 	return strings.Count(text, "/") >= 2 && text[0] == '/' && !strings.ContainsFunc(text, func(r rune) bool {
 		return r != '/' && r != '.' && r != '_' && r != '-' && (r < 'a' || r > 'z')
 	})
+}
+
+// notAKey reports whether a value is not the name of a key of a Secret: password, db-password.
+func notAKey(text string) bool {
+	last := text[strings.LastIndexAny(text, "-_.")+1:]
+	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-_.") != "" ||
+		!slices.Contains([]string{"password", "passwd", "username", "user", "token", "apikey", "key"}, last)
 }
 
 // long reports whether a word can only be a key or a token.

@@ -159,6 +159,22 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 		v.before = v.after + v.before
 	}
 	v.end = after + len(text)
+	for next := v.end; strings.HasSuffix(s.text[after:v.end], "\\") && !isQuote(k.open); v.end = next { // the line goes on below
+		next = v.end
+		if next < len(s.text) && s.text[next] == '\r' {
+			next++
+		}
+		if next >= len(s.text) || s.text[next] != '\n' || next-after > maxQuoted {
+			break
+		}
+		next = near(s.text, next+1, maxIndent, isBlank)
+		if s.startsLine(k) {
+			next += len(strings.TrimRight(s.text[next:s.lineEnd(next)], " \t\r"))
+		} else {
+			next = s.wordEnd(next)
+		}
+		text = s.text[after:next]
+	}
 	prose := !line && !inString && k.closed == 0 && s.inProse(k)
 	return v, !isPlaceholder(text) && !(prose && kind != password && !random(text))
 }

@@ -341,3 +341,28 @@ func TestActsOfFacts(t *testing.T) {
 		t.Errorf("acts (-want +got):\n%s", diff)
 	}
 }
+
+// A verification says what it cannot prove: of an empty trail, of one without anchors, and without a head that is kept elsewhere.
+func TestVerificationSaysWhatItCannotProve(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "inquest.db"))
+	check := func(head string, want ...string) {
+		t.Helper()
+		found, err := s.VerifyAudit(t.Context(), head)
+		if err != nil || found.Fault != "" || len(found.Warnings) != len(want) {
+			t.Errorf("found %+v, %v; want %q", found, err, want)
+			return
+		}
+		for n, text := range want {
+			if !strings.Contains(found.Warnings[n], text) {
+				t.Errorf("%q has no %q", found.Warnings[n], text)
+			}
+		}
+	}
+	check("", "the audit trail is empty", "without --head")
+	write(t, s, audit.Act{Investigation: "inv", What: "started", Who: "Ada", At: time.Now(), Detail: []byte("{}")})
+	check("", "no anchor marks any row", "without --head")
+	head := anchor(t, s)
+	check("", "without --head")
+	check(head.Hash)
+}

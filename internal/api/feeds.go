@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/eventstream"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// feeds are what happens in the investigations that somebody watches: each is followed once, however many watch.
+type feeds struct {
+	ctx    context.Context
+	system *client.Client
+	mu     *sync.Mutex
+	of     map[string]*feed
+}
+
+type feed struct {
+	viewers map[chan news]bool
+	stop    context.CancelFunc
+}
+
+// news is an update of the store, or else an event.
+type news struct {
+	update *store.Update
+	event  eventstream.Event
+}
+
+func newFeeds(ctx context.Context, system *client.Client) feeds {
+	return feeds{ctx, system, &sync.Mutex{}, map[string]*feed{}}
+}
+
+// join returns what happens after an entry; the channel is closed when who reads it is too far behind, or nothing more comes.
+// Where there is a feed already (joined), that may be later, and with -1 there is none but that.
+func (f *feeds) join(id string, after int64) (events <-chan news, leave func(), joined bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one, joined := f.of[id]
+	if !joined && after < 0 {
+		return nil, nil, false
+	}
+	if !joined {
+		ctx, stop := context.WithCancel(f.ctx)
+		one = &feed{map[chan news]bool{}, stop}
+		f.of[id] = one
+		go f.follow(ctx, id, after, one)
+	}
+	ch := make(chan news, backlog)
+	one.viewers[ch] = true
+	return ch, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if delete(one.viewers, ch); len(one.viewers) == 0 {
+			f.end(id, one)
+		}
+	}, joined
+}
+
+// end forgets a feed; whoever is still there is told that nothing more comes.
+func (f *feeds) end(id string, one *feed) {
+	one.stop()
+	for ch := range one.viewers {
+		delete(one.viewers, ch)
+		close(ch)
+	}
+	if f.of[id] == one {
+		delete(f.of, id)
+	}
+}
+
+// tellAll tells all viewers of a feed something, but those who are too far behind, whose channels it closes.
+func tellAll[T any](viewers map[chan T]bool, what T) {
+	for ch := range viewers {
+		select {
+		case ch <- what:
+		default:
+			delete(viewers, ch)
+			close(ch)
+		}
+	}
+}
+
+func (f *feeds) follow(ctx context.Context, id string, after int64, one *feed) {
+	tell := func(n news) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		tellAll(one.viewers, n)
+	}
+	f.run(ctx, id, after, tell)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end(id, one)
+}
+
+// run follows an investigation as `starter watch` does, or a conversation, and tells what happens after an entry.
+func (f *feeds) run(ctx context.Context, id string, after int64, tell func(news)) {
+	h, err := f.system.Find(ctx, id)
+	if err != nil { // a conversation, or one that has ended long ago
+		if st, err := f.system.Store(ctx); err == nil && st != nil {
+			_ = st.Follow(ctx, id, after, func(u store.Update) error { tell(news{update: &u}); return nil })
+		}
+		return
+	}
+	out, err := f.system.Follow(ctx, h, after, func(e client.Event) error {
+		switch {
+		case e.Update != nil:
+			tell(news{update: e.Update})
+		case e.Connection != nil:
+			event := eventstream.Event{Type: eventstream.Connection, To: e.Connection.To}
+			if !e.Connection.Lost.IsZero() {
+				event.Lost = &e.Connection.Lost
+			}
+			tell(news{event: event})
+		}
+		return nil
+	})
+	if err == nil && f.system.Text(ctx, &out.Report, out.ReportRef) == nil {
+		tell(news{event: eventstream.Event{Type: eventstream.Ended, Result: out}})
+	}
+}

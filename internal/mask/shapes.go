@@ -1,0 +1,230 @@
+package mask
+
+import (
+	"regexp"
+	"strings"
+)
+
+// shape is a way to write secrets that is found by an expression: by what stands around the secret, not by a key with a separator.
+// Repetitions are bounded, so that the time stays linear in the text.
+type shape struct {
+	need string // a text without this has none
+	re   *regexp.Regexp
+	kind kind // of the group "secret"; none: that of the key in the group "name"
+	// takes says whether a value can be the secret; nil means that each can.
+	takes func(value string) bool
+	// line says quickly which lines are worth the expression, which is then that of a line; nil means that it is of the whole text.
+	line func(line string) bool
+}
+
+var shapes = []shape{
+	// A line of .pgpass: host:port:database:user:SECRET.
+	{":", regexp.MustCompile(`^(?:[\w*.-]{1,250}|\[[0-9a-f:]{2,40}\]):(?:\*|[0-9]{4,5}):(?:[^:\s\\]|\\.){1,100}:(?:[^:\s\\]|\\.){1,100}:` +
+		`(?P<secret>(?:[^:\s\\]|\\.){3,250})\r?$`), password, notANumber, fourColons},
+	{"jdbc:oracle:", regexp.MustCompile(`jdbc:oracle:\w{1,10}:[^\s/:@"']{1,64}/(?:"` +
+		`(?P<secret>[^"\n]{1,200})"|` +
+		`(?P<other>[^\s@"]{1,200}))@`), databaseDSN, nil, nil},
+	// A row of two cells, as terminals draw them: | password | SECRET |. Those of a head of a table have names and types.
+	{"|", regexp.MustCompile(`^[ \t]{0,20}\|[ \t*` + "`" + `]{0,20}(?P<name>[\w .-]{2,60}?)[ \t*` + "`" + `]{0,40}\|[ \t` + "`" +
+		`]{0,40}(?P<secret>[^\s|` + "`" + `]{4,250})[ \t` + "`" + `]{0,200}\|[ \t]{0,20}\r?$`), none, notAWord, twoCells},
+	{"onfig", regexp.MustCompile(`\b(?:aws configure|pulumi config|npm config|gcloud config) set ` +
+		`(?:--?\w{1,20}[ =][^\s-]\S{0,60} ){0,3}(?P<name>[\w.:-]{2,80}) ` +
+		`["']?(?P<secret>[^\s"'-][^\s"']{3,250})`), none, nil, nil},
+	{"password-stdin", regexp.MustCompile(`\becho (?:-n )?["']?` +
+		`(?P<secret>[^\s"'|$]{1,250})["']? {0,4}\|[^|\n]{1,200}--password-stdin`), password, nil, nil},
+	{"chpasswd", regexp.MustCompile(`\becho (?:-n )?["']?[\w.-]{1,64}:` +
+		`(?P<secret>[^\s"'|$]{1,250})["']? {0,4}\|[^|\n]{0,40}\bchpasswd`), password, nil, nil},
+	{"nseal Key", regexp.MustCompile(`[Uu]nseal Key(?: [0-9]{1,2})?: {1,4}(?P<secret>[A-Za-z0-9+/=]{20,100})`), secretKey, nil, nil},
+	{`"pass"`, regexp.MustCompile(`"pass" {0,4}: {0,4}"(?P<secret>[^"\n]{4,250})"`), password, notAResult, nil},
+	{"pass:", regexp.MustCompile(`\buser(?:name)?[:=] ?[\w.@-]{1,64}[ ,;]{1,4}pass[:=] ?` +
+		`(?P<secret>[^\s,;"']{4,250})`), password, notAResult, nil},
+	{"</", regexp.MustCompile(`<(?P<name>[\w.:-]{2,60})[ \t][^<>]{1,200}>(?P<secret>[^<>\n]{1,250})</`), none, nil, nil},
+	{"</", regexp.MustCompile(`<[\w.:-]{2,60}[ \t](?:key|name|id)=["'](?P<name>[\w.:-]{2,80})["'][^<>/]{0,100}>` +
+		`(?P<secret>[^<>\n]{1,250})</`), none, nil, nil},
+	{"snmp-server community", regexp.MustCompile(`snmp-server community (?P<secret>\S{1,64}) R[OW]\b`), password, nil, nil},
+	{`variable "`, regexp.MustCompile(`\bvariable "(?P<name>[\w-]{2,80})"\s{0,4}\{[^{}]{0,300}?\bdefault\s{0,8}=\s{0,8}"` +
+		`(?P<secret>[^"\n]{1,250})"`),
+		none, nil, nil},
+	{"PHPSESSID", regexp.MustCompile(`\bPHPSESSID=(?P<secret>[\w,-]{20,128})`), authorization, nil, nil},
+	{`"kty"`, regexp.MustCompile(`"(?:d|k|p|q|dp|dq|qi)"\s{0,4}:\s{0,4}"(?P<secret>[A-Za-z0-9_+/=-]{20,1000})"`), privateKey, nil, nil},
+	{"<RSAKeyValue", regexp.MustCompile(`<(?:D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/=\s]{20,1000})</`), privateKey, nil, nil},
+	{"access_token$", regexp.MustCompile(`access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$(?P<secret>[0-9a-f]{32})\b`), token, nil, nil},
+	{"/", regexp.MustCompile(`\b[0-9]/[0-9]{16}:(?P<secret>[0-9a-f]{32})\b`), token, nil, slashed}, // Asana
+	{"jsonpath", regexp.MustCompile(`\bget secrets? [^\n]{0,200}jsonpath[^\n]{0,200}\n` +
+		`(?P<secret>[A-Za-z0-9+/=_.-]{8,1000})`), kubernetesSecret, nil, nil},
+	{" ", regexp.MustCompile(`\b(?P<secret>[3-6][0-9]{3} [0-9]{4} [0-9]{4} [0-9]{4})\b`), cardNumber, luhn, grouped},
+	{"-", regexp.MustCompile(`\b(?P<secret>[3-6][0-9]{3}-[0-9]{4}-[0-9]{4}-[0-9]{4})\b`), cardNumber, luhn, grouped},
+	{"3", regexp.MustCompile(`\b(?P<secret>3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5})\b`), cardNumber, luhn, grouped},
+}
+
+// shaped masks the secrets of all shapes.
+func (m *Masker) shaped(text string) string {
+	for _, s := range shapes {
+		if strings.Contains(text, s.need) && (s.kind == none || m.on.first([]kind{s.kind}) != none) {
+			text = s.mask(m, text)
+		}
+	}
+	return m.inserts(text)
+}
+
+func (s shape) mask(m *Masker, text string) string {
+	out := rewrite{text: text}
+	if s.line == nil {
+		s.replace(m, &out, span{0, len(text)})
+		return out.String()
+	}
+	for from := 0; from < len(text); {
+		var line span
+		if line, from = lineOf(text, from); s.line(text[line.start:line.end]) {
+			s.replace(m, &out, line)
+		}
+	}
+	return out.String()
+}
+
+// replace masks what the expression finds in a part of a text.
+func (s shape) replace(m *Masker, out *rewrite, part span) {
+	text, named := out.text, s.re.SubexpIndex("name")
+	for _, at := range s.re.FindAllStringSubmatchIndex(text[part.start:part.end], -1) {
+		for n := range at {
+			if at[n] >= 0 {
+				at[n] += part.start
+			}
+		}
+		group := s.re.SubexpIndex("secret")
+		if at[2*group] < 0 {
+			group = s.re.SubexpIndex("other")
+		}
+		v := span{at[2*group], at[2*group+1]}
+		value, k := text[v.start:v.end], s.kind
+		if k == none {
+			n := m.on.nameOf(text[at[2*named]:at[2*named+1]])
+			if n == nil || !n.takes(value) {
+				continue
+			}
+			k = n.kind
+		}
+		if isPlaceholder(value) || strings.Contains(value, markerStart) || s.takes != nil && !s.takes(value) {
+			continue
+		}
+		out.replace(v.start, v.end, k.marker())
+	}
+}
+
+// fourColons: of other lines, none is of a .pgpass.
+func fourColons(line string) bool {
+	return strings.Count(line, ":") >= 4 && !strings.ContainsAny(line, " \t")
+}
+
+func twoCells(line string) bool { return strings.Count(line, "|") == 3 }
+
+// slashed reports whether a line has a slash between digits.
+func slashed(line string) bool {
+	for i := 1; i+1 < len(line); i++ {
+		if line[i] == '/' && isDigit(line[i-1]) && isDigit(line[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// grouped reports whether a line has four digits, a blank or a hyphen, and four more.
+func grouped(line string) bool {
+	run := 0 // digits before i
+	for i := range len(line) {
+		switch c := line[i]; {
+		case isDigit(c):
+			run++
+			continue
+		case (c == ' ' || c == '-') && run == 4 && i+4 < len(line) && allDigits(line[i+1:i+5]):
+			return true
+		}
+		run = 0
+	}
+	return false
+}
+
+// insert is a statement of SQL that says which columns its values are of.
+var insert = regexp.MustCompile(`(?i)\binsert\s{1,4}into\s{1,4}[\w."` + "`" + `]{1,80}\s{0,4}` +
+	`\((?P<names>[^()]{1,500})\)\s{0,4}values\s{0,4}\((?P<values>[^()]{1,1000})\)`)
+
+// inserts masks the values of columns that are named as secrets.
+func (m *Masker) inserts(text string) string {
+	if !strings.Contains(text, "INTO") && !strings.Contains(text, "into") {
+		return text
+	}
+	out := rewrite{text: text}
+	for _, at := range insert.FindAllStringSubmatchIndex(text, -1) {
+		names := cells(text[at[2]:at[3]], ',')
+		for n, v := range listed(text[at[4]:at[5]]) {
+			if n >= len(names) {
+				break
+			}
+			name := m.on.nameOf(strings.Trim(text[at[2]+names[n].start:at[2]+names[n].end], "`"))
+			v.start, v.end = v.start+at[4], v.end+at[4]
+			value := text[v.start:v.end]
+			if name != nil && value != "" && name.takes(value) && !isPlaceholder(value) && !strings.Contains(value, markerStart) {
+				out.replace(v.start, v.end, name.kind.marker())
+			}
+		}
+	}
+	return out.String()
+}
+
+// listed are the texts of a list of values in SQL, without their quotes; a value that is no text has no length.
+func listed(list string) (out []span) {
+	for i := 0; i < len(list); i++ {
+		i = past(list, i, isSpace)
+		v := span{i, i}
+		if i < len(list) && list[i] == '\'' {
+			v.start++
+			v.end = len(list)
+			if n := strings.IndexByte(list[v.start:], '\''); n >= 0 {
+				v.end = v.start + n
+			}
+			i = v.end
+		}
+		out = append(out, v)
+		next := strings.IndexByte(list[i:], ',')
+		if next < 0 {
+			break
+		}
+		i += next
+	}
+	return out
+}
+
+// notANumber reports whether a value has more than digits, as times and line numbers do not.
+func notANumber(value string) bool { return strings.Trim(value, "0123456789.") != "" }
+
+// notAWord reports whether a value is not a word or a type, as cells of tables about parameters are.
+func notAWord(value string) bool {
+	return strings.Trim(value, "-:=+|") != "" && (random(value) || strings.ContainsAny(value, "!?#$%^&*@+=/~"))
+}
+
+// notAResult reports whether a value is not what a test says of itself.
+func notAResult(value string) bool {
+	switch strings.ToLower(value) {
+	case "true", "false", "pass", "passed", "fail", "failed", "success", "skip", "skipped", "error", "none", "null", "through":
+		return false
+	}
+	return notANumber(value)
+}
+
+// luhn reports whether digits are a card's, by their check digit.
+func luhn(value string) bool {
+	sum, even := 0, false
+	for i := len(value) - 1; i >= 0; i-- {
+		if !isDigit(value[i]) {
+			continue
+		}
+		n := int(value[i] - '0')
+		if even {
+			if n *= 2; n > 9 {
+				n -= 9
+			}
+		}
+		sum, even = sum+n, !even
+	}
+	return sum%10 == 0
+}

@@ -111,7 +111,7 @@ func TestSickBesideTwenty(t *testing.T) {
 	const healthy = 20
 	var poisoned atomic.Int32
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
-		if strings.Contains(fmt.Sprint(req.Messages), "POISON") {
+		if strings.Contains(string(req.Body), "POISON") {
 			poisoned.Add(1)
 			return llmtest.Status(500, `{"error":{"message":"cannot parse the arguments"}}`)
 		}

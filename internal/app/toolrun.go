@@ -103,9 +103,14 @@ func (c *ToolCall) Make(ctx context.Context, who *agent.Identity) (result tool.R
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	result, err = c.run(ctx, tool.Call{Name: c.Spec.Name, Arguments: c.Arguments, Key: id, Session: id})
+	result, err = c.run(ctx, tool.Call{Name: c.Spec.Name, Arguments: c.Arguments, Class: c.Spec.Class(), Key: id, Session: id})
 	if err != nil {
 		return result, err
+	}
+	if result.Sent && result.Status == tool.StatusError && c.Spec.Class() == tool.NonIdempotent {
+		sends := result.Sends
+		result = tool.OutcomeUnknown(c.Spec.Name, result.Content)
+		result.Sends = sends
 	}
 	masker, err := mask.Of(c.user.plan.MaskingOf(c.Spec.Name, nil))
 	if err != nil {
@@ -134,7 +139,11 @@ func (c *ToolCall) ends(id string, who *agent.Identity, result tool.Result, err 
 	if err != nil {
 		status, kind = string(tool.StatusError), tool.ErrorOutcomeUnknown
 	}
-	return c.act(audit.Executed, id, who, "status", status, "error_type", kind, "size", fmt.Sprint(len(result.Content)))
+	sends := ""
+	if result.Sends > 0 {
+		sends = fmt.Sprint(result.Sends)
+	}
+	return c.act(audit.Executed, id, who, "status", status, "error_type", kind, "size", fmt.Sprint(len(result.Content)), "sends", sends)
 }
 
 func (c *ToolCall) act(what audit.What, id string, who *agent.Identity, detail ...string) audit.Act {

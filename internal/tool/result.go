@@ -2,6 +2,8 @@ package tool
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -14,9 +16,11 @@ type Result struct {
 	// ErrorType is one of the types below when Status is StatusError.
 	ErrorType string `json:"error_type,omitempty"`
 	agent.Fault
-	// Sent, of a call that has timed out, lost its server or got an answer that cannot be
-	// read: the request had been sent, so that it may have taken effect.
+	// Sent marks a failure whose request had gone out and whose answer does not say what became of it: the call may
+	// have taken effect.
 	Sent bool `json:"sent,omitempty"`
+	// Sends is how many requests of the call may have reached the tool's server. Zero also stands for a tool without one.
+	Sends int `json:"sends,omitempty"`
 	// Pause is for how many minutes the agent's heartbeats pause; 0 = they do not.
 	Pause int `json:"pause,omitempty"`
 	// Artifacts are the parts that are not text, kept whole.
@@ -74,6 +78,16 @@ func Failure(errorType, content string) Result {
 // Final makes an error result that another attempt does not mend.
 func Final(errorType, content string) Result {
 	return Result{Status: StatusError, ErrorType: errorType, Content: content}
+}
+
+// OutcomeUnknown is the result of a call that must not run twice, and that may have run. why is what is known of it.
+func OutcomeUnknown(name, why string) Result {
+	why = strings.TrimSpace(why)
+	if why != "" && !strings.ContainsAny(why[len(why)-1:], ".!?") {
+		why += "."
+	}
+	return Failure(ErrorOutcomeUnknown, fmt.Sprintf(
+		"%s It is not known whether %s took effect, and it was not called again. Verify before you rely on it or repeat it.", why, name))
 }
 
 // Success makes a result with text.

@@ -92,14 +92,23 @@ type Call struct {
 	// Investigation and Execution say who calls: built-in tools work on their own
 	// caller's things alone.
 	Investigation, Execution string
+	// Class says whether the request may go out more than once. Any value but Safe and Idempotent means that it may not.
+	Class Idempotency
 	// Iteration is that of the reply that asks for the call; its calls run side by side.
 	Iteration int
 	// Progress is told how far the call is, if the tool says it; nil = nobody is.
 	Progress func(text string)
-	// Fence is called directly before the request goes out. If it returns an error, the request
-	// must not go out, and that error is the call's; nil = every request may.
+	// Fence is called directly before the request goes out, each time that it goes out. If it returns an error,
+	// the request must not go out, and that error is the call's; nil = every request may.
 	Fence func(context.Context) error
+	// Late receives the answer to a call that was given up after the request had gone out, if the answer arrives
+	// while the session lives. It runs in a goroutine of its own, after Call has returned. Nil means that nobody
+	// needs late answers.
+	Late func(Result)
 }
+
+// Repeatable reports whether the request may go out again after it may have reached the tool.
+func (c Call) Repeatable() bool { return c.Class == Safe || c.Class == Idempotent }
 
 // Allowed returns an error if the request of the call must not go out now.
 func (c Call) Allowed(ctx context.Context) error {

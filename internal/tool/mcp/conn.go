@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +21,8 @@ import (
 type conn struct {
 	proc   *process
 	input  *bufio.Reader
-	limit  int // bytes of one message
+	limit  int    // bytes of one message
+	heard  func() // called when the server has sent a message
 	logger *slog.Logger
 	writes chan write
 	raws   raws
@@ -29,15 +32,17 @@ type conn struct {
 func (c *conn) results() *raws { return &c.raws }
 
 type write struct {
-	line []byte
-	err  chan error // buffered: the writer never waits for whoever asked
+	line  []byte
+	begun time.Time  // when the fence of a call that must not be sent twice let it through; zero = another message
+	err   chan error // buffered: the writer never waits for whoever asked
 }
 
-func newConn(proc *process, limit int, logger *slog.Logger) *conn {
+func newConn(proc *process, limit int, heard func(), logger *slog.Logger) *conn {
 	c := &conn{
 		proc:   proc,
 		input:  bufio.NewReaderSize(proc.stdout, 64<<10),
 		limit:  limit,
+		heard:  heard,
 		logger: logger,
 		writes: make(chan write),
 		ending: newEnding(),
@@ -58,10 +63,21 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// fail ends the connection and the process.
+// fail ends the connection and the process. A process that hangs is killed at once: if it went on, it would read the
+// calls that were given up.
 func (c *conn) fail(err error) {
 	c.ending.fail(err)
+	if errors.Is(err, errSilent) {
+		c.proc.signal(syscall.SIGKILL)
+	}
 	c.proc.stop()
+}
+
+// remembered is false: the end of the session is the end of the process.
+func (c *conn) remembered() bool { return false }
+
+func (c *conn) cancel(ctx context.Context, request sentRequest) {
+	_ = c.Write(ctx, cancellation(request.id))
 }
 
 func (c *conn) lastWords() string { return c.proc.lastWords() }
@@ -80,6 +96,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		msg, err := jsonrpc.DecodeMessage(c.raws.keep(line))
 		if err == nil {
+			c.heard()
 			return msg, nil
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -109,41 +126,93 @@ func readLine(input *bufio.Reader, limit int) ([]byte, error) {
 // ends. A server that does not read holds up its own calls, but no longer than
 // their ctx.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if ofCancellation(ctx, msg) {
+		return nil
+	}
 	line, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
-	w := write{line: append(line, '\n'), err: make(chan error, 1)}
+	line = append(line, '\n')
+	receipt := receiptOf(ctx, msg)
+	var sent sentRequest
+	if request, ok := msg.(*jsonrpc.Request); ok {
+		sent.id = request.ID.Raw()
+	}
+	for {
+		w := write{line: line, err: make(chan error, 1)}
+		if receipt.once {
+			w.begun = time.Now()
+		}
+		if err := receipt.begin(sent); err != nil {
+			receipt.giveUp(err) // else the SDK would take the connection for broken
+			return err
+		}
+		if err := c.write(ctx, w, receipt); !errors.Is(err, errStale) {
+			return err
+		}
+	}
+}
+
+// errStale means that a message was not written because so much time has passed since its fence let it through that
+// others may have taken over.
+var errStale = errors.New("the message waited too long to be written")
+
+func (c *conn) write(ctx context.Context, w write, receipt *receipt) error {
 	select {
-	case c.writes <- w:
+	case c.writes <- w: // from here on the server may see it
 	case <-c.done:
+		receipt.undo()
 		return c.err
 	case <-ctx.Done():
+		receipt.undo()
 		return ctx.Err()
 	}
-	receipt := receiptOf(ctx, msg)
-	receipt.setSent(true) // from here on the server may see it
 	select {
 	case err := <-w.err:
-		receipt.setSent(err == nil) // a line that was cut short is no request
+		if unread, ok := errors.AsType[*unreadError](err); ok {
+			receipt.undo()
+			return unread.error
+		}
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
+// unreadError is why a message was not written, or not to the end: the server cannot have acted on it.
+type unreadError struct{ error }
+
+func (e *unreadError) Unwrap() error { return e.error }
+
 func (c *conn) writeAll() {
 	for {
 		select {
 		case w := <-c.writes:
-			_, err := c.proc.stdin.Write(w.line)
-			w.err <- err
-			if err != nil {
-				c.fail(err)
-				return
+			if !w.begun.IsZero() && stale(w.begun) {
+				w.err <- &unreadError{errStale}
+				continue
 			}
+			n, err := c.proc.stdin.Write(w.line)
+			if err == nil {
+				w.err <- nil
+				continue
+			}
+			if n < len(w.line)-1 { // without its last brace a message is none; without the end of its line it may be one
+				err = &unreadError{err}
+			}
+			w.err <- err
+			c.fail(err)
+			return
 		case <-c.done:
 			return
 		}
 	}
+}
+
+// stale reports whether a moment is more than a second ago, by either clock: one of them stands still while the
+// machine sleeps.
+func stale(t time.Time) bool {
+	const fresh = time.Second
+	return time.Since(t) >= fresh || time.Now().Round(0).Sub(t.Round(0)).Abs() >= fresh
 }

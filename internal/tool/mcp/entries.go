@@ -45,7 +45,7 @@ func (p *Pool) lookup(ctx context.Context, server, execution string) (*session, 
 
 // open begins a session in the place of a dead one, if there is one.
 func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
-	s := newSession(n.server, transport)
+	s := newSession(n.server, transport, p.opts)
 	e := p.sessions[n]
 	switch {
 	case e == nil:
@@ -55,6 +55,7 @@ func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
 		e = p.add(n)
 	default:
 		s.opened.Store(e.session.opened.Load())
+		s.hurried = e.session.silent()
 		e.session.leave(false)
 	}
 	e.session = s

@@ -19,7 +19,7 @@ import (
 // callAs makes a call for an execution.
 func callAs(t *testing.T, pool *mcp.Pool, execution string) {
 	t.Helper()
-	result, err := pool.Call(t.Context(), tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`), Session: execution})
+	result, err := pool.Call(t.Context(), tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`), Session: execution, Class: tool.Safe})
 	if err != nil || result.Content != "x" {
 		t.Errorf("call for %s: %+v, %v", execution, result, err)
 	}

@@ -15,11 +15,53 @@ import (
 
 // failure words an error of a call for the model, and says whether the call may
 // have taken effect. Only the end of the caller's own ctx is an error here too.
-func (s *session) failure(name string, sent bool, err error) (tool.Result, error) {
-	result, err := s.worded(name, err)
-	unknown := result.Sent || result.ErrorType == tool.ErrorUnavailable || result.ErrorType == tool.ErrorTimeout
-	result.Sent = sent && unknown
-	return result, err
+func (s *session) failure(name string, sends int, err error) (tool.Result, error) {
+	if ctxErr := ended(err); ctxErr != nil && sends == 0 {
+		return notCalled(name, s.server, ctxErr)
+	}
+	result, failed := s.worded(name, err)
+	result.Sent, result.Sends = sends > 0 && !refusal(err), sends
+	return result, failed
+}
+
+// ended is the error of a ctx that has ended, if err is one.
+func ended(err error) error {
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, end) && !errors.Is(err, errEnded) {
+			return end
+		}
+	}
+	return nil
+}
+
+// notCalled is for a ctx that ended before the request went out.
+func notCalled(name, server string, err error) (tool.Result, error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("%s was not called: MCP server %s was not ready for it in time.", name, server)), nil
+	}
+	return tool.Result{}, fmt.Errorf("call %s: %w", name, err)
+}
+
+// refusal reports whether an error of the protocol proves that the tool has not run. Servers of the TypeScript SDK also
+// answer with "invalid params" after the tool has run, if its result is not what its schema promises.
+func refusal(err error) bool {
+	answer, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok {
+		return false
+	}
+	switch answer.Code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
+		return true
+	case jsonrpc.CodeInvalidParams:
+		return !aboutOutput(answer.Message)
+	}
+	return false
+}
+
+// aboutOutput reports whether a text is about what a tool has returned.
+func aboutOutput(text string) bool {
+	lower := strings.ToLower(text)
+	return strings.Contains(lower, "output") || strings.Contains(lower, "structured content")
 }
 
 func (s *session) worded(name string, err error) (tool.Result, error) {
@@ -30,6 +72,8 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 		return s.tooLarge(name, err), nil
 	case refused, errors.Is(err, errUnreachable):
 		return s.unavailable("MCP server %s: %v", s.server, err), nil
+	case errors.Is(err, errSilent):
+		return s.unavailable("MCP server %s answered neither the call nor a ping, and was given up.", s.server), nil
 	case errors.Is(err, errCut) && !errors.Is(err, errEnded):
 		return s.unavailable("MCP server %s: %v. It may still have done its work.", s.server, err), nil
 	case errors.Is(err, errEnded), errors.Is(err, mcp.ErrConnectionClosed):

@@ -32,6 +32,14 @@ type Options struct {
 	ExecutionLimit int
 	// ExecutionIdle is how long such a session is kept unused; 0 = an hour.
 	ExecutionIdle time.Duration
+	// PingTimeout is how long a server that has not answered a call in time may take to answer a ping before it is
+	// replaced; 0 = five seconds.
+	PingTimeout time.Duration
+	// CheckAfter is how long a session over HTTP may be unused before a call that must not be sent twice is preceded
+	// by a ping, which finds out whether the server still knows the session; 0 = two seconds.
+	CheckAfter time.Duration
+	// LateLimit is how long the answer to a call that was given up is waited for; 0 = ten minutes.
+	LateLimit time.Duration
 }
 
 // Pool holds one session per server, opened when it is first needed, shared by
@@ -49,6 +57,7 @@ type Pool struct {
 	alive    map[*session]bool       // all that are not gone, also those that were replaced
 	progress map[string]func(string) // of the calls that are under way, by their keys
 	closed   bool
+	late     chan struct{}  // has a place for each answer that is still waited for after its call was given up
 	running  sync.WaitGroup // one for each of them
 }
 
@@ -65,9 +74,13 @@ func New(opts Options) *Pool {
 	opts.MessageLimit = cmp.Or(opts.MessageLimit, 64<<20)
 	opts.ExecutionLimit = cmp.Or(opts.ExecutionLimit, 100)
 	opts.ExecutionIdle = cmp.Or(opts.ExecutionIdle, time.Hour)
+	opts.PingTimeout = cmp.Or(opts.PingTimeout, 5*time.Second)
+	opts.CheckAfter = cmp.Or(opts.CheckAfter, 2*time.Second)
+	opts.LateLimit = cmp.Or(opts.LateLimit, 10*time.Minute)
 	p := &Pool{
 		opts: opts, unnamed: "list-" + rand.Text(),
 		sessions: map[name]*entry{}, alive: map[*session]bool{}, progress: map[string]func(string){},
+		late: make(chan struct{}, maxLate),
 	}
 	p.client = mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, &mcp.ClientOptions{
 		Logger: opts.Logger,
@@ -98,6 +111,9 @@ func (p *Pool) list(ctx context.Context, server plan.Server, execution string) (
 		if err != nil {
 			return nil, err
 		}
+		if err := s.usable(ctx, false); err != nil && (!s.ended() || attempt > 1) {
+			return nil, fmt.Errorf("list tools of MCP server %s: %w", server.Name, err)
+		}
 		specs, err := s.list(ctx, server)
 		if errors.Is(err, errCut) {
 			s.wire.fail(err) // a list may be asked for again, and better not there
@@ -108,36 +124,51 @@ func (p *Pool) list(ctx context.Context, server plan.Server, execution string) (
 	}
 }
 
-// Call calls a tool once. A session that was dead before the request was
-// written, or that the server does not know, is replaced; one that dies later is
-// not: the tool may have run.
+// Call calls a tool. The request goes out once, with one exception: a call that may be repeated goes out again if the
+// server answers that it does not know the session. Sessions that have died before the request went out are replaced.
 func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	server, own := tool.Split(call.Name)
 	if server == "" {
 		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: it names no server.", own)), nil
 	}
 	defer p.listen(call)()
-	for attempt := 1; ; attempt++ {
+	for attempt, sent := 1, 0; ; attempt++ {
 		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed))
+		if err == nil {
+			if err = s.usable(ctx, !call.Repeatable()); err != nil && ctx.Err() == nil && s.ended() && attempt < maxAttempts {
+				continue
+			}
+			if err != nil {
+				err = s.secrets.redactError(fmt.Errorf("MCP server %s: %w", server, err))
+			}
+		}
 		if err != nil && ctx.Err() != nil {
-			return interrupted(call.Name, ctx.Err())
+			return notCalled(call.Name, server, ctx.Err())
 		}
 		if err != nil {
-			return tool.Failure(tool.ErrorUnavailable, tool.ValidText(err.Error())), nil
-		}
-		if err := call.Allowed(ctx); err != nil {
-			return tool.Result{}, err
-		}
-		result, sent, err := s.call(ctx, own, call)
-		if err == nil {
+			result := tool.Failure(tool.ErrorUnavailable, tool.ValidText(err.Error()))
+			result.Sent, result.Sends = sent > 0, sent
 			return result, nil
 		}
-		refused, _ := errors.AsType[*statusError](err) // the SDK ends a session of SSE with that, sooner or later
-		if sent || refused != nil && !refused.lost || ctx.Err() != nil || !s.ended() || attempt > 1 {
-			return s.failure(call.Name, sent, err)
+		got, sends, barred := s.call(ctx, own, call, p.late)
+		sent += sends
+		if barred != nil {
+			return tool.Result{}, barred
+		}
+		if got.err == nil {
+			got.result.Sends = sent
+			return got.result, nil
+		}
+		refused, _ := errors.AsType[*statusError](got.err)
+		again := sends == 0 || call.Repeatable() && refused != nil && refused.lost
+		if !again || ctx.Err() != nil || !s.ended() || attempt >= maxAttempts {
+			return s.failure(call.Name, sent, got.err)
 		}
 	}
 }
+
+// maxAttempts is how many sessions a call may need.
+const maxAttempts = 3
 
 // Open reports whether there is a session in which an execution can call a server at once.
 func (p *Pool) Open(server, execution string) bool {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,10 +16,20 @@ import (
 // metaKey is where a call's idempotency key stands in its _meta.
 const metaKey = "inquest/idempotencyKey"
 
-// call sends one request. sent says whether the server may have processed it.
-func (s *session) call(ctx context.Context, own string, call tool.Call) (result tool.Result, sent bool, err error) {
-	ctx, receipt, end := s.begin(ctx)
-	defer end()
+// outcome is what came of a request.
+type outcome struct {
+	result tool.Result
+	err    error
+}
+
+// call sends one request. sends is how many may have reached the server: 0 means that the tool has not run. barred is
+// the error of the call's fence, which kept the request from going out.
+func (s *session) call(ctx context.Context, own string, call tool.Call, late chan struct{}) (got outcome, sends int, barred error) {
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	// The request outlives the ctx of its caller, if somebody wants to know what becomes of a call that was given up.
+	work, receipt := withReceipt(context.WithoutCancel(ctx))
+	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
 	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
 		Name:      own,
@@ -29,22 +38,51 @@ func (s *session) call(ctx context.Context, own string, call tool.Call) (result 
 	if call.Progress != nil {
 		params.SetProgressToken(call.Key)
 	}
-	answer, err := s.client.CallTool(ctx, params)
-	if err != nil {
-		sent, _ = receipt.read()
-		return tool.Result{}, sent, s.explain(ctx, err)
+	undo, began, answered := s.abort(receipt), s.pulse.begin(receipt), make(chan outcome, 1)
+	done := s.wire.results().wait()
+	go func() {
+		defer done()
+		defer undo()
+		result, err := s.client.CallTool(work, params)
+		if err != nil {
+			answered <- outcome{err: s.explain(work, err)}
+			return
+		}
+		got, err := s.convert(s.wire.results().take(result.Meta), call)
+		answered <- outcome{got, err}
+	}()
+	defer s.pulse.end(receipt)
+	select {
+	case got = <-answered:
+		receipt.giveUp(nil)
+	case <-ctx.Done():
+		got.err = ctx.Err()
+		s.abandon(ctx, call, receipt, answered, late)
+		if sends, _ := receipt.read(); sends > 0 && errors.Is(got.err, context.DeadlineExceeded) {
+			s.suspect(ctx, began)
+		}
 	}
-	result, err = convert(s.wire.results().take(answer.Meta))
-	return result, true, err
+	sends, _ = receipt.read()
+	return got, sends, receipt.refused()
 }
+
+// convert makes a result of a server's answer. A tool that reports an error may have done part of its work.
+func (s *session) convert(raw json.RawMessage, call tool.Call) (tool.Result, error) {
+	result, err := convert(raw)
+	ran := result.ErrorType == tool.ErrorTool || result.ErrorType == tool.ErrorInvalidArguments && aboutOutput(result.Content)
+	if err == nil && result.Status == tool.StatusError && ran && !call.Repeatable() {
+		result.Content += "\n" + mayHaveRun
+	}
+	return result, err
+}
+
+// mayHaveRun is added to a tool's own error if the tool must not run twice.
+const mayHaveRun = "The tool may have taken effect before it failed."
 
 // begin applies the server's own timeout to a request, and ends it if the
 // session is stopped.
 func (s *session) begin(ctx context.Context) (context.Context, *receipt, func()) {
-	cancel := func() {}
-	if s.transport.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, s.transport.Timeout.D())
-	}
+	ctx, cancel := s.limited(ctx)
 	ctx, receipt := withReceipt(ctx)
 	undo := s.abort(receipt)
 	done := s.wire.results().wait()
@@ -54,6 +92,14 @@ func (s *session) begin(ctx context.Context) (context.Context, *receipt, func())
 		receipt.giveUp(nil)
 		cancel()
 	}
+}
+
+// limited applies the server's own timeout.
+func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.transport.Timeout > 0 {
+		return context.WithTimeout(ctx, s.transport.Timeout.D())
+	}
+	return ctx, func() {}
 }
 
 // abort gives a request up when the session is stopped.
@@ -104,61 +150,4 @@ func arguments(args json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return args
-}
-
-// receipt is what the wire tells the caller of the SDK about a request.
-type receipt struct {
-	giveUp context.CancelCauseFunc // ends the request
-
-	mu   sync.Mutex
-	sent bool
-	err  error
-}
-
-type receiptKey struct{}
-
-// withReceipt returns a ctx for one request. The cause of its end says more
-// than its Err if it was the wire that ended it.
-func withReceipt(ctx context.Context) (context.Context, *receipt) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	r := &receipt{giveUp: cancel}
-	return context.WithValue(ctx, receiptKey{}, r), r
-}
-
-// receiptOf finds the receipt of a request; anything else gets one that nobody
-// reads (the notice of a cancellation carries its call's ctx).
-func receiptOf(ctx context.Context, msg jsonrpc.Message) *receipt {
-	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
-		return receiptIn(ctx)
-	}
-	return unread()
-}
-
-func receiptIn(ctx context.Context) *receipt {
-	if r, ok := ctx.Value(receiptKey{}).(*receipt); ok {
-		return r
-	}
-	return unread()
-}
-
-func unread() *receipt { return &receipt{giveUp: func(error) {}} }
-
-// setSent says whether the server may have seen the request.
-func (r *receipt) setSent(sent bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sent = sent
-}
-
-// note keeps what went wrong on the way; nil = nothing so far.
-func (r *receipt) note(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = err
-}
-
-func (r *receipt) read() (sent bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sent, r.err
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,6 +20,7 @@ import (
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	receipt := receiptIn(req.Context())
 	receipt.note(nil) // a stream that is taken up again: the break is forgotten
+	req = w.forwarded(req)
 	if to := origin(req.URL); to != w.origin {
 		err := fmt.Errorf("%w: it sends us on to another host, %s", errUnreachable, to)
 		receipt.note(err)
@@ -29,15 +31,19 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		bounded = w.farewell
 	}
 	ctx, cancel := bounded(req.Context())
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { receipt.setSent(true) }, // from here on the server may see it
-	})
+	connected := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	out := req.Clone(ctx)
 	w.dress(out)
+	guard(out, receipt)
 	resp, err := w.base.RoundTrip(out)
 	if err == nil {
+		w.heard()
+		if resp.Header.Get(sessionHeader) != "" {
+			w.stateful.Store(true)
+		}
 		err = w.receive(resp, receipt, cancel)
-	} else if sent, _ := receipt.read(); sent {
+	} else if connected {
 		err = fmt.Errorf("%w: %w", errCut, err)
 	} else {
 		err = fmt.Errorf("%w: %w", errUnreachable, err)
@@ -48,6 +54,43 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// guard makes the receipt of a request say when it goes out: net/http asks for the body directly before it writes the
+// first byte to the connection. Without GetBody, net/http cannot send the request again by itself.
+func guard(out *http.Request, receipt *receipt) {
+	if out.Body == nil {
+		return
+	}
+	head := out.Clone(context.WithoutCancel(out.Context()))
+	head.Body, out.GetBody = nil, nil
+	out.Body = &guardedBody{ReadCloser: out.Body, begin: sync.OnceValue(func() error {
+		return receipt.begin(sentRequest{http: head})
+	})}
+}
+
+type guardedBody struct {
+	io.ReadCloser
+	begin func() error
+}
+
+func (b *guardedBody) Read(p []byte) (int, error) {
+	if err := b.begin(); err != nil {
+		return 0, err
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// forwarded sends a request straight to where the server has redirected the first request of the session, so that a
+// call that must not be sent twice need not be redirected.
+func (w *web) forwarded(req *http.Request) *http.Request {
+	to := w.moved.Load()
+	if to == nil || req.URL.String() != w.transport.URL {
+		return req
+	}
+	out := req.Clone(req.Context())
+	out.URL, out.Host = to, ""
+	return out
 }
 
 // dress adds what the operator wants to be sent. The bearer token wins over a
@@ -71,7 +114,8 @@ func (w *web) dress(req *http.Request) {
 func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
-		resp.Body = newStream(resp.Body, w.limit, w.raws.keep, w.breaker(receipt), release)
+		body := heardBody{resp.Body, w.heard}
+		resp.Body = newStream(body, w.limit, w.raws.keep, w.breaker(receipt), release)
 		return nil
 	}
 	defer release()
@@ -83,7 +127,7 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 	case len(body) > w.limit:
 		return fmt.Errorf("%w: more than %d bytes", errTooLarge, w.limit)
 	case resp.StatusCode >= 400:
-		err := w.refused(resp, body, receipt)
+		err := w.refused(resp, body)
 		if resp.Request.Method == http.MethodPost {
 			return err // the SDK would end the session, with all its other calls
 		}
@@ -115,10 +159,16 @@ func (w *web) breaker(receipt *receipt) func(error) {
 }
 
 // checkRedirect follows a redirect only if the request stays what it is, where
-// it is: another path of the same server.
+// it is, another path of the same server, and the request may be sent twice: the server that redirects it may have
+// acted on it.
 func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 	var err error
+	receipt := receiptIn(req.Context())
 	switch to := origin(req.URL); {
+	case receipt.once:
+		err = fmt.Errorf("it answered %s, and a call that must not be sent twice is not redirected", req.Response.Status)
+		receipt.note(err)
+		return err
 	case to != w.origin:
 		err = fmt.Errorf("%w: it redirects to another host, %s", errUnreachable, to)
 	case req.Method != via[0].Method:
@@ -127,9 +177,13 @@ func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 		err = fmt.Errorf("%w: it redirects without an end", errUnreachable)
 	}
 	if err != nil {
-		receiptIn(req.Context()).note(err)
+		receipt.note(err)
+		return err
 	}
-	return err
+	if via[0].URL.String() == w.transport.URL && w.transport.Type == HTTP && req.Method == http.MethodPost {
+		w.moved.Store(req.URL)
+	}
+	return nil
 }
 
 // grace is how long what has to be said at the end may take when everything is

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -26,6 +27,14 @@ type session struct {
 	secrets   secrets
 	after     <-chan struct{} // closed when a predecessor of the same name is gone; nil = none
 	opened    atomic.Bool     // this one, or one that it replaces, has been ready
+	pulse     pulse
+	// patience is how long the server may take to answer a ping; checkAfter is how long the session may be unused
+	// before a call that must not be sent twice is preceded by one.
+	patience, checkAfter time.Duration
+	// lateLimit is how long the answer to a call that was given up is waited for.
+	lateLimit time.Duration
+	// hurried: the server has not answered in the session before this one, so it is not given long to answer in this.
+	hurried bool
 
 	stop    func()        // ends the session and the calls that are under way
 	stopped chan struct{} // closed by stop
@@ -40,9 +49,11 @@ type session struct {
 	client *mcp.ClientSession
 }
 
-func newSession(server string, transport Transport) *session {
+func newSession(server string, transport Transport, opts Options) *session {
 	s := &session{
-		server: server, transport: transport, secrets: transport.secrets(),
+		server:   server,
+		patience: opts.PingTimeout, checkAfter: opts.CheckAfter, lateLimit: opts.LateLimit,
+		transport: transport, secrets: transport.secrets(),
 		stopped: make(chan struct{}), left: make(chan struct{}), gone: make(chan struct{}), ready: make(chan struct{}),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopped) })
@@ -75,7 +86,7 @@ func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 
 // open gets the session ready for calls. It must not be used if that is an error.
 func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, logger *slog.Logger) (err error) {
-	s.wire, err = openWire(s.transport, s.secrets, s.stopped, opts, logger)
+	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.hear, opts, logger)
 	if err != nil {
 		return s.secrets.redactError(fmt.Errorf("%w %s: %w", errStart, s.server, err))
 	}
@@ -103,6 +114,9 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, lo
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
 	timeout := cmp.Or(s.transport.Timeout.D(), defaultStartTimeout)
+	if _, ok := s.wire.(*web); ok && s.hurried {
+		timeout = min(timeout, s.patience)
+	}
 	late := fmt.Errorf("%w within %s", errLate, timeout)
 	timer := time.AfterFunc(timeout, func() {
 		receipt.giveUp(late)
@@ -145,6 +159,14 @@ func (s *session) cleanup(ctx context.Context, logger *slog.Logger) {
 	if err := web.cleanup(ctx); err != nil {
 		logger.Warn("MCP session is not cleaned up", "error", err)
 	}
+}
+
+// silent reports whether the session has ended because the server did not answer, or could not begin for that.
+func (s *session) silent() bool {
+	if !closed(s.ready) {
+		return false
+	}
+	return errors.Is(s.err, errLate) && s.hurried || s.err == nil && closed(s.wire.ended()) && errors.Is(s.wire.why(), errSilent)
 }
 
 // ended reports whether the session cannot be used any more.

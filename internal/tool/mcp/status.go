@@ -4,18 +4,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// statusError is an answer that is no answer.
+// statusError is an HTTP status in the place of an answer.
 type statusError struct {
 	code   int
 	status string // "503 Service Unavailable"
 	text   string // what the server says about it, without secrets
-	lost   bool   // it does not know the session (any more)
+	lost   bool   // the server does not know the session, by the rules of the protocol
+}
+
+// gateway: a gateway answers in the place of its server.
+func (e *statusError) gateway() bool {
+	switch e.code {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 func (e *statusError) Error() string {
@@ -25,23 +35,31 @@ func (e *statusError) Error() string {
 	return "it answered " + e.status + ": " + e.text
 }
 
-// refused makes an error of a status. Of the session that a server does not know
-// (any more), it is sure that the request was not processed. MCP asks for a 404;
-// many servers say 400 and "no valid session ID".
-func (w *web) refused(resp *http.Response, body []byte, receipt *receipt) error {
+// sessionHeader names the session of a request over streamable HTTP.
+const sessionHeader = "Mcp-Session-Id"
+
+// refused makes an error of a status. No status proves that the request was not processed: gateways and servers pass
+// on the status of something behind them. A status only says that the session is lost if the request named a session.
+// MCP asks for a 404 then; many servers answer 400 and "no valid session ID".
+func (w *web) refused(resp *http.Response, body []byte) error {
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	text := plain(w.secrets.redact(explanation(body))) // before half a secret is clipped off
-	lower := strings.ToLower(clip.Bytes(string(body), maxErrorText))
-	lost := resp.StatusCode == http.StatusNotFound ||
-		resp.StatusCode == http.StatusBadRequest && strings.Contains(lower, "session")
+	named := w.transport.Type == SSE || resp.Request.Header.Get(sessionHeader) != ""
+	lost := named && (resp.StatusCode == http.StatusNotFound ||
+		resp.StatusCode == http.StatusBadRequest && aboutSession(clip.Bytes(string(body), maxErrorText)))
 	err := &statusError{resp.StatusCode, status, text, lost}
-	if resp.Request.Method == http.MethodPost && resp.StatusCode/100 == 4 {
-		receipt.setSent(false) // it was understood, and refused
-	}
 	if lost && resp.Request.Method == http.MethodPost {
 		w.fail(err)
 	}
 	return err
+}
+
+var badSession = regexp.MustCompile(`\b(id|invalid|missing|unknown|expired|not found)\b`)
+
+// aboutSession reports whether a text says that a session is not known.
+func aboutSession(text string) bool {
+	lower := strings.ToLower(text)
+	return strings.Contains(lower, "session") && badSession.MatchString(lower)
 }
 
 // maxStatusText is how much of a server's explanation is shown, in bytes.

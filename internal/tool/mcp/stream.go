@@ -87,3 +87,17 @@ func (s *stream) Close() error {
 	s.release()
 	return s.body.Close()
 }
+
+// heardBody reports when something arrives.
+type heardBody struct {
+	io.ReadCloser
+	heard func()
+}
+
+func (b heardBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.heard()
+	}
+	return n, err
+}

@@ -91,13 +91,20 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-// call calls a tool with the idempotency key e/1/2.
+// call calls a tool with the idempotency key e/1/2, which may be repeated.
 func call(t *testing.T, pool tool.Caller, name, args string) tool.Result {
 	t.Helper()
-	result, err := pool.Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args), Key: "e/1/2"})
+	return callOf(t, pool, tool.Safe, name, args)
+}
+
+// callOf calls a tool of a class.
+func callOf(t *testing.T, pool tool.Caller, class tool.Idempotency, name, args string) tool.Result {
+	t.Helper()
+	result, err := pool.Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args), Key: "e/1/2", Class: class})
 	if err != nil {
 		t.Fatalf("call %s: %v", name, err)
 	}
+	result.Sends = 0 // has tests of its own
 	return result
 }
 

@@ -1,16 +1,21 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -26,20 +31,23 @@ type web struct {
 	limit     int // bytes of one message
 	stopped   <-chan struct{}
 	raws      raws
+	heard     func()                  // called when the server has sent something
+	moved     atomic.Pointer[url.URL] // where the server redirects what is sent to its endpoint; nil = nowhere
+	stateful  atomic.Bool             // the server has named a session
 
 	ending
 }
 
 func (w *web) results() *raws { return &w.raws }
 
-func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int) (*web, error) {
+func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int, heard func()) (*web, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("its url must begin with http:// or https:// and a host") // not the URL: it may hold a secret
 	}
 	w := &web{
 		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: limit, stopped: stopped,
-		ending: newEnding(),
+		heard: heard, ending: newEnding(),
 	}
 	client := &http.Client{Transport: w, CheckRedirect: w.checkRedirect}
 	const ownLimit = -1 // messages are bounded below the SDK, where it shows whose they are
@@ -80,6 +88,30 @@ func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Hos
 func (w *web) Connect(ctx context.Context) (mcp.Connection, error) { return w.sdk.Connect(ctx) }
 
 func (w *web) lastWords() string { return "" }
+
+func (w *web) remembered() bool { return w.stateful.Load() }
+
+// cancel posts the notice as the request itself was posted.
+func (w *web) cancel(ctx context.Context, request sentRequest) {
+	ctx, cancel := w.farewell(ctx)
+	defer cancel()
+	if request.http == nil || request.http.GetBody == nil {
+		return
+	}
+	var call struct{ ID json.RawMessage }
+	if body, err := request.http.GetBody(); err != nil || json.NewDecoder(body).Decode(&call) != nil {
+		return
+	}
+	notice, err := jsonrpc.EncodeMessage(cancellation(call.ID))
+	if err != nil {
+		return
+	}
+	out := request.http.Clone(ctx)
+	out.Body, out.GetBody, out.ContentLength = io.NopCloser(bytes.NewReader(notice)), nil, int64(len(notice))
+	if resp, err := w.base.RoundTrip(out); err == nil {
+		resp.Body.Close()
+	}
+}
 
 func (w *web) release() {} // no connection outlives its request
 

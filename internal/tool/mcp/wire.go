@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,10 @@ type wire interface {
 	// ended is closed when the wire is of no use any more; then why says why.
 	ended() <-chan struct{}
 	why() error
+	// remembered reports whether the server keeps the session apart from its connections, and so may have lost it unnoticed.
+	remembered() bool
+	// cancel tells the server that a request was given up.
+	cancel(ctx context.Context, request sentRequest)
 	// lastWords is what the server had to say about its end, if anything.
 	lastWords() string
 	// results has the results of calls that are under way.
@@ -55,22 +60,23 @@ var (
 	errNoJSON      = errors.New("it is no valid JSON")
 	errUnreachable = errors.New("it cannot be reached")
 	errStart       = errors.New("start MCP server")
+	errSilent      = errors.New("the server does not answer pings")
 	errLate        = errors.New("no answer to initialize")
 	errTooMany     = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
 )
 
 // openWire starts a process, or gets ready for HTTP. stopped aborts what is
-// under way over HTTP.
-func openWire(t Transport, secrets secrets, stopped <-chan struct{}, opts Options, logger *slog.Logger) (wire, error) {
+// under way over HTTP; heard is called whenever the server has sent something.
+func openWire(t Transport, secrets secrets, stopped <-chan struct{}, heard func(), opts Options, logger *slog.Logger) (wire, error) {
 	switch t.Type {
 	case "", Stdio:
 		proc, err := startProcess(t, newTail(opts.StderrLimit, secrets, logger))
 		if err != nil {
 			return nil, err
 		}
-		return newConn(proc, opts.MessageLimit, logger), nil
+		return newConn(proc, opts.MessageLimit, heard, logger), nil
 	case HTTP, SSE:
-		web, err := newWeb(t, secrets, stopped, opts.MessageLimit)
+		web, err := newWeb(t, secrets, stopped, opts.MessageLimit, heard)
 		if err != nil {
 			return nil, err // not the pointer: an interface that holds nil is not nil
 		}

@@ -3,6 +3,7 @@ package tooltest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,8 @@ type effectIn struct {
 	File string `json:"file,omitempty"`
 	// Gate is the path of a Gate that the call goes through.
 	Gate string `json:"gate,omitempty"`
+	// Over is the path of a Gate that the call goes through when it is cancelled.
+	Over string `json:"over,omitempty"`
 }
 
 // addEffects registers the tools that do something to the world, or to the list of tools.
@@ -29,7 +32,7 @@ func addEffects(s *mcp.Server) {
 	add(s, "hang", nil, func(ctx context.Context, _ *mcp.CallToolRequest, in effectIn) (*result, error) {
 		err := through(in.Gate)
 		<-ctx.Done()
-		return nil, err
+		return nil, errors.Join(err, through(in.Over))
 	})
 	add(s, "grow", nil, func(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*result, error) {
 		add(s, in.Text, readOnly, echo)
@@ -80,6 +83,10 @@ func counter(_ context.Context, req *mcp.CallToolRequest, in effectIn) (*result,
 
 // note appends a line to a file and returns how many it has.
 func note(path string, req *mcp.CallToolRequest) (int, error) {
+	return noteKey(path, req.Params.Meta[KeyMeta])
+}
+
+func noteKey(path string, key any) (int, error) {
 	if path == "" {
 		return 0, nil
 	}
@@ -88,7 +95,7 @@ func note(path string, req *mcp.CallToolRequest) (int, error) {
 		return 0, err
 	}
 	defer file.Close()
-	if _, err := fmt.Fprintln(file, req.Params.Meta[KeyMeta]); err != nil {
+	if _, err := fmt.Fprintln(file, key); err != nil {
 		return 0, err
 	}
 	lines, err := os.ReadFile(path)

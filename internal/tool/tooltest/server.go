@@ -21,6 +21,8 @@ func Serve(ctx context.Context, mode Mode) error {
 	case Mute:
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
+	case Serial:
+		return serveSerial(os.Stdin, os.Stdout)
 	case Noisy:
 		fmt.Printf("Starting up …\n\n{\"level\":\"info\"}\n[1]\n\xff\n")
 	case Stubborn:

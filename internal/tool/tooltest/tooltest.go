@@ -24,6 +24,7 @@ const (
 	Hints    Mode = "hints"    // a counter for every combination of annotations, see AllHints
 	Dead     Mode = "dead"     // writes EnvSecret to its standard error and exits with 7
 	Mute     Mode = "mute"     // reads and never answers
+	Serial   Mode = "serial"   // does one thing at a time, so it answers nothing during a call; has only a counter
 )
 
 const (

@@ -2,6 +2,7 @@ package tooltest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log"
@@ -22,6 +23,7 @@ type WebOptions struct {
 	SSE       bool // the older protocol, with one stream for all answers
 	JSON      bool // answers are JSON, not streams
 	Resumable bool // a stream that broke can be taken up again
+	Stateless bool // sessions have no id
 	TLS       bool // with a certificate that nobody trusts
 }
 
@@ -36,6 +38,7 @@ type Web struct {
 	faults  map[string]Fault
 	seen    []Request
 	arrived *sync.Cond
+	frozen  chan struct{} // closed when the server goes on; nil = it does
 }
 
 // Request is what a server saw of a request.
@@ -72,6 +75,7 @@ func (w *Web) newHandler() http.Handler {
 	}
 	opts := &mcp.StreamableHTTPOptions{
 		JSONResponse:               w.opts.JSON,
+		Stateless:                  w.opts.Stateless,
 		DisableLocalhostProtection: true, // it would refuse what comes as through a proxy
 	}
 	if w.opts.Resumable {
@@ -85,6 +89,21 @@ func (w *Web) Misbehave(method string, fault Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults[method] = fault
+}
+
+// Freeze makes the server stand still: it takes connections and does nothing, until Thaw.
+func (w *Web) Freeze() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.frozen = make(chan struct{})
+}
+
+// Thaw lets the server go on, with all that it was asked meanwhile.
+func (w *Web) Thaw() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.frozen)
+	w.frozen = nil
 }
 
 // Restart is what clients see of a server that was started again: it knows no
@@ -140,8 +159,13 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.seen = append(w.seen, Request{Method: method, Path: r.URL.Path, Header: r.Header.Clone()})
 	fault, handler := w.faults[method], w.handler
 	delete(w.faults, method)
+	frozen := w.frozen
 	w.arrived.Broadcast()
 	w.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+		r = r.WithContext(context.WithoutCancel(r.Context())) // a process that stood still does not know who has left
+	}
 	switch {
 	case w.opts.Mode == Mute:
 		Hang(rw, r, handler)

@@ -1,0 +1,167 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// pulse records when a session last received anything from its server, and which calls are under way.
+type pulse struct {
+	mu    sync.Mutex
+	heard time.Time
+	calls map[*receipt]time.Time // when each call began
+	check *check                 // is under way; nil = none is
+}
+
+// check finds out whether a server still answers.
+type check struct {
+	since time.Time
+	over  chan struct{} // closed when it has ended
+	busy  chan struct{} // closed when a ping was not answered, and an earlier call may be the reason
+}
+
+// hear notes that the server has sent something.
+func (p *pulse) hear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = time.Now()
+}
+
+// idle is how long ago the server sent something.
+func (p *pulse) idle() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.heard)
+}
+
+func (p *pulse) heardSince(t time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.heard.After(t)
+}
+
+func (p *pulse) begin(r *receipt) (began time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.calls == nil {
+		p.calls = map[*receipt]time.Time{}
+	}
+	began = time.Now()
+	p.calls[r] = began
+	return began
+}
+
+func (p *pulse) end(r *receipt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.calls, r)
+}
+
+// older reports whether a call is under way that began before t.
+func (p *pulse) older(t time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, began := range p.calls {
+		if began.Before(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// checking returns the check that is under way; nil if there is none.
+func (p *pulse) checking() *check {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.check
+}
+
+// errBusy means that the server answers no pings while it may still be working on an earlier call.
+var errBusy = errors.New("it does not answer pings, and an earlier call is still under way")
+
+// suspect checks in the background whether the server still answers, after a call that began at that time got no
+// answer in time. Later calls wait for the check.
+func (s *session) suspect(ctx context.Context, began time.Time) {
+	s.pulse.mu.Lock()
+	defer s.pulse.mu.Unlock()
+	if s.pulse.check != nil {
+		return
+	}
+	c := &check{since: time.Now(), over: make(chan struct{}), busy: make(chan struct{})}
+	s.pulse.check = c
+	go func() {
+		s.watch(context.WithoutCancel(ctx), c.since, began, sync.OnceFunc(func() { close(c.busy) }))
+		s.pulse.mu.Lock()
+		s.pulse.check = nil
+		s.pulse.mu.Unlock()
+		close(c.over)
+	}()
+}
+
+// watch ends the session if the server answers no ping. A server that does one thing at a time cannot answer pings
+// during a call, so calls older than the one that was given up are first left their time.
+func (s *session) watch(ctx context.Context, since, began time.Time, busy func()) {
+	for {
+		round := time.Now()
+		err := s.ping(ctx)
+		switch {
+		case s.pulse.heardSince(since), s.ended(), !errors.Is(err, context.DeadlineExceeded):
+			return
+		case !s.pulse.older(began):
+			s.wire.fail(fmt.Errorf("%w within %s", errSilent, s.patience))
+			return
+		}
+		busy()
+		select {
+		case <-time.After(s.patience - time.Since(round)):
+		case <-s.wire.ended():
+		case <-s.stopped:
+		}
+	}
+}
+
+// usable returns nil if a call may be sent. It waits for the check that is under way. If the session has not been used
+// for a while, and the call must not be sent twice, it asks the server whether it still knows the session: a server
+// that says so only in its answer to the call leaves it open whether the call was made.
+func (s *session) usable(ctx context.Context, once bool) error {
+	if check := s.pulse.checking(); check != nil {
+		select {
+		case <-check.over:
+		case <-check.busy:
+			if !s.pulse.heardSince(check.since) {
+				return errBusy
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if s.ended() {
+			return s.wire.why()
+		}
+	}
+	if !once || !s.wire.remembered() || s.pulse.idle() < s.checkAfter {
+		return nil
+	}
+	return s.ping(ctx)
+}
+
+// ping returns nil if the server answers, whatever it says; but an answer that says that the session or the server
+// behind a gateway is gone is an error.
+func (s *session) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	ctx, receipt := withReceipt(ctx)
+	defer receipt.giveUp(nil)
+	err := s.explain(ctx, s.client.Ping(ctx, nil))
+	status, refused := errors.AsType[*statusError](err)
+	_, answered := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case refused && !status.lost && !status.gateway(), !refused && answered:
+		return nil
+	}
+	return err
+}

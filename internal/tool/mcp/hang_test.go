@@ -1,0 +1,213 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+)
+
+// impatient gives a server little time to answer pings.
+func impatient(o *mcp.Options, _ *mcp.Transport) { o.PingTimeout = 500 * time.Millisecond }
+
+// pidOf is the process of a server.
+func pidOf(t *testing.T, pool tool.Caller) (pid int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(call(t, pool, "s.client", `{}`).Content, "pid=%d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// stop stops a process, and waits until it stands still.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	syscall.Kill(pid, syscall.SIGSTOP)
+	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(stat), ") T ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d runs on", pid)
+		}
+	}
+}
+
+// within makes a call that is given up after a time.
+func within(t *testing.T, pool tool.Caller, call tool.Call, limit time.Duration) tool.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	got, err := pool.Call(ctx, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// A process that hangs is killed with all that it was asked, and the next call goes to a new one.
+func TestHungProcessIsReplaced(t *testing.T) {
+	t.Parallel()
+	pool, made := newPool(t, tooltest.Tools, impatient), newEffects(t)
+	pid := pidOf(t, pool)
+	stop(t, pid)
+	lost := made.call()
+	if got := within(t, pool, lost, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+		t.Errorf("got %+v", got)
+	}
+	made.said[lost.Key] = tool.Result{}
+	if got := made.make(t.Context(), t, pool); got.Status != tool.StatusSuccess {
+		t.Errorf("got %+v", got)
+	}
+	syscall.Kill(pid, syscall.SIGCONT)
+	waitDead(t, pid)
+	if n := made.of(t, lost.Key); n != 0 {
+		t.Errorf("the call that was given up was made %d times later", n)
+	}
+	if now := pidOf(t, pool); now == pid {
+		t.Error("it is the same process")
+	}
+}
+
+// Calls that wait for the same answer end together when the process is replaced, and are told as sent.
+func TestCallsOfAHungProcessEnd(t *testing.T) {
+	t.Parallel()
+	pool, made := newPool(t, tooltest.Tools, impatient), newEffects(t)
+	gate := tooltest.NewGate(t)
+	younger := made.call()
+	pid := pidOf(t, pool)
+	hang := tool.Call{Name: "s.hang", Arguments: fmt.Appendf(nil, `{"gate":%q}`, gate.Path)}
+	given := make(chan tool.Result)
+	go func() { given <- within(t, pool, hang, time.Second) }()
+	gate.Wait(t)
+	stop(t, pid)
+	got, err := pool.Call(t.Context(), younger) // has no limit of its own
+	if err != nil || got.ErrorType != tool.ErrorUnavailable || !got.Sent || !strings.Contains(got.Content, "answered neither the call nor a ping") {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got := <-given; got.ErrorType != tool.ErrorTimeout || !got.Sent {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A server that is slow and answers pings is kept.
+func TestSlowProcessIsKept(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, tooltest.Tools, nil)
+	pid := pidOf(t, pool)
+	if got := within(t, pool, tool.Call{Name: "s.hang"}, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout {
+		t.Errorf("got %+v", got)
+	}
+	if now := pidOf(t, pool); now != pid {
+		t.Errorf("process %d was replaced by %d", pid, now)
+	}
+}
+
+// A server that does one thing at a time cannot answer pings during a call. It is not killed while that call has time
+// left, and other calls do not wait for it: they are not sent. What it does later is told.
+func TestProcessThatDoesOneThingAtATime(t *testing.T) {
+	t.Parallel()
+	pool, made := newPool(t, tooltest.Serial, impatient), newEffects(t)
+	gate := tooltest.NewGate(t)
+	long, short, late := made.call(), made.call(), make(chan tool.Result, 1)
+	long.Key, short.Key = "long", "short"
+	long.Arguments = fmt.Appendf(nil, `{"file":%q,"gate":%q}`, made.file, gate.Path)
+	short.Late = func(got tool.Result) { late <- got }
+	done := make(chan tool.Result)
+	go func() {
+		got, err := pool.Call(t.Context(), long)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- got
+	}()
+	release := gate.Wait(t)
+	if got := within(t, pool, short, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+		t.Errorf("got %+v", got)
+	}
+	for range 2 {
+		got := made.make(t.Context(), t, pool)
+		if got.ErrorType != tool.ErrorUnavailable || got.Sent || !strings.Contains(got.Content, "an earlier call is still under way") {
+			t.Errorf("got %+v", got)
+		}
+	}
+	release()
+	if got := <-done; got.Status != tool.StatusSuccess || !strings.HasPrefix(got.Content, "1 by ") {
+		t.Errorf("got %+v", got)
+	}
+	if got := <-late; !strings.HasPrefix(got.Content, "2 by ") {
+		t.Errorf("late: %+v", got)
+	}
+	if got := made.make(t.Context(), t, pool); !strings.HasPrefix(got.Content, "3 by ") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A server over HTTP that hangs costs later calls two pings, and not their time. What it does later of a call that was
+// given up is told.
+func TestHungServerOverHTTP(t *testing.T) {
+	t.Parallel()
+	for protocol, opts := range onceProtocols {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, opts)
+			pool, made := webPool(t, server, opts, impatient), newEffects(t)
+			call(t, pool, "s.echo", `{"text":"x"}`)
+			server.Freeze()
+			lost, late := made.call(), make(chan tool.Result, 1)
+			lost.Late = func(got tool.Result) { late <- got }
+			got := within(t, pool, lost, 100*time.Millisecond)
+			made.said[lost.Key] = got
+			if got.ErrorType != tool.ErrorTimeout || !got.Sent {
+				t.Errorf("got %+v", got)
+			}
+			for range 2 {
+				if got := made.make(t.Context(), t, pool); got.ErrorType != tool.ErrorUnavailable || got.Sent {
+					t.Errorf("got %+v", got)
+				}
+			}
+			server.Wait("notifications/cancelled", 1)
+			server.Thaw()
+			if opts.SSE {
+				return // its stream is gone, and with it the answer
+			}
+			done := (<-late).Status == tool.StatusSuccess // else the server took in the cancellation first
+			if n := made.of(t, lost.Key); done != (n == 1) {
+				t.Errorf("said to be done: %t, made %d times", done, n)
+			}
+			if got := made.make(t.Context(), t, pool); got.Status != tool.StatusSuccess {
+				t.Errorf("got %+v", got)
+			}
+			made.checkAll(t)
+		})
+	}
+}
+
+// A call that was given up is cancelled at the server, whether somebody waits for its answer or not.
+func TestGivenUpCallsAreCancelled(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]func(tool.Result){"nobody waits": nil, "somebody waits": func(tool.Result) {}} {
+		for kind, open := range kinds {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s, gate, over := open(t, tooltest.Tools, nil), tooltest.NewGate(t), tooltest.NewGate(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { gate.Wait(t)(); cancel() }()
+				args := fmt.Appendf(nil, `{"gate":%q,"over":%q}`, gate.Path, over.Path)
+				if _, err := s.Call(ctx, tool.Call{Name: "s.hang", Arguments: args, Late: late}); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+				over.Wait(t)()
+			})
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// receipt records what happens to one request of the SDK on the wire.
+type receipt struct {
+	giveUp context.CancelCauseFunc // ends the request
+	once   bool                    // the request must not go out a second time, whoever asks for it
+	// allowed is called directly before the request goes out, and may refuse that; nil allows it.
+	allowed func() error
+
+	mu        sync.Mutex
+	sends     int   // how often the request may have reached the server
+	withdrawn bool  // the caller has gone, so that the request must not go out any more
+	withheld  error // why the request did not go out
+	err       error // what went wrong on the way
+	sent      sentRequest
+}
+
+// sentRequest identifies a request that has gone out, so that it can be cancelled at the server.
+type sentRequest struct {
+	id   any           // of JSON-RPC; over HTTP, it is in the body
+	http *http.Request // its body is only there by GetBody; nil for a process
+}
+
+var (
+	errTwice     = errors.New("the call must not be sent twice")
+	errWithdrawn = errors.New("the call was given up before it was sent")
+)
+
+type receiptKey struct{}
+
+// withReceipt returns a ctx for one request. If the wire ends the request, the cause of the ctx says why.
+func withReceipt(ctx context.Context) (context.Context, *receipt) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &receipt{giveUp: cancel}
+	return context.WithValue(ctx, receiptKey{}, r), r
+}
+
+// receiptOf finds the receipt of a request. Other messages get a receipt that nobody reads: the notice of a
+// cancellation carries the ctx of its call.
+func receiptOf(ctx context.Context, msg jsonrpc.Message) *receipt {
+	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
+		return receiptIn(ctx)
+	}
+	return unread()
+}
+
+func receiptIn(ctx context.Context) *receipt {
+	if r, ok := ctx.Value(receiptKey{}).(*receipt); ok {
+		return r
+	}
+	return unread()
+}
+
+func unread() *receipt { return &receipt{giveUp: func(error) {}} }
+
+// begin must be called directly before the first byte goes out. If it returns an error, nothing may go out.
+func (r *receipt) begin(sent sentRequest) error {
+	err := r.barred()
+	if err == nil && r.allowed != nil {
+		err = r.allowed() // may ask the store, so not under the lock
+	}
+	if err == nil {
+		err = r.barred()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		if r.withheld == nil {
+			r.withheld = err
+		}
+		return err
+	}
+	r.sends++
+	r.sent = sent
+	return nil
+}
+
+func (r *receipt) barred() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.withdrawn:
+		return errWithdrawn
+	case r.once && r.sends > 0:
+		return errTwice
+	}
+	return nil
+}
+
+// undo takes a begin back: nothing that a server could act on has gone out.
+func (r *receipt) undo() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sends--
+}
+
+// withdraw keeps a request from going out any more, and reports whether it has gone out.
+func (r *receipt) withdraw() (sent bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.withdrawn = true
+	return r.sends > 0
+}
+
+// ofCancellation reports whether a message is the SDK's own notice that a request was withdrawn. It carries the ctx of
+// the request, and is dropped: the session has sent one already.
+func ofCancellation(ctx context.Context, msg jsonrpc.Message) bool {
+	r, notice := receiptIn(ctx), false
+	if request, ok := msg.(*jsonrpc.Request); ok {
+		notice = !request.IsCall()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return notice && r.withdrawn
+}
+
+// note keeps what went wrong on the way; nil means nothing so far.
+func (r *receipt) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+func (r *receipt) read() (sends int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sends, r.err
+}
+
+// refused is why the fence kept the request from going out at all; nil if it did not.
+func (r *receipt) refused() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sends > 0 || errors.Is(r.withheld, errWithdrawn) {
+		return nil
+	}
+	return r.withheld
+}
+
+func (r *receipt) request() sentRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
+}
+
+// cancellation is the notice that a request was given up.
+func cancellation(id any) *jsonrpc.Request {
+	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the client has given the call up"}) // an id can be encoded
+	return &jsonrpc.Request{Method: "notifications/cancelled", Params: params}
+}

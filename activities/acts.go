@@ -97,9 +97,14 @@ func (c *toolCall) endedActs(ctx context.Context, d *Decision, body transcript.B
 	if d != nil {
 		acts = append(acts, c.decidedAct(ctx, *d))
 	}
+	sends := ""
+	if c.sends > 0 {
+		sends = fmt.Sprint(c.sends)
+	}
 	return append(acts, audit.Act{
 		What: audit.Executed, Call: c.call.ID, Tool: c.call.Name,
-		Detail: audit.Detail("status", body.Status, "error_type", body.ErrorType, "size", fmt.Sprint(body.Size), "blob", body.Blob),
+		Detail: audit.Detail("status", body.Status, "error_type", body.ErrorType, "size", fmt.Sprint(body.Size), "blob", body.Blob,
+			"sends", sends),
 	})
 }
 

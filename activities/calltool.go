@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
@@ -75,8 +74,10 @@ type toolCall struct {
 	lost bool
 	// untold is a decision that the intent does not tell of: there is none.
 	untold *Decision
-	// fence says directly before the request goes out whether it still may; nil = it may.
-	fence func(context.Context) error
+	// claim has to be made directly before the request goes out; nil means that the request may go out without.
+	claim *claim
+	// sends is how many requests may have reached the tool's server; 0 also stands for tools without one.
+	sends int
 	// took is how long the tool took; 0 = that says nothing about it. answered: it replied, so that even a short
 	// time counts.
 	took     time.Duration
@@ -221,25 +222,20 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 }
 
 // outcomeUnknown is the result of an interrupted call that must not run twice.
-func outcomeUnknown(name, why string) tool.Result {
-	return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf(
-		"%s It is not known whether %s took effect, and it was not called again. Verify before you rely on it or repeat it.", why, name))
-}
+func outcomeUnknown(name, why string) tool.Result { return tool.OutcomeUnknown(name, why) }
 
-// intended makes the call. The intent of a call that must not run twice is written
-// before the call; that of another, only if the call takes a while: for those who watch.
-// Within a workflow task, it also tells whoever takes over that the call has begun, and may
+// intended makes the call. The intent of a call that must not run twice is written directly before the request goes
+// out, so that a call whose server cannot be reached can be tried again; that of another, only if the call takes a
+// while: for those who watch. Within a workflow task, it also tells whoever takes over that the call has begun, and may
 // have killed its worker. A tool in Go may do that at once.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
-	intent := c.intends(ctx, c.in.Decision)
-	c.began = true
 	server, _ := tool.Split(decision.Spec.Name)
 	if decision.Spec.Class() == tool.NonIdempotent || c.local && server == "" {
-		if err := c.claim(ctx, intent); err != nil {
-			return tool.Result{}, err
-		}
+		c.claim = &claim{call: c}
 		return c.execute(ctx, decision)
 	}
+	intent := c.intends(ctx, c.in.Decision)
+	c.began = true
 	written, soon := make(chan error, 1), told
 	if c.local {
 		soon = toldLocally
@@ -300,13 +296,24 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	call := tool.Call{
 		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.session(),
 		Investigation: c.ref.Investigation, Execution: c.ref.Execution, Iteration: c.in.Iteration,
-		Key: c.key(), Fence: c.fence,
+		Class: spec.Class(), Key: c.key(), Late: c.late(ctx, spec.Name),
+	}
+	if c.claim != nil {
+		call.Fence = func(context.Context) error { return c.claim.ensure(ctx) } // ctx: the store's time is not the tool's
 	}
 	ready, began := c.ready(spec.Name), time.Now()
 	live := newLive(c.job, c.in.Iteration+1, 0) // where the model's next words will stand
 	defer live.stop()
 	call.Progress = c.tellProgress(ctx, live, spec.Name)
 	result, err := c.send(callCtx, call)
+	c.sends = result.Sends
+	if c.claim != nil {
+		written, asking := c.claim.state()
+		c.began = c.began || written
+		if asking && err == nil && result.ErrorType == tool.ErrorTimeout && !result.Sent {
+			err = errors.New("the intent of the call was not written in time")
+		}
+	}
 	c.answered = err == nil && ctx.Err() == nil && result.ErrorType != tool.ErrorUnavailable
 	if ready {
 		c.took = time.Since(began)
@@ -316,7 +323,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		return tool.Result{}, err
 	case ctx.Err() != nil && result.Status == tool.StatusError: // cut: what is to be told is the workflow's to say
 		return tool.Result{}, ctx.Err()
-	case result.ErrorType == tool.ErrorUnavailable && !c.in.Last && spec.Class() != tool.NonIdempotent:
+	case result.ErrorType == tool.ErrorUnavailable && !c.in.Last && (spec.Class() != tool.NonIdempotent || !c.began && !result.Sent):
 		if result, err = c.masked(ctx, spec.Name, result); err != nil {
 			return result, err
 		}
@@ -337,32 +344,6 @@ func (c *toolCall) send(ctx context.Context, call tool.Call) (tool.Result, error
 		return tool.Result{}, err
 	}
 	return c.Builtins.Call(ctx, c.agent, call)
-}
-
-// claim writes the intent of a call that must not run twice. If another attempt wrote it
-// while this one stood still, the call is that attempt's to make. If this one stands still
-// after that, the call may have a result before the request goes out: that nobody knows.
-func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
-	claimed := time.Now()
-	stored, err := c.append(ctx, intent)
-	if err == nil && stored[0].Writer != c.writer {
-		return temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
-	}
-	if err == nil {
-		setIntended(ctx)
-	}
-	c.fence = func(ctx context.Context) error {
-		byWall := time.Now().Round(0).Sub(claimed.Round(0)) // the other clock stands still while a machine sleeps
-		if time.Since(claimed) < fresh && byWall.Abs() < fresh {
-			return nil
-		}
-		known, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
-		if err == nil && len(known.Step) > 0 {
-			err = temporal.NewApplicationError("another attempt has ended the call", ErrorReplaced)
-		}
-		return err
-	}
-	return err
 }
 
 func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript.Entry, error) {

@@ -9,8 +9,8 @@ const (
 	// Abandoned is how long a call that was begun within a workflow task may be under way with
 	// nobody attending to it: longer than the task, and than a stall that must cut nothing.
 	Abandoned = 15 * time.Second
-	// fresh is how old an intent may be for its call to be made without another look. Nobody
-	// gives a call up so soon.
+	// fresh is how long after its intent was written a request may go out without another look at the journal.
+	// Nobody gives a call up so soon.
 	fresh = time.Second
 	// told is how long a call may take before those who watch are told that it runs, and
 	// toldLocally before the journal is, or a reply's live tail, if the call is made within a workflow task.

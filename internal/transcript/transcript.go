@@ -72,11 +72,20 @@ func ResultKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerC
 // SummaryKey is the key of the summary of the result of an iteration's n-th call (from 0).
 func SummaryKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n + 2} }
 
-// CallIndex is the n that CallKey, ResultKey or SummaryKey was made with; -1 for
+// lateBase is the first position of late notes, one for each call.
+const lateBase = 1 << 30
+
+// LateKey is the key of the notice about the late answer to an iteration's n-th call (from 0).
+func LateKey(iteration, n int) Key { return Key{iteration, lateBase + n} }
+
+// CallIndex is the n that CallKey, ResultKey, SummaryKey or LateKey was made with; -1 for
 // a model call's entry.
 func (k Key) CallIndex() int {
-	if k.Position < callBase {
+	switch {
+	case k.Position < callBase:
 		return -1
+	case k.Position >= lateBase:
+		return k.Position - lateBase
 	}
 	return (k.Position - callBase) / rowsPerCall
 }
@@ -84,7 +93,7 @@ func (k Key) CallIndex() int {
 // Until is the position up to which an iteration has to be written anew when the entry at
 // k is: for a call its own entries, for a model call the whole iteration.
 func (k Key) Until() int {
-	if n := k.CallIndex(); n >= 0 {
+	if n := k.CallIndex(); n >= 0 && k.Position < lateBase {
 		return CallKey(k.Iteration, n+1).Position
 	}
 	return math.MaxInt32

@@ -1,0 +1,100 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// claim is the right to make a call that must not run twice: the call's intent in the journal. It is made when the
+// request is about to go out, and again each time that the request was held up after that.
+type claim struct {
+	call *toolCall
+
+	mu      sync.Mutex
+	asking  bool      // the journal is being asked
+	claimed time.Time // just before the intent was written; zero = it is not written
+}
+
+// ensure writes the intent. If another attempt wrote it while this one stood still, the call is that attempt's to make.
+// If this one stands still after that, another may have told the agent that the outcome is unknown: then the request
+// must not go out.
+func (c *claim) ensure(ctx context.Context) error {
+	c.mu.Lock()
+	c.asking = true
+	claimed := c.claimed
+	c.mu.Unlock()
+	claimed, err := c.call.claimed(ctx, claimed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asking, c.claimed = false, claimed
+	return err
+}
+
+// state reports whether the intent is written, and whether the journal is being asked.
+func (c *claim) state() (written, asking bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.claimed.IsZero(), c.asking
+}
+
+// claimed writes the intent, unless that was done at a time, and looks again whether the call is still this attempt's
+// to make if that is not fresh.
+func (c *toolCall) claimed(ctx context.Context, at time.Time) (time.Time, error) {
+	if at.IsZero() {
+		now := time.Now()
+		stored, err := c.append(ctx, c.intends(ctx, c.in.Decision))
+		if err == nil && stored[0].Writer != c.writer {
+			err = temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
+		}
+		if err != nil {
+			return at, err
+		}
+		setIntended(ctx)
+		at = now
+	}
+	byWall := time.Now().Round(0).Sub(at.Round(0)) // the other clock stands still while a machine sleeps
+	if time.Since(at) < fresh && byWall.Abs() < fresh {
+		return at, nil
+	}
+	known, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
+	if err == nil && len(known.Step) > 0 {
+		err = temporal.NewApplicationError("another attempt has ended the call", ErrorReplaced)
+	}
+	return at, err
+}
+
+// late returns what writes a late answer to the call into the transcript, for people: the agent has been told that the
+// call was cut or that its outcome is unknown.
+func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
+	logger, called := activity.GetLogger(ctx), time.Now()
+	ctx = context.WithoutCancel(ctx)
+	key := transcript.LateKey(c.in.Iteration, c.in.Call)
+	return func(result tool.Result) {
+		ctx, cancel := context.WithTimeout(ctx, lateTimeout)
+		defer cancel()
+		masked, err := c.masked(ctx, name, result)
+		if err == nil {
+			text := fmt.Sprintf("%s was given up, and answered %s after it was called (%s). The agent was not told. The answer: %s",
+				name, time.Since(called).Round(time.Second), masked.Status, clip.Text(masked.Content, maxLateText))
+			_, err = c.append(ctx, transcript.Row{Key: key, Kind: transcript.KindNotice, Body: transcript.Body{Text: text}})
+		}
+		if err != nil {
+			logger.Warn("the late answer to a call was not recorded", "execution", c.ref.Execution, "tool", name, "error", err)
+		}
+	}
+}
+
+// maxLateText is how much of a late answer is in the transcript, in bytes; lateTimeout bounds the writing of it.
+const (
+	maxLateText = 2000
+	lateTimeout = time.Minute
+)

@@ -1,0 +1,178 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// unsent makes the server's calls end before a request goes out, until it is told otherwise.
+type unsent struct {
+	*bench
+	gone bool
+}
+
+func (u *unsent) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if u.gone {
+		return tool.Failure(tool.ErrorUnavailable, "start MCP server lab: no such file"), nil
+	}
+	return u.bench.Call(ctx, call)
+}
+
+// A call that must not run twice is tried again if its server could not be reached, and is then not taken for one that
+// was interrupted.
+func TestUnsentWriteIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+	u := &unsent{b, true}
+	b.act.Servers = u
+	for range 2 {
+		_, err := b.callTool(1, 0)
+		if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorServerUnavailable {
+			t.Fatalf("it ended with %v", err)
+		}
+	}
+	u.gone = false
+	out, err := b.callTool(1, 0)
+	if err != nil || out.Status != string(tool.StatusSuccess) || len(b.calls) != 1 {
+		t.Errorf("%+v, %v, after %d calls", out, err, len(b.calls))
+	}
+}
+
+// A request that may have gone out is never tried again, and its result is a sentence of its own.
+func TestSentWriteIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, result := range map[string]tool.Result{
+		"status":          tool.Failure(tool.ErrorUnavailable, "MCP server lab: it answered 404 Not Found: gateway"),
+		"ended":           tool.Failure(tool.ErrorUnavailable, "MCP server lab ended during the call (signal: killed)"),
+		"error of theirs": tool.Failure(tool.ErrorTool, "upstream timed out"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+			result.Sent, result.Sends = true, 1
+			b.run = func(tool.Call) (tool.Result, error) { return result, nil }
+			for range 2 {
+				if out, err := b.callTool(1, 0); err != nil || out.ErrorType != tool.ErrorOutcomeUnknown || len(b.calls) != 1 {
+					t.Errorf("%+v, %v, after %d calls", out, err, len(b.calls))
+				}
+			}
+			if text := b.last().Text; !strings.HasPrefix(text, result.Content+". It is not known whether lab.write took effect") {
+				t.Errorf("the agent is told %q", text)
+			}
+		})
+	}
+}
+
+// The audit trail tells how often a call that was approved went out.
+func TestActsCountSends(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+	b.run = func(tool.Call) (tool.Result, error) {
+		unknown := tool.Failure(tool.ErrorUnavailable, "MCP server lab: it answered 404 Not Found")
+		unknown.Sent, unknown.Sends = true, 1
+		return unknown, nil
+	}
+	digest := tool.Decision{Spec: labTools[1], Arguments: []byte(`{}`)}.Digest()
+	b.decided(0, &activities.Decision{Approved: true, By: "ada", Digest: digest})
+	acts := b.acts(audit.Began, audit.Executed)
+	if len(acts) != 2 || !strings.Contains(string(acts[1].Detail), `"error_type":"OutcomeUnknown","sends":"1"`) {
+		t.Errorf("the audit trail has %v", acts)
+	}
+}
+
+// frozen is a worker that stands still after its fence has let a call through and before the request is written, as long
+// as others do. The wire asks the fence once more if it notices that time has passed.
+type frozen struct {
+	*bench
+	meanwhile func()
+}
+
+func (f *frozen) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if err := call.Allowed(ctx); err != nil {
+		return tool.Result{}, err
+	}
+	f.meanwhile()
+	return f.bench.Call(ctx, call)
+}
+
+// While a worker stands still between the fence and the write, another one takes over and tells the agent that the outcome
+// is unknown. The first one makes no call when it goes on.
+func TestWorkerFrozenBetweenFenceAndWrite(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+	b.act.Servers = &frozen{b, func() {
+		other := activities.Activities{
+			Transcripts: b.store, Mail: b.store, Records: b.store, Blobs: b.store, Models: b, Servers: b, Builtins: noBuiltins{},
+			Policy: b.act.Policy, Logger: b.act.Logger,
+		}
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.RegisterActivity(&other)
+		value, err := env.ExecuteActivity(other.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1})
+		var out activities.CallToolOut
+		if err == nil {
+			err = value.Get(&out)
+		}
+		if err != nil || out.ErrorType != tool.ErrorOutcomeUnknown {
+			t.Errorf("the other worker: %+v, %v", out, err)
+		}
+		time.Sleep(1100 * time.Millisecond) // as long as an intent counts as fresh
+	}}
+	_, err := b.callTool(1, 0)
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
+		t.Errorf("it ended with %v after %d calls", err, len(b.calls))
+	}
+	if told := b.last(); told.ErrorType != tool.ErrorOutcomeUnknown {
+		t.Errorf("the agent is told %+v", told.Body)
+	}
+}
+
+// The answer to a call that was given up is a notice for people, masked, and changes nothing that the agent was told.
+func TestLateAnswersAreNoticed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+	b.run = func(tool.Call) (tool.Result, error) {
+		given := tool.Failure(tool.ErrorTimeout, "lab.write did not answer in time.")
+		given.Sent = true
+		return given, nil
+	}
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	told := b.last()
+	b.calls[0].Late(tool.Success("row written"))
+	entries, err := b.store.After(t.Context(), "inv", told.Seq, 0)
+	if err != nil || len(entries) != 1 || entries[0].Kind != transcript.KindNotice || entries[0].CallIndex() != 0 ||
+		!strings.HasPrefix(entries[0].Text, "lab.write was given up, and answered ") || !strings.HasSuffix(entries[0].Text, "The answer: row written") {
+		t.Fatalf("got %+v, %v", entries, err)
+	}
+	before, err := b.store.Entries(t.Context(), b.scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.callTool(1, 0); err != nil || out.ErrorType != tool.ErrorOutcomeUnknown {
+		t.Errorf("told again: %+v, %v", out, err)
+	}
+	if after, err := b.store.Entries(t.Context(), b.scope()); err != nil || len(after) != len(before) {
+		t.Errorf("%d entries became %d, %v", len(before), len(after), err)
+	}
+}

@@ -91,7 +91,8 @@ func TestCallsOfAHungProcessEnd(t *testing.T) {
 	gate.Wait(t)
 	stop(t, pid)
 	got, err := pool.Call(t.Context(), younger) // has no limit of its own
-	if err != nil || got.ErrorType != tool.ErrorUnavailable || !got.Sent || !strings.Contains(got.Content, "answered neither the call nor a ping") {
+	if err != nil || got.ErrorType != tool.ErrorUnavailable || !got.Sent ||
+		!strings.Contains(got.Content, "answered neither the call nor a ping") {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if got := <-given; got.ErrorType != tool.ErrorTimeout || !got.Sent {
@@ -176,10 +177,10 @@ func TestHungServerOverHTTP(t *testing.T) {
 				}
 			}
 			server.Wait("notifications/cancelled", 1)
-			server.Thaw()
 			if opts.SSE {
 				return // its stream is gone, and with it the answer
 			}
+			server.Thaw()
 			done := (<-late).Status == tool.StatusSuccess // else the server took in the cancellation first
 			if n := made.of(t, lost.Key); done != (n == 1) {
 				t.Errorf("said to be done: %t, made %d times", done, n)

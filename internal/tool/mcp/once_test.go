@@ -124,7 +124,8 @@ func TestNoStatusMeansNotDone(t *testing.T) {
 
 // onceProtocols are the ways of HTTP, with and without sessions.
 var onceProtocols = map[string]tooltest.WebOptions{
-	"http": {}, "http with JSON": {JSON: true}, "sse": {SSE: true}, "stateless": {Stateless: true}, "stateless with JSON": {Stateless: true, JSON: true},
+	"http": {}, "http with JSON": {JSON: true}, "sse": {SSE: true}, "stateless": {Stateless: true},
+	"stateless with JSON": {Stateless: true, JSON: true},
 }
 
 // A JSON-RPC error says that the tool has not run only if its code does.
@@ -311,12 +312,14 @@ func call2(t *rapid.T, pool *mcp.Pool, name, args string) tool.Result {
 
 // draw arranges for what the next call meets.
 func draw(t *rapid.T, server *tooltest.Web, cutter *cutter) {
-	body := rapid.SampledFrom([]string{"", "]", "<p>", "session not found", `{"error":"no"}`, `{"jsonrpc":"2.0","id":9999,"result":{"content":[]}}`,
+	body := rapid.SampledFrom([]string{"", "]", "<p>", "session not found", `{"error":"no"}`,
+		`{"jsonrpc":"2.0","id":9999,"result":{"content":[]}}`,
 		`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`,
 		"event: message\ndata: {\n\n", "id: 1\nretry: 1\ndata: \n\n"})
 	kind := rapid.SampledFrom([]string{"application/json", "text/event-stream", "text/html", ""})
 	answer := tooltest.Answer(rapid.IntRange(200, 599).Draw(t, "status"), kind.Draw(t, "type"), body.Draw(t, "body"))
-	redirect := tooltest.Redirect(rapid.IntRange(300, 308).Draw(t, "redirect"), rapid.SampledFrom([]string{"/mcp", "/mcp/x", "http://127.0.0.2:1/"}).Draw(t, "to"))
+	redirect := tooltest.Redirect(rapid.IntRange(300, 308).Draw(t, "redirect"),
+		rapid.SampledFrom([]string{"/mcp", "/mcp/x", "http://127.0.0.2:1/"}).Draw(t, "to"))
 	fault := rapid.SampledFrom([]tooltest.Fault{
 		nil, answer, after(answer), redirect, after(redirect), tooltest.Drop, tooltest.Cut(rapid.IntRange(0, 300).Draw(t, "answer cut")),
 		tooltest.Drip(rapid.IntRange(1, 9).Draw(t, "pieces")), after(func(http.ResponseWriter, *http.Request, http.Handler) { server.Restart() }),

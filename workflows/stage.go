@@ -147,8 +147,25 @@ func (r *stageRun) wait(ctx workflow.Context, members []*member) {
 	ended := func(m *member) bool { return m.child.IsReady() && !m.closed }
 	for range members {
 		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(members, ended) })
-		r.close(ctx, members[slices.IndexFunc(members, ended)])
+		m := members[slices.IndexFunc(members, ended)]
+		r.close(ctx, m)
 		r.note(ctx)
+		r.recordEnd(ctx, m)
+	}
+}
+
+// versionRecordEnd is the change by which agents are recorded as ended before their stage has.
+const versionRecordEnd = "2026-11-25-record-the-end-of-agents"
+
+// recordEnd records how an agent ended while others of its stage are at work. The last ones are recorded with the stage.
+func (r *stageRun) recordEnd(ctx workflow.Context, m *member) {
+	atWork := func(other *member) bool { return !other.closed }
+	if !slices.ContainsFunc(r.agents, atWork) || workflow.GetVersion(ctx, versionRecordEnd, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	in := activities.SaveExecutionIn{Execution: m.saved(), Started: exact(m.startedAt), Ended: exact(m.endedAt)}
+	if err := storeStep(ctx, "end of "+m.plan.Name, act.SaveExecution, in, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("the end of an agent is not recorded before that of its stage", "execution", m.ref.Execution, "error", err)
 	}
 }
 

@@ -173,6 +173,10 @@ func TestExecutionTimes(t *testing.T) {
 			t.Errorf("%s is recorded from %s to %s; want %v", e.Ref.Execution, e.Started.Sub(began), e.Ended.Sub(began), w)
 		}
 	}
+	if len(f.subs) != 1 || f.subs[0].Execution.Ref.Execution != "s1/A" || f.subs[0].Execution.Status != agent.StatusCompleted ||
+		!near(f.subs[0].Ended, reply) {
+		t.Errorf("recorded while the stage ran: %+v; want s1/A alone", f.subs)
+	}
 	if len(f.saved[0].Executions) != len(want) {
 		t.Errorf("recorded: %+v", f.saved[0].Executions)
 	}

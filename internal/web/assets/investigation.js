@@ -34,6 +34,13 @@ export function investigation(main, id, { signal, connection }) {
   return view;
 }
 
+// byPath orders executions as the terminal does: by name, each followed by those that it has dispatched. The order of the
+// events differs from one viewer to the next.
+const byPath = (a, b) => {
+  const [x, y] = [a, b].map((name) => name.replaceAll("/", "\u0000"));
+  return x < y ? -1 : x > y ? 1 : 0;
+};
+
 class Investigation {
   constructor(main, id, signal) {
     Object.assign(this, {
@@ -263,7 +270,7 @@ class Investigation {
       if (!names.includes(stage)) names.push(stage);
     }
     const pending = isOpen(this.record.status) ? (this.record.envelope?.pending || []).filter((n) => !names.includes(n)) : [];
-    const agents = (stage) => [...this.panes.keys()].filter((n) => stageOf(n, this.executions) === stage);
+    const agents = (stage) => [...this.panes.keys()].filter((n) => stageOf(n, this.executions) === stage).sort(byPath);
     const stateOf = (stage) =>
       by.get(stage)?.status || this.executions.get(agents(stage).find((n) => isOpen(this.executions.get(n)?.status)))?.status || "running";
     const now = names.filter((n) => isOpen(stateOf(n))).at(-1) || names.at(-1);

@@ -13,7 +13,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/spell"
 	"github.com/inquest-dev/inquest/internal/strict"
-	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
@@ -108,7 +107,8 @@ func (c *Config) With(made ...virtual.Agent) (*Config, error) {
 // servers could be asked.
 func (c *Config) CheckVirtual(m virtual.Agent, known []string) (problems virtual.Problems) {
 	open := c.openTo(m.Project)
-	return slices.Concat(c.fork().make(m, open), liftedApprovals(m), open.closedTools(m, known), c.notEnabled(m.Definition), c.unknownTools(m.Definition, known))
+	return slices.Concat(c.fork().make(m, open), liftedApprovals(m), open.closedTools(m, known),
+		c.notEnabled(m.Definition), c.unknownTools(m.Definition, known))
 }
 
 // fork is a copy that may have other agents, models and chains.
@@ -251,39 +251,6 @@ func (c *Config) notEnabled(d virtual.Definition) (problems virtual.Problems) {
 	for _, name := range d.Tools()["enabled_tools"] {
 		if only != nil && !listed(only, name) {
 			problems = append(problems, fmt.Sprintf("tool_config.enabled_tools: defaults does not enable the tool %q", name))
-		}
-	}
-	return problems
-}
-
-// liftedApprovals refuses requires_approval: false, which only the configuration may say. Agents that were stored with it
-// still work: it lifts nothing of theirs.
-func liftedApprovals(m virtual.Agent) (problems virtual.Problems) {
-	entry, _ := decodeEntry(m.Name, m.Definition)
-	if entry == nil {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(entry.ToolConfig.ToolPermissions)) {
-		if asks := entry.ToolConfig.ToolPermissions[name].RequiresApproval; asks != nil && !*asks {
-			problems = append(problems, fmt.Sprintf("tool_config.tool_permissions.%s.requires_approval: an agent made at run time "+
-				"cannot lift an approval: people approve the calls of destructive tools (confirm_destructive); remove the key", name))
-		}
-	}
-	return problems
-}
-
-// widerPatterns refuses patterns for a parameter that let through what those of the defaults do not: a call is held to one list.
-func widerPatterns(own, defaults ToolConfig) (problems virtual.Problems) {
-	for _, name := range slices.Sorted(maps.Keys(own.ToolPermissions)) {
-		theirs := defaults.ToolPermissions[name].Allowed
-		for _, parameter := range slices.Sorted(maps.Keys(own.ToolPermissions[name].Allowed)) {
-			first, both := theirs[parameter]
-			wider := func(pattern string) bool { return !tool.Narrower(pattern, first) }
-			if ours := own.ToolPermissions[name].Allowed[parameter]; both && (len(ours) == 0 || slices.ContainsFunc(ours, wider)) {
-				problems = append(problems, fmt.Sprintf(
-					"tool_config.tool_permissions.%s.allowed_%s_patterns: each must be as narrow as one of those that defaults has for it: %s",
-					name, parameter, strings.Join(first, ", ")))
-			}
 		}
 	}
 	return problems

@@ -72,7 +72,8 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	e := r.Envelope
 	runs = standing(e, runs)
 	out := Status{
-		ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Cut: r.EndReason.Cut(), By: e.By, Labels: r.Labels, Usage: r.Usage, Error: r.Error,
+		ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Cut: r.EndReason.Cut(),
+		By: e.By, Labels: r.Labels, Usage: r.Usage, Error: r.Error,
 		Pass: e.Pass, Hops: e.Hops, Bounds: e.Bounds, Answers: e.Answers, Undelivered: e.Undelivered,
 		Summary: e.Summary, SummaryError: e.SummaryError,
 	}

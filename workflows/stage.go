@@ -160,7 +160,10 @@ const versionRecordEnd = "2026-11-25-record-the-end-of-agents"
 // recordEnd records how an agent ended while others of its stage are at work. The last ones are recorded with the stage.
 func (r *stageRun) recordEnd(ctx workflow.Context, m *member) {
 	atWork := func(other *member) bool { return !other.closed }
-	if !slices.ContainsFunc(r.agents, atWork) || workflow.GetVersion(ctx, versionRecordEnd, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if !slices.ContainsFunc(r.agents, atWork) {
+		return
+	}
+	if workflow.GetVersion(ctx, versionRecordEnd, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
 	in := activities.SaveExecutionIn{Execution: m.saved(), Started: exact(m.startedAt), Ended: exact(m.endedAt)}

@@ -21,11 +21,16 @@ var lessons = []struct {
 		func(d *agent.Dialect) { d.PlainBesideTools = true }},
 	// OpenAI and Azure: "Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024".
 	{regexp.MustCompile(`(?i)description'?: string too long`), func(d *agent.Dialect) { d.MaxDescription = maxDescription }},
+	// The same: "Invalid 'tools': array too long. Expected an array with maximum length 128".
+	{regexp.MustCompile(`(?i)'tools': array too long`), func(d *agent.Dialect) { d.MaxTools = maxTools }},
 }
 
-// maxDescription is how long OpenAI lets the description of a tool be, in characters.
-// https://github.com/getsentry/sentry-mcp/issues/106
-const maxDescription = 1024
+// OpenAI's limits, also behind gateways.
+// https://github.com/getsentry/sentry-mcp/issues/106, https://github.com/0x4m4/hexstrike-ai/issues/29
+const (
+	maxDescription = 1024 // characters
+	maxTools       = 128
+)
 
 // Learn returns the dialect of a server that has refused a request with these words. ok is false if they say nothing
 // new about it, so that asking again would change nothing.

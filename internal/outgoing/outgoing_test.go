@@ -178,12 +178,13 @@ func TestToolsAtTheEnd(t *testing.T) {
 func TestLearn(t *testing.T) {
 	t.Parallel()
 	for refusal, want := range map[string]agent.Dialect{
-		"Bedrock doesn't support tool_choice=none. To drop it from the call, …": {RefusesNone: true},
-		"Conversation roles must alternate user/assistant/user/assistant/...":   {Alternates: true},
-		"Unexpected role 'user' after role 'tool'":                              {Alternates: true},
-		"json mode cannot be combined with tool/function calling":               {PlainBesideTools: true},
-		"Invalid 'tools[2].function.description': string too long. Expected …":  {MaxDescription: 1024},
-		"The model does not exist":                                              {},
+		"Bedrock doesn't support tool_choice=none. To drop it from the call, …":         {RefusesNone: true},
+		"Conversation roles must alternate user/assistant/user/assistant/...":           {Alternates: true},
+		"Unexpected role 'user' after role 'tool'":                                      {Alternates: true},
+		"json mode cannot be combined with tool/function calling":                       {PlainBesideTools: true},
+		"Invalid 'tools[2].function.description': string too long. Expected …":          {MaxDescription: 1024},
+		"Invalid 'tools': array too long. Expected an array with maximum length 128, …": {MaxTools: 128},
+		"The model does not exist":                                                      {},
 	} {
 		got, learned := outgoing.Learn(agent.Dialect{}, refusal)
 		if got != want || learned != (want != agent.Dialect{}) {

@@ -19,7 +19,16 @@ type part = map[string]any
 // words say something to the reader of a schema, and nothing about what it accepts.
 var words = []string{"title", "description", "default", "examples"}
 
-func annotations(in part) part { return only(in, words...) }
+// annotations are what a schema says to its reader.
+func annotations(in part) part {
+	out := only(in, words...)
+	for _, word := range []string{"title", "description", "examples"} {
+		if value, ok := out[word]; ok && !fits(word, "", value) {
+			delete(out, word)
+		}
+	}
+	return out
+}
 
 func only(in part, keys ...string) part {
 	out := part{}

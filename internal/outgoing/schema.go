@@ -52,6 +52,11 @@ const (
 // accept the schema.
 // https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
 func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage, notes []string, err error) {
+	defer func() { // a stranger wrote it, and the other tools must not suffer
+		if recover() != nil {
+			err = errors.New("its schema cannot be rewritten")
+		}
+	}()
 	if len(bytes.TrimSpace(original)) == 0 {
 		original = json.RawMessage(`{}`)
 	}
@@ -258,7 +263,8 @@ func (r *rewriter) typed(in part, kind string, within []string) part {
 func (r *rewriter) list(in part, kind string, out part) {
 	var listed []any
 	for _, value := range listedIn(in) {
-		if isKind(value, kind) && !slices.Contains(listed, value) {
+		known := slices.ContainsFunc(listed, func(other any) bool { return reflect.DeepEqual(other, value) })
+		if isKind(value, kind) && !known {
 			listed = append(listed, value)
 		}
 	}

@@ -75,6 +75,9 @@ func TestSchema(t *testing.T) {
 			want: object + `{"a":{"anyOf":[{"type":"integer","enum":[1]},{"type":"string","enum":["x"]},{"type":"null"}]}}}`},
 		{name: "constants", in: object + `{"a":{"oneOf":[{"const":"x","description":"the first"},{"const":"y"}]}}}`,
 			want: object + `{"a":{"type":"string","enum":["x","y"],"description":"\"x\": the first"}}}`},
+		{name: "lists of objects and of lists", in: object + `{"a":{"enum":[{"b":1},{"b":1},[1]]},"c":{"const":{}}},"enum":[{"a":1},{}]}`,
+			want: object + `{"a":{"anyOf":[{"type":"object","properties":{},"description":"One of: {\"b\":1}"},` +
+				`{"type":"array","items":{},"description":"One of: [1]"}]},"c":{"type":"object","properties":{},"description":"One of: {}"}}}`},
 		{name: "boolean schemas", in: object + `{"a":true,"b":false,"c":{"type":"array","items":false}},"required":["a","b"]}`,
 			want: object + `{"a":{},"c":{"type":"array","items":{}}},"required":["a"]}`},
 		{name: "places of a list", in: object + `{"a":{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]},` +

@@ -16,7 +16,8 @@ const geminiTask = `{"systemInstruction":{"parts":[{"text":"be kind"}]},"content
 	{"role":"user","parts":[{"text":"a"}]},
 	{"role":"model","parts":[{"text":"hm","thought":true},{"functionCall":{"id":"1","name":"f","args":{"a":1}},"thoughtSignature":"c2ln"}]},
 	{"role":"user","parts":[{"functionResponse":{"id":"1","name":"f","response":{"output":"42"}}}]}],
-	"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{}}]}],"generationConfig":{"maxOutputTokens":9}}`
+	"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object","properties":{}}}]}],
+	"generationConfig":{"maxOutputTokens":9}}`
 
 // postGemini returns the status and the whole answer.
 func postGemini(t *testing.T, srv *llmtest.Server, call, body string) (int, string) {

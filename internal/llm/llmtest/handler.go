@@ -62,6 +62,9 @@ func (h *Handler) serve(decode decode) http.HandlerFunc {
 			return // the client is gone
 		}
 		req, err := decode(r, body)
+		if err == nil {
+			err = refusedBy(common, req)
+		}
 		if err != nil {
 			Refuse(http.StatusBadRequest, "invalid_request_error", err.Error()).play(r.Context(), w, req)
 			return

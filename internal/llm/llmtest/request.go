@@ -41,6 +41,7 @@ type Message struct {
 	ToolCallID string     `json:"tool_call_id"`
 	ToolCalls  []ToolCall `json:"tool_calls"`
 	Signature  string     `json:"-"` // of what the model thought, in its provider's spelling
+	image      bool       // it has one, or a part of a kind that is not told here
 }
 
 // UnmarshalJSON takes content in parts, too: of these it keeps the texts.
@@ -59,7 +60,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(in.Content, &parts) != nil || parts == nil {
 		return json.Unmarshal(in.Content, &m.Content)
 	}
-	m.Content = new("")
+	m.Content, m.image = new(""), true
 	for _, part := range parts {
 		*m.Content += part.Text
 	}

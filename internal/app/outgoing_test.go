@@ -1,0 +1,237 @@
+package app
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// strictTargets are the servers that TestAcceptedEverywhere asks, and how a plan names them. learns is how many refusals
+// they may teach: what an address of one's own is in front of, nobody says.
+var strictTargets = map[string]struct {
+	target   llmtest.Target
+	provider plan.Provider
+	learns   int
+}{
+	"OpenAI":    {llmtest.StrictOpenAI, plan.Provider{Type: config.ProviderOpenAI, Model: "gpt-4o", Accepts: limits}, 0},
+	"Responses": {llmtest.StrictOpenAI, plan.Provider{Type: config.ProviderOpenAI, Model: "gpt-5.6", Responses: true, Accepts: limits}, 0},
+	"Anthropic": {llmtest.StrictAnthropic, plan.Provider{Type: config.ProviderAnthropic, Model: "claude-sonnet-4-5"}, 0},
+	"Gemini":    {llmtest.StrictGemini, plan.Provider{Type: config.ProviderGoogle, Model: "gemini-2.5-pro"}, 0},
+	"Gemini by the old SDK": {llmtest.StrictGemini,
+		plan.Provider{Type: config.ProviderGoogle, Model: "gemini-2.0-flash", Driver: config.DriverGenerativeAI}, 0},
+	"Bedrock behind LiteLLM":         {llmtest.StrictBedrock, plan.Provider{Type: config.ProviderOpenAI, Model: "m"}, 1},
+	"Mistral":                        {llmtest.StrictMistral, plan.Provider{Type: config.ProviderOpenAI, Model: "mistral-large-latest"}, 0},
+	"Mistral under another name":     {llmtest.StrictMistral, plan.Provider{Type: config.ProviderOpenAI, Model: "m"}, 1},
+	"vLLM":                           {llmtest.StrictVLLM, plan.Provider{Type: config.ProviderOpenAI, Model: "mistralai/Mistral-7B"}, 0},
+	"vLLM, with a name of one's own": {llmtest.StrictVLLM, plan.Provider{Type: config.ProviderOpenAI, Model: "m"}, 1},
+}
+
+// limits are those of OpenAI's own service; the address of a test is not OpenAI's.
+var limits = plan.Provider{Type: config.ProviderOpenAI}.Dialect()
+
+// TestAcceptedEverywhere: whatever a model has written and an MCP server has listed, the next request is one that the
+// strictest servers accept. The fixtures are what real ones have sent; they are cut, wrapped and mixed up.
+func TestAcceptedEverywhere(t *testing.T) {
+	t.Parallel()
+	for name, tt := range strictTargets {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := llmtest.Start(t, llmtest.Strict(tt.target, llmtest.Always(llmtest.Text("Done."))))
+			m := &models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{},
+				env: func(string) (string, bool) { return "key", true }}
+			provider := tt.provider
+			provider.Name, provider.APIKeyEnv, provider.BaseURL = "p", "KEY", srv.URL
+			if provider.Type != config.ProviderOpenAI {
+				provider.BaseURL = srv.GeminiURL
+			}
+			client, err := m.Client(provider, plan.Timeouts{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			rapid.Check(t, func(t *rapid.T) {
+				req := anyRequest().Draw(t, "request")
+				req.Model = provider.Model
+				asked++
+				if _, err := client.Generate(t.Context(), req, nil); err != nil {
+					shown, _ := json.MarshalIndent(req, "", " ")
+					t.Fatalf("%v\n%s", err, shown)
+				}
+			})
+			if refused := len(srv.Requests()) - asked; refused > tt.learns {
+				t.Errorf("%d requests were refused and sent again, want at most %d", refused, tt.learns)
+			}
+		})
+	}
+}
+
+// anyRequest draws a request as activities make them, of what models and servers send.
+func anyRequest() *rapid.Generator[llm.Request] {
+	return rapid.Custom(func(t *rapid.T) llm.Request {
+		req := llm.Request{Messages: []agent.Message{{Role: agent.System, Content: "You investigate."}}}
+		for range rapid.IntRange(0, 8).Draw(t, "messages") {
+			said := rapid.SampledFrom([]string{"", " \n", "Look.", "bytes \xff\xfe", "</tool_call>", "\x00"}).Draw(t, "text")
+			role := rapid.SampledFrom([]agent.Role{agent.User, agent.User, agent.Assistant, agent.Assistant, agent.ToolRole}).Draw(t, "role")
+			m := agent.Message{Role: role, Content: said}
+			switch role {
+			case agent.Assistant:
+				for range rapid.IntRange(0, 3).Draw(t, "calls") {
+					m.ToolCalls = append(m.ToolCalls, agent.ToolCall{
+						ID:        rapid.SampledFrom(callIDs).Draw(t, "id"),
+						Name:      tool.WireName(rapid.SampledFrom(toolNames).Draw(t, "name")),
+						Arguments: anyArguments().Draw(t, "arguments"),
+					})
+				}
+			case agent.ToolRole:
+				m.ToolCallID = rapid.SampledFrom(callIDs).Draw(t, "answers")
+				if rapid.Bool().Draw(t, "an image") {
+					m.Images = []agent.Image{{Ref: "r", Type: "image/png", Data: []byte("PNG")}}
+				}
+			}
+			req.Messages = append(req.Messages, m)
+			if role == agent.Assistant && rapid.Bool().Draw(t, "answered") {
+				for _, call := range m.ToolCalls {
+					req.Messages = append(req.Messages, agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: said})
+				}
+			}
+		}
+		var tools []llm.Tool
+		for range rapid.IntRange(0, 3).Draw(t, "tools") {
+			tools = append(tools, llm.Tool{
+				Name:        tool.WireName(rapid.SampledFrom(toolNames[1:]).Draw(t, "name")),
+				Description: rapid.SampledFrom([]string{"", "Reads.", strings.Repeat("Long words. ", 200)}).Draw(t, "description"),
+				Schema:      anySchema().Draw(t, "schema"),
+			})
+		}
+		if rapid.Bool().Draw(t, "conclude") {
+			req.Withheld = tools
+		} else {
+			req.Tools = tools
+		}
+		return req
+	})
+}
+
+var (
+	callIDs   = []string{"", "c1_0", "c1_1", "c12_63", "call_abc|fc_1", "functions.get:0", strings.Repeat("x", 100), "ünï", "abcdefghi"}
+	toolNames = []string{"", "loki.query", "1password.get item", "-x", "größe", strings.Repeat("long.", 30), "shell", "a", "unnamed"}
+)
+
+// anyArguments draws what models write for arguments: right, cut short, followed by more, encoded, of other kinds.
+func anyArguments() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
+		text := rapid.SampledFrom([]string{`{"q":"x"}`, `{}`, ``, `null`, `[1]`, `"ls"`, `7`, `{"q":"\ud800"}`, `{"n":1e999}`,
+			`{"a":{"b":[1,{"c":null}]}}`, "```json\n{\"q\":1}\n```", `{"q": 'x'}`, "{\"q\":\"\xff\"}", deep}).Draw(t, "written")
+		for range rapid.IntRange(0, 2).Draw(t, "changes") {
+			switch rapid.IntRange(0, 3).Draw(t, "change") {
+			case 0:
+				text = text[:rapid.IntRange(0, len(text)).Draw(t, "cut")]
+			case 1:
+				text += rapid.SampledFrom([]string{"</tool_call>", "}", text, " ", "\n\n"}).Draw(t, "more")
+			case 2:
+				encoded, _ := json.Marshal(text)
+				text = string(encoded)
+			default:
+				text = strings.ReplaceAll(text, `"`, `'`)
+			}
+		}
+		return text
+	})
+}
+
+// schemas have been refused by one server or another.
+var schemas = []string{
+	``, `{}`, `true`, `{"type":"object"}`, `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":["object","null"],` +
+		`"properties":null}`,
+	`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"q":{"type":"string","minLength":1}},` +
+		`"additionalProperties":false}`,
+	`{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"$ref":"#/$defs/B"}],` +
+		`"$defs":{"B":{"type":"object"}}}`,
+	`{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{"type":"integer","enum":[1,2]},` +
+		`"b":{"enum":["x",1,null]}}}`,
+	`{"type":"object","properties":{"f":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object","properties":{"kids":{"type":"array",` +
+		`"items":{"$ref":"#/$defs/N"}}}}}}`,
+	`{"type":"object","properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}},` +
+		`"Account Number":{"type":"string"},"$filter":{}}}`,
+	`{"type":"object","properties":{"u":{"anyOf":[{"type":"string"},{"type":"null"}]},"t":{"type":["integer","string","null"]},` +
+		`"c":{"const":{"a":1}}}}`,
+	`{"type":"object","properties":{"l":{"items":[{"type":"string"},{"type":"number"}]},"p":{"prefixItems":[true,{"not":{}}]}},` +
+		`"required":["l","zz"]}`,
+	`{"allOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"a":{"minLength":2}},"required":["a"]}],` +
+		`"not":{"required":["b"]},"if":{},"then":{}}`,
+	`{"type":"object","properties":{"n":{"type":"integer","minimum":3,"exclusiveMinimum":true},"e":{"type":"string",` +
+		`"pattern":"(?=x)","format":"uri"}}}`,
+	`{"type":"object","properties":{"a":{"type":"int"},"b":{"type":"any"},"c":{"type":"file"},"d":{"type":"string","enum":[]},"e":false}}`,
+}
+
+// anySchema draws one of them, with a part replaced by another part or wrapped.
+func anySchema() *rapid.Generator[json.RawMessage] {
+	return rapid.Custom(func(t *rapid.T) json.RawMessage {
+		text := rapid.SampledFrom(schemas).Draw(t, "of")
+		var value any
+		if json.Unmarshal([]byte(text), &value) != nil {
+			return json.RawMessage(text)
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			value = changed(t, value, 0)
+		}
+		out, _ := json.Marshal(value)
+		return out
+	})
+}
+
+var replacements = []string{`null`, `true`, `false`, `7`, `"object"`, `"array"`, `[]`, `{}`, `["string",` +
+	`"null"]`, `{"type":"array"}`, `{"type":"object"}`,
+	`{"$ref":"#"}`, `{"$ref":"#/$defs/N"}`, `{"enum":[1,2,null,"x",{"a":1}]}`, `{"type":"string","enum":[1]}`, `-1.5`}
+
+// changed goes down to a part of a schema and changes that.
+func changed(t *rapid.T, value any, depth int) any {
+	keys := []string{}
+	object, isObject := value.(map[string]any)
+	if isObject {
+		keys = slices.Sorted(maps.Keys(object))
+	}
+	if len(keys) > 0 && depth < 5 && rapid.IntRange(0, 3).Draw(t, "down") > 0 {
+		out := maps.Clone(object)
+		key := rapid.SampledFrom(keys).Draw(t, "key")
+		out[key] = changed(t, object[key], depth+1)
+		return out
+	}
+	var other any
+	_ = json.Unmarshal([]byte(rapid.SampledFrom(replacements).Draw(t, "replacement")), &other)
+	word := rapid.SampledFrom([]string{"anyOf", "oneOf", "allOf", "items", "properties", "not", "prefixItems", "type", "required", "enum",
+		"description", "additionalProperties", "patternProperties", "default", "minimum", "maxItems",
+		"const", "$defs", "title", "format"}).Draw(t, "word")
+	switch rapid.IntRange(0, 3).Draw(t, "how") {
+	case 0:
+		return other
+	case 1:
+		return map[string]any{word: []any{value, other}}
+	case 2:
+		if len(keys) > 0 {
+			out := maps.Clone(object)
+			delete(out, rapid.SampledFrom(keys).Draw(t, "gone"))
+			return out
+		}
+		return map[string]any{word: value}
+	}
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out[word] = other
+	return out
+}

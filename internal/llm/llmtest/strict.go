@@ -1,0 +1,122 @@
+package llmtest
+
+import (
+	"net/http"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Target is a server that refuses what the real one does.
+type Target int
+
+// The targets. Of several versions of a server, each has the rules of the strictest.
+const (
+	StrictOpenAI Target = iota // Chat Completions and Responses
+	StrictAnthropic
+	StrictGemini
+	StrictBedrock // behind LiteLLM
+	StrictMistral
+	StrictVLLM // with a template that insists on the order of roles
+)
+
+// rule is a reason to refuse a request, and who says so.
+type rule struct {
+	source string
+	check  func(Request) error
+}
+
+// common are the rules that a request must keep for any of the targets; the server of every test has them.
+var common = []rule{
+	{"https://platform.openai.com/docs/api-reference/chat/create (name), " +
+		"https://ai.google.dev/gemini-api/docs/function-calling",
+		goodNames},
+	{"https://github.com/vllm-project/vllm/issues/43995: vllm/entrypoints/chat_utils.py reads the " +
+		"arguments of past calls as JSON",
+		goodArguments},
+	{"https://github.com/mistralai/mistral-common, validator.py: \"Assistant message must have either " +
+		"content or tool_calls, but not none.\"",
+		nothingEmpty},
+	{"https://platform.openai.com/docs/guides/function-calling: \"tool_calls must be followed by tool " +
+		"messages responding to each tool_call_id\"",
+		paired},
+	{"https://github.com/BerriAI/litellm, converse_transformation.py; https://github.com/pydantic/pydantic-ai/issues/1966: " +
+		"\"toolConfig must be defined when using toolUse and toolResult content blocks\"", declared},
+	{"https://github.com/mark3labs/mcphost/issues/88, /35: \"object schema missing properties\", \"array " +
+		"schema missing items\"",
+		completeSchemas},
+	{"https://github.com/anthropics/claude-code/issues/5319: \"does not support oneOf, allOf, or anyOf at the top level\"", plainTop},
+}
+
+// strict are the rules of each target besides the common ones.
+var strict = map[Target][]rule{
+	StrictOpenAI: {
+		{"https://github.com/getsentry/sentry-mcp/issues/106 (descriptions), " +
+			"https://github.com/0x4m4/hexstrike-ai/issues/29 (tools)",
+			openAILimits},
+		{"https://github.com/camel-ai/camel/issues/2215: \"string too long. Expected a string with maximum length 40\"",
+			ids(`^[\x21-\x7e]{1,40}$`)},
+	},
+	StrictAnthropic: {
+		{"https://github.com/anthropics/claude-code/issues/7365: \"JSON schema is invalid. It must match JSON Schema draft 2020-12\"",
+			validSchemas(jsonschema.Draft2020)},
+		{"https://platform.claude.com/docs/en/api/messages: tool_use.id", ids(`^[a-zA-Z0-9_-]+$`)},
+		{"https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/issues/709",
+			keysMatch(`^[a-zA-Z0-9_.-]{1,64}$`)},
+		{"https://platform.claude.com/docs/en/managed-agents/self-hosted-sandboxes: reference keywords are rejected anywhere",
+			noReferences},
+	},
+	StrictGemini: {
+		{"https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration: parameter names",
+			keysMatch(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)},
+		{"https://ai.google.dev/api/generate-content#generationconfig (responseJsonSchema), " +
+			"https://ai.google.dev/api/caching#Schema",
+			googleSchemas},
+		{"https://github.com/microsoft/vscode/issues/299295: as many function responses as function calls", paired},
+	},
+	StrictBedrock: {
+		{"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html: toolUseId",
+			ids(`^[a-zA-Z0-9_-]{1,64}$`)},
+		{"https://github.com/BerriAI/litellm, converse_transformation.py, map_tool_choice_values", noChoiceNone},
+		{"https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html: type, " +
+			"properties, required alone",
+			novaTop},
+		{"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html: \"The text " +
+			"field in the ContentBlock object is blank\"",
+			noBlanks},
+		{"https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/issues/709",
+			keysMatch(`^[a-zA-Z0-9_.-]{1,64}$`)},
+		{"https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-call.html: a " +
+			"conversation starts with a user",
+			startsWithUser},
+	},
+	StrictMistral: {
+		{"https://github.com/mistralai/mistral-common, validator.py: Draft7Validator.check_schema", validSchemas(jsonschema.Draft7)},
+		{"https://github.com/mistralai/mistral-common, validator.py: \"must be a-z, A-Z, 0-9, with a length of 9\"",
+			ids(`^[a-zA-Z0-9]{9}$`)},
+		{"https://github.com/mistralai/mistral-common/issues/169: \"Unexpected role 'user' after role 'tool'\"", mistralOrder},
+	},
+	StrictVLLM: {
+		{"https://github.com/vllm-project/vllm/issues/9019, tool_chat_template_mistral.jinja", ids(`^[a-zA-Z0-9]{9,}$`)},
+		{"tool_chat_template_mistral.jinja: \"After the optional system message, conversation roles must alternate\"", templateOrder},
+	},
+}
+
+// refusedBy is why a request breaks the first of some rules.
+func refusedBy(rules []rule, req Request) error {
+	for _, r := range rules {
+		if err := r.check(req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Strict is a script of a server that refuses what the target does.
+func Strict(target Target, script Script) Script {
+	return func(req Request) Reply {
+		if err := refusedBy(strict[target], req); err != nil {
+			return Refuse(http.StatusBadRequest, "invalid_request_error", err.Error())
+		}
+		return script(req)
+	}
+}

@@ -99,7 +99,8 @@ func (t ToolConfig) validate(p path, v *validator) {
 		v.tool(at, name)
 		if asks := permission.RequiresApproval; asks != nil && !*asks && !v.lifts(p, t, name) {
 			v.Add(SeverityWarning, at.Key("requires_approval"), "false lifts nothing: if %s is destructive, "+
-				"confirm_destructive has a person approve its calls. Remove the key; to exempt the tool, give it another risk in the risk of its server", name)
+				"confirm_destructive has a person approve its calls. Remove the key; "+
+				"to exempt the tool, give it another risk in the risk of its server", name)
 		}
 	}
 }

@@ -16,6 +16,13 @@ import (
 var modules string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envScenario) != "" {
+		if err := beClient(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	dir, err := npmtest.Install(".")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "install the MCP servers:", err)

@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -189,17 +191,46 @@ func TestEverythingStartsAgain(t *testing.T) {
 	}
 }
 
-// TestProgress: a tool that takes long says how far it is.
-func TestProgress(t *testing.T) {
+// Over every transport, a tool that takes long says how far it is, and a call that is given up ends at once, while the
+// session goes on.
+func TestProgressAndCancellation(t *testing.T) {
 	t.Parallel()
-	pool := newPool(t, stdio("server-everything"))
-	said := make(chan string, 9)
-	result, err := pool.Call(t.Context(), tool.Call{
-		Name: "s.trigger-long-running-operation", Arguments: []byte(`{"duration":0.3,"steps":3}`), Key: "k",
-		Progress: func(text string) { said <- text },
-	})
-	if err != nil || result.Status != tool.StatusSuccess || len(said) < 2 || <-said != "1 of 3" {
-		t.Errorf("%+v, %v; progress: %d", result, err, len(said))
+	for _, mode := range []string{"stdio", "streamableHttp", "sse"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			transport := stdio("server-everything")
+			if mode != "stdio" {
+				port := freePort(t)
+				startEverything(t, mode, port)
+				transport = overHTTP(mode, port)
+			}
+			pool := newPool(t, transport)
+			said := make(chan string, 99)
+			long := func(ctx context.Context, args string) (tool.Result, error) {
+				return pool.Call(ctx, tool.Call{
+					Name: "s.trigger-long-running-operation", Arguments: []byte(args), Key: "k", Progress: func(text string) { said <- text },
+				})
+			}
+			if got, err := long(t.Context(), `{"duration":0.3,"steps":3}`); err != nil || got.Status != tool.StatusSuccess ||
+				len(said) < 2 || <-said != "1 of 3" {
+				t.Errorf("%+v, %v; progress: %d", got, err, len(said))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := long(ctx, `{"duration":600,"steps":6000}`)
+				ended <- err
+			}()
+			for text := ""; text != "1 of 6000"; text = <-said {
+			}
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("the cancelled call: %v", err)
+			}
+			if diff := cmp.Diff(tool.Success("Echo: x"), call(t, pool, "echo", args{"message": "x"})); diff != "" {
+				t.Errorf("the next call: %s", diff)
+			}
+		})
 	}
 }
 

@@ -45,9 +45,10 @@ func TestFaults(t *testing.T) {
 		calls int    // that the tool saw
 		only  string // the protocol, if not all of them
 	}{
-		"unauthorized": {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?", 0, ""},
-		"forbidden":    {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden", 0, ""},
-		"bad request":  {tooltest.Answer(400, text, "no such version"), "it answered 400 Bad Request: no such version", 0, ""},
+		"unauthorized": {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?. " +
+			"Set transport.bearer_token or transport.custom_headers", 0, ""},
+		"forbidden":   {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden", 0, ""},
+		"bad request": {tooltest.Answer(400, text, "no such version"), "it answered 400 Bad Request: no such version", 0, ""},
 		"broken": {tooltest.Answer(500, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oh"}}`),
 			"it answered 500 Internal Server Error: oh", 0, ""},
 		"unavailable":  {tooltest.Answer(503, text, ""), "it answered 503 Service Unavailable", 0, ""},

@@ -327,6 +327,11 @@ func TestAServerThatChangesItsTools(t *testing.T) {
 	if got := notice("three/A", pulled); strings.Contains(got, "lab.read has") || !strings.Contains(got, "lab.big is gone") {
 		t.Errorf("the next execution: %q", got)
 	}
+	word := tool.Spec{Name: "lab.word", Schema: json.RawMessage(`{"type":"string"}`)}
+	const want = "Tool lab.word is not offered to gpt-4o: its schema does not describe an object.\n"
+	if got := notice("two/Z", read, word); strings.Count(got, want) != 1 {
+		t.Errorf("%q is not there once: %s", want, got)
+	}
 }
 
 type offers struct {

@@ -31,7 +31,11 @@ func (g *generation) addOmissions(stored []transcript.Entry, tools []llm.Tool) {
 	var lines []string
 	_, left := outgoing.Tools(tools, provider.Dialect())
 	for _, omitted := range left {
-		lines = append(lines, fmt.Sprintf("Tool %s is not offered to %s: %s.", reveal.Name(omitted.Tool), provider.Model, omitted.Why))
+		name := omitted.Tool
+		if spec, known := g.job.tools.Spec(name); known {
+			name = spec.Name
+		}
+		lines = append(lines, fmt.Sprintf("Tool %s is not offered to %s: %s.", reveal.Name(name), provider.Model, omitted.Why))
 	}
 	if more := len(lines) - maxNoticed; more > 0 {
 		lines = append(lines[:maxNoticed], fmt.Sprintf("%d more tools are not offered to %s.", more, provider.Model))

@@ -26,8 +26,8 @@ type Request struct {
 	Messages []agent.Message
 	Tools    []Tool
 	// Withheld are tools that earlier requests of the conversation offered and that must not be
-	// called any more. Where a provider can be told so, they are named as before, because what
-	// its cache has begins with them; elsewhere they are left out. There are no Tools then.
+	// called any more. They are declared as before, because some servers refuse calls in a request without tools,
+	// and because what a cache has begins with them. There are no Tools then.
 	Withheld []Tool
 	// NativeTools are the provider's own, which it runs itself.
 	NativeTools []NativeTool

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/processtest"
@@ -177,8 +175,8 @@ func TestEverythingStartsAgain(t *testing.T) {
 			stop := startEverything(t, mode, port)
 			pool := newPool(t, overHTTP(mode, port))
 			for range 2 {
-				if diff := cmp.Diff(tool.Success("Echo: x"), call(t, pool, "echo", args{"message": "x"})); diff != "" {
-					t.Error(diff)
+				if got := call(t, pool, "echo", args{"message": "x"}); got.Status != tool.StatusSuccess || got.Content != "Echo: x" {
+					t.Errorf("got %+v", got)
 				}
 				stop()
 				stop = startEverything(t, mode, port)
@@ -227,8 +225,8 @@ func TestProgressAndCancellation(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("the cancelled call: %v", err)
 			}
-			if diff := cmp.Diff(tool.Success("Echo: x"), call(t, pool, "echo", args{"message": "x"})); diff != "" {
-				t.Errorf("the next call: %s", diff)
+			if got := call(t, pool, "echo", args{"message": "x"}); got.Status != tool.StatusSuccess || got.Content != "Echo: x" {
+				t.Errorf("the next call: %+v", got)
 			}
 		})
 	}

@@ -6,7 +6,10 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -117,9 +120,25 @@ type Entry struct {
 // Mark identifies an entry of an investigation for good. A store that was set back gives the
 // number to another entry, but not at the same microsecond.
 type Mark struct {
-	Seq int64 `json:"seq"`
-	At  int64 `json:"at"` // in microseconds since 1970
+	Seq int64
+	At  int64 // in microseconds since 1970
 }
+
+// MarshalText writes a mark as histories have it, of which each step has some: both numbers, to the base of 36.
+func (m Mark) MarshalText() ([]byte, error) {
+	return []byte(strconv.FormatInt(m.Seq, markBase) + "." + strconv.FormatInt(m.At, markBase)), nil
+}
+
+// UnmarshalText reads what MarshalText has written.
+func (m *Mark) UnmarshalText(text []byte) error {
+	seq, at, _ := strings.Cut(string(text), ".")
+	var errs [2]error
+	m.Seq, errs[0] = strconv.ParseInt(seq, markBase, 64)
+	m.At, errs[1] = strconv.ParseInt(at, markBase, 64)
+	return errors.Join(errs[:]...)
+}
+
+const markBase = 36
 
 // Mark returns the mark of an entry that is stored; the zero mark if it is not.
 func (e Entry) Mark() Mark {

@@ -38,7 +38,7 @@ func (c *commands) record(ctx workflow.Context, what string, args ...any) {
 }
 
 // marks of entries have their numbers and times, which differ; calls that run side by side are sorted without them.
-var marks = regexp.MustCompile(`"seq":\d+,"at":\d+`)
+var marks = regexp.MustCompile(`"[0-9a-z]+\.[0-9a-z]{10,}"`)
 
 // hashes of plans, when something happened and how long it took, and what a clipped
 // text has behind that, differ between two runs of one seed; so does the estimate of

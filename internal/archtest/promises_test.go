@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// TestPromises: what the README promises stands in docs/promises.md, and the tests that are named there exist.
+// TestPromises: what the README promises is listed in docs/promises.md with tests that exist.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	readme, promises := page(t, "README.md"), page(t, "docs/promises.md")
 	if n := len(strings.Fields(readme)); n > 700 {
 		t.Errorf("the README has %d words, more than 700: docs/guide-*.md have the rest", n)
 	}
-	_, section, _ := strings.Cut(readme, "\n## What holds\n")
+	_, section, _ := strings.Cut(readme, "\n## Promises\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	made := regexp.MustCompile(`(?m)^- (.+)$`).FindAllStringSubmatch(section, -1)
 	if len(made) < 5 {

@@ -55,7 +55,8 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	}
 	out, err := c.Await(ctx, h)
 	return Status{Result: &out, Status: workflows.Status{
-		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Cut: out.EndReason.Cut(), Stages: out.Stages, Usage: out.Usage, Error: out.Error,
+		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Cut: out.EndReason.Cut(),
+		Stages: out.Stages, Usage: out.Usage, Error: out.Error,
 		Undelivered: out.Undelivered, Summary: out.Summary, SummaryError: out.SummaryError,
 	}}, err
 }

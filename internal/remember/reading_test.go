@@ -14,9 +14,9 @@ func TestReadings(t *testing.T) {
 	}{
 		"a name": {"k8s.scale", "namespace", "dev-*", []string{"read as a name", `it takes "dev-x", "dev-x.prod"`,
 			`it does not take "dev-x y", "dev-x/y"`}},
-		"a host":         {"dns.get", "host", "*.example.com", []string{`it takes "x.example.com", "x.prod.example.com"`}},
-		"a folder":       {"fs.read", "path", "/srv/dev/*", []string{`it takes "/srv/dev/x"`, `"/srv/dev/x/y", "/srv/dev/../x"`}},
-		"any":            {"k8s.note", "comment", "*", []string{"any value, sentences and numbers too", `"a sentence; with anything"`}},
+		"a host":   {"dns.get", "host", "*.example.com", []string{`it takes "x.example.com", "x.prod.example.com"`}},
+		"a folder": {"fs.read", "path", "/srv/dev/*", []string{`it takes "/srv/dev/x"`, `"/srv/dev/x/y", "/srv/dev/../x"`}},
+		"any":      {"k8s.note", "comment", "*", []string{"any value, sentences and numbers too", `"a sentence; with anything"`}},
 		"a command line": {"shell", "command", "kubectl get pods -n dev-*", []string{"read as a command line",
 			`it takes "kubectl get pods -n dev-x", "kubectl get pods -n dev-x.y"`,
 			`it does not take "kubectl get pods -n dev-x y", "kubectl get pods -n dev-x; id"`}},

@@ -16,9 +16,11 @@ import (
 // prose are final replies in the forms that real models give them. All have a cause, a confidence and a next step.
 var prose = []llmtest.Reply{
 	llmtest.Text("## Root cause\n\nThe disk of db-1 is full.\n\n## Confidence\n\nhigh\n\n## Next steps\n\n1. Grow the volume.\n"),
-	llmtest.Text("**Root cause:** The disk of db-1 is full.\n\n**Confidence:** high\n\n**Next steps:**\n\n- Grow the volume.").Thinking("Let me weigh it."),
+	llmtest.Text("**Root cause:** The disk of db-1 is full.\n\n**Confidence:** high\n\n**Next steps:**\n\n- Grow the volume.").
+		Thinking("Let me weigh it."),
 	llmtest.Text("```markdown\n# Root cause\nThe disk of db-1 is full.\n\n# Confidence\nhigh\n\n# Next steps\n- Grow the volume.\n```"),
-	llmtest.Text("```json\n{\"root_cause\": \"The disk of db-1 is full.\", \"confidence\": \"high\", \"next_steps\": [\"Grow the volume.\"]}\n```"),
+	llmtest.Text("```json\n{\"root_cause\": \"The disk of db-1 is full.\", \"confidence\": \"high\", " +
+		"\"next_steps\": [\"Grow the volume.\"]}\n```"),
 }
 
 // realistic answers as real models do: agents with tools call one first, planners and critics write their JSON
@@ -28,7 +30,8 @@ func realistic(req llmtest.Request) llmtest.Reply {
 	case strings.HasPrefix(name, "Planner"):
 		return llmtest.Text("Here is the plan:\n\n```json\n{\"services\": [\"checkout\"]}\n```\n")
 	case strings.HasPrefix(name, "Critic"):
-		return llmtest.Text("The evidence explains it.\n\n```json\n{\"outcome\": \"done\", \"verdict\": \"enough\", \"cause\": \"The disk of db-1 is full.\"}\n```\n")
+		return llmtest.Text("The evidence explains it.\n\n```json\n{\"outcome\": \"done\", " +
+			"\"verdict\": \"enough\", \"cause\": \"The disk of db-1 is full.\"}\n```\n")
 	case len(req.Tools) > 0 && turnOf(req) == 1:
 		return llmtest.Calls(llmtest.Call{Name: req.Tools[0].Function.Name, Args: `{"text":"hello"}`}).Text("I look first.")
 	default:
@@ -115,7 +118,9 @@ func addConfig(t *testing.T, all map[string]map[string]any, name, path string) (
 		}
 		return all[section]
 	}
-	in("llm_providers")["main"] = map[string]any{"type": "openai", "model": "gpt-4o-mini", "base_url": "{{.E2E_MODEL}}", "api_key_env": "E2E_KEY"}
+	in("llm_providers")["main"] = map[string]any{
+		"type": "openai", "model": "gpt-4o-mini", "base_url": "{{.E2E_MODEL}}", "api_key_env": "E2E_KEY",
+	}
 	own.Defaults["llm_provider"] = "main"
 	for key, value := range own.Defaults {
 		in("defaults")[key] = value

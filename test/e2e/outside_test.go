@@ -51,9 +51,9 @@ func TestOutsideCases(t *testing.T) {
 		{name: "12-call-written-as-text", report: done, check: reads("called plain")},
 		{name: "16-error-with-status-200", status: agent.StatusFailed, requests: 3, check: wrongBaseURL},
 		{name: "16-html-page", status: agent.StatusFailed, requests: 3, check: wrongBaseURL,
-			script: outsideScript{Replies: []json.RawMessage{[]byte(`{"status":200,"body":"<!doctype html><title>Sign in</title>","type":"text/html"}`)}}},
+			script: answers(`{"status":200,"body":"<!doctype html><title>Sign in</title>","type":"text/html"}`)},
 		{name: "16-not-found-page", status: agent.StatusFailed, requests: 3, check: wrongBaseURL,
-			script: outsideScript{Replies: []json.RawMessage{[]byte(`{"status":404,"body":"<html><h1>404 Not Found</h1>nginx</html>","type":"text/html"}`)}}},
+			script: answers(`{"status":404,"body":"<html><h1>404 Not Found</h1>nginx</html>","type":"text/html"}`)},
 		{name: "24-arguments-as-an-object", report: "Done.", check: reads("called plain")},
 		{name: "null-arguments", report: done, check: reads("called noargs"), script: callThen("noargs", `null`, done)},
 		{name: "twice-encoded-arguments", report: done, check: reads("called plain"), script: callThen("plain", `"{\"q\":\"x\"}"`, done)},
@@ -69,7 +69,8 @@ func TestOutsideCases(t *testing.T) {
 	config.WriteString("llm_providers:\n")
 	for n, c := range cases {
 		c.start(t)
-		fmt.Fprintf(&config, "  p%d: {type: openai, model: fake-1, base_url: %q, api_key_env: E2E_KEY, api: chat_completions}\n", n, c.model.URL+"/v1")
+		fmt.Fprintf(&config, "  p%d: {type: openai, model: fake-1, base_url: %q, api_key_env: E2E_KEY, api: chat_completions}\n",
+			n, c.model.URL+"/v1")
 	}
 	config.WriteString("mcp_servers:\n")
 	for n, c := range cases {
@@ -156,8 +157,9 @@ func wrongBaseURL(t *testing.T, c *outsideCase, result record.Investigation) {
 func TestOutsideSickConversation(t *testing.T) {
 	t.Parallel()
 	c := &outsideCase{name: "5-poisoned", script: outsideScript{
-		Poison:  "POISON",
-		Replies: []json.RawMessage{[]byte(`{"status":500,"body":"{\"error\":{\"message\":\"Failed to parse tool call arguments as JSON\",\"code\":500}}"}`)},
+		Poison: "POISON",
+		Replies: []json.RawMessage{[]byte(`{"status":500,` +
+			`"body":"{\"error\":{\"message\":\"Failed to parse tool call arguments as JSON\",\"code\":500}}"}`)},
 		Healthy: []json.RawMessage{[]byte(`[{"call":["c1","plain","{\"q\":\"x\"}"]}]`), []byte(`["Done."]`)},
 	}}
 	c.start(t)
@@ -185,6 +187,11 @@ agent_chains: {c: {llm_provider: p, stages: [{name: s, agents: [{name: A}]}]}}
 	if out := w.must("doctor"); strings.Contains(out, "not asked since") {
 		t.Errorf("the circuit of the provider is open:\n%s", out)
 	}
+}
+
+// answers gives the same reply to every request.
+func answers(reply string) outsideScript {
+	return outsideScript{Replies: []json.RawMessage{[]byte(reply)}}
 }
 
 // callThen calls a tool with these arguments, and then says a text. The server refuses arguments that are no JSON object.
@@ -306,7 +313,8 @@ func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
 	result := `{}`
 	switch request.Method {
 	case "initialize":
-		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`, request.Params.ProtocolVersion)
+		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`,
+			request.Params.ProtocolVersion)
 	case "tools/list":
 		result = fmt.Sprintf(`{"tools":%s}`, s.Tools)
 	case "tools/call":

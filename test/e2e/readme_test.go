@@ -20,7 +20,9 @@ var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // repository, with an empty home. Only the benchmark is left out, which takes both cores for a minute.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	elsewhere := func(line string) bool { return strings.Contains(line, "./test/bench") || line == "make test" } // this test is part of make test
+	elsewhere := func(line string) bool { // this test is part of `make test`
+		return strings.Contains(line, "./test/bench") || line == "make test"
+	}
 	if n := runGuides(t, func(line string) bool { return !elsewhere(line) }); n < 12 {
 		t.Errorf("the guides have %d commands that can be run: does this test still find them?", n)
 	}

@@ -51,7 +51,10 @@ agents:
   Sleeper: {type: memgpt}
   Talker: {type: memgpt, mcp_servers: [lab]}
 agent_chains:
-  model: {stages: [{name: dig, agents: [{name: Counter}, {name: Joiner}], synthesis: {agent: SynthesisAgent}}, {name: tell, agents: [{name: Joiner}]}]}
+  model:
+    stages:
+      - {name: dig, agents: [{name: Counter}, {name: Joiner}], synthesis: {agent: SynthesisAgent}}
+      - {name: tell, agents: [{name: Joiner}]}
   approval: {stages: [{name: dig, agents: [{name: Clerk}]}]}
   question: {stages: [{name: plan, agents: [{name: Planner}]}]}
   paused: {stages: [{name: dig, agents: [{name: Counter}]}]}

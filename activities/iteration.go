@@ -215,6 +215,7 @@ var inputTexts = map[InputKind]string{
 	InputHeartbeat: prompt.Heartbeat, InputRepeating: prompt.Repeating,
 	InputLimit: prompt.Conclude(agent.StopMaxIterations), InputConclude: prompt.Conclude(agent.StopConcluded),
 	InputScore: prompt.ScoreReminder, InputMissing: prompt.MissingTools, InputAwake: prompt.Awake, InputAnswered: prompt.Answered,
+	InputTools: prompt.ToolsArrived,
 }
 
 // addInputs writes down what reached the workflow since the last call.

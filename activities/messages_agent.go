@@ -86,6 +86,7 @@ const (
 	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text, Done
 	InputSubAgent  InputKind = "sub_agent" // one that the agent has dispatched has ended: Sub
+	InputTools     InputKind = "tools"     // the last reply was written before any server had listed its tools, and one has now
 	InputAnswered  InputKind = "answered"  // the last reply has answered a person, and was not the last word
 )
 

@@ -90,6 +90,9 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (d
 		return false, AgentResult{}
 	case r.again(out), !r.spent() && r.heard(out):
 		return false, AgentResult{}
+	case !r.spent() && r.toolsArrive(ctx):
+		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputTools})
+		return false, AgentResult{}
 	}
 	return true, r.completed(out, agent.StopEndTurn)
 }

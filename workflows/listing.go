@@ -65,6 +65,19 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 	})
 }
 
+// toolsArrive is for an agent that ends its work while none of its servers has listed its tools yet. It waits for the
+// first catalogue, for at most lastListing, and reports whether there is one now.
+func (r iteratingRun) toolsArrive(ctx workflow.Context) bool {
+	without := func() bool { return len(r.unlisted()) == len(r.in.Agent.Servers) }
+	if r.in.Level < activities.LevelListing || r.turns || r.listing.idle() || !without() {
+		return false
+	}
+	r.note(ctx, "listing tools")
+	options := workflow.AwaitOptions{Timeout: lastListing, TimerOptions: workflow.TimerOptions{Summary: "tools of servers"}}
+	_, _ = workflow.AwaitWithOptions(ctx, options, func() bool { return !without() || r.listing.idle() })
+	return !without()
+}
+
 // startListing asks one server for its tools and does not wait for the answer.
 func (r iteratingRun) startListing(ctx workflow.Context, server plan.ServerSkeleton, first bool) {
 	l := &r.listing

@@ -144,3 +144,42 @@ func TestListingOutlivesATurn(t *testing.T) {
 		t.Errorf("replies %+v, failed %v, %d listings", c.replies, c.failed, listings)
 	}
 }
+
+// An agent that has had no tools at all does not end before its servers have listed them, and is asked again then.
+func TestAgentWaitsForItsFirstTools(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		listed time.Duration // the time that the server needs
+		asked  int           // model calls
+	}{
+		"slow": {20 * time.Second, 2}, "silent": {time.Hour, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			env := newEnv(t, f)
+			start := env.Now()
+			var inputs []activities.Input
+			asked := 0
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				asked++
+				inputs = append(inputs, in.Inputs...)
+				return say("done"), nil
+			}
+			env.OnActivity(f.ListTools, mock.Anything, mock.Anything).After(tt.listed).Return(activities.ListToolsOut{Tools: 1}, nil)
+			in := agentInput(agent.Iterating, 5)
+			in.Level, in.Agent.Servers = activities.LevelListing, []plan.ServerSkeleton{{Name: "only", TaskQueue: "q"}}
+			env.ExecuteWorkflow(IteratingAgent, in)
+			got := agentEnd(t, env)
+			if got.Status != agent.StatusCompleted || asked != tt.asked {
+				t.Errorf("%d model calls, want %d; %+v", asked, tt.asked, got)
+			}
+			if told := len(inputs) == 1 && inputs[0].Kind == activities.InputTools; told != (tt.asked == 2) {
+				t.Errorf("inputs %+v", inputs)
+			}
+			if took := env.Now().Sub(start); took > firstListing+lastListing+time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}

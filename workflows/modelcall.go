@@ -38,6 +38,7 @@ func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.Ge
 // ofLastReply are the inputs that speak of the last reply.
 var ofLastReply = []activities.InputKind{
 	activities.InputNudge, activities.InputRepeating, activities.InputRepair, activities.InputAnswered,
+	activities.InputTools,
 }
 
 // askModel makes one model call: again while its provider is away, and then falling

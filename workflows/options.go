@@ -36,14 +36,15 @@ const (
 	queueWait        = time.Minute      // for tools with a task queue of their own: nobody there is a result
 	defaultIteration = 10 * time.Minute // the plan normally says
 	defaultTool      = 2 * time.Minute
-	defaultApproval  = time.Hour       // the plan normally says
-	grace            = time.Hour       // for a store that is away while a reply or a result is in hand
-	lastWord         = 2 * time.Minute // to conclude after a limit, if the plan does not say
-	subLastWord      = time.Minute     // the most that sub-agents get of it, before their agent concludes
-	tellAgain        = 5 * time.Minute // the store what is waited for, if it could not be told
-	firstListing     = 2 * time.Second // for servers that have not listed their tools within listWithin
-	relistAfter      = time.Minute     // a tool server that could not be asked is asked again
-	listAgain        = time.Hour       // how old the catalogues of tools may be at the beginning of a turn
+	defaultApproval  = time.Hour        // the plan normally says
+	grace            = time.Hour        // for a store that is away while a reply or a result is in hand
+	lastWord         = 2 * time.Minute  // to conclude after a limit, if the plan does not say
+	subLastWord      = time.Minute      // the most that sub-agents get of it, before their agent concludes
+	tellAgain        = 5 * time.Minute  // the store what is waited for, if it could not be told
+	firstListing     = 2 * time.Second  // for servers that have not listed their tools within listWithin
+	lastListing      = 45 * time.Second // for the first catalogue of an agent that has had no tools at all
+	relistAfter      = time.Minute      // a tool server that could not be asked is asked again
+	listAgain        = time.Hour        // how old the catalogues of tools may be at the beginning of a turn
 )
 
 // betweenTellings is how long a workflow with agents below it collects what they wait for before it tells its parent: the

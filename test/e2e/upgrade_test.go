@@ -42,14 +42,14 @@ mcp_servers:
   lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
 defaults: {llm_provider: lab-model, compression: {compress_context: false}}
 agents:
-  Counter: {mcp_servers: [lab]}
+  Counter: {mcp_servers: [lab], tool_config: {enabled_tools: [lab.counter]}}
   Joiner: {}
-  Clerk: {mcp_servers: [lab], tool_config: {tool_permissions: {lab.set: {requires_approval: true}}}}
+  Clerk: {mcp_servers: [lab], tool_config: {enabled_tools: [lab.set], tool_permissions: {lab.set: {requires_approval: true}}}}
   Planner: {type: llm}
   Worker: {}
   Lead: {sub_agents: [Worker]}
   Sleeper: {type: memgpt}
-  Talker: {type: memgpt, mcp_servers: [lab]}
+  Talker: {type: memgpt}
 agent_chains:
   model:
     stages:

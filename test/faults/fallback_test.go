@@ -124,7 +124,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"no credit":                  {llmtest.QuotaExhausted(), 1, "QuotaExhausted"},
 		"402":                        {llmtest.Status(402, ""), 1, "QuotaExhausted"},
 		"a request that is refused":  {llmtest.Refuse(400, "invalid_request_error", "no such field"), 1, "ModelRequestRefused"},
-		"no such model":              {llmtest.Status(404, ""), 1, "ModelRequestRefused"},
+		"no such path":               {llmtest.Status(404, ""), 2, "NotAModel"},
 		"a context that is too long": {llmtest.Refuse(400, "context_length_exceeded", "too long"), 1, "ContextTooLong"},
 		"a filter":                   {llmtest.Text("").Finish("content_filter"), 1, "ContentFiltered"},
 		"500":                        {llmtest.Status(500, "oops"), 2, "ModelUnavailable"},
@@ -140,7 +140,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"a stall":                    {story.Stall(1), 2, "StreamStalled"},
 		"silence":                    {llmtest.Text("late").Slow(time.Hour), 2, "StreamStalled"},
 		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 100*time.Millisecond), 2, "ModelTimeout"},
-		"a web page":                 {llmtest.Status(200, "<html>\n<body>Welcome"), 2, "ReplyMalformed"},
+		"a web page":                 {llmtest.Status(200, "<html>\n<body>Welcome"), 2, "NotAModel"},
 		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit is open
 		"429 for an hour":            {llmtest.RateLimited(time.Hour), 1, "RateLimited"},
 	} {
@@ -209,9 +209,10 @@ func TestFallbackFromAnOpenCircuit(t *testing.T) {
 		return llmtest.Status(503, "away")
 	})
 	w.investigated(t)
-	w.id = "again"
-	if asked, _, _ := w.again(t); !slices.Equal(asked, []string{"first", "second", "third"}) {
-		t.Errorf("the third failures: %v", asked)
+	for _, w.id = range []string{"again", "once more"} { // a circuit opens for everybody when three conversations have failed
+		if asked, _, _ := w.again(t); !slices.Equal(asked, []string{"first", "second", "third"}) {
+			t.Errorf("%s: %v", w.id, asked)
+		}
 	}
 	w.id = "after"
 	asked, status, kept := w.again(t)

@@ -33,6 +33,9 @@ func read(raw json.RawMessage) (a answer, err error) {
 		return a, fmt.Errorf("read the result: %w", err)
 	}
 	if json.Unmarshal(fields.Content, &a.content) != nil && fields.Content != nil {
+		if !bytes.ContainsAny(fields.Content[:1], `{"`) {
+			return a, errors.New("read the result: its content is no list of blocks")
+		}
 		a.content = []json.RawMessage{fields.Content} // one block without a list around it
 	}
 	if fields.StructuredContent != nil {

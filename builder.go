@@ -12,6 +12,7 @@ import (
 // what is wrong with all of it.
 type Builder struct {
 	agent      Agent
+	problems   []error
 	checkpoint CheckpointType
 	path       string
 }
@@ -30,8 +31,11 @@ func NewBuilder() *Builder {
 }
 
 // WithModel sets the model: "openai:gpt-4o", a model of OpenAI's, or the name of
-// a provider.
+// a provider. An empty name is an error of Build.
 func (b *Builder) WithModel(model string) *Builder {
+	if model == "" {
+		b.problems = append(b.problems, errors.New("WithModel: a model is required"))
+	}
 	b.agent.DefaultModel = model
 	return b
 }
@@ -121,7 +125,7 @@ func (b *Builder) Build() (*Definition, error) {
 		Entries: own, Tools: b.agent.ToolIDs, SkipCredentials: true,
 		Env: func(string) (string, bool) { return "", false },
 	})
-	var problems []error
+	problems := slices.Clone(b.problems)
 	for _, f := range findings {
 		if f.File == config.InGo && !f.Accepted() {
 			problems = append(problems, errors.New(f.Message))

@@ -73,6 +73,7 @@ func TestBuilderRefuses(t *testing.T) {
 		`must be one of window, truncate, summarize, got "none"`:    compressed(Compression{Strategy: "none"}),
 		"checkpoint_type must be 'memory', 'sqlite' or 'postgres'":  NewBuilder().WithCheckpoint("redis", "x"),
 		"checkpoint_path is required when checkpoint_type='sqlite'": NewBuilder().WithSQLiteCheckpoint(""),
+		"WithModel: a model is required":                            NewBuilder().WithModel(""),
 		`the tool "find" is named twice`:                            NewBuilder().WithTools("find", "find"),
 		"checkpoint_path must be a postgres:// address when checkpoint_type='postgres'": NewBuilder().WithCheckpoint(CheckpointPostgres,
 			"host=h password=p"),

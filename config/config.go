@@ -21,6 +21,7 @@ type Config struct {
 	FallbackLists map[string][]Fallback `yaml:"fallback_lists"`
 
 	_ struct{} `later:"label_maps"`
+	_ struct{} `foreign:"mcpServers servers" instead:"it is of an MCP client's file: starter init DIR --from FILE writes mcp_servers from it"`
 	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 
 	src     Source

@@ -113,7 +113,7 @@ func inTheClear(_ *validator, _ path, value reflect.Value) bool {
 
 func trustsNetwork(v *validator, p path, value reflect.Value) bool {
 	s := v.serverAt[p.Entry]
-	return value.Bool() && s != nil && (s.Transport.Type == TransportHTTP || s.Transport.Type == TransportSSE)
+	return value.Bool() && s != nil && (s.Transport.kind() == TransportHTTP || s.Transport.kind() == TransportSSE)
 }
 
 func unaskedBy(v *validator, p path, _ reflect.Value) bool { return v.unasked()[p.Text] }

@@ -35,3 +35,9 @@ func withDotenv(env Env, files []strict.File, r *strict.Report) Env {
 		return value, ok
 	}
 }
+
+// Dotenv is a .env file with these variables, as a configuration's folder may have one.
+func Dotenv(variables map[string]string) (string, error) {
+	text, err := godotenv.Marshal(variables)
+	return text + "\n", err
+}

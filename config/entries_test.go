@@ -154,7 +154,6 @@ func TestEntriesRefused(t *testing.T) {
 		`Go: llm_providers.n: must not be nil`,
 		`Go: llm_providers["p:q"]: a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got "p:q"`,
 		`Go: llm_providers["p:q"].model: a model is required`,
-		`Go: mcp_servers.s.transport.command: a command is required`,
 		`Go: mcp_servers.s.transport.type: must be one of stdio, http, sse, got "ftp"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

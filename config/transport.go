@@ -30,7 +30,7 @@ type Transport struct {
 	// Env is the environment of a stdio server, besides the little that every server has.
 	Env map[string]string `yaml:"env,late"`
 	// URL is where an http or sse server is.
-	URL string `yaml:"url"`
+	URL string `yaml:"url" foreign:"serverUrl httpUrl" instead:"it is called url here"`
 	// BearerToken is sent to an http or sse server with every request.
 	BearerToken string `yaml:"bearer_token,late"`
 	// VerifySSL = false accepts any certificate of an http or sse server: for tests alone.
@@ -38,19 +38,30 @@ type Transport struct {
 	// Timeout bounds one call.
 	Timeout plan.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
 	// CustomHeaders are sent to an http or sse server with every request. {{.SESSION_ID}} is the execution's id.
-	CustomHeaders map[string]string `yaml:"custom_headers,late"`
+	CustomHeaders map[string]string `yaml:"custom_headers,late" foreign:"headers" instead:"it is called custom_headers here"`
 	// SessionCleanupURL is sent a DELETE when a session is over; {{.SESSION_ID}} is the execution's id. On
 	// another host than url it gets no token and no headers.
 	SessionCleanupURL string `yaml:"session_cleanup_url"`
 }
 
+// streamableHTTP are the names that the protocol's specification, and files of MCP clients, have for http.
+var streamableHTTP = []string{"streamable-http", "streamable_http", "streamableHttp"}
+
+// kind is the type by its own name; what is no type stays as it is.
+func (t Transport) kind() string {
+	if slices.Contains(streamableHTTP, t.Type) {
+		return TransportHTTP
+	}
+	return t.Type
+}
+
 func (t Transport) validate(p path, v *validator) {
-	switch {
-	case t.Type == TransportHTTP, t.Type == TransportSSE:
+	switch kind := t.kind(); {
+	case kind == TransportHTTP, kind == TransportSSE:
 		t.validateWeb(p, v)
 	case t.Type == "" && t.URL != "" && t.Command == "":
 		v.Errorf(p.Key("type"), "a server with a url is of type http or sse: which?")
-	default:
+	case kind == "", kind == TransportStdio: // of any other word, it is said already that it is none
 		t.validateStdio(p, v)
 	}
 }
@@ -136,7 +147,7 @@ func (c *Config) Transport(server string) (Transport, error) {
 
 // complete is the transport with its defaults.
 func (t Transport) complete() Transport {
-	switch t.Type {
+	switch t.Type = t.kind(); t.Type {
 	case TransportHTTP, TransportSSE:
 		if t.VerifySSL == nil {
 			t.VerifySSL = new(true)

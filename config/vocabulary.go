@@ -32,7 +32,7 @@ func vocabularyOf(name string) strict.Vocabulary {
 	case "reasoning effort":
 		return strict.Vocabulary{Words: []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}}
 	case "transport":
-		return words(TransportStdio, TransportHTTP, TransportSSE)
+		return strict.Vocabulary{Words: []string{TransportStdio, TransportHTTP, TransportSSE}, Aliases: streamableHTTP}
 	case "success policy":
 		return words(plan.SuccessAny, plan.SuccessAll)
 	case "join":

@@ -28,6 +28,7 @@ type beginning struct {
 	provider           string // type:model
 	Kubernetes, GitHub bool
 	Prometheus, Loki   string // URLs; "" = none
+	Imported           *imported
 }
 
 const defaultProvider = "openai:gpt-4o-mini"
@@ -35,19 +36,29 @@ const defaultProvider = "openai:gpt-4o-mini"
 func initCommand(c *cli) *cobra.Command {
 	var b beginning
 	var yes bool
+	var from string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a configuration to begin with",
 		Long: `Write a configuration to begin with into DIR (default: inquest): a model, MCP servers
 for what you name, agents that use them, and a chain for alerts. Its agents only read.
+--from adds the servers of an MCP client's file (claude_desktop_config.json, .mcp.json,
+VS Code's mcp.json); their secrets go into DIR/.env, and variables stand for them.
 On a terminal, it asks for what the flags leave open. What is there is never overwritten.`,
 		Example: `  starter init --provider openai:gpt-4o-mini --kubernetes --yes \
     --prometheus http://localhost:9090
   starter init ops --provider ollama:llama3.1 --github \
-    --loki http://localhost:3000`,
+    --loki http://localhost:3000
+  starter init desktop --from claude_desktop_config.json --yes`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dir = cmp.Or(first(args), "inquest")
+			if from != "" {
+				var err error
+				if b.Imported, err = readClientFile(from); err != nil {
+					return err
+				}
+			}
 			if c.typed() && !yes {
 				if err := b.ask(cmd.Context(), c, cmd.Flags().Changed); err != nil {
 					return err
@@ -62,6 +73,7 @@ On a terminal, it asks for what the flags leave open. What is there is never ove
 	set.StringVar(&b.Prometheus, "prometheus", "", "URL of a Prometheus (needs npx)")
 	set.StringVar(&b.Loki, "loki", "", "URL of the Grafana that has your Loki (needs mcp-grafana)")
 	set.BoolVar(&b.GitHub, "github", false, "look into GitHub, with the token in GITHUB_TOKEN")
+	set.StringVar(&from, "from", "", "a file of an MCP client, whose servers are taken over")
 	set.BoolVar(&yes, "yes", false, "ask nothing: flags and defaults")
 	return cmd
 }
@@ -130,7 +142,7 @@ func (b beginning) KeyVariable() string { return config.KeyVariable(b.Type()) }
 
 // Servers reports whether there are MCP servers.
 func (b beginning) Servers() bool {
-	return b.Kubernetes || b.GitHub || b.Prometheus != "" || b.Loki != ""
+	return b.Kubernetes || b.GitHub || b.Prometheus != "" || b.Loki != "" || b.Imported != nil
 }
 
 // write writes the configuration, unless validate would refuse it or there is one.
@@ -139,6 +151,9 @@ func (b beginning) write(c *cli) error {
 	for _, file := range there {
 		if ext := filepath.Ext(file.Name()); ext == ".yaml" || ext == ".yml" {
 			return usagef("%s is there already: name another folder", filepath.Join(b.Dir, file.Name()))
+		}
+		if file.Name() == ".env" && b.Imported != nil {
+			return usagef("%s is there already: name another folder, for a .env with the secrets of the file", filepath.Join(b.Dir, file.Name()))
 		}
 	}
 	for flag, address := range map[string]string{"prometheus": b.Prometheus, "loki": b.Loki} {
@@ -159,6 +174,10 @@ func (b beginning) write(c *cli) error {
 	if err := os.WriteFile(filepath.Join(trial, "inquest.yaml"), []byte(text.String()), 0o600); err != nil {
 		return err
 	}
+	secrets, err := b.Imported.dotenv(trial)
+	if err != nil {
+		return err
+	}
 	src, err := c.source()
 	if err != nil {
 		return err
@@ -177,6 +196,9 @@ func (b beginning) write(c *cli) error {
 	}
 	defer file.Close()
 	if _, err := file.WriteString(text.String()); err != nil {
+		return err
+	}
+	if err := b.Imported.finish(c, b.Dir, secrets); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.out, "%s is written. Next:\n  starter validate --strict %[2]s\n  starter doctor --config %[2]s\n", path, b.Folder())

@@ -231,7 +231,7 @@ var passes = []struct {
 	{keyed, (*Masker).tables},
 	{keyed, (*Masker).keys},
 	{setOf(password, basicAuth), (*Masker).commandLines},
-	{keyed | setOf(cardNumber, databaseDSN, kubernetesSecret), (*Masker).shaped},
+	{keyed | setOf(email, databaseDSN, kubernetesSecret), (*Masker).shaped},
 	{keyed, (*Masker).phrases},
 	{prefixed, (*Masker).words},
 	{setOf(azureKey, secretKey, token, apiKey), (*Masker).middles},

@@ -52,9 +52,9 @@ var shapes = []shape{
 	{"/", regexp.MustCompile(`\b[0-9]/[0-9]{16}:(?P<secret>[0-9a-f]{32})\b`), token, nil, slashed}, // Asana
 	{"jsonpath", regexp.MustCompile(`\bget secrets? [^\n]{0,200}jsonpath[^\n]{0,200}\n` +
 		`(?P<secret>[A-Za-z0-9+/=_.-]{8,1000})`), kubernetesSecret, nil, nil},
-	{" ", regexp.MustCompile(`\b(?P<secret>[3-6][0-9]{3} [0-9]{4} [0-9]{4} [0-9]{4})\b`), cardNumber, luhn, grouped},
-	{"-", regexp.MustCompile(`\b(?P<secret>[3-6][0-9]{3}-[0-9]{4}-[0-9]{4}-[0-9]{4})\b`), cardNumber, luhn, grouped},
-	{"3", regexp.MustCompile(`\b(?P<secret>3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5})\b`), cardNumber, luhn, grouped},
+	{" ", regexp.MustCompile(`\b(?P<secret>[3-6][0-9]{3} [0-9]{4} [0-9]{4} [0-9]{4})\b`), email, luhn, grouped},
+	{"-", regexp.MustCompile(`\b(?P<secret>[3-6][0-9]{3}-[0-9]{4}-[0-9]{4}-[0-9]{4})\b`), email, luhn, grouped},
+	{"3", regexp.MustCompile(`\b(?P<secret>3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5})\b`), email, luhn, grouped},
 }
 
 // shaped masks the secrets of all shapes.
@@ -107,7 +107,11 @@ func (s shape) replace(m *Masker, out *rewrite, part span) {
 		if isPlaceholder(value) || strings.Contains(value, markerStart) || s.takes != nil && !s.takes(value) {
 			continue
 		}
-		out.replace(v.start, v.end, k.marker())
+		marker := k.marker()
+		if k == email { // the pattern is about people: their cards are of no pattern of their own
+			marker = markerStart + "_CARD_NUMBER]"
+		}
+		out.replace(v.start, v.end, marker)
 	}
 }
 

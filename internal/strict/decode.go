@@ -76,7 +76,9 @@ func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
 			d.value(pair.value, at, dst.FieldByIndex(f.Index), f.Late)
 		} else if instead, ok := keys.Unused[name]; ok {
 			d.Add(SeverityWarning, at, "does nothing here: %s", instead)
-		} else if !slices.Contains(keys.Later, name) || !nothing(pair.value) {
+		} else if slices.Contains(keys.Later, name) && nothing(pair.value) {
+			d.Add(SeverityWarning, at, "does nothing here: it is not supported yet")
+		} else {
 			d.Fail(at, "%s", keys.refusal(at, d.root))
 		}
 	}

@@ -31,6 +31,7 @@ import (
 //	yaml:",inline"     on an embedded type: its keys are keys of the type around it
 //	later:"a b"        on a blank field: keys that are known and refused
 //	unused:"a b"       on a blank field: keys that are accepted and do nothing; instead:"…" says why
+//	foreign:"a b"      on any field: keys of other programs' files, which are refused; instead:"…" says what to use
 //	removed:"a b"      on a blank field of the type of a whole file: keys that older files have
 //	                   anywhere, and that are refused; instead:"…" says why
 type Schema struct {
@@ -39,6 +40,7 @@ type Schema struct {
 	Short   string            // the key that a text alone is the value of; "" = none
 	Later   []string          // known keys that nothing honours yet
 	Unused  map[string]string // keys that do nothing, and what to use instead
+	foreign map[string]string // keys of other programs, and what to use instead
 	removed map[string]string
 }
 
@@ -73,12 +75,15 @@ func SchemaOf(t reflect.Type) Schema {
 }
 
 func readSchema(t reflect.Type) Schema {
-	s := Schema{Fields: map[string]Field{}, Unused: map[string]string{}, removed: map[string]string{}}
+	s := Schema{Fields: map[string]Field{}, Unused: map[string]string{}, foreign: map[string]string{}, removed: map[string]string{}}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
 		s.Later = append(s.Later, strings.Fields(tag.Get("later"))...)
 		for _, key := range strings.Fields(tag.Get("unused")) {
 			s.Unused[key] = tag.Get("instead")
+		}
+		for _, key := range strings.Fields(tag.Get("foreign")) {
+			s.foreign[key] = tag.Get("instead")
 		}
 		for _, key := range strings.Fields(tag.Get("removed")) {
 			s.removed[key] = tag.Get("instead")
@@ -145,6 +150,9 @@ func (b Bounds) problem(key string, n float64) string {
 func (s Schema) refusal(p Path, root reflect.Type) string {
 	if instead, ok := SchemaOf(root).removed[p.Name]; ok {
 		return "removed: " + instead
+	}
+	if instead, ok := s.foreign[p.Name]; ok {
+		return fmt.Sprintf("unknown key %q; %s", p.Name, instead)
 	}
 	if slices.Contains(s.Later, p.Name) {
 		return "not supported yet"

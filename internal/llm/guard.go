@@ -84,20 +84,26 @@ func NewGuard(driver Driver, opts Options) (Guard, error) {
 	return Guard{Options: opts, driver: driver}, nil
 }
 
+// Call is a driver's part of a call.
+type Call func(ctx context.Context, key string, idle *Idle, onDelta func(Delta)) (Response, error)
+
 // Call makes one call. What the driver returns is the caller's own ctx.Err(), or an
 // *Error; any other error of its own counts as a request that could not be sent. Of a
-// response beside an error, the usage counts.
-func (g Guard) Call(ctx context.Context, call func(ctx context.Context, key string, idle *Idle) (Response, error)) (Response, error) {
+// response beside an error, the usage counts. The driver tells onDelta what it reads; what a model has written
+// into the text although it is none, its thoughts and calls, the guard takes out.
+func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call Call) (Response, error) {
 	key, err := g.key()
 	if err != nil {
 		return Response{}, g.failure(ctx, ctx, err, key, agent.Usage{})
 	}
 	watched, idle := WatchIdle(ctx, g.IdleTimeout)
 	defer idle.Stop()
-	resp, err := call(watched, key, idle)
+	said := newSaid(req, onDelta)
+	resp, err := call(watched, key, idle, said.delta)
 	if err != nil {
 		return Response{}, g.failure(ctx, watched, err, key, resp.Usage)
 	}
+	resp = said.whole(resp)
 	if resp.Finish == FinishRepeating {
 		g.Logger.WarnContext(ctx, "cut a reply that repeated itself", "provider", g.Name, "model", resp.Model)
 	}

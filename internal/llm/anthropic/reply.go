@@ -198,7 +198,7 @@ func (r *reply) start(at llm.Index, wire *wireBlock) llm.Delta {
 // what belongs to no block continues the last one.
 func (r *reply) grow(e event) llm.Delta {
 	b := r.open[e.Index]
-	if b == nil {
+	if b == nil || !e.Index.Known {
 		b = r.last
 	}
 	if b == nil {

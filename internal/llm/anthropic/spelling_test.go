@@ -91,3 +91,22 @@ func TestEndlessArguments(t *testing.T) {
 			return sse(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":` + text + `}}`)
 		})
 }
+
+func TestMutations(t *testing.T) {
+	t.Parallel()
+	llmtest.RunMutations(t, "anthropic", func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
+// TestWritten: what a server in front of an open model leaves in the text.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	const call = `<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>`
+	llmtest.RunSpellings(t, func(baseURL string) llm.Client { return open(t, baseURL) }, []llmtest.Spelling{
+		{Name: "thoughts and a call", Tools: []llm.Tool{{Name: "f"}}, Body: sse(`{"type":"message_start","message":{"model":"m"}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"<think>hm</think>`+call+`"}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`),
+			Want: llm.Response{Model: "m", Finish: llm.FinishToolCalls, Thinking: "hm",
+				ToolCalls: []agent.ToolCall{{ID: "call_0", Name: "f", Arguments: "{}"}}}},
+	})
+}

@@ -63,3 +63,8 @@ func TestSpellings(t *testing.T) {
 			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /v1beta)"},
 	})
 }
+
+func TestMutations(t *testing.T) {
+	t.Parallel()
+	llmtest.RunMutations(t, "gemini", func(baseURL string) llm.Client { return open(t, baseURL) })
+}

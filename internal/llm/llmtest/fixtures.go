@@ -159,7 +159,8 @@ func RunSpellings(t *testing.T, open func(baseURL string) llm.Client, spellings 
 				if diff := cmp.Diff(tt.Want, got, cmpopts.EquateEmpty(), opaque); diff != "" {
 					t.Errorf("reply (-want +got):\n%s", diff)
 				}
-				if live.Content != got.Content || live.Thinking != got.Thinking {
+				live = llm.Delta{Content: strings.TrimRight(live.Content, "\n "), Thinking: strings.TrimRight(live.Thinking, "\n ")}
+				if live.Content != strings.TrimRight(got.Content, "\n ") || live.Thinking != strings.TrimRight(got.Thinking, "\n ") {
 					t.Errorf("the live tail shows %+v, the reply is %q after %q", live, got.Content, got.Thinking)
 				}
 			})

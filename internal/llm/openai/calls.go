@@ -102,14 +102,17 @@ func (c *calls) find(index llm.Index, id, name, piece string) *call {
 	if len(c.all) == 0 {
 		return nil
 	}
+	last := c.all[len(c.all)-1]
 	if index.Known {
 		call := c.byIndex[index.N]
+		if call == nil && name == "" && id == "" { // the piece before it had no index
+			return last
+		}
 		if call != nil && name != "" && (differ(call.id, id) || c.follows(call, id, name, piece)) {
 			return nil
 		}
 		return call
 	}
-	last := c.all[len(c.all)-1]
 	switch known := c.byID[id]; {
 	case id != "" && known != nil:
 		return known

@@ -65,7 +65,7 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 // message that it becomes: models want what they thought back with their calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req.Messages = c.ours(req.Messages)
-	out, err := c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
+	out, err := c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta func(llm.Delta)) (llm.Response, error) {
 		if c.responses {
 			return c.respond(ctx, key, idle, outgoing.Request(req, c.guard.Dialect), onDelta)
 		}

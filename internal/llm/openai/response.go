@@ -162,7 +162,7 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		r.say(llm.Delta{Thinking: text})
 	case "response.reasoning_summary_part.added":
-		if e.Part > 0 {
+		if e.Part > 0 && r.thinking.String() != "" {
 			r.say(llm.Delta{Thinking: "\n\n"})
 		}
 	case "response.output_item.added":

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -248,4 +249,59 @@ func TestEndlessArgumentsOfResponses(t *testing.T) {
 		func(text string) string {
 			return `data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":` + text + "}\n\n"
 		})
+}
+
+func TestMutations(t *testing.T) {
+	t.Parallel()
+	llmtest.RunMutations(t, "openai", func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
+func TestMutationsOfResponses(t *testing.T) {
+	t.Parallel()
+	llmtest.RunMutations(t, "responses", func(baseURL string) llm.Client { return openResponses(t, baseURL) })
+}
+
+// streamed is a text in pieces of one character.
+func streamed(text, finish string) string {
+	var chunks []string
+	for _, r := range text {
+		content, _ := json.Marshal(string(r)) // a string: it cannot fail
+		chunks = append(chunks, `{"model":"m","choices":[{"index":0,"delta":{"content":`+string(content)+`}}]}`)
+	}
+	return sse(append(chunks, `{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"`+finish+`"}]}`)...)
+}
+
+// TestWritten: what a server without a parser for its model leaves in the text. Package written has all notations.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	const call = `<tool_call>{"name": "f", "arguments": {"q": "x"}}</tool_call>`
+	f := agent.ToolCall{ID: "call_0", Name: "f", Arguments: `{"q": "x"}`}
+	native := `{"model":"m","choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"q\":\"x\"}"}}]},` +
+		`"finish_reason":"tool_calls"}]}`
+	content := func(text string) string {
+		data, _ := json.Marshal(text) // a string: it cannot fail
+		return `{"model":"m","choices":[{"delta":{"content":` + string(data) + `}}]}`
+	}
+	llmtest.RunSpellings(t, func(baseURL string) llm.Client { return open(t, baseURL) }, []llmtest.Spelling{
+		{Name: "a call", Source: "omlx issue 2565", Tools: offered, Body: streamed(call, "stop"), Want: called(f)},
+		{Name: "a call after a text", Tools: offered, Body: streamed("Let me see.\n"+call, "stop"), Want: llm.Response{Model: "m",
+			Finish: llm.FinishToolCalls, Content: "Let me see.", ToolCalls: []agent.ToolCall{f}}},
+		{Name: "a call that the server has read too", Tools: offered, Body: sse(content(call), native),
+			Want: called(agent.ToolCall{ID: "a", Name: "f", Arguments: `{"q":"x"}`})},
+		{Name: "a call beside another one", Tools: offered, Body: sse(content(strings.Replace(call, `"x"`, `"y"`, 1)), native),
+			Want: llm.Response{Model: "m", Finish: llm.FinishToolCalls, Content: strings.Replace(call, `"x"`, `"y"`, 1),
+				ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: `{"q":"x"}`}}}},
+		{Name: "a call that may be cut", Tools: offered, Body: streamed(call, "length"),
+			Want: llm.Response{Model: "m", Finish: llm.FinishLength, Content: call}},
+		{Name: "a call without an offer", Body: streamed(call, "stop"), Want: said(call)},
+		{Name: "a call of a tool that is not offered", Tools: offered, Body: streamed(strings.Replace(call, `"f"`, `"h"`, 1), "stop"),
+			Want: said(strings.Replace(call, `"f"`, `"h"`, 1))},
+		{Name: "prose about a call", Tools: offered, Body: streamed("The reply holds `"+call+"` as text.", "stop"),
+			Want: said("The reply holds `" + call + "` as text.")},
+		{Name: "thoughts", Source: "servers of DeepSeek R1 and Qwen without a parser", Body: streamed("<think>\nhm\n</think>\n\nYes.", "stop"),
+			Want: llm.Response{Model: "m", Finish: llm.FinishStop, Thinking: "hm", Content: "Yes."}},
+		{Name: "thoughts, then a call", Tools: offered, Body: streamed("<think>\nhm\n</think>\n\n"+call, "stop"),
+			Want: llm.Response{Model: "m", Finish: llm.FinishToolCalls, Thinking: "hm", ToolCalls: []agent.ToolCall{f}}},
+		{Name: "calls that are missing", Body: streamed("Let me see.", "tool_calls"), Want: said("Let me see.")},
+	})
 }

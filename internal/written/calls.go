@@ -1,0 +1,506 @@
+package written
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// marks begin a call, or a list of calls, in the notations of known models.
+var marks = []string{
+	"<tool_call>", "<tool_calls>", // Hermes, Qwen, GLM, Granite, Jamba
+	"<function=",                                               // Qwen Coder, Llama 3.1
+	"<function_calls>", "<invoke name=", "<minimax:tool_call>", // Claude's notation, MiniMax
+	"<｜DSML｜",                                             // DeepSeek 3.2
+	"[TOOL_CALLS]",                                        // Mistral
+	"<|python_tag|>",                                      // Llama 3
+	"<|tool_call|>",                                       // Granite, Phi 4
+	"<|tool_calls_section_begin|>", "<|tool_call_begin|>", // Kimi K2
+	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", // DeepSeek V3
+	"<|channel|>commentary", "<|start|>assistant", "<|channel|>analysis to=", // gpt-oss
+	"<|START_ACTION|>",    // Command R
+	"<|action_start|>",    // InternLM
+	"<|tool_call_start|>", // LFM 2
+	"functools[",          // Phi
+	"Action:",             // ReAct
+}
+
+// fillers stand around calls, or after them, and say nothing.
+var fillers = []string{
+	"<tool_call>", "</tool_call>", "<tool_calls>", "</tool_calls>", "<function_calls>", "</function_calls>",
+	"<minimax:tool_call>", "</minimax:tool_call>", "[TOOL_CALLS]", "[/TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "<|/tool_call|>",
+	"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_end|>",
+	"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>", "<｜end▁of▁sentence｜>",
+	"<|START_ACTION|>", "<|END_ACTION|>", "<|action_start|>", "<|plugin|>", "<|action_end|>", "<|tool_call_start|>",
+	"functools", "<|call|>", "<|end|>", "<|return|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "</s>", ";",
+}
+
+// invented begin what a model makes up for the answer of its call: the real one takes its place.
+var invented = []string{
+	"<tool_response>", "<|observation|>", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<｜tool▁outputs▁begin｜>",
+	"[TOOL_RESULTS]", "Observation:",
+}
+
+// maxTries bounds at how many places of a text calls are looked for.
+const maxTries = 20
+
+// calls finds the calls that a text is, or ends with, and what stands before them.
+func (o Offer) calls(text string) (before string, calls []agent.ToolCall) {
+	if len(o.Tools) == 0 {
+		return text, nil
+	}
+	if calls := o.whole(strings.TrimSpace(text)); len(calls) > 0 {
+		return "", calls
+	}
+	for at, tries := 0, 0; tries < maxTries; tries++ {
+		next := nextMark(text[at:])
+		if next < 0 {
+			break
+		}
+		at += next
+		if mayBegin(text, at) {
+			if calls := o.parse(text[at:]); len(calls) > 0 {
+				return strings.TrimRight(text[:at], " \t\r\n"), calls
+			}
+		}
+		at++
+	}
+	return text, nil
+}
+
+// nextMark is where the first mark of a text stands, -1 if there is none.
+func nextMark(text string) int { return firstOf(text, marks) }
+
+func firstOf(text string, marks []string) int {
+	first := -1
+	for _, mark := range marks {
+		if at := strings.Index(text, mark); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// explains matches a line after which a model shows what a call looks like.
+var explains = regexp.MustCompile(`(?i)\b(?:examples?|format|syntax|notation|template|tags?|looks? like|like this|e\.g\.|would write|you write)\b[^\n]*:$`)
+
+// mayBegin reports whether a mark may begin a call. Marks that people can type must begin a line or follow
+// a sentence; those that are tokens of the model's own need not. None counts in code, or after words that
+// announce an example.
+func mayBegin(text string, at int) bool {
+	if inCode(text, at) {
+		return false
+	}
+	before := strings.TrimRight(text[:at], " \t")
+	told := strings.TrimSpace(before)
+	if explains.MatchString(told[strings.LastIndexByte(told, '\n')+1:]) {
+		return false
+	}
+	if before == "" || strings.HasSuffix(before, "\n") {
+		return true
+	}
+	token := strings.HasPrefix(text[at:], "<|") || strings.HasPrefix(text[at:], "<｜") || strings.HasPrefix(text[at:], "[TOOL_CALLS]")
+	return token || strings.ContainsAny(before[len(before)-1:], ".!?") && !strings.HasPrefix(text[at:], "Action:")
+}
+
+// whole reads a text that is nothing but calls: in JSON, in Python's spelling, or in a fenced block.
+func (o Offer) whole(text string) []agent.ToolCall {
+	if inner, ok := strings.CutPrefix(text, "```"); ok {
+		_, inner, _ = strings.Cut(inner, "\n") // the language
+		inner, ok = strings.CutSuffix(strings.TrimSpace(inner), "```")
+		if !ok || strings.Contains(inner, "```") {
+			return nil
+		}
+		text = strings.TrimSpace(inner)
+		if nextMark(text) == 0 {
+			return o.parse(text)
+		}
+	}
+	if o.JSON || text == "" {
+		return nil
+	}
+	p := parser{offer: o, rest: text, strict: true}
+	for ; p.rest != ""; p.rest = strings.TrimLeft(p.rest, "; \t\r\n") {
+		if !p.jsonCalls() && !p.pythonCalls() {
+			return nil
+		}
+	}
+	return p.calls
+}
+
+// parse reads a text that begins with a mark and has nothing but calls, up to its end.
+func (o Offer) parse(text string) []agent.ToolCall {
+	p := parser{offer: o, rest: strings.ReplaceAll(text, "｜DSML｜", "")}
+	for {
+		p.fillers()
+		invents := slices.ContainsFunc(invented, func(mark string) bool { return strings.HasPrefix(p.rest, mark) })
+		switch {
+		case p.rest == "", invents && len(p.calls) > 0:
+			return p.calls
+		case p.tagged(), p.marked && (p.jsonCalls() || p.namedCall() || p.pythonCalls()):
+		default:
+			return nil
+		}
+	}
+}
+
+// parser reads calls one after the other.
+type parser struct {
+	offer  Offer
+	rest   string
+	marked bool // a filler that announces calls has been read
+	strict bool // a call in JSON has the fields of a call and no others
+	calls  []agent.ToolCall
+}
+
+func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+
+// fillers skips what says nothing.
+func (p *parser) fillers() {
+	for again := true; again; {
+		p.space()
+		again = false
+		for _, filler := range fillers {
+			if rest, ok := strings.CutPrefix(p.rest, filler); ok {
+				p.rest, p.marked, again = rest, true, true
+			}
+		}
+	}
+}
+
+// take adds a call of an offered tool. args is JSON of an object, or empty.
+func (p *parser) take(name string, args json.RawMessage) bool {
+	name, ok := p.offer.named(name)
+	text := strings.TrimSpace(string(args))
+	var inner string
+	if json.Unmarshal(args, &inner) == nil { // an object that was encoded twice, or null
+		text = strings.TrimSpace(inner)
+	}
+	if text == "" {
+		text = "{}"
+	}
+	if !ok || text[0] != '{' || !json.Valid([]byte(text)) {
+		return false
+	}
+	p.calls = append(p.calls, agent.ToolCall{Name: name, Arguments: text})
+	return true
+}
+
+// indexed matches what Kimi writes after a name.
+var indexed = regexp.MustCompile(`:\d+$`)
+
+// named is the offered tool that a model means by a name.
+func (o Offer) named(name string) (string, bool) {
+	name = strings.TrimSpace(name)
+	for _, spelling := range []string{name, strings.TrimPrefix(indexed.ReplaceAllString(name, ""), "functions.")} {
+		if slices.ContainsFunc(o.Tools, func(t Tool) bool { return t.Name == spelling }) {
+			return spelling, true
+		}
+	}
+	return "", false
+}
+
+// value reads one JSON value.
+func (p *parser) value() (json.RawMessage, bool) {
+	p.space()
+	if !strings.HasPrefix(p.rest, "{") && !strings.HasPrefix(p.rest, "[") && !strings.HasPrefix(p.rest, `"`) {
+		return nil, false
+	}
+	var value json.RawMessage
+	decoder := json.NewDecoder(strings.NewReader(p.rest))
+	if decoder.Decode(&value) != nil {
+		return nil, false
+	}
+	p.rest = p.rest[decoder.InputOffset():]
+	return value, true
+}
+
+// jsonCalls reads a call, or a list of calls, in JSON.
+func (p *parser) jsonCalls() bool {
+	before := *p
+	value, ok := p.value()
+	if ok && p.jsonCall(value, 0) {
+		return true
+	}
+	*p = before
+	return false
+}
+
+// The fields that a call has in JSON.
+var (
+	nameFields = []string{"name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"}
+	argFields  = []string{"arguments", "parameters", "args", "params", "input", "tool_input", "action_input", "kwargs"}
+	idFields   = []string{"id", "type", "tool_call_id", "call_id", "index"}
+)
+
+// maxDepth is how deep a call stands in lists and objects: {"tool_calls":[{"function":{…}}]}.
+const maxDepth = 4
+
+func (p *parser) jsonCall(value json.RawMessage, depth int) bool {
+	var list []json.RawMessage
+	if depth > maxDepth {
+		return false
+	}
+	if json.Unmarshal(value, &list) == nil {
+		for _, element := range list {
+			if !p.jsonCall(element, depth+1) {
+				return false
+			}
+		}
+		return len(list) > 0
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) != nil {
+		return false
+	}
+	if calls, ok := object["tool_calls"]; ok && len(object) == 1 {
+		return p.jsonCall(calls, depth+1)
+	}
+	if inner := object["function"]; bytes.HasPrefix(inner, []byte("{")) {
+		return p.jsonCall(inner, depth+1)
+	}
+	var name string
+	var args json.RawMessage
+	given := false
+	for field, value := range object {
+		switch {
+		case slices.Contains(argFields, field):
+			if given {
+				return false
+			}
+			args, given = value, true
+		case slices.Contains(nameFields, field) && name == "" && json.Unmarshal(value, &name) == nil:
+		case p.strict && !slices.Contains(idFields, field):
+			return false
+		}
+	}
+	return (given || !p.strict) && p.take(name, args)
+}
+
+// namedNext matches a name before its arguments: Mistral's, GLM's.
+var namedNext = regexp.MustCompile(`^([\w.:-]+)(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?\s*`)
+
+// namedCall reads a name, and arguments in JSON or between tags.
+func (p *parser) namedCall() bool {
+	m := namedNext.FindStringSubmatch(p.rest)
+	if m == nil {
+		return false
+	}
+	before := *p
+	p.rest = p.rest[len(m[0]):]
+	if strings.HasPrefix(p.rest, "<arg_key>") || strings.HasPrefix(p.rest, "</tool_call>") {
+		args, ok := p.parameters(m[1], glmParameter, "</tool_call>")
+		if ok && p.take(m[1], args) {
+			return true
+		}
+	} else if args, ok := p.value(); ok && p.take(m[1], args) {
+		return true
+	}
+	*p = before
+	return false
+}
+
+var (
+	functionTag = regexp.MustCompile(`^<function=["']?([\w.:-]+)["']?>\s*`)
+	invokeTag   = regexp.MustCompile(`^<invoke name=["']([\w.:-]+)["']>\s*`)
+	kimiCall    = regexp.MustCompile(`^<\|tool_call_begin\|>\s*([\w.:-]+)\s*<\|tool_call_argument_begin\|>`)
+	deepSeek    = regexp.MustCompile("^<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?([\\w.:-]+)(?:<｜tool▁sep｜>)?\\s*(?:```json)?")
+	harmonyCall = regexp.MustCompile(`^(?:<\|start\|>assistant)?\s*(?:to=([\w.:-]+)\s*)?<\|channel\|>(?:commentary|analysis)\s*(?:to=([\w.:-]+))?\s*` +
+		`(?:<\|constrain\|>)?\s*(?:json|code)?\s*<\|message\|>`)
+	reactCall = regexp.MustCompile(`^Action:[ \t]*([\w.:-]+)[ \t]*\r?\n\s*Action Input:`)
+
+	functionParameter = regexp.MustCompile(`(?s)^<parameter=["']?([^>"']+)["']?>(.*?)</parameter>\s*`)
+	invokeParameter   = regexp.MustCompile(`(?s)^<parameter name=["']([^>"']+)["'](?: string="(?:true|false)")?>(.*?)</parameter>\s*`)
+	glmParameter      = regexp.MustCompile(`(?s)^<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>\s*`)
+)
+
+// tagged reads a call whose name stands in its mark.
+func (p *parser) tagged() bool {
+	before := *p
+	for _, tag := range []struct {
+		open, parameter *regexp.Regexp
+		end             string
+	}{{functionTag, functionParameter, "</function>"}, {invokeTag, invokeParameter, "</invoke>"}} {
+		m := tag.open.FindStringSubmatch(p.rest)
+		if m == nil {
+			continue
+		}
+		p.rest = p.rest[len(m[0]):]
+		args, ok := p.value()
+		if ok {
+			p.space()
+			p.rest = strings.TrimPrefix(p.rest, tag.end)
+		} else {
+			args, ok = p.parameters(m[1], tag.parameter, tag.end)
+		}
+		if ok && p.take(m[1], args) {
+			p.marked = true
+			return true
+		}
+		*p = before
+		return false
+	}
+	for _, open := range []*regexp.Regexp{kimiCall, deepSeek, harmonyCall, reactCall} {
+		m := open.FindStringSubmatch(p.rest)
+		if m == nil {
+			continue
+		}
+		p.rest = p.rest[len(m[0]):]
+		args, ok := p.value()
+		if ok && p.take(strings.Join(m[1:], ""), args) {
+			p.space()
+			p.rest = strings.TrimPrefix(p.rest, "```")
+			return true
+		}
+		break
+	}
+	*p = before
+	return false
+}
+
+// parameters reads the arguments of a tool between tags, up to the one that ends the call.
+func (p *parser) parameters(tool string, parameter *regexp.Regexp, end string) (json.RawMessage, bool) {
+	types := p.offer.types(tool)
+	args := map[string]json.RawMessage{}
+	for {
+		m := parameter.FindStringSubmatch(p.rest)
+		if m == nil {
+			break
+		}
+		p.rest = p.rest[len(m[0]):]
+		name := strings.TrimSpace(m[1])
+		args[name] = typed(m[2], types[name])
+	}
+	rest, ok := strings.CutPrefix(p.rest, end)
+	if !ok {
+		return nil, false
+	}
+	p.rest = rest
+	return asJSON(args)
+}
+
+// asJSON spells a value, with nothing escaped for HTML.
+func asJSON(value any) (json.RawMessage, bool) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSpace(out.Bytes()), err == nil
+}
+
+// types are the types of a tool's arguments, by their names.
+func (o Offer) types(name string) map[string]string {
+	out := map[string]string{}
+	name, _ = o.named(name)
+	for _, t := range o.Tools {
+		var schema struct {
+			Properties map[string]struct {
+				Type json.RawMessage `json:"type"`
+			} `json:"properties"`
+		}
+		if t.Name == name && json.Unmarshal(t.Schema, &schema) == nil {
+			for field, property := range schema.Properties {
+				out[field] = string(property.Type)
+			}
+		}
+	}
+	return out
+}
+
+// typed is an argument between tags as JSON. Tags do not say of what type it is: the schema does, and
+// otherwise its form.
+func typed(text, kind string) json.RawMessage {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
+	trimmed := strings.TrimSpace(text)
+	if kind == `"string"` || !json.Valid([]byte(trimmed)) {
+		plain, _ := asJSON(text) // a text: it cannot fail
+		return plain
+	}
+	return json.RawMessage(trimmed)
+}
+
+// pythonCalls reads a list of calls in Python's spelling, [f(a="x", n=1), …], as Llama 4 and LFM write them.
+func (p *parser) pythonCalls() bool {
+	before := *p
+	rest, ok := strings.CutPrefix(p.rest, "[")
+	p.rest = rest
+	for ok {
+		p.space()
+		m := pythonName.FindStringSubmatch(p.rest)
+		if m == nil {
+			break
+		}
+		p.rest = p.rest[len(m[0]):]
+		args, whole := p.pythonArguments()
+		if !whole || !p.take(m[1], args) {
+			break
+		}
+		p.space()
+		if rest, ended := strings.CutPrefix(p.rest, "]"); ended {
+			p.rest = rest
+			return true
+		}
+		p.rest, ok = strings.CutPrefix(p.rest, ",")
+	}
+	*p = before
+	return false
+}
+
+var (
+	pythonName  = regexp.MustCompile(`^([\w.-]+)\(\s*`)
+	pythonField = regexp.MustCompile(`^\s*(\w+)\s*=\s*`)
+	pythonWord  = regexp.MustCompile(`^(?:True|False|None)\b`)
+	pythonWords = map[string]string{"True": "true", "False": "false", "None": "null"}
+)
+
+// pythonArguments reads keyword arguments up to the closing parenthesis. Their values are literals that
+// Python and JSON share, words, and texts between single quotes.
+func (p *parser) pythonArguments() (json.RawMessage, bool) {
+	args := map[string]json.RawMessage{}
+	for {
+		p.space()
+		if rest, ended := strings.CutPrefix(p.rest, ")"); ended {
+			p.rest = rest
+			return asJSON(args)
+		}
+		m := pythonField.FindStringSubmatch(p.rest)
+		if m == nil {
+			return nil, false
+		}
+		p.rest = p.rest[len(m[0]):]
+		value, ok := p.pythonValue()
+		if !ok {
+			return nil, false
+		}
+		args[m[1]] = value
+		p.space()
+		p.rest = strings.TrimPrefix(p.rest, ",")
+	}
+}
+
+func (p *parser) pythonValue() (json.RawMessage, bool) {
+	if word := pythonWord.FindString(p.rest); word != "" {
+		p.rest = p.rest[len(word):]
+		return json.RawMessage(pythonWords[word]), true
+	}
+	if rest, ok := strings.CutPrefix(p.rest, "'"); ok {
+		text, after, ended := strings.Cut(rest, "'")
+		if !ended || strings.Contains(text, `\`) {
+			return nil, false
+		}
+		p.rest = after
+		return asJSON(text)
+	}
+	var value json.RawMessage
+	decoder := json.NewDecoder(strings.NewReader(p.rest))
+	if err := decoder.Decode(&value); err != nil && err != io.EOF || len(value) == 0 {
+		return nil, false
+	}
+	p.rest = p.rest[decoder.InputOffset():]
+	return value, true
+}

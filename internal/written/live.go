@@ -1,0 +1,230 @@
+package written
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Live filters a text as it streams, so that its readers see neither the marks of thoughts nor calls. It
+// holds back no more than may still become one of these. The reply as a whole decides: see Offer.Read.
+type Live struct {
+	offer Offer
+
+	pending string          // not shown yet
+	shown   strings.Builder // the text that has been shown
+	thought strings.Builder // the thoughts that have been shown
+	end     string          // the mark that ends the thoughts; empty = it is not in thoughts
+	marked  bool            // thoughts have begun, or a text has a mark of its own
+	inText  bool            // the text has begun
+	harmony bool            // the text ends with a mark
+	held    bool            // the rest is a call
+	tries   int             // places where a call might have begun
+}
+
+// Live returns a filter for one reply.
+func (o Offer) Live() *Live { return &Live{offer: o} }
+
+// Add takes in a piece and returns what of the text and of its thoughts may be shown now.
+func (l *Live) Add(piece string) (text, thinking string) {
+	l.pending += piece
+	for {
+		more, thought, again := l.step()
+		text, thinking = text+more, thinking+thought
+		l.shown.WriteString(more)
+		l.thought.WriteString(thought)
+		if !again {
+			return text, thinking
+		}
+	}
+}
+
+// Rest returns what has not been shown of the whole text and its thoughts. If what has been shown is not
+// how they begin, it returns nothing.
+func (l *Live) Rest(text, thinking string) (moreText, moreThinking string) {
+	if rest, ok := strings.CutPrefix(text, l.shown.String()); ok {
+		moreText = rest
+	}
+	if rest, ok := strings.CutPrefix(thinking, l.thought.String()); ok {
+		moreThinking = rest
+	}
+	return moreText, moreThinking
+}
+
+// step looks at what is pending. again: there may be more to show of it.
+func (l *Live) step() (text, thinking string, again bool) {
+	switch {
+	case l.pending == "" || l.held:
+		return "", "", false
+	case l.end != "":
+		return l.inThoughts()
+	case !l.inText:
+		return l.begin()
+	}
+	return l.text()
+}
+
+// begin waits until it is clear whether thoughts, a call or text begin.
+func (l *Live) begin() (text, thinking string, again bool) {
+	start := strings.TrimLeft(l.pending, " \t\r\n")
+	start = strings.TrimPrefix(start, harmonyStart)
+	if start == "" {
+		return "", "", false
+	}
+	if p, ok := opened(start); ok {
+		l.marked, l.end, l.pending = true, p.end, strings.TrimLeft(start[len(p.open):], " \t\r\n")
+		return "", "", true
+	}
+	for _, p := range pairs {
+		if strings.HasPrefix(p.open, start) {
+			return "", "", false
+		}
+	}
+	if strings.HasPrefix(harmonyStart, start) || strings.HasPrefix(harmonyFinal, start) {
+		return "", "", false
+	}
+	if rest, ok := strings.CutPrefix(start, harmonyFinal); ok {
+		start, l.harmony, l.marked = rest, true, true
+	}
+	if l.marked {
+		l.pending = start
+	}
+	switch l.mayBeCall(start) {
+	case unknown:
+		return "", "", false
+	case yes:
+		l.held = true
+		return "", "", false
+	}
+	l.inText = true
+	return "", "", true
+}
+
+type answer int
+
+const (
+	no answer = iota
+	unknown
+	yes
+)
+
+// decided is how many bytes of a JSON text tell whether it is a call.
+const decided = 80
+
+var (
+	jsonCallStart = regexp.MustCompile("^(?:```\\w*\\s*)?\\[?\\s*\\{\\s*\"(?:name|function|tool|tool_name|tool_calls|action|arguments|parameters|type|id)\"")
+	jsonStart     = regexp.MustCompile("^(?:`{1,3}$|```\\w*\\s*(?:$|[\\[{<])|[\\[{])")
+)
+
+// mayBeCall reports whether a text that begins so may be a call without a mark.
+func (l *Live) mayBeCall(start string) answer {
+	switch {
+	case l.offer.JSON || len(l.offer.Tools) == 0:
+		return no
+	case jsonCallStart.MatchString(start):
+		return yes
+	case len(start) < decided && jsonStart.MatchString(start):
+		return unknown
+	}
+	return no
+}
+
+// inThoughts shows thoughts up to the mark that ends them.
+func (l *Live) inThoughts() (text, thinking string, again bool) {
+	if l.thought.Len() == 0 {
+		l.pending = strings.TrimLeft(l.pending, " \t\r\n")
+	}
+	inner, after, ok := strings.Cut(l.pending, l.end)
+	if ok {
+		l.end, l.pending = "", strings.TrimLeft(after, " \t\r\n")
+		return "", strings.TrimRight(inner, " \t\r\n"), true
+	}
+	keep := len(l.pending) - partial(l.pending, []string{l.end})
+	keep = len(strings.TrimRight(l.pending[:keep], " \t\r\n")) // blanks before the mark are not shown
+	inner, l.pending = l.pending[:keep], l.pending[keep:]
+	return "", inner, false
+}
+
+// text shows text up to a mark of a call.
+func (l *Live) text() (text, thinking string, again bool) {
+	known := marks
+	switch {
+	case l.harmony:
+		if at := firstOf(l.pending, harmonyEnds); at >= 0 {
+			text, l.pending, l.held = l.pending[:at], l.pending[at:], true
+			return text, "", false
+		}
+		known = slices.Concat(marks, harmonyEnds)
+	case len(l.offer.Tools) == 0 || l.tries > maxTries:
+		text, l.pending = l.pending, ""
+		return text, "", false
+	}
+	at := nextMark(l.pending)
+	if at < 0 {
+		keep := len(l.pending) - partial(l.pending, known)
+		text, l.pending = l.pending[:keep], l.pending[keep:]
+		return text, "", false
+	}
+	verdict := no
+	if whole := l.shown.String() + l.pending; mayBegin(whole, len(whole)-len(l.pending)+at) {
+		verdict = l.plausible(l.pending[at:])
+	}
+	switch verdict {
+	case yes:
+		l.held = true
+	case no:
+		l.tries++
+		at++
+	}
+	text, l.pending = l.pending[:at], l.pending[at:]
+	return text, "", verdict == no && l.pending != ""
+}
+
+// plausible reports whether a call may follow a mark: JSON, another mark, or the name of a tool.
+func (l *Live) plausible(text string) answer {
+	for _, mark := range marks {
+		rest, ok := strings.CutPrefix(text, mark)
+		if !ok {
+			continue
+		}
+		rest = strings.TrimLeft(rest, " \t\r\n\"'")
+		if rest == "" {
+			return unknown
+		}
+		if strings.HasPrefix("to=", rest) {
+			return unknown
+		}
+		if strings.ContainsAny(rest[:1], "{[<") || strings.HasPrefix(rest, "｜") || strings.HasPrefix(rest, "to=") || mark == "functools[" {
+			return yes
+		}
+		for _, prefix := range []string{"", "functions.", "function<"} {
+			for _, t := range l.offer.Tools {
+				switch name := prefix + t.Name; {
+				case strings.HasPrefix(rest, name):
+					return yes
+				case strings.HasPrefix(name, rest):
+					return unknown
+				}
+			}
+		}
+		if mark != "<｜DSML｜" && mark != "<｜tool▁call▁begin｜>" {
+			return no
+		}
+		return yes
+	}
+	return no
+}
+
+// partial is the length of the longest end of a text that one of some marks begins with.
+func partial(text string, marks []string) int {
+	longest := 0
+	for _, mark := range marks {
+		for n := min(len(mark)-1, len(text)); n > longest; n-- {
+			if strings.HasSuffix(text, mark[:n]) {
+				longest = n
+				break
+			}
+		}
+	}
+	return longest
+}

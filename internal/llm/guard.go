@@ -85,7 +85,10 @@ func NewGuard(driver Driver, opts Options) (Guard, error) {
 }
 
 // Call is a driver's part of a call.
-type Call func(ctx context.Context, key string, idle *Idle, onDelta func(Delta)) (Response, error)
+type Call func(ctx context.Context, key string, idle *Idle, onDelta OnDelta) (Response, error)
+
+// OnDelta is called for every chunk of a reply.
+type OnDelta = func(Delta)
 
 // Call makes one call. What the driver returns is the caller's own ctx.Err(), or an
 // *Error; any other error of its own counts as a request that could not be sent. Of a

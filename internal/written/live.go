@@ -112,8 +112,9 @@ const (
 const decided = 80
 
 var (
-	jsonCallStart = regexp.MustCompile("^(?:```\\w*\\s*)?\\[?\\s*\\{\\s*\"(?:name|function|tool|tool_name|tool_calls|action|arguments|parameters|type|id)\"")
-	jsonStart     = regexp.MustCompile("^(?:`{1,3}$|```\\w*\\s*(?:$|[\\[{<])|[\\[{])")
+	jsonCallStart = regexp.MustCompile("^(?:```\\w*\\s*)?\\[?\\s*\\{\\s*\"(?:" +
+		"name|function|tool|tool_name|tool_calls|action|arguments|parameters|type|id)\"")
+	jsonStart = regexp.MustCompile("^(?:`{1,3}$|```\\w*\\s*(?:$|[\\[{<])|[\\[{])")
 )
 
 // mayBeCall reports whether a text that begins so may be a call without a mark.

@@ -45,13 +45,16 @@ var texts = []struct {
 		written.Reply{Calls: calls("plain", `{"q":"x"}`)}},
 	{"the tag within an argument", `<tool_call>{"name":"plain","arguments":{"q":"</tool_call>"}}</tool_call>`,
 		written.Reply{Calls: calls("plain", `{"q":"</tool_call>"}`)}},
-	{"an answer that the model made up", "<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>\n<tool_response>\nall is well\n</tool_response>",
+	{"an answer that the model made up", "<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>\n" +
+		"<tool_response>\nall is well\n</tool_response>",
 		written.Reply{Calls: calls("plain", `{}`)}},
-	{"Qwen Coder", "I look.\n<tool_call>\n<function=plain>\n<parameter=q>\nline 1\nline 2\n</parameter>\n<parameter=n>\n7\n</parameter>\n</function>\n</tool_call>",
+	{"Qwen Coder", "I look.\n<tool_call>\n" +
+		"<function=plain>\n<parameter=q>\nline 1\nline 2\n</parameter>\n<parameter=n>\n7\n</parameter>\n</function>\n</tool_call>",
 		written.Reply{Text: "I look.", Calls: calls("plain", `{"n":7,"q":"line 1\nline 2"}`)}},
 	{"a number that the schema wants as text", "<function=plain>\n<parameter=q>\n12\n</parameter>\n</function>",
 		written.Reply{Calls: calls("plain", `{"q":"12"}`)}},
-	{"a type that is not known", "<function=loki__query>\n<parameter=a>\n{\"b\":[1]}\n</parameter>\n<parameter=c>\nup{a=\"b\"}\n</parameter>\n</function>",
+	{"a type that is not known", "<function=loki__query>\n" +
+		"<parameter=a>\n{\"b\":[1]}\n</parameter>\n<parameter=c>\nup{a=\"b\"}\n</parameter>\n</function>",
 		written.Reply{Calls: calls("loki__query", `{"a":{"b":[1]},"c":"up{a=\"b\"}"}`)}},
 	{"Llama 3.1", `<function=plain>{"q": "x"}</function><|eom_id|>`, written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
 	{"Llama 3, Python", `<|python_tag|>{"name": "plain", "parameters": {"q": "x"}}; {"name": "loki__query", "parameters": {}}<|eom_id|>`,
@@ -65,21 +68,24 @@ var texts = []struct {
 	{"Mistral, later", `[TOOL_CALLS]plain[ARGS]{"q": "x"}[TOOL_CALLS]loki__query[CALL_ID]a1b2[ARGS]{}`,
 		written.Reply{Calls: calls("plain", `{"q": "x"}`, "loki__query", `{}`)}},
 	{"Mistral, without marks between", `[TOOL_CALLS]plain{"q": "x"}`, written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
-	{"a fenced block alone", "```json\n{\"name\": \"plain\", \"arguments\": {\"q\": \"x\"}}\n```", written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
+	{"a fenced block alone", "```json\n{\"name\": \"plain\", \"arguments\": {\"q\": \"x\"}}\n```",
+		written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
 	{"a fenced block with tags alone", "```xml\n<tool_call>{\"name\": \"plain\", \"arguments\": {}}</tool_call>\n```",
 		written.Reply{Calls: calls("plain", `{}`)}},
 	{"the spelling of the API", `{"tool_calls":[{"id":"1","type":"function","function":{"name":"plain","arguments":"{}"}}]}`,
 		written.Reply{Calls: calls("plain", `{}`)}},
 	{"a list in JSON", `[{"name":"plain","arguments":{}},{"name":"plain","arguments":{"q":"y"}}]`,
 		written.Reply{Calls: calls("plain", `{}`, "plain", `{"q":"y"}`)}},
-	{"Kimi K2", `I look.<|tool_calls_section_begin|><|tool_call_begin|>functions.loki__query:0<|tool_call_argument_begin|>{"q": "x"}<|tool_call_end|>` +
+	{"Kimi K2", `I look.<|tool_calls_section_begin|>` +
+		`<|tool_call_begin|>functions.loki__query:0<|tool_call_argument_begin|>{"q": "x"}<|tool_call_end|>` +
 		`<|tool_calls_section_end|>`, written.Reply{Text: "I look.", Calls: calls("loki__query", `{"q": "x"}`)}},
 	{"DeepSeek V3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>plain\n```json\n{\"q\": \"x\"}\n```<｜tool▁call▁end｜>\n" +
 		"<｜tool▁call▁begin｜>function<｜tool▁sep｜>plain\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
 		written.Reply{Calls: calls("plain", `{"q": "x"}`, "plain", `{}`)}},
 	{"DeepSeek V3.1", `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>plain<｜tool▁sep｜>{"q": "x"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
 		written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
-	{"DeepSeek V3.2", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"plain\">\n<｜DSML｜parameter name=\"q\" string=\"true\">x</｜DSML｜parameter>\n" +
+	{"DeepSeek V3.2", "<｜DSML｜function_calls>\n" +
+		"<｜DSML｜invoke name=\"plain\">\n<｜DSML｜parameter name=\"q\" string=\"true\">x</｜DSML｜parameter>\n" +
 		"</｜DSML｜invoke>\n</｜DSML｜function_calls>", written.Reply{Calls: calls("plain", `{"q":"x"}`)}},
 	{"GLM", "<tool_call>plain\n<arg_key>q</arg_key>\n<arg_value>x</arg_value>\n<arg_key>n</arg_key>\n<arg_value>7</arg_value>\n</tool_call>",
 		written.Reply{Calls: calls("plain", `{"n":7,"q":"x"}`)}},
@@ -87,7 +93,8 @@ var texts = []struct {
 		written.Reply{Calls: calls("plain", `{"q":"x"}`)}},
 	{"Claude", "I look.\n<function_calls>\n<invoke name=\"plain\">\n<parameter name=\"q\">a < b</parameter>\n</invoke>\n</function_calls>",
 		written.Reply{Text: "I look.", Calls: calls("plain", `{"q":"a < b"}`)}},
-	{"gpt-oss", `<|channel|>analysis<|message|>I need a look.<|end|><|start|>assistant<|channel|>commentary to=functions.plain <|constrain|>json` +
+	{"gpt-oss", `<|channel|>analysis<|message|>I need a look.<|end|>` +
+		`<|start|>assistant<|channel|>commentary to=functions.plain <|constrain|>json` +
 		`<|message|>{"q":"x"}<|call|>`, written.Reply{Thinking: "I need a look.", Calls: calls("plain", `{"q":"x"}`)}},
 	{"gpt-oss, the other order", `<|start|>assistant to=functions.plain<|channel|>commentary json<|message|>{"q":"x"}<|call|>`,
 		written.Reply{Calls: calls("plain", `{"q":"x"}`)}},
@@ -116,7 +123,8 @@ var texts = []struct {
 	{"only thoughts", "<think>hm</think>", written.Reply{Thinking: "hm"}},
 	// What stays text
 	{"text", "It is the disk: `df` says 100 %.\n", written.Reply{Text: "It is the disk: `df` says 100 %.\n"}},
-	{"a tag in prose", "The server leaves <tool_call> tags in the text.", written.Reply{Text: "The server leaves <tool_call> tags in the text."}},
+	{"a tag in prose", "The server leaves <tool_call> tags in the text.",
+		written.Reply{Text: "The server leaves <tool_call> tags in the text."}},
 	{"a tag between backticks", "The reply ends with `<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>`",
 		written.Reply{Text: "The reply ends with `<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>`"}},
 	{"a tag in the midst of a sentence", `It wrote <tool_call>{"name":"plain","arguments":{}}</tool_call>`,
@@ -137,12 +145,14 @@ var texts = []struct {
 		written.Reply{Text: `<tool_call>{"name":"plain","arguments":{q:x}}</tool_call>`}},
 	{"arguments that are no object", `<tool_call>{"name":"plain","arguments":[1]}</tool_call>`,
 		written.Reply{Text: `<tool_call>{"name":"plain","arguments":[1]}</tool_call>`}},
-	{"JSON with other fields", `{"name":"plain","arguments":{},"severity":"high"}`, written.Reply{Text: `{"name":"plain","arguments":{},"severity":"high"}`}},
+	{"JSON with other fields", `{"name":"plain","arguments":{},"severity":"high"}`,
+		written.Reply{Text: `{"name":"plain","arguments":{},"severity":"high"}`}},
 	{"JSON with a name alone", `{"name":"plain"}`, written.Reply{Text: `{"name":"plain"}`}},
 	{"a list of numbers", `[1, 2, 3]`, written.Reply{Text: `[1, 2, 3]`}},
 	{"an action without its input", "Action: plain", written.Reply{Text: "Action: plain"}},
 	{"a heading", "Action: restart the pod\nAction Input: none", written.Reply{Text: "Action: restart the pod\nAction Input: none"}},
-	{"the end of thoughts in prose", "The template writes </think> before the answer.", written.Reply{Text: "The template writes </think> before the answer."}},
+	{"the end of thoughts in prose", "The template writes </think> before the answer.",
+		written.Reply{Text: "The template writes </think> before the answer."}},
 	{"the end of thoughts in code", "The template ends with:\n```\n</think>\n```\nand so on.",
 		written.Reply{Text: "The template ends with:\n```\n</think>\n```\nand so on."}},
 	{"thoughts in the midst of a line", "Use <think>hm</think> for it.", written.Reply{Text: "Use <think>hm</think> for it."}},
@@ -169,9 +179,11 @@ func TestReadLater(t *testing.T) {
 		name, text string
 		want       written.Reply
 	}{
-		{"the beginning of thoughts is missing", "hm, so\n</think>\n\nIt is the disk.", written.Reply{Thinking: "hm, so", Text: "It is the disk."}},
+		{"the beginning of thoughts is missing", "hm, so\n</think>\n\nIt is the disk.",
+			written.Reply{Thinking: "hm, so", Text: "It is the disk."}},
 		{"an end of thoughts alone", "</think>\n\nIt is the disk.", written.Reply{Text: "It is the disk."}},
-		{"thoughts between paragraphs", "Sure.\n\n<think>\nhm\n</think>\n\nIt is the disk.", written.Reply{Thinking: "hm", Text: "Sure.\n\nIt is the disk."}},
+		{"thoughts between paragraphs", "Sure.\n\n<think>\nhm\n</think>\n\nIt is the disk.",
+			written.Reply{Thinking: "hm", Text: "Sure.\n\nIt is the disk."}},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, offer.Read(tt.text), cmpopts.EquateEmpty()); diff != "" {
@@ -263,9 +275,12 @@ func TestLiveIsNotLate(t *testing.T) {
 func TestReadLosesNothing(t *testing.T) {
 	t.Parallel()
 	tokens := []string{
-		"word ", "\n", "`", "```\n", "<", ">", "{", "}", "[", "]", `"`, ":", ";", "Action: plain\nAction Input: {}", "plain", "<function=plain>", "</function>",
-		`{"name":"plain","arguments":{}}`, "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<think>", "</think>", "<|channel|>", "<|message|>",
-		"<|start|>assistant", "final", "analysis", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<arg_key>a</arg_key><arg_value>b</arg_value>", "plain(a=1)", "é",
+		"word ", "\n", "`", "```\n", "<", ">", "{", "}", "[", "]", `"`, ":", ";", "Action: plain\nAction Input: {}", "plain",
+		"<function=plain>", "</function>",
+		`{"name":"plain","arguments":{}}`, "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<think>", "</think>",
+		"<|channel|>", "<|message|>",
+		"<|start|>assistant", "final", "analysis", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>",
+		"<arg_key>a</arg_key><arg_value>b</arg_value>", "plain(a=1)", "é",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(tokens), 0, 12).Draw(t, "text"), "")

@@ -56,7 +56,7 @@ func open(driver llm.Driver, opts llm.Options) (*Client, error) {
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req = outgoing.Request(req, c.guard.Dialect)
-	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta func(llm.Delta)) (llm.Response, error) {
+	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
 		tap, err := c.send(ctx, key, req)
 		if err != nil {
 			return llm.Response{}, tap.hide(err)

@@ -46,7 +46,7 @@ func New(opts llm.Options) (*Client, error) {
 // because it repeated itself (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req = outgoing.Request(req, c.guard.Dialect)
-	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta func(llm.Delta)) (llm.Response, error) {
+	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
 		got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
 		if err := c.stream(ctx, key, req, &got); err != nil {
 			if failed, ok := errors.AsType[*llm.Error](err); ok { // of a token, the guard knows nothing

@@ -56,7 +56,7 @@ func New(opts llm.Options) (*Client, error) {
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req = outgoing.Request(req, c.guard.Dialect)
-	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta func(llm.Delta)) (llm.Response, error) {
+	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
 		call := &call{key: key}
 		got := reply{call: call, idle: idle, onDelta: onDelta}
 		if err := c.stream(withCall(ctx, call), req, &got); err != nil {

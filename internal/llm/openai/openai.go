@@ -12,11 +12,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 
 	sdk "github.com/sashabaranov/go-openai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
@@ -65,7 +67,8 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 // message that it becomes: models want what they thought back with their calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req.Messages = c.ours(req.Messages)
-	out, err := c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta func(llm.Delta)) (llm.Response, error) {
+	out, err := c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle,
+		onDelta llm.OnDelta) (llm.Response, error) {
 		if c.responses {
 			return c.respond(ctx, key, idle, outgoing.Request(req, c.guard.Dialect), onDelta)
 		}
@@ -82,7 +85,20 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		return got.response()
 	})
 	out.ProviderState = c.stamped(out.ProviderState)
-	return out, err
+	return out, c.hinted(err)
+}
+
+// hintRoom leaves room for the hint in an error's text.
+const hintRoom = 460 // characters
+
+// hinted adds the most common mistake to an error about the address: a base_url without /v1.
+func (c *Client) hinted(err error) error {
+	failed, ok := errors.AsType[*llm.Error](err)
+	u, parseErr := url.Parse(c.guard.BaseURL)
+	if ok && parseErr == nil && errors.Is(failed, llm.ErrNotAModel) && c.azure == "" && strings.Trim(u.Path, "/") == "" {
+		failed.Message = strings.TrimPrefix(clip.Fit(failed.Message, hintRoom)+"; does base_url lack /v1?", "; ")
+	}
+	return err
 }
 
 // openAs opens a request in the dialect of the server. If a refusal says something new about that, the request is sent

@@ -172,9 +172,9 @@ func TestSpellings(t *testing.T) {
 		{Name: "a message before the reply",
 			Body: "event: status\ndata: {\"status\":\"queued\",\"message\":\"waiting for a GPU\"}\n\n" + hello(""),
 			Want: said("Hi.")},
-		{Name: "no choices", Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no choices", Body: `{"status":"ok"}`},
+		{Name: "no choices", Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no choices; does base_url lack /v1?", Body: `{"status":"ok"}`},
 		{Name: "an unknown endpoint", Source: "LM Studio", Body: `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`,
-			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /chat/completions)"},
+			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /chat/completions); does base_url lack /v1?"},
 		// W13
 		{Name: "usage in x_groq", Source: "Groq",
 			Body: hello(`,"x_groq":{"id":"req_1","usage":{"queue_time":0.1,"prompt_tokens":3,"completion_tokens":2}}`),
@@ -228,8 +228,8 @@ func TestResponsesSpellings(t *testing.T) {
 		{Name: "an error without the key", Err: "test: provider unavailable: overloaded",
 			Body: "event: error\ndata: {\"message\":\"overloaded\",\"code\":503}\n\n"},
 		{Name: "an unknown endpoint", Body: `{"error":"Unexpected endpoint or method. (POST /responses)"}`,
-			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /responses)"},
-		{Name: "no status", Body: `{"object":"list"}`, Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no status"},
+			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /responses); does base_url lack /v1?"},
+		{Name: "no status", Body: `{"object":"list"}`, Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no status; does base_url lack /v1?"},
 	})
 }
 

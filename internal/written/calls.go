@@ -194,16 +194,32 @@ func (p *parser) take(name string, args json.RawMessage) bool {
 // indexed matches what Kimi writes after a name.
 var indexed = regexp.MustCompile(`:\d+$`)
 
-// named is the offered tool that a model means by a name.
+// named is the offered tool that a model means by a name. The tools of a server are offered as
+// server__tool; in their text, models also write server.tool, or the tool alone.
 func (o Offer) named(name string) (string, bool) {
 	name = strings.TrimSpace(name)
-	for _, spelling := range []string{name, strings.TrimPrefix(indexed.ReplaceAllString(name, ""), "functions.")} {
+	bare := strings.TrimPrefix(indexed.ReplaceAllString(name, ""), "functions.")
+	for _, spelling := range []string{name, bare, strings.Replace(bare, ".", ofServer, 1)} {
 		if slices.ContainsFunc(o.Tools, func(t Tool) bool { return t.Name == spelling }) {
 			return spelling, true
 		}
 	}
-	return "", false
+	found := ""
+	for _, t := range o.Tools {
+		_, own, ok := strings.Cut(t.Name, ofServer)
+		switch {
+		case !ok || own != bare:
+		case found != "": // two servers have such a tool
+			return "", false
+		default:
+			found = t.Name
+		}
+	}
+	return found, found != ""
 }
+
+// ofServer stands between the names of a server and its tool.
+const ofServer = "__"
 
 // value reads one JSON value.
 func (p *parser) value() (json.RawMessage, bool) {

@@ -198,20 +198,24 @@ func (l *Live) plausible(text string) answer {
 		if strings.ContainsAny(rest[:1], "{[<") || strings.HasPrefix(rest, "｜") || strings.HasPrefix(rest, "to=") || mark == "functools[" {
 			return yes
 		}
+		verdict := no
 		for _, prefix := range []string{"", "functions.", "function<"} {
 			for _, t := range l.offer.Tools {
-				switch name := prefix + t.Name; {
-				case strings.HasPrefix(rest, name):
-					return yes
-				case strings.HasPrefix(name, rest):
-					return unknown
+				_, own, _ := strings.Cut(t.Name, ofServer)
+				for _, name := range []string{t.Name, strings.Replace(t.Name, ofServer, ".", 1), own} {
+					switch name = prefix + name; {
+					case name != prefix && strings.HasPrefix(rest, name):
+						return yes
+					case strings.HasPrefix(name, rest):
+						verdict = unknown
+					}
 				}
 			}
 		}
-		if mark != "<｜DSML｜" && mark != "<｜tool▁call▁begin｜>" {
-			return no
+		if verdict == no && (mark == "<｜DSML｜" || mark == "<｜tool▁call▁begin｜>") {
+			return yes
 		}
-		return yes
+		return verdict
 	}
 	return no
 }

@@ -210,6 +210,24 @@ func TestReadWithoutTools(t *testing.T) {
 	}
 }
 
+// TestNames: how models name a tool of a server. A name that two servers have is none.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	offer := written.Offer{Tools: []written.Tool{{Name: "loki__query"}, {Name: "tempo__query"}, {Name: "loki__labels"}, {Name: "labels_of"}}}
+	for name, want := range map[string]string{
+		"loki__query": "loki__query", "loki.query": "loki__query", "functions.loki__query:3": "loki__query", "labels": "loki__labels",
+		"functions.labels": "loki__labels", "labels_of": "labels_of", "query": "", "loki": "", "": "", "label": "", "mimir.query": "",
+	} {
+		got := ""
+		for _, call := range offer.Read(`<tool_call>{"name":"` + name + `","arguments":{}}</tool_call>`).Calls {
+			got = call.Name
+		}
+		if got != want {
+			t.Errorf("%q is read as %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestInThoughts(t *testing.T) {
 	t.Parallel()
 	const call = `{"name":"plain","arguments":{}}`

@@ -172,7 +172,8 @@ func TestSpellings(t *testing.T) {
 		{Name: "a message before the reply",
 			Body: "event: status\ndata: {\"status\":\"queued\",\"message\":\"waiting for a GPU\"}\n\n" + hello(""),
 			Want: said("Hi.")},
-		{Name: "no choices", Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no choices; does base_url lack /v1?", Body: `{"status":"ok"}`},
+		{Name: "no choices", Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no choices; does base_url lack /v1?",
+			Body: `{"status":"ok"}`},
 		{Name: "an unknown endpoint", Source: "LM Studio", Body: `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`,
 			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /chat/completions); does base_url lack /v1?"},
 		// W13
@@ -229,7 +230,8 @@ func TestResponsesSpellings(t *testing.T) {
 			Body: "event: error\ndata: {\"message\":\"overloaded\",\"code\":503}\n\n"},
 		{Name: "an unknown endpoint", Body: `{"error":"Unexpected endpoint or method. (POST /responses)"}`,
 			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /responses); does base_url lack /v1?"},
-		{Name: "no status", Body: `{"object":"list"}`, Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no status; does base_url lack /v1?"},
+		{Name: "no status", Body: `{"object":"list"}`,
+			Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no status; does base_url lack /v1?"},
 	})
 }
 

@@ -58,7 +58,8 @@ func Contract(c plan.Contract) string {
 }
 
 // ToolsArrived asks an agent to continue that has ended its work before its tool servers had listed their tools.
-const ToolsArrived = "Your tool servers have listed their tools now. Your last reply was written without them. Continue your work with these tools."
+const ToolsArrived = "Your tool servers have listed their tools now. Your last reply was written without them. " +
+	"Continue your work with these tools."
 
 // Answered has an agent go on that has answered a person's question about a call.
 const Answered = "The person reads your answer. Ask for the call again if it is still needed; if it is not, go on with your work."

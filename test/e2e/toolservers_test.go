@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// oneServerConfig is a chain of one agent with one tool server, whose transport is left open.
+const oneServerConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+mcp_servers:
+  lab: {transport: %s}
+agents:
+  Alpha: {description: digs, mcp_servers: [lab], timeouts: {tool: %s}}
+agent_chains:
+  lab: {alert_types: [lab], llm_provider: lab-model, stages: [{name: dig, agents: [{name: Alpha}]}]}
+`
+
+// counts is a call of the tool that must not run twice.
+func (w *world) counts() llmtest.Reply {
+	return llmtest.Calls(llmtest.Call{Name: "lab__counter", Args: fmt.Sprintf(`{"file":%q}`, filepath.Join(w.data, "effects"))})
+}
+
+// outcomes are the error types of the results of an investigation's calls.
+func (w *world) outcomes(investigation string) (types []string) {
+	for _, e := range w.entries(investigation) {
+		if e.Kind == transcript.KindResult {
+			types = append(types, e.ErrorType)
+		}
+	}
+	return types
+}
+
+// A tool server whose process hangs is replaced: the call that it had is told as unknown and never made, and the next call
+// goes to a new process.
+func TestHungToolServer(t *testing.T) {
+	t.Parallel()
+	var w *world
+	w = newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		switch turnOf(req) {
+		case 1:
+			return llmtest.Calls(llmtest.Call{Name: "lab__client", Args: `{}`})
+		case 2:
+			var pid int
+			text := *req.Messages[len(req.Messages)-1].Content
+			if _, err := fmt.Sscanf(text[max(0, strings.Index(text, "pid=")):], "pid=%d", &pid); err != nil {
+				return llmtest.Status(400, fmt.Sprintf(`{"error":{"message":%q}}`, err))
+			}
+			syscall.Kill(pid, syscall.SIGSTOP)
+			return w.counts()
+		case 3:
+			return w.counts()
+		}
+		return llmtest.Text("alpha knows")
+	}, fmt.Sprintf(oneServerConfig, `{type: stdio, command: "{{.E2E_TOOLS}}"}`, "8s"))
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	if got := strings.Join(w.outcomes(id), ","); got != ",OutcomeUnknown," || w.effects() != 1 {
+		t.Errorf("outcomes %q, %d effects", got, w.effects())
+	}
+}
+
+// A tool server over HTTP stands still during a call, and answers after the agent has ended: people see what it did.
+func TestLateAnswerOfAToolServer(t *testing.T) {
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	var w *world
+	w = newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			server.Freeze()
+			return w.counts()
+		}
+		return llmtest.Text("alpha knows")
+	}, fmt.Sprintf(oneServerConfig, fmt.Sprintf("{type: http, url: %q}", server.URL), "2s"))
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	if got := strings.Join(w.outcomes(id), ","); got != "OutcomeUnknown" || w.effects() != 0 {
+		t.Errorf("outcomes %q, %d effects", got, w.effects())
+	}
+	server.Thaw()
+	const text = "lab.counter was given up, and answered "
+	w.until(id, func(e transcript.Entry) bool {
+		return e.Kind == transcript.KindNotice && strings.HasPrefix(e.Text, text)
+	})
+	if shown := w.must("show", "lab"); !strings.Contains(shown, text) {
+		t.Errorf("not shown:\n%s", shown)
+	}
+}
+
+// A worker stands still on its way to the tool server, with a connection that is not yet good for a request, until another
+// worker has taken over and the investigation has ended. When it goes on, it makes no call.
+func TestLongFreezeBeforeTheWrite(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{TLS: true})
+	front := newFront(t, server.URL)
+	var w *world
+	w = newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			front.hold()
+			return w.counts()
+		}
+		return llmtest.Text("alpha knows")
+	}, fmt.Sprintf(oneServerConfig, fmt.Sprintf("{type: http, url: %q, verify_ssl: false}", front.url), "2m"))
+	w.dev("--no-worker")
+	sleeper := w.worker()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	pass := <-front.held
+	resume := sleeper.freeze()
+	over := pass()
+	w.worker()
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	resume()
+	<-over
+	got, effects := strings.Join(w.outcomes(id), ","), w.effects()
+	if effects > 1 || got != "OutcomeUnknown" && (got != "" || effects != 1) {
+		t.Errorf("outcomes %q, %d effects", got, effects)
+	}
+}
+
+// front is a TCP proxy that can hold a connection before anything goes through it.
+type front struct {
+	url  string
+	arm  chan struct{}
+	held chan func() (over <-chan struct{}) // lets the connection through
+}
+
+func newFront(t *testing.T, target string) *front {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	f := &front{
+		url: "https://" + listener.Addr().String() + u.Path, arm: make(chan struct{}, 1), held: make(chan func() <-chan struct{}),
+	}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go f.serve(conn, u.Host)
+		}
+	}()
+	return f
+}
+
+// hold makes the next connection wait.
+func (f *front) hold() { f.arm <- struct{}{} }
+
+func (f *front) serve(client net.Conn, host string) {
+	defer client.Close()
+	over := make(chan struct{})
+	defer close(over)
+	select {
+	case <-f.arm:
+		passed := make(chan struct{})
+		f.held <- func() <-chan struct{} { close(passed); return over }
+		<-passed
+	default:
+	}
+	server, err := net.Dial("tcp", host)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	ended := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{server, client}, {client, server}} {
+		go func() {
+			io.Copy(way[0], way[1])
+			ended <- struct{}{}
+		}()
+	}
+	<-ended
+}

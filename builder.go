@@ -65,7 +65,7 @@ func (b *Builder) WithInstructions(text string) *Builder {
 }
 
 // WithTools adds tools of the worker's Options, by their names. The agent may use all of them, unless its ToolConfig
-// says otherwise.
+// says otherwise. Without names it adds none: a list that happens to be empty must not give an agent every tool of the program.
 func (b *Builder) WithTools(names ...string) *Builder {
 	b.agent.ToolIDs = slices.Concat(b.agent.ToolIDs, names)
 	return b

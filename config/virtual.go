@@ -276,7 +276,11 @@ func (c *Config) unknownTools(d virtual.Definition, known []string) (problems vi
 			if _, there := c.MCPServers[server]; slices.Contains(known, plain) || ofServer && there && !asked {
 				continue
 			}
-			problems = append(problems, fmt.Sprintf("tool_config.%s: there is no tool %q%s", key, name, spell.DidYouMean(name, known)))
+			hint := spell.DidYouMean(name, known)
+			if of := slices.DeleteFunc(slices.Clone(known), func(tool string) bool { return !strings.HasSuffix(tool, "."+plain) }); len(of) > 0 {
+				hint = "; the tool of a server has the server's name in front: " + strings.Join(slices.Sorted(slices.Values(of)), ", ")
+			}
+			problems = append(problems, fmt.Sprintf("tool_config.%s: there is no tool %q%s", key, name, hint))
 		}
 	}
 	slices.Sort(problems)
@@ -344,24 +348,16 @@ func (c *Config) AgentDefinitions() (all []virtual.Definition) {
 	return all
 }
 
-// definitionFile is a definition as people write it: JSON, or YAML that says the same.
-type definitionFile struct {
-	Name         string          `yaml:"name" json:"name,omitempty"`
-	Type         string          `yaml:"type" json:"type,omitempty"`
-	Description  string          `yaml:"description" json:"description,omitempty"`
-	SystemPrompt string          `yaml:"system_prompt" json:"system_prompt,omitempty"`
-	Config       json.RawMessage `yaml:"config" json:"config,omitempty"`
-}
-
-// ReadDefinition makes JSON of a definition in a file. The error is Findings.
+// ReadDefinition makes JSON of a definition in a file: JSON, or YAML that says the same. Which keys it has, virtual.Parse looks at. The
+// error is Findings.
 func ReadDefinition(file string, text []byte) (json.RawMessage, error) {
-	var d definitionFile
+	all := map[string]json.RawMessage{}
 	r := strict.NewReport()
-	strict.Decode(&d, []strict.File{{Name: file, Data: text}}, strict.Variables{}, r)
+	strict.Decode(&all, []strict.File{{Name: file, Data: text}}, strict.Variables{}, r)
 	if r.Findings.Failed() {
 		return nil, r.Findings
 	}
-	return json.Marshal(d)
+	return json.Marshal(all)
 }
 
 // WriteDefinition is a definition as ReadDefinition reads it.

@@ -137,11 +137,12 @@ func TestCheckVirtual(t *testing.T) {
 	t.Setenv("SECRET", "hunter2")
 	cfg := virtualConfig(t)
 	problems := cfg.CheckVirtual(made(t, "Triage", `{"type":"react","description":"{{.SECRET}}","system_prompt":"{{.SECRET}}","config":{
-		"default_model":"nobody:x","mcp_servers":["gone"],"tool_config":{"enabled_tools":["k8s.gte","shel","gone.x"],
+		"default_model":"nobody:x","mcp_servers":["gone"],"tool_config":{"enabled_tools":["k8s.gte","shel","gone.x","get"],
 		"tool_permissions":{"k8s.get":{"max_results":0}}}}}`), []string{"k8s.get"})
 	got := strings.Join(problems, "\n")
 	for _, want := range []string{
 		`no provider "nobody:x"`, `no MCP server named "gone"`, `tool_config.enabled_tools: there is no tool "k8s.gte"; did you mean "k8s.get"?`,
+		`there is no tool "get"; the tool of a server has the server's name in front: k8s.get`,
 		`there is no tool "shel"`, `there is no tool "gone.x"`, `max_results`, `system_prompt: `,
 		`the configuration says that the agent is of type "default", not "react_agent"`,
 	} {

@@ -227,3 +227,22 @@ func TestVirtualTools(t *testing.T) {
 		t.Errorf("copied: %d %s", got.status, got.body)
 	}
 }
+
+// A missing model hides nothing else that is wrong, and keys that stand in the wrong place are named by the right one.
+func TestAllThatIsWrongWithAnAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	got := w.call("admin", "POST", "/api/v1/agents", `{"name":"New","type":"service","mcp_servers":["x"],"config":{"mcp_servers":["gone"],
+		"tool_config":{"enabled_tools":["shel"],"tool_permissions":[]}}}`)
+	if got.status != http.StatusBadRequest {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	for _, want := range []string{
+		"mcp_servers is not known; it is known as config.mcp_servers", "must specify a default_model", `no MCP server named \"gone\"`,
+		`there is no tool \"shel\"`, "tool_permissions must be a dictionary", `type \"service\" asks no model`,
+	} {
+		if strings.Count(got.body, want) != 1 {
+			t.Errorf("%d times %s in %s", strings.Count(got.body, want), want, got.body)
+		}
+	}
+}

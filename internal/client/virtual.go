@@ -95,6 +95,13 @@ func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definitio
 		return a, virtual.ErrTaken
 	case problems == nil:
 		problems = e.Rules.CheckVirtual(a, e.Tools)
+	case a.Name != "": // all that is wrong is said at once
+		a.Definition = d.Sound(problems)
+		for _, also := range e.Rules.CheckVirtual(a, e.Tools) {
+			if !slices.Contains(problems, also) {
+				problems = append(problems, also)
+			}
+		}
 	}
 	if len(problems) > 0 {
 		return a, problems

@@ -28,7 +28,8 @@ type Problems []string
 
 func (p Problems) Error() string { return strings.Join(p, "\n") }
 
-// Parse reads a definition, strictly. The error is Problems, in the words of the spec where it has any.
+// Parse reads a definition, strictly. The error is Problems, in the words of the spec where it has any; what could be read is returned
+// with it, so that more can be said of it.
 func Parse(raw []byte) (Definition, error) {
 	var d Definition
 	if len(raw) > MaxSize {
@@ -60,12 +61,25 @@ func (p *parser) say(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf(format, args...))
 }
 
+// places are where keys stand that people write elsewhere, as in the entries of a configuration.
+var places = map[string]string{
+	"name": "name", "type": "type", "description": "description", "system_prompt": "system_prompt", "agent_source": "config.agent_source",
+	"default_model": "config.default_model", "mcp_servers": "config.mcp_servers", "tool_config": "config.tool_config",
+	enabledTools: "config.tool_config.enabled_tools", disabledTools: "config.tool_config.disabled_tools",
+	toolPermissions: "config.tool_config.tool_permissions", "custom_instructions": "system_prompt",
+}
+
 // keys names those that nobody knows, at a place that ends with a dot.
 func (p *parser) keys(at string, all map[string]any, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !slices.Contains(known, key) {
-			p.say("%s%s is not known%s", at, key, spell.DidYouMean(key, known))
+		if slices.Contains(known, key) {
+			continue
 		}
+		hint := spell.DidYouMean(key, known)
+		if place, ok := places[key]; ok {
+			hint = "; it is known as " + place
+		}
+		p.say("%s%s is not known%s", at, key, hint)
 	}
 }
 

@@ -41,6 +41,16 @@ func TestParse(t *testing.T) {
 				"tool_config.tool_permissions.c must be a dictionary",
 			},
 		},
+		"keys of the configuration's entries": {
+			`{"mcp_servers":["k8s"],"tool_config":{},"custom_instructions":"x","config":{"default_model":"m","enabled_tools":[],"type":"react"}}`,
+			Problems{
+				"custom_instructions is not known; it is known as system_prompt",
+				"mcp_servers is not known; it is known as config.mcp_servers",
+				"tool_config is not known; it is known as config.tool_config",
+				"config.enabled_tools is not known; it is known as config.tool_config.enabled_tools",
+				"config.type is not known; it is known as type",
+			},
+		},
 		"lists": {`{"config":{"default_model":"m","tool_config":{"enabled_tools":[1],"tool_permissions":[]}}}`, Problems{
 			"tool_config.enabled_tools[0] must be a string", "tool_config.tool_permissions must be a dictionary",
 		}},

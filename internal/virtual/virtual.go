@@ -5,6 +5,9 @@ package virtual
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -96,6 +99,18 @@ func (d Definition) WithTools(config json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(whole)
+}
+
+// Sound is the definition without the parts of tool_config that Parse has found a problem in.
+func (d Definition) Sound(problems Problems) Definition {
+	d.Config.ToolConfig = maps.Clone(d.Config.ToolConfig)
+	for key := range d.Config.ToolConfig {
+		at := "tool_config." + key
+		if slices.ContainsFunc(problems, func(text string) bool { return strings.HasPrefix(text, at) }) {
+			delete(d.Config.ToolConfig, key)
+		}
+	}
+	return d
 }
 
 // Entry is the definition as that of a configuration.

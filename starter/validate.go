@@ -57,7 +57,7 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 	}
 	src.SkipCredentials = !credentials
 	cfg, findings := config.Check(src)
-	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg), nameFindings(ctx, c, cfg))
+	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg), nameFindings(ctx, c, cfg, findings.Failed()))
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
 	var free []chaindraw.Unattended
 	if !findings.Failed() {
@@ -76,8 +76,8 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 
 // nameFindings warns of tools that agents do not have because models would call two of them the same, by what their servers
 // offered last, if the store is here.
-func nameFindings(ctx context.Context, c *cli, cfg *config.Config) (out config.Findings) {
-	if c.remote() || cfg == nil || len(cfg.MCPServers) == 0 {
+func nameFindings(ctx context.Context, c *cli, cfg *config.Config, failed bool) (out config.Findings) {
+	if failed || c.remote() || cfg == nil || len(cfg.MCPServers) == 0 {
 		return nil
 	}
 	box := app.NewToolbox(app.ToolboxOptions{Config: cfg, Shared: shared{c}, Logger: slog.New(slog.DiscardHandler)})

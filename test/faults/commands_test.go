@@ -69,7 +69,7 @@ func (r *run) decided() string {
 // runs beside the rest of the workflow, in real time.
 func inAnyOrder(lines []string) []string {
 	out := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return line == `timer Sleep ["0s"]` || strings.HasPrefix(line, "activity SaveExecution") ||
+		return line == `timer Sleep ["0s"]` || strings.Contains(line, "activity SaveExecution") ||
 			strings.HasPrefix(line, "signal waiting") && strings.Contains(line, `"ended":[{`)
 	})
 	aside := func(line string) bool {

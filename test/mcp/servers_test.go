@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -25,7 +26,10 @@ func script(server string) string { return filepath.Join(modules, server, "dist"
 // newPool has one server, "s".
 func newPool(t *testing.T, transport mcp.Transport) *mcp.Pool {
 	t.Helper()
-	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return transport, nil }})
+	pool := mcp.New(mcp.Options{
+		Transport:  func(string) (mcp.Transport, error) { return transport, nil },
+		CheckAfter: time.Nanosecond, // a server may be back before its session counts as unused
+	})
 	t.Cleanup(pool.Close)
 	return pool
 }

@@ -52,6 +52,8 @@ type Source struct {
 	// SkipCredentials: do not ask for the providers' keys, nor for what workers'
 	// programs register in Go. Clients need none.
 	SkipCredentials bool
+	// Validating refuses what workers only warn of, so that files of earlier versions keep working.
+	Validating bool
 	// TaskQueue is the queue of the worker that the configuration is for. It is
 	// asked for the keys and variables of what it runs, and for no others. "" = all.
 	TaskQueue string

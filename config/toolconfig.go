@@ -98,7 +98,11 @@ func (t ToolConfig) validate(p path, v *validator) {
 		at := p.Key("tool_permissions").Key(name)
 		v.tool(at, name)
 		if asks := permission.RequiresApproval; asks != nil && !*asks && !v.lifts(p, t, name) {
-			v.Add(SeverityWarning, at.Key("requires_approval"), "false lifts nothing: if %s is destructive, "+
+			severity := SeverityWarning
+			if v.src.Validating {
+				severity = SeverityError
+			}
+			v.Add(severity, at.Key("requires_approval"), "false lifts nothing: if %s is destructive, "+
 				"confirm_destructive has a person approve its calls. Remove the key; "+
 				"to exempt the tool, give it another risk in the risk of its server", name)
 		}

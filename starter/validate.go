@@ -55,7 +55,7 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 	if err != nil {
 		return err
 	}
-	src.SkipCredentials = !credentials
+	src.SkipCredentials, src.Validating = !credentials, true
 	cfg, findings := config.Check(src)
 	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg), nameFindings(ctx, c, cfg, findings.Failed()))
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0

@@ -52,18 +52,20 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			}
 			continue
 		}
+		toolless := len(r.in.Agent.Servers) > 0 && len(r.unlisted()) == len(r.in.Agent.Servers)
 		out, err := r.generate(ctx, false)
 		if err != nil {
 			return AgentResult{}, err
 		}
-		if done, result := r.react(ctx, out); done {
+		if done, result := r.react(ctx, out, toolless); done {
 			return result, nil
 		}
 	}
 }
 
-// react does what a reply asks for; done when it was the last one.
-func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (done bool, result AgentResult) {
+// react does what a reply asks for; done when it was the last one. toolless means that no server of the agent had listed
+// its tools when the model was asked.
+func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut, toolless bool) (done bool, result AgentResult) {
 	switch {
 	case out.Other:
 		return false, AgentResult{}
@@ -90,7 +92,7 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (d
 		return false, AgentResult{}
 	case r.again(out), !r.spent() && r.heard(out):
 		return false, AgentResult{}
-	case !r.spent() && r.toolsArrive(ctx):
+	case toolless && !r.spent() && r.toolsArrive(ctx):
 		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputTools})
 		return false, AgentResult{}
 	}

@@ -65,12 +65,15 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 	})
 }
 
-// toolsArrive is for an agent that ends its work while none of its servers has listed its tools yet. It waits for the
-// first catalogue, for at most lastListing, and reports whether there is one now.
+// toolsArrive is for an agent that ended its work without the tools of any server. If there is a catalogue by now, it
+// returns true. Otherwise it waits for the first one, for at most lastListing, and reports whether it has come.
 func (r iteratingRun) toolsArrive(ctx workflow.Context) bool {
 	without := func() bool { return len(r.unlisted()) == len(r.in.Agent.Servers) }
-	if r.in.Level < activities.LevelListing || r.turns || r.listing.idle() || !without() {
+	if r.in.Level < activities.LevelListing || r.turns {
 		return false
+	}
+	if r.listing.idle() || !without() {
+		return !without()
 	}
 	r.note(ctx, "listing tools")
 	options := workflow.AwaitOptions{Timeout: lastListing, TimerOptions: workflow.TimerOptions{Summary: "tools of servers"}}

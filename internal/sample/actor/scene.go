@@ -138,7 +138,9 @@ func (c answered) ok() bool {
 func (s scene) unchecked(wants []ask) []string {
 	var out []string
 	for _, server := range prompt.Unavailable(s.system) {
-		out = append(out, server+".")
+		if !s.has(server) { // it may have come since
+			out = append(out, server+".")
+		}
 	}
 	for _, c := range s.calls {
 		if !c.ok() {
@@ -155,6 +157,17 @@ func (s scene) unchecked(wants []ask) []string {
 		out = append(out, "I would have liked to call "+strings.Join(missing, ", ")+", but was not offered it (any more).")
 	}
 	return out
+}
+
+// has reports whether tools of a server are offered, of which the prompt says "Server NAME is not available".
+func (s scene) has(unavailable string) bool {
+	words := strings.Fields(unavailable)
+	for _, wire := range s.offered {
+		if len(words) > 1 && strings.HasPrefix(wire, words[1]+"__") {
+			return true
+		}
+	}
+	return false
 }
 
 func firstLine(text string) string {

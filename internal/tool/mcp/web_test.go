@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -269,14 +270,17 @@ func TestCertificates(t *testing.T) {
 
 func TestTransportsThatLeadNowhere(t *testing.T) {
 	t.Parallel()
-	gone := tooltest.ServeWeb(t, tooltest.WebOptions{})
-	gone.Close()
+	address, err := processtest.FreeAddress() // no other test of the run listens there
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := "http://" + address + "/mcp"
 	for want, tr := range map[string]mcp.Transport{
 		`unknown type of transport "carrier pigeon"`:              {Type: "carrier pigeon"},
 		"its url must begin with http:// or https:// and a host":  {Type: mcp.HTTP, URL: "sesame://x\x7f"},
 		"its url must begin with http:// or https:// and a host ": {Type: mcp.SSE},
-		"it cannot be reached: dial tcp 127.0.0.1:":               {Type: mcp.SSE, URL: gone.URL},
-		"it cannot be reached: dial tcp":                          {Type: mcp.HTTP, URL: gone.URL},
+		"it cannot be reached: dial tcp 127.0.0.1:":               {Type: mcp.SSE, URL: gone},
+		"it cannot be reached: dial tcp":                          {Type: mcp.HTTP, URL: gone},
 	} {
 		pool := poolOf(t, mcp.Options{}, tr, nil)
 		got := call(t, pool, "s.echo", `{}`)

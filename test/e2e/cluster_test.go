@@ -85,6 +85,7 @@ users: [{name: me, user: {}}], clusters: [{name: kind, cluster: {server: %q}}]}`
 			t.Errorf("the report lacks %q:\n%s", want, report)
 		}
 	}
+	report = w.must("report", "shop")
 	if strings.Contains(report, "Not checked") || strings.Contains(report, " failed") {
 		t.Errorf("the report says that calls failed, and none did:\n%s", report)
 	}

@@ -99,16 +99,25 @@ func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int,
 		if i%10 == 0 || i == iterations-1 {
 			t.Logf("iteration %3d: %2d events, %5d bytes", i+1, events[i], bytes[i])
 		}
-		maxEvents := maxEvents
+		most := maxEvents
 		if i == 0 {
-			maxEvents += 2 // the timer that bounds the wait for tool servers, and its end
+			most += 2 // the timer that bounds the wait for tool servers, and its end
 		}
-		if events[i] > maxEvents || bytes[i] > maxBytes {
-			t.Errorf("iteration %d adds %d events and %d bytes; at most %d and %d", i+1, events[i], bytes[i], maxEvents, maxBytes)
+		if len(quick) > 0 || under != "0" {
+			most += handedOver
 		}
+		if events[i] > most || bytes[i] > maxBytes {
+			t.Errorf("iteration %d adds %d events and %d bytes; at most %d and %d", i+1, events[i], bytes[i], most, maxBytes)
+		}
+	}
+	if median := slices.Sorted(slices.Values(events))[len(events)/2]; median > maxEvents {
+		t.Errorf("half of the iterations add %d events or more; at most %d", median, maxEvents)
 	}
 	return events
 }
+
+// handedOver are the events of a call that began as quick and, on a busy machine, was not: an activity and the tasks around it.
+const handedOver = 9
 
 func (w *world) history(workflowID string) (events []*historypb.HistoryEvent) {
 	w.t.Helper()

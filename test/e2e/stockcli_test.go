@@ -102,13 +102,32 @@ func (s stock) script() llmtest.Script {
 }
 
 // hold holds the streams of a case's turns, each "<agent> <turn>".
-func (s stock) hold(id string, turns ...string) *llmtest.Hold {
-	hold := llmtest.NewHold()
-	s.t.Cleanup(hold.Release)
-	for _, turn := range turns {
-		s.holds.Store(id+" "+turn, hold)
+func (s stock) hold(id string, turns ...string) held {
+	out := make(held, len(turns))
+	for i, turn := range turns {
+		out[i] = llmtest.NewHold()
+		s.t.Cleanup(out[i].Release)
+		s.holds.Store(id+" "+turn, out[i])
 	}
-	return hold
+	return out
+}
+
+// held are the holds of several turns.
+type held []*llmtest.Hold
+
+// Wait waits until the reply of every turn stands at its hold.
+func (h held) Wait(t *testing.T) {
+	t.Helper()
+	for _, hold := range h {
+		hold.Wait(t)
+	}
+}
+
+// Release lets the replies of every turn pass, now and later.
+func (h held) Release() {
+	for _, hold := range h {
+		hold.Release()
+	}
 }
 
 var caseMark = regexp.MustCompile(`case=([a-z0-9-]+);`)

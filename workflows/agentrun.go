@@ -66,9 +66,10 @@ type agentRun struct {
 	limit     *Limit // that it waits at
 	reserve   bool   // it has no more than its last word
 	teller    teller
-	asked     bool // a model, at least once
-	turns     bool // it works turn by turn, in a conversation
-	before    int  // iterations of earlier turns
+	asked     bool  // a model, at least once
+	behind    error // of type ErrorStoreBehind: no more calls are made
+	turns     bool  // it works turn by turn, in a conversation
+	before    int   // iterations of earlier turns
 	// settled: no lost workflow task can have gone further than the last reply, and this run may end.
 	settled bool
 	// listened is when a regular call of the agent last ended. A workflow task began then, with all
@@ -88,16 +89,6 @@ func newAgentRun(in AgentInput) *agentRun {
 	}
 	return run
 }
-
-// ref names the execution to an activity that makes calls.
-func (r *agentRun) ref() activities.Ref {
-	ref := r.in.Ref
-	ref.Seen = r.state.Seen
-	return ref
-}
-
-// saw adds entries to those that the next model call requires.
-func (r *agentRun) saw(marks ...transcript.Mark) { r.state.Seen = addSeen(r.state.Seen, marks...) }
 
 // execute runs the pattern's loop under the agent's deadline, its signals served.
 func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
@@ -184,6 +175,9 @@ func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) Agent
 	defer cancel()
 	why := activities.Input{Kind: activities.InputBound, Text: string(stopped.StopReason)}
 	said, err := r.conclude(work, why, stopped.StopReason)
+	if isBehind(err) {
+		return r.failed(failure(err))
+	}
 	if err != nil || said.Status != agent.StatusCompleted {
 		return stopped
 	}
@@ -363,6 +357,8 @@ func (b boundReached) Error() string { return string(b.bound) }
 func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 	var reached boundReached
 	switch {
+	case isBehind(err):
+		return r.failed(failure(err))
 	case errors.As(err, &reached): // it has what it has
 		return AgentResult{
 			Status: agent.StatusCompleted, StopReason: agent.StopBound, Outcome: agent.OutcomePartial, Forced: true, Bound: reached.bound,

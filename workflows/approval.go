@@ -121,7 +121,7 @@ func (r *agentRun) patience() time.Duration {
 // await waits until a person has decided, or nobody did in time.
 func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision {
 	paused := func() bool { return r.steering.Paused }
-	done := func() bool { return a.decision != nil || r.steering.Concluding }
+	done := func() bool { return a.decision != nil || r.steering.Concluding || r.behind != nil }
 	moved := func() {
 		r.teller.changed()
 		r.noteCalls(ctx)
@@ -139,6 +139,8 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 		switch {
 		case err != nil:
 			reason = "it was cancelled before anybody had decided"
+		case r.behind != nil:
+			reason = "the store lost entries of the investigation before anybody had decided"
 		case inTime:
 			reason = "nobody had decided when the agent was told to conclude"
 		}

@@ -105,6 +105,9 @@ func (b *batch) attempt(
 		return nil, nil
 	}
 	defer slots.Release(1)
+	if b.behind != nil {
+		return b.lost(in.Call, b.behind), nil
+	}
 	in.Ref.Seen = newestSeen(b.state.Seen)
 	var out activities.CallToolOut
 	summary := callSummary(call.Name, in)
@@ -172,6 +175,7 @@ func (b *batch) runOwn(ctx workflow.Context, own []int) {
 
 // lost is the result of a call whose activity came to nothing.
 func (b *batch) lost(n int, err error) *activities.Input {
+	b.noteBehind(err)
 	errorType, message := failure(err)
 	if temporal.IsCanceledError(err) {
 		errorType, message = activities.ErrorCancelled, "The call was cancelled before it had ended."

@@ -3,9 +3,11 @@ package workflows
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -157,4 +159,32 @@ func outputsOf(e record.Envelope, runs []record.Stage) map[string]Output {
 		}
 	}
 	return out
+}
+
+// record is how a run of a stage ended, for the store and for who asks for the status.
+func (in StageInput) record(result StageResult) record.Stage {
+	name, _, _ := strings.Cut(in.Stage.Name, "#")
+	ended := exact(result.Ended)
+	out := record.Stage{
+		Investigation: in.Investigation, Name: in.Stage.Name, Index: in.Index,
+		Status: result.Status, Outcome: result.Outcome, Result: result.Result, Error: result.Error,
+		StartedAt: exact(result.Started), EndedAt: &ended,
+		Envelope: record.StageEnvelope{
+			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
+			Key: cmp.Or(in.Stage.OutputKey, name), Output: result.Output, Partial: result.Partial,
+		},
+	}
+	if result.Outcome == agent.OutcomeError {
+		out.Envelope.Message = textField(result.Fields, "message")
+	}
+	return out
+}
+
+// saved is how the execution ended, for the store.
+func (m *member) saved() activities.ExecutionSummary {
+	return activities.ExecutionSummary{
+		Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
+		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
+		Started: exact(m.startedAt), Ended: exact(m.endedAt),
+	}
 }

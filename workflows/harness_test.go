@@ -33,7 +33,8 @@ type fake struct {
 	// ownTools answers the calls that touch only our own store.
 	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
 	// output is what a stage hands on.
-	output func(stage string) activities.SaveStageOut
+	output  func(stage string) activities.SaveStageOut
+	saveErr func(activities.SaveStageIn) error
 	// hook answers a RunHook, planned are the calls of a plan.
 	hook    func(in activities.RunHookIn) (activities.RunHookOut, error)
 	planned []activities.Call
@@ -174,6 +175,11 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activiti
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.saved = append(f.saved, in)
+	if f.saveErr != nil {
+		if err := f.saveErr(in); err != nil {
+			return activities.SaveStageOut{}, err
+		}
+	}
 	if f.output == nil {
 		return activities.SaveStageOut{}, nil
 	}

@@ -108,12 +108,14 @@ type investigationRun struct {
 	family     family
 	state      investigationState
 	running    []*stageChild
-	interrupts []*interrupt
-	limits     []*limitQuestion // about bounds that are reached
-	signals    *signals
-	refusals   int    // of signals
-	summary    string // the execution that has written it
-	result     InvestigationResult
+	// cancelStages cancels all stages of the chain that run.
+	cancelStages workflow.CancelFunc
+	interrupts   []*interrupt
+	limits       []*limitQuestion // about bounds that are reached
+	signals      *signals
+	refusals     int    // of signals
+	summary      string // the execution that has written it
+	result       InvestigationResult
 }
 
 func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
@@ -260,6 +262,8 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 func (r *investigationRun) settle(ctx workflow.Context) {
 	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
+	case r.state.Walk.End == agent.EndStoreBehind:
+		r.result.Status = agent.StatusFailed
 	case r.state.Deadline.Expired && r.state.Resolved.Skeleton.Bounds.MaxDuration > 0:
 		r.result.EndReason, r.result.Error = agent.EndBudget, "" // what was cut off has not failed
 	case r.state.Deadline.Expired:
@@ -281,8 +285,6 @@ func endReason(result StageResult) agent.EndReason {
 	switch {
 	case result.Status == agent.StatusTimedOut:
 		return agent.EndTimedOut
-	case result.ErrorType == activities.ErrorStoreBehind:
-		return agent.EndStoreBehind
 	case activities.ModelError(result.ErrorType):
 		return agent.EndLLMFailed
 	}

@@ -44,8 +44,8 @@ var ofLastReply = []activities.InputKind{
 // askModel makes one model call: again while its provider is away, and then falling
 // back from provider to provider.
 func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
-	if ctx.Err() != nil {
-		return activities.GenerateOut{}, ctx.Err()
+	if err := cmp.Or(r.behind, ctx.Err()); err != nil {
+		return activities.GenerateOut{}, err
 	}
 	r.state.Iteration++
 	in := activities.GenerateIn{

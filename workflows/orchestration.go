@@ -120,6 +120,8 @@ func (o *orchestration) full(ctx workflow.Context) string {
 	switch {
 	case ctx.Err() != nil || o.steering.Concluding:
 		return "it is time to conclude."
+	case o.behind != nil:
+		return "the store has lost entries of this investigation."
 	case o.state.Budget.Expired:
 		return fmt.Sprintf("the time for sub-agents (max_budget, %s) is used up.", o.plan.MaxBudget)
 	case o.state.Dispatched >= maxDispatched:
@@ -251,6 +253,7 @@ func (o *orchestration) collect(ctx workflow.Context) {
 		o.state.Ended = append(append(o.state.Ended, summary), s.result.Subs...)
 		o.state.Usage = o.state.Usage.Add(s.result.whole())
 		o.saw(s.result.Seen...)
+		o.noteSubBehind(s.result)
 		o.refused = newest(append(o.refused, s.result.Undelivered...), maxErrors)
 		o.agentRun.state.Inputs = append(o.agentRun.state.Inputs, activities.Input{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{
 			Name: s.name, Execution: s.id, Status: s.result.Status, Error: clip.Text(s.result.Error, 300),
@@ -285,7 +288,7 @@ func (o *orchestration) due() bool {
 // await waits for a result, or until people want something else.
 func (o *orchestration) await(ctx workflow.Context) {
 	o.note(ctx, "waiting for sub-agents")
-	wanted := func() bool { return o.due() || o.idle() || o.steering.Concluding }
+	wanted := func() bool { return o.due() || o.idle() || o.steering.Concluding || o.behind != nil }
 	for {
 		err := workflow.Await(ctx, func() bool { return wanted() || o.mail > o.looked })
 		if err != nil || wanted() || o.hasMail(ctx) {
@@ -316,7 +319,7 @@ func (o *orchestration) hasMail(ctx workflow.Context) bool {
 // settle waits for all, before the agent continues as new, or until it is to conclude.
 func (o *orchestration) settle(ctx workflow.Context) error {
 	o.note(ctx, "waiting for sub-agents, to continue as new")
-	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding })
+	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding || o.behind != nil })
 }
 
 // timeIsUp asks all sub-agents to conclude, and returns how long they have.

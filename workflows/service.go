@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"cmp"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -48,7 +50,7 @@ func (r *agentRun) once(ctx workflow.Context, do work) (AgentResult, error) {
 
 // iterate is an iteration of an agent that asks no model.
 func (r *agentRun) iterate(ctx workflow.Context, do work) (out activities.GenerateOut, err error) {
-	if err := r.hold(ctx); err != nil {
+	if err := cmp.Or(r.hold(ctx), r.behind); err != nil {
 		return out, err
 	}
 	r.state.Iteration++

@@ -14,7 +14,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -37,8 +36,9 @@ type stageRun struct {
 	agents   []*member
 	result   StageResult
 	teller   teller
-	early    []signal // that came before the agents
-	letters  int      // that people have written to the stage itself
+	early    []signal            // that came before the agents
+	cancel   workflow.CancelFunc // of the agents' work
+	letters  int                 // that people have written to the stage itself
 	notices  notices
 	refused  []string          // why some could not be taken
 	reviewed string            // the execution that has reviewed the result
@@ -65,7 +65,8 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
 	hear(ctx, r.watch, func(w Waiting) { r.hear(ctx, w) })
 	held := func() bool { return r.steering.still() || !r.waiting().empty() }
-	work, cancel := r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: func() time.Duration {
+	var work workflow.Context
+	work, r.cancel = r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: func() time.Duration {
 		signals.timeIsUp()
 		return r.timeToConclude()
 	}})
@@ -80,7 +81,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 		r.wait(ctx, r.agents)
 		r.judge()
 	}
-	cancel()
+	r.cancel()
 	switch {
 	case r.result.Status != agent.StatusCompleted:
 	case ctx.Err() != nil: // what is there is kept, but nothing more is begun
@@ -96,9 +97,10 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.family.afterReset(ctx)
 	signals.settle(cleanup) // what nobody has read is freed when the stage is saved
 	if err := r.save(cleanup); err != nil {
-		return r.result, err
+		r.notSaved(err)
+	} else {
+		signals.settle(cleanup)
 	}
-	signals.settle(cleanup)
 	r.result.Undelivered = r.refused
 	message := fmt.Sprintf("stage %s: %s", r.in.Stage.Name, r.result.Error)
 	return ending(r.result.Status, r.result, message, r.result.ErrorType)
@@ -149,6 +151,9 @@ func (r *stageRun) wait(ctx workflow.Context, members []*member) {
 		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(members, ended) })
 		m := members[slices.IndexFunc(members, ended)]
 		r.close(ctx, m)
+		if r.behind() != nil {
+			r.cancel()
+		}
 		r.note(ctx)
 		r.recordEnd(ctx, m)
 	}
@@ -186,6 +191,9 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	}
 	if r.deadline.Expired && result.Status == agent.StatusTimedOut {
 		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)
+	}
+	if r.behind() != nil && result.Status == agent.StatusCancelled {
+		result.Error = cmp.Or(result.Error, "stopped, because another agent found that the store has lost entries")
 	}
 	m.result, m.closed, m.waiting, m.endedAt = result, true, Waiting{}, workflow.Now(ctx)
 	r.teller.changed()
@@ -233,6 +241,10 @@ func (r *stageRun) ended() (out []AgentSummary) {
 
 // judge applies the success policy to the agents' results.
 func (r *stageRun) judge() {
+	if m := r.behind(); m != nil {
+		r.failAs(m)
+		return
+	}
 	var done []*member
 	for _, m := range r.agents {
 		if m.result.Status == agent.StatusCompleted {
@@ -345,7 +357,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 		}
 		return
 	}
-	if r.result.Bound != "" || r.steering.Late {
+	if (r.result.Bound != "" || r.steering.Late) && r.behind() == nil {
 		return // what one agent has said stands for the stage
 	}
 	r.failAs(joined)
@@ -367,32 +379,4 @@ func (r *stageRun) save(ctx workflow.Context) error {
 		r.result.Outcome = out.Outcome
 	}
 	return err
-}
-
-// record is how a run of a stage ended, for the store and for who asks for the status.
-func (in StageInput) record(result StageResult) record.Stage {
-	name, _, _ := strings.Cut(in.Stage.Name, "#")
-	ended := exact(result.Ended)
-	out := record.Stage{
-		Investigation: in.Investigation, Name: in.Stage.Name, Index: in.Index,
-		Status: result.Status, Outcome: result.Outcome, Result: result.Result, Error: result.Error,
-		StartedAt: exact(result.Started), EndedAt: &ended,
-		Envelope: record.StageEnvelope{
-			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
-			Key: cmp.Or(in.Stage.OutputKey, name), Output: result.Output, Partial: result.Partial,
-		},
-	}
-	if result.Outcome == agent.OutcomeError {
-		out.Envelope.Message = textField(result.Fields, "message")
-	}
-	return out
-}
-
-// saved is how the execution ended, for the store.
-func (m *member) saved() activities.ExecutionSummary {
-	return activities.ExecutionSummary{
-		Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
-		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
-		Started: exact(m.startedAt), Ended: exact(m.endedAt),
-	}
 }

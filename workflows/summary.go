@@ -14,7 +14,7 @@ import (
 // chain. Whatever becomes of it, the investigation ends as it does.
 func (r *investigationRun) summarise(ctx workflow.Context) {
 	p := r.state.Resolved.Skeleton.Summary
-	if p == nil || ctx.Err() != nil || len(r.sources(false)) == 0 {
+	if p == nil || ctx.Err() != nil || r.state.Walk.End == agent.EndStoreBehind || len(r.sources(false)) == 0 {
 		return
 	}
 	s := &stageChild{index: plan.SummaryStage, plan: *p, started: workflow.Now(ctx)}

@@ -40,6 +40,9 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (und
 		if err := r.hold(ctx); err != nil {
 			return nil, err
 		}
+		if r.behind != nil {
+			return nil, r.behind
+		}
 		if r.steering.Concluding {
 			undone = append(undone, b.notRun(n))
 			continue

@@ -150,7 +150,7 @@ func (r *agentRun) begin(said activities.Input, relist bool) {
 	r.state.Inputs = append(r.state.Inputs, said)
 	r.state.Deadline = deadline{Remaining: r.in.Agent.Timeouts.Agent.D()}
 	r.state.Listed = r.state.Listed && !relist
-	r.steering.Concluding, r.reserve = false, false
+	r.steering.Concluding, r.reserve, r.behind = false, false, nil
 }
 
 // takeTurn runs the pattern's loop once, to the agent's last word.

@@ -40,6 +40,8 @@ func (s *stageChild) agents() []plan.AgentSkeleton {
 // walk runs the stages of the chain, as its rules say. again asks for a new run to go on in.
 func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
+	ctx, r.cancelStages = workflow.WithCancel(ctx)
+	defer r.cancelStages()
 	for {
 		r.afterReset(ctx)
 		r.signals.settle(ctx)
@@ -187,6 +189,9 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
+	}
+	if result.ErrorType == activities.ErrorStoreBehind {
+		r.stopBehind(way, s, result)
 	}
 	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
 	if result.Status != agent.StatusCompleted {

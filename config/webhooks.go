@@ -133,6 +133,12 @@ func (h HTTP) validateWebhooks(p path, v *validator) {
 				v.Errorf(at.Key("signature").Key("topics").Index(n), "%q is not the ARN of an SNS topic: arn:aws:sns:REGION:ACCOUNT:NAME", topic)
 			}
 		}
+		for _, given := range webhook.Mapping(hook.Mapping).Paths() {
+			if len(hook.Signature.Topics) > 0 && strings.HasPrefix(strings.TrimPrefix(given.Text, "$."), "MessageAttributes") {
+				v.Errorf(mappingPath(at.Key("mapping"), given), "Amazon SNS does not sign MessageAttributes, so a webhook with topics does not read "+
+					"them: give a path into Message")
+			}
+		}
 		if len(hook.Signature.Secrets) > 0 && hook.signature(format).Header == "" {
 			v.Errorf(at.Key("signature").Key("scheme"), "a scheme or a header is required")
 		}
@@ -155,11 +161,7 @@ func (w Webhook) validate(p path, v *validator) {
 func (m WebhookMapping) validate(p path, v *validator) {
 	for _, given := range webhook.Mapping(m).Paths() {
 		if err := webhook.CheckPath(given.Text); err != nil {
-			at := p.Key(given.Key)
-			if given.N >= 0 {
-				at = at.Index(given.N)
-			}
-			v.Errorf(at, "%q is %v", given.Text, err)
+			v.Errorf(mappingPath(p, given), "%q is %v", given.Text, err)
 		}
 	}
 	for _, word := range slices.Sorted(maps.Keys(m.Priorities)) {
@@ -167,6 +169,14 @@ func (m WebhookMapping) validate(p path, v *validator) {
 			v.Errorf(p.Key("priorities").Key(word), "a priority is 1, which goes first, to 5")
 		}
 	}
+}
+
+// mappingPath is where the configuration has a path of a mapping.
+func mappingPath(mapping path, given webhook.Path) path {
+	if at := mapping.Key(given.Key); given.N < 0 {
+		return at
+	}
+	return mapping.Key(given.Key).Index(given.N)
 }
 
 func (w Webhook) signature(format webhook.Format) webhook.Signature {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -82,11 +83,13 @@ type deliveryIn struct {
 	Name    string `path:"name" maxLength:"63" doc:"of the webhook"`
 	RawBody []byte `contentType:"application/json"`
 	header  http.Header
+	sender  string // the IP address that it comes from
 }
 
-// Resolve keeps the headers: the configuration says which one is the signature.
+// Resolve keeps the headers, because the configuration says which one is the signature, and the sender.
 func (in *deliveryIn) Resolve(ctx huma.Context) []error {
 	in.header = http.Header{}
+	in.sender, _, _ = net.SplitHostPort(ctx.RemoteAddr())
 	ctx.EachHeader(in.header.Add)
 	return nil
 }
@@ -105,19 +108,26 @@ func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], 
 	if !ok {
 		return nil, errHidden
 	}
-	envelope, isEnvelope := webhook.ReadEnvelope(in.RawBody)
+	envelope, isEnvelope, malformed := webhook.ReadEnvelope(in.RawBody)
 	if hook.Signature.Signs() && (!isEnvelope || len(hook.Signature.Topics) == 0) {
 		if err := hook.Signature.Check(in.header, in.RawBody, time.Now()); err != nil {
-			s.opts.Logger.WarnContext(ctx, "a webhook was refused", "webhook", in.Name, "error", err)
+			s.opts.Logger.WarnContext(ctx, "a webhook was refused", "webhook", in.Name, "error", errors.Join(err, malformed))
 			return nil, errUnsigned
 		}
 	}
+	if malformed != nil {
+		return nil, huma.Error422UnprocessableEntity(malformed.Error())
+	}
 	if isEnvelope {
-		if err := s.envelope(ctx, in.Name, hook, envelope); err != nil || !envelope.Carries() {
+		if err := s.envelope(ctx, in, hook, envelope); err != nil || !envelope.Carries() {
 			return &body[delivery]{}, err
 		}
 	}
-	alerts, unusable, err := hook.Reader.Read(in.RawBody)
+	read := func() ([]webhook.Alert, []error, error) { return hook.Reader.Read(in.RawBody) }
+	if isEnvelope && len(hook.Signature.Topics) > 0 {
+		read = func() ([]webhook.Alert, []error, error) { return hook.Reader.ReadSigned(envelope) }
+	}
+	alerts, unusable, err := read()
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity(err.Error())
 	}
@@ -159,10 +169,10 @@ func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], 
 
 // envelope checks an envelope of Amazon SNS and confirms a subscription. Messages of topics that the configuration does not name come
 // with a token, which was checked.
-func (s *Server) envelope(ctx context.Context, name string, hook config.Hook, e webhook.Envelope) error {
-	log := s.opts.Logger.With("webhook", name, "topic", clip.Text(e.TopicArn, maxName))
+func (s *Server) envelope(ctx context.Context, in *deliveryIn, hook config.Hook, e webhook.Envelope) error {
+	log := s.opts.Logger.With("webhook", in.Name, "topic", clip.Text(e.TopicArn, maxName))
 	if len(hook.Signature.Topics) > 0 || e.Confirms() {
-		err := s.sns.Check(ctx, e, hook.Signature.Topics, hook.Signature.SNSTolerance)
+		err := s.sns.Check(ctx, e, in.sender, hook.Signature.Topics, hook.Signature.SNSTolerance)
 		if err == nil && e.Confirms() {
 			err = s.sns.Confirm(ctx, e)
 		}

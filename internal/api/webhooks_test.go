@@ -26,7 +26,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/webhook"
-	"github.com/inquest-dev/inquest/internal/webhook/webhooktest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -227,93 +226,6 @@ func TestSignedWebhooks(t *testing.T) {
 	}
 	if rows := w.alerts(""); len(rows) != 1 || rows[0].Project != "pay" {
 		t.Errorf("%+v", rows)
-	}
-}
-
-// Amazon SNS needs no token for the topics that the configuration names; it is asked once to confirm their subscriptions.
-func TestSNS(t *testing.T) {
-	t.Parallel()
-	const topic = "arn:aws:sns:us-east-1:123456789012:alarms"
-	file := block(t, "Amazon SNS and CloudWatch", "inquest.yaml")
-	w := open(t, strings.Replace(file, "  http:\n", "  http:\n    "+rootToken()+"\n", 1)+strings.ReplaceAll(oneChain, "shop:", "cloudwatch:"))
-	w.as = "root"
-	amazon := webhooktest.NewSNS(time.Now())
-	w.api.sns = webhook.NewSNS(amazon, nil)
-	for _, step := range []struct {
-		name, kind, topic, message string
-		unsigned                   bool
-		status                     int
-		want                       webhook.Counts
-		asked                      int // requests for confirmations so far
-	}{
-		{"another topic", "SubscriptionConfirmation", topic + "2", "", false, 401, webhook.Counts{}, 0},
-		{"an unsigned subscription", "SubscriptionConfirmation", topic, "", true, 401, webhook.Counts{}, 0},
-		{"a subscription", "SubscriptionConfirmation", topic, "", false, 202, webhook.Counts{}, 1},
-		{"an unsigned alarm", "Notification", topic, alarm("ALARM"), true, 401, webhook.Counts{}, 1},
-		{"an alarm", "Notification", topic, alarm("ALARM"), false, 202, webhook.Counts{New: 1}, 1},
-		{"no data", "Notification", topic, alarm("INSUFFICIENT_DATA"), false, 202, webhook.Counts{Ignored: 1}, 1},
-		{"its end", "Notification", topic, alarm("OK"), false, 202, webhook.Counts{Resolved: 1}, 1},
-		{"words", "Notification", topic, "hello", false, 422, webhook.Counts{}, 1},
-		{"another state", "Notification", topic, alarm("?"), false, 422, webhook.Counts{}, 1},
-		{"the end of the subscription", "UnsubscribeConfirmation", topic, "", false, 202, webhook.Counts{}, 1},
-	} {
-		e := map[string]any{
-			"Type": step.kind, "MessageId": "m", "TopicArn": step.topic, "Message": step.message, "Token": "2336",
-			"Timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "SubscribeURL": amazonURL + "/?Action=ConfirmSubscription&Token=2336",
-			"SigningCertURL": amazonURL + "/SimpleNotificationService-a.pem",
-		}
-		if !step.unsigned {
-			amazon.Sign(e, "1")
-		}
-		raw, _ := json.Marshal(e)
-		got := w.call("", "POST", "/webhooks/sns", string(raw), "Content-Type", "text/plain; charset=UTF-8", "X-Amz-Sns-Message-Type", step.kind)
-		var out delivery
-		_ = json.Unmarshal([]byte(got.body), &out)
-		confirmed := 0
-		for _, address := range amazon.Asked() {
-			if strings.Contains(address, "ConfirmSubscription") {
-				confirmed++
-			}
-		}
-		if got.status != step.status || out.Counts != step.want || confirmed != step.asked {
-			t.Errorf("%s: %d %s, %d confirmations", step.name, got.status, got.body, confirmed)
-		}
-	}
-	if got := w.call("", "POST", "/webhooks/sns", "{}"); got.status != http.StatusUnauthorized {
-		t.Errorf("no envelope: %d", got.status)
-	}
-}
-
-const amazonURL = "https://sns.us-east-1.amazonaws.com"
-
-func alarm(state string) string {
-	at := time.Now().UTC().Format("2006-01-02T15:04:05.000+0000")
-	return fmt.Sprintf(`{"AlarmName": "cpu high", "NewStateValue": %q, "StateChangeTime": %q}`, state, at)
-}
-
-// With a mapping of one's own for the envelope, and without topics, as an API without tokens has it: CloudWatch's alarm starts an
-// investigation, and nobody else's subscription is confirmed.
-func TestMappedSNS(t *testing.T) {
-	t.Parallel()
-	w := hooked(t, `sns: {chain: shop, mapping: {fingerprint: [Message.AlarmName], status: [Message.NewStateValue], firing: [ALARM],
-		resolved: [OK], title: [Subject], starts_at: [Timestamp]}}`)
-	amazon := webhooktest.NewSNS(time.Now())
-	w.api.sns = webhook.NewSNS(amazon, nil)
-	const envelope = `{"Type": "Notification", "MessageId": "m-1", "TopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
-		"Subject": "ALARM: \"cpu high\"", "Message": %q, "Timestamp": "2026-11-25T06:59:01.000Z"}`
-	for message, want := range map[string]string{
-		`{"AlarmName": "cpu high", "NewStateValue": "ALARM", "OldStateValue": "OK"}`: `202 {"new":1,`,
-		`{"AlarmName": "cpu high", "NewStateValue": "WHAT"}`:                         `its status is \"WHAT\"`,
-		`cpu high`: `it has no status at Message.NewStateValue: Message is text that is not JSON`,
-	} {
-		got := w.call("", "POST", "/webhooks/sns", fmt.Sprintf(envelope, message), "Content-Type", "text/plain; charset=UTF-8")
-		if said := fmt.Sprint(got.status, " ", got.body); !strings.Contains(said, want) || !strings.HasPrefix(said, "202") && got.status != 422 {
-			t.Errorf("%s: %s", message, said)
-		}
-	}
-	subscription := strings.Replace(fmt.Sprintf(envelope, "hello"), "Notification", "SubscriptionConfirmation", 1)
-	if got := w.call("", "POST", "/webhooks/sns", subscription); got.status != http.StatusUnauthorized || len(amazon.Asked()) > 0 {
-		t.Errorf("%d %s, asked %q", got.status, got.body, amazon.Asked())
 	}
 }
 

@@ -123,8 +123,19 @@ func (r *Reader) Read(body []byte) (alerts []Alert, unusable []error, err error)
 	if err != nil {
 		return nil, nil, err
 	}
+	return r.alerts(whole)
+}
+
+// ReadSigned is Read for a message of Amazon SNS. It reads the fields that the signature covers, and no others.
+func (r *Reader) ReadSigned(e Envelope) (alerts []Alert, unusable []error, err error) {
+	return r.alerts(e.body())
+}
+
+func (r *Reader) alerts(whole any) (alerts []Alert, unusable []error, err error) {
 	if r.unwraps() {
-		whole = message(whole)
+		if whole, err = message(whole); err != nil {
+			return nil, nil, err
+		}
 	}
 	all := []any{whole}
 	if r.mapping.Alerts != "" {
@@ -160,17 +171,19 @@ func (r *Reader) unwraps() bool {
 	return true
 }
 
-// message returns the message of an SNS envelope if it is JSON, and every other body as it is.
-func message(whole any) any {
+// message returns the message of an SNS envelope, which must be JSON, and every other body as it is.
+func message(whole any) (any, error) {
 	object, _ := whole.(map[string]any)
 	said, ok := object["Message"].(string)
 	if !ok || object["Type"] != snsNotification || object["TopicArn"] == nil {
-		return whole
+		return whole, nil
 	}
-	if inner := unwrapped(said); inner != any(said) {
-		return inner
+	inner := unwrapped(said)
+	if _, text := inner.(string); text {
+		return nil, errors.New("the Message of Amazon SNS is neither a JSON object nor a list, and the mapping has no path into the " +
+			"envelope: to take messages of plain text, add one, such as title: [Subject] or data: Message")
 	}
-	return whole
+	return inner, nil
 }
 
 func (r *Reader) read(whole, one any) (a Alert, err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -144,8 +145,8 @@ func decode(body []byte) (value any, err error) {
 	if err := from.Decode(&value); err != nil {
 		return nil, fmt.Errorf("the body is not JSON: %w", err)
 	}
-	if from.More() {
-		return nil, errors.New("the body holds more than one JSON value")
+	if _, err := from.Token(); err != io.EOF {
+		return nil, errors.New("the body holds more than one JSON value, or text after it")
 	}
 	return value, nil
 }

@@ -1,24 +1,21 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha1" //nolint:gosec // SignatureVersion 1 of Amazon SNS, which is still its default
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -38,14 +35,98 @@ type Envelope struct {
 	SignatureVersion, Signature, SigningCertURL   string
 }
 
-// ReadEnvelope returns the SNS envelope that a body is. The second result is false for any other body.
-func ReadEnvelope(body []byte) (e Envelope, ok bool) {
-	plain, err := plainText(body)
-	if err != nil || json.Unmarshal(plain, &e) != nil {
-		return Envelope{}, false
+// snsFields are the fields of an envelope that are read, all of them texts.
+var snsFields = []string{
+	"Type", "MessageId", "TopicArn", "Subject", "Message", "Timestamp", "Token", "SubscribeURL",
+	"SignatureVersion", "Signature", "SigningCertURL",
+}
+
+// ReadEnvelope returns the SNS envelope that a body is; ok is false for any other body. The error says why a body that claims to be an
+// envelope cannot be one. Readers of JSON disagree on keys that occur twice or in another case, and the signature covers fields that are
+// separated by line breaks: an envelope that can be read in two ways is refused.
+func ReadEnvelope(body []byte) (e Envelope, ok bool, err error) {
+	keys, values, err := members(body)
+	if err != nil {
+		return Envelope{}, false, nil //nolint:nilerr // a body that is not a JSON object is not an envelope
 	}
+	fields := map[string]*string{}
+	var wrong []error
+	for n, key := range keys {
+		if slices.ContainsFunc(keys[:n], func(other string) bool { return strings.EqualFold(other, key) }) {
+			wrong = append(wrong, fmt.Errorf("it has the key %.60q twice", key))
+		}
+		at := slices.IndexFunc(snsFields, func(name string) bool { return strings.EqualFold(name, key) })
+		if at < 0 {
+			continue
+		}
+		name := snsFields[at]
+		var text *string
+		if json.Unmarshal(values[n], &text) != nil {
+			wrong = append(wrong, fmt.Errorf("%s is not a text", name))
+		} else if text != nil {
+			fields[name] = text
+		}
+		if name != key {
+			wrong = append(wrong, fmt.Errorf("it has the key %.60q in place of %s", key, name))
+		}
+		if name != "Message" && text != nil && strings.Contains(*text, "\n") {
+			wrong = append(wrong, fmt.Errorf("%s has a line break", name))
+		}
+	}
+	e = newEnvelope(fields)
 	types := []string{snsNotification, snsSubscribe, snsUnsubscribe}
-	return e, slices.Contains(types, e.Type) && e.TopicArn != "" && e.MessageID != ""
+	if !slices.Contains(types, e.Type) || e.TopicArn == "" || e.MessageID == "" {
+		return Envelope{}, false, nil
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return Envelope{}, false, fmt.Errorf("the envelope of Amazon SNS cannot be used: %w", err)
+	}
+	return e, true, nil
+}
+
+func newEnvelope(fields map[string]*string) Envelope {
+	text := func(name string) string {
+		if fields[name] == nil {
+			return ""
+		}
+		return *fields[name]
+	}
+	return Envelope{
+		Type: text("Type"), MessageID: text("MessageId"), TopicArn: text("TopicArn"), Message: text("Message"),
+		Timestamp: text("Timestamp"), Subject: fields["Subject"], Token: text("Token"), SubscribeURL: text("SubscribeURL"),
+		SignatureVersion: text("SignatureVersion"), Signature: text("Signature"), SigningCertURL: text("SigningCertURL"),
+	}
+}
+
+// members returns the keys of a JSON object in the order in which they are written, with their values.
+func members(body []byte) (keys []string, values []json.RawMessage, err error) {
+	if body, err = plainText(body); err != nil {
+		return nil, nil, err
+	}
+	if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		return nil, nil, errors.New("the body is not a JSON object")
+	}
+	from := json.NewDecoder(bytes.NewReader(body))
+	for _, err = from.Token(); err == nil && from.More(); {
+		var key json.Token
+		var value json.RawMessage
+		if key, err = from.Token(); err == nil {
+			err = from.Decode(&value)
+		}
+		keys, values = append(keys, fmt.Sprint(key)), append(values, value)
+	}
+	return keys, values, err
+}
+
+// body returns the fields of the envelope that the signature covers. Others, such as MessageAttributes, can be anybody's.
+func (e Envelope) body() map[string]any {
+	out := map[string]any{
+		"Type": e.Type, "MessageId": e.MessageID, "TopicArn": e.TopicArn, "Message": e.Message, "Timestamp": e.Timestamp,
+	}
+	if e.Subject != nil {
+		out["Subject"] = *e.Subject
+	}
+	return out
 }
 
 // Confirms reports whether the envelope asks to confirm a subscription.
@@ -78,45 +159,22 @@ var (
 	ErrSNS = errors.New("Amazon SNS cannot be asked at the moment")
 )
 
-const (
-	snsTimeout    = 10 * time.Second
-	maxCert       = 64 << 10
-	maxCerts      = 64
-	certsInMinute = 10 // requests for certificates that are not known yet
-	// SNSTolerance is how old an envelope may be: SNS retries a delivery for up to an hour, and repeats its timestamp.
-	SNSTolerance = 75 * time.Minute
-)
+// SNSTolerance is how old an envelope may be: SNS retries a delivery for up to an hour, and repeats its timestamp.
+const SNSTolerance = 75 * time.Minute
+
+// snsHosts are the domains of Amazon's services, by the partition in an ARN.
+var snsHosts = map[string]string{
+	"aws": "amazonaws.com", "aws-us-gov": "amazonaws.com", "aws-cn": "amazonaws.com.cn", "aws-eusc": "amazonaws.eu",
+}
 
 var (
-	snsHost = regexp.MustCompile(`^sns\.([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2})\.amazonaws\.com(?:\.cn)?$`)
-	snsCert = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
+	snsRegion = regexp.MustCompile(`^[a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2}$`)
+	snsCert   = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
 )
 
-// SNS checks the signatures of Amazon SNS and confirms subscriptions. It asks Amazon's hosts, and no others. It may be used by
-// several goroutines at once.
-type SNS struct {
-	client *http.Client
-	now    func() time.Time
-
-	mu     sync.Mutex
-	certs  map[string]*x509.Certificate
-	minute time.Time // in which fetched certificates are counted
-	asked  int
-}
-
-// NewSNS returns a checker that asks Amazon by transport; nil means http.DefaultTransport. The clock is time.Now if now is nil.
-func NewSNS(transport http.RoundTripper, now func() time.Time) *SNS {
-	if now == nil {
-		now = time.Now
-	}
-	return &SNS{now: now, certs: map[string]*x509.Certificate{}, client: &http.Client{
-		Transport: transport, Timeout: snsTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
-// Check refuses an envelope that Amazon SNS has not signed. Topics are the ARNs that count; without any, all do.
-func (s *SNS) Check(ctx context.Context, e Envelope, topics []string, tolerance time.Duration) error {
+// Check refuses an envelope that Amazon SNS has not signed. It accepts messages of the topics with these ARNs, and of every topic if
+// there are none. The sender is the address of whoever delivers the envelope: each has a budget of certificates that are not known yet.
+func (s *SNS) Check(ctx context.Context, e Envelope, sender string, topics []string, tolerance time.Duration) error {
 	if len(topics) > 0 && !slices.Contains(topics, e.TopicArn) {
 		return fmt.Errorf("%w: %.200q", ErrTopic, e.TopicArn)
 	}
@@ -129,13 +187,13 @@ func (s *SNS) Check(ctx context.Context, e Envelope, topics []string, tolerance 
 		return fmt.Errorf("%w: it has no signature", ErrEnvelope)
 	}
 	at, err := e.ours(e.SigningCertURL)
-	if err == nil && (!snsCert.MatchString(at.Path) || at.RawQuery != "") {
-		err = errors.New("it is no certificate of SNS")
+	if err == nil && (!snsCert.MatchString(at.EscapedPath()) || at.RawQuery != "" || at.ForceQuery) {
+		err = errors.New("it is not the address of a certificate of SNS")
 	}
 	if err != nil {
 		return fmt.Errorf("%w: SigningCertURL: %w", ErrEnvelope, err)
 	}
-	cert, err := s.certificate(ctx, at.String())
+	cert, err := s.certificate(ctx, at.String(), sender)
 	if err != nil {
 		return err
 	}
@@ -165,78 +223,31 @@ func (e Envelope) verify(key *rsa.PublicKey, signature []byte) bool {
 func (e Envelope) ours(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
-		return nil, errors.New("it is no https address of Amazon SNS")
+		return nil, errors.New("it is not an https address of Amazon SNS")
 	}
-	found, arn := snsHost.FindStringSubmatch(u.Host), strings.Split(e.TopicArn, ":")
-	if found == nil || len(arn) != 6 || arn[2] != "sns" || found[1] != arn[3] {
+	arn := strings.Split(e.TopicArn, ":")
+	if len(arn) != 6 || arn[2] != "sns" || snsHosts[arn[1]] == "" || !snsRegion.MatchString(arn[3]) {
+		return nil, fmt.Errorf("%.200q is not the ARN of a topic", e.TopicArn)
+	}
+	if u.Host != "sns."+arn[3]+"."+snsHosts[arn[1]] {
 		return nil, fmt.Errorf("%.100q is not the host of Amazon SNS in the topic's region", u.Host)
 	}
 	return u, nil
 }
 
-func (s *SNS) certificate(ctx context.Context, address string) (*x509.Certificate, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cert := s.certs[address]; cert != nil {
-		return cert, nil
-	}
-	// Whoever names a topic can make up addresses of certificates: that must not become a flood.
-	if now := s.now(); now.Sub(s.minute) >= time.Minute {
-		s.minute, s.asked = now, 0
-	}
-	if s.asked++; s.asked > certsInMinute {
-		return nil, fmt.Errorf("%w: more than %d certificates in a minute", ErrSNS, certsInMinute)
-	}
-	raw, err := s.get(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(raw)
-	if block == nil {
-		return nil, fmt.Errorf("%w: SigningCertURL has no certificate", ErrEnvelope)
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%w: SigningCertURL: %w", ErrEnvelope, err)
-	}
-	if len(s.certs) >= maxCerts {
-		clear(s.certs)
-	}
-	s.certs[address] = cert
-	return cert, nil
-}
-
 // Confirm confirms the subscription of an envelope that Check has accepted.
 func (s *SNS) Confirm(ctx context.Context, e Envelope) error {
 	at, err := e.ours(e.SubscribeURL)
-	if err == nil && at.Query().Get("Action") != "ConfirmSubscription" {
-		err = errors.New("it does not confirm a subscription")
+	if err == nil {
+		query, wrong := url.ParseQuery(at.RawQuery)
+		want := url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {e.TopicArn}, "Token": {e.Token}}
+		if wrong != nil || at.EscapedPath() != "/" || !reflect.DeepEqual(query, want) {
+			err = errors.New("it does not confirm the subscription of this topic by this token")
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: SubscribeURL: %w", ErrEnvelope, err)
 	}
 	_, err = s.get(ctx, at.String())
 	return err
-}
-
-func (s *SNS) get(ctx context.Context, address string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSNS, err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxCert))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrSNS, err)
-	case answer.StatusCode == http.StatusOK:
-		return raw, nil
-	case answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusTooManyRequests:
-		return nil, fmt.Errorf("%w: it answers %s", ErrSNS, answer.Status)
-	}
-	return nil, fmt.Errorf("%w: Amazon answers %s", ErrEnvelope, answer.Status)
 }

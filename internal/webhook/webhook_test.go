@@ -158,7 +158,8 @@ func TestMapping(t *testing.T) {
 		"no list":       {list, `{"items": {}}`, nil, "", `the body has no list "items"`},
 		"an empty list": {list, `{"items": []}`, nil, "", ""},
 		"no JSON":       {list, `{`, nil, "", "the body is not JSON: unexpected EOF"},
-		"two":           {list, `{} {}`, nil, "", "the body holds more than one JSON value"},
+		"two":           {list, `{} {}`, nil, "", "the body holds more than one JSON value, or text after it"},
+		"a brace more":  {list, `{"items": []}}`, nil, "", "the body holds more than one JSON value, or text after it"},
 		"nothing":       {list, ``, nil, "", "the body is not JSON: EOF"},
 	} {
 		got, unusable, err := read(t, test.mapping, test.body)

@@ -92,6 +92,8 @@ func (s *SNS) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(http.StatusOK, string(s.old))
 	case strings.HasSuffix(path, "-away.pem"):
 		return answer(http.StatusServiceUnavailable, "")
+	case strings.HasSuffix(path, "-forbidden.pem"):
+		return answer(http.StatusForbidden, "")
 	case strings.HasSuffix(path, "-empty.pem"):
 		return answer(http.StatusOK, "<html>")
 	case strings.Contains(path, "-none"), token == "wrong":

@@ -334,6 +334,37 @@ func TestAServerThatChangesItsTools(t *testing.T) {
 	}
 }
 
+// What a request left out because the model's server had refused it is in the transcript, before the reply, once.
+func TestOmissionsOfServers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: "Done.", Omitted: []llm.Omission{
+			{Tool: "lab__read", Why: "the model's server takes 2 tools at most"}, {Why: "max_tokens is 1"},
+		}}, nil
+	}
+	for n := range 2 {
+		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "Tool lab.read is not offered to gpt-4o: the model's server takes 2 tools at most.\n" +
+		"Requests to gpt-4o are changed: max_tokens is 1."
+	var kinds []transcript.Kind
+	entries, err := b.store.Entries(t.Context(), b.scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Kind == transcript.KindNotice && e.Text == want || e.Kind == transcript.KindReply {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	if want := []transcript.Kind{transcript.KindNotice, transcript.KindReply, transcript.KindReply}; !slices.Equal(kinds, want) {
+		t.Errorf("notices and replies are %v, want %v", kinds, want)
+	}
+}
+
 type offers struct {
 	*bench
 	tools []tool.Spec

@@ -166,6 +166,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	g.read = g.hadRead(stored)
+	g.addNotice(stored, g.omissions(reply.Omitted))
 	g.addReply(reply, tools, compression, summaryUsage(stored))
 	meter(ctx, g.provider(), *g.rows[len(g.rows)-1].Usage)
 	err = g.keep(ctx, func(ctx context.Context) error {

@@ -29,6 +29,7 @@ func (g *generation) addNotices(stored []transcript.Entry) {
 	for _, text := range g.notices() {
 		g.addNotice(stored, text)
 	}
+	g.addRecovered(stored)
 }
 
 // addNotice adds a notice, unless it is empty or the transcript has it.
@@ -37,7 +38,6 @@ func (g *generation) addNotice(stored []transcript.Entry, text string) {
 	if text != "" && !slices.ContainsFunc(stored, said) {
 		g.add(transcript.KindNotice, transcript.Body{Text: text})
 	}
-	g.addRecovered(stored)
 }
 
 // addTask begins the conversation: the system prompt and the task. What earlier

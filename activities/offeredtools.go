@@ -27,20 +27,29 @@ func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 
 // addOmissions adds notices about the tools that the model's server would refuse, each once for each reason.
 func (g *generation) addOmissions(stored []transcript.Entry, tools []llm.Tool) {
-	provider := g.provider()
+	_, left := outgoing.Tools(tools, g.provider().Dialect())
+	g.addNotice(stored, g.omissions(left))
+}
+
+// omissions says what requests leave out because the model's server does not take it, one line each.
+func (g *generation) omissions(left []llm.Omission) string {
+	model := g.provider().Model
 	var lines []string
-	_, left := outgoing.Tools(tools, provider.Dialect())
 	for _, omitted := range left {
+		if omitted.Tool == "" {
+			lines = append(lines, fmt.Sprintf("Requests to %s are changed: %s.", model, omitted.Why))
+			continue
+		}
 		name := omitted.Tool
 		if spec, known := g.job.tools.Spec(name); known {
 			name = spec.Name
 		}
-		lines = append(lines, fmt.Sprintf("Tool %s is not offered to %s: %s.", reveal.Name(name), provider.Model, omitted.Why))
+		lines = append(lines, fmt.Sprintf("Tool %s is not offered to %s: %s.", reveal.Name(name), model, omitted.Why))
 	}
 	if more := len(lines) - maxNoticed; more > 0 {
-		lines = append(lines[:maxNoticed], fmt.Sprintf("%d more tools are not offered to %s.", more, provider.Model))
+		lines = append(lines[:maxNoticed], fmt.Sprintf("%d more tools are not offered to %s.", more, model))
 	}
-	g.addNotice(stored, strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
 
 // nativeTools are the tools that the provider runs itself.

@@ -9,12 +9,14 @@ type Dialect struct {
 	Alternates bool `json:"alternates,omitempty"`
 	// RefusesNone means that the server refuses the tool choice "none".
 	RefusesNone bool `json:"refuses_none,omitempty"`
-	// PlainBesideTools means that the server refuses a request that asks for JSON and declares tools.
+	// PlainBesideTools means that the server refuses a request that asks for JSON, without a schema, and declares tools.
 	PlainBesideTools bool `json:"plain_beside_tools,omitempty"`
 	// MaxTools is how many tools a request may declare; zero means any number.
 	MaxTools int `json:"max_tools,omitempty"`
 	// MaxDescription is how long the description of a tool may be, in characters; zero means any length.
 	MaxDescription int `json:"max_description,omitempty"`
+	// MaxTokens is how many tokens a request may ask for in the reply; zero means any number.
+	MaxTokens int `json:"max_tokens,omitempty"`
 	// Structured is how the server holds a final text to a JSON schema.
 	Structured Structured `json:"structured,omitempty"`
 }

@@ -94,6 +94,16 @@ type Response struct {
 	ProviderState json.RawMessage
 	// Sources are what a provider's own tools have read for the reply: pages that a search has found, each once.
 	Sources []Source `json:",omitempty"`
+	// Omitted is what the request left out because the provider had refused it, beyond what the dialect of the
+	// options leaves out.
+	Omitted []Omission `json:",omitempty"`
+}
+
+// Omission is a part of a request that the server of a model does not take.
+type Omission struct {
+	// Tool is the tool that is not declared. An empty string means another part of the request, which Why names.
+	Tool string
+	Why  string
 }
 
 // Source is a page that a provider has read itself.

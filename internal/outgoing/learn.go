@@ -1,45 +1,113 @@
 package outgoing
 
 import (
+	"fmt"
 	"regexp"
+	"strconv"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// lessons are what refusals say about servers that nobody has described: proxies, and models under names of one's own.
-var lessons = []struct {
-	refusal *regexp.Regexp
-	learn   func(*agent.Dialect)
-}{
-	// LiteLLM in front of Bedrock: "Bedrock doesn't support tool_choice=none."
-	{regexp.MustCompile(`(?i)tool_?choice`), func(d *agent.Dialect) { d.RefusesNone = true }},
-	// Templates of vLLM and llama.cpp, and mistral-common: "Conversation roles must alternate user/assistant/…",
-	// "Unexpected role 'user' after role 'tool'".
-	{regexp.MustCompile(`(?i)roles must alternate|unexpected role .* after role`), func(d *agent.Dialect) { d.Alternates = true }},
-	// Groq: "json mode cannot be combined with tool/function calling".
-	{regexp.MustCompile(`(?i)(?:json|response.?format|mime type).*\btool|\btool.*(?:json|response.?format|mime type)`),
-		func(d *agent.Dialect) { d.PlainBesideTools = true }},
-	// OpenAI and Azure: "Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024".
-	{regexp.MustCompile(`(?i)description'?: string too long`), func(d *agent.Dialect) { d.MaxDescription = maxDescription }},
-	// The same: "Invalid 'tools': array too long. Expected an array with maximum length 128".
-	{regexp.MustCompile(`(?i)'tools': array too long`), func(d *agent.Dialect) { d.MaxTools = maxTools }},
+// lesson is a sentence with which servers refuse a request, and what the sentence says about the server.
+type lesson struct {
+	// sentence matches the words of the servers that the comment above names. A group of digits is a limit.
+	sentence *regexp.Regexp
+	learn    func(d *agent.Dialect, limit int)
 }
 
-// OpenAI's limits, also behind gateways.
-// https://github.com/getsentry/sentry-mcp/issues/106, https://github.com/0x4m4/hexstrike-ai/issues/29
-const (
-	maxDescription = 1024 // characters
-	maxTools       = 128
-)
+// lessons are about servers that no plan describes: proxies, and models under names of the operator's choice. Each
+// sentence is the whole of what the server says about one field, because half of one stands in other refusals, too.
+var lessons = []lesson{
+	// LiteLLM in front of Bedrock (litellm/llms/bedrock/chat/converse_transformation.py, map_tool_choice_values).
+	{regexp.MustCompile(`Bedrock doesn't support tool_choice='?none'?\.`), refusesNone},
+	// OpenRouter, with status 404. https://github.com/zed-industries/zed/issues/36094
+	{regexp.MustCompile(`No endpoints found that support the provided 'tool_choice' value`), refusesNone},
+	// DeepSeek: "deepseek-reasoner does not …", "Thinking mode does not …".
+	// https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
+	{regexp.MustCompile("(?:deepseek-[a-z0-9.-]+|Thinking mode) does not support this `?tool_choice"), refusesNone},
+	// Mistral, and servers that use mistral-common. https://github.com/BerriAI/litellm/issues/17761
+	{regexp.MustCompile(`Unexpected role '(?:user|assistant|system)' after role '(?:user|assistant|tool)'`), alternates},
+	// Templates of Mistral's and other open models, in vLLM, llama.cpp and LM Studio (tool_chat_template_mistral.jinja).
+	{regexp.MustCompile(`onversation roles must alternate user(?:/assistant/user/assistant/| and assistant)`), alternates},
+	// Groq. https://github.com/vercel/ai/pull/16540, https://github.com/agno-agi/agno/issues/1065
+	{regexp.MustCompile("(?:json mode|response_format['`] json_object) cannot be combined with tool/function calling"), plainBesideTools},
+	// Google, by its endpoint for OpenAI's protocol. https://github.com/openai/openai-agents-python/issues/656
+	{regexp.MustCompile(`(?:Function calling|Tool use) with a response mime type: 'application/json' is unsupported`), plainBesideTools},
+	// OpenAI and Azure. https://github.com/getsentry/sentry-mcp/issues/106
+	{regexp.MustCompile(`Invalid 'tools\[\d+\](?:\.function)?\.description': string too long\. Expected a string with maximum length (\d+)`),
+		func(d *agent.Dialect, limit int) { lower(&d.MaxDescription, limit) }},
+	// The same, of the list of tools. https://github.com/0x4m4/hexstrike-ai/issues/29
+	{regexp.MustCompile(`Invalid 'tools': array too long\. Expected an array with maximum length (\d+)`), maxTools},
+	// Groq. https://github.com/HunorLaczko/ha-groq-cloud-api/issues/25
+	{regexp.MustCompile(`'tools' ?: maximum number of items is (\d+)`), maxTools},
+	// xAI. https://github.com/anomalyco/opencode/issues/28911
+	{regexp.MustCompile(`Maximum tools limit reached\. \d+ tools have been provided but the maximum is (\d+)`), maxTools},
+	// OpenAI. https://github.com/opencode-ai/opencode/issues/140
+	{regexp.MustCompile(`max_tokens is too large: \d+\. This model supports at most (\d+) completion tokens`), maxTokens},
+	// DeepSeek. https://github.com/deepseek-ai/DeepSeek-V3/issues/69
+	{regexp.MustCompile(`Invalid max_tokens value, the valid range of max_tokens is \[1, (\d+)\]`), maxTokens},
+	// Groq, now and before. https://github.com/RooCodeInc/Roo-Code/issues/5136, https://github.com/skapadia3214/groq-moa/issues/8
+	{regexp.MustCompile("max_(?:completion_)?tokens[`']?(?: for `[^`]+`)? must be less than or equal to `?(\\d+)"), maxTokens},
+}
 
-// Learn returns the dialect of a server that has refused a request with these words. ok is false if they say nothing
-// new about it, so that asking again would change nothing.
+func refusesNone(d *agent.Dialect, _ int)      { d.RefusesNone = true }
+func alternates(d *agent.Dialect, _ int)       { d.Alternates = true }
+func plainBesideTools(d *agent.Dialect, _ int) { d.PlainBesideTools = true }
+func maxTools(d *agent.Dialect, limit int)     { lower(&d.MaxTools, limit) }
+func maxTokens(d *agent.Dialect, limit int)    { lower(&d.MaxTokens, limit) }
+
+// lower sets a limit, unless it is one that the dialect keeps already. Zero means that there was no limit.
+func lower(known *int, limit int) {
+	if limit > 0 && (*known == 0 || limit < *known) {
+		*known = limit
+	}
+}
+
+// MaxLessons is how often one request can be sent again: every lesson is learned once.
+var MaxLessons = len(lessons)
+
+// Learn returns the dialect of a server that refused a request with these words. ok is false if they say nothing
+// new about the server, so that asking again would change nothing.
 func Learn(d agent.Dialect, refusal string) (_ agent.Dialect, ok bool) {
 	for _, lesson := range lessons {
+		said := lesson.sentence.FindStringSubmatch(refusal)
+		if said == nil {
+			continue
+		}
+		limit, _ := strconv.Atoi(said[len(said)-1]) // a sentence without a limit is no number: zero
 		learned := d
-		if lesson.learn(&learned); learned != d && lesson.refusal.MatchString(refusal) {
+		if lesson.learn(&learned, limit); learned != d {
 			return learned, true
 		}
 	}
 	return d, false
+}
+
+// Omitted is what a request leaves out because the server refused it: the difference that a learned dialect makes
+// to the one of the plan.
+func Omitted(req llm.Request, planned, learned agent.Dialect) (out []llm.Omission) {
+	tools := req.Tools
+	if len(tools) == 0 {
+		tools = req.Withheld
+	}
+	_, before := Tools(tools, planned)
+	_, after := Tools(tools, learned)
+	known := map[llm.Omission]bool{}
+	for _, omission := range before {
+		known[omission] = true
+	}
+	for _, omission := range after {
+		if !known[omission] {
+			out = append(out, omission)
+		}
+	}
+	if len(tools) > 0 && req.JSON && len(req.Schema) == 0 && learned.PlainBesideTools && !planned.PlainBesideTools {
+		out = append(out, llm.Omission{Why: "the JSON response format is left out beside tools, because the model's server refuses it there"})
+	}
+	if limit := learned.MaxTokens; limit > 0 && limit != planned.MaxTokens && req.MaxTokens > limit {
+		out = append(out, llm.Omission{Why: fmt.Sprintf("max_tokens is %d instead of %d, the most that the model's server takes",
+			limit, req.MaxTokens)})
+	}
+	return out
 }

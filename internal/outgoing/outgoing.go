@@ -25,6 +25,9 @@ func Request(req llm.Request, d agent.Dialect) llm.Request {
 	req.Tools, _ = Tools(req.Tools, d)
 	req.Withheld, _ = Tools(req.Withheld, d)
 	req.Messages = messages(req.Messages, d.Alternates)
+	if d.MaxTokens > 0 {
+		req.MaxTokens = min(req.MaxTokens, d.MaxTokens)
+	}
 	if len(req.Tools)+len(req.Withheld) == 0 {
 		req.Withheld = called(req.Messages)
 	}
@@ -48,24 +51,21 @@ func called(messages []agent.Message) (out []llm.Tool) {
 
 const noArguments = `{"type":"object","properties":{}}`
 
-// Omission is a tool that a request cannot declare.
-type Omission struct{ Tool, Why string }
-
 // Tools returns the tools as a server of the dialect accepts them, and those that it would refuse.
-func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []Omission) {
+func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []llm.Omission) {
 	known := map[string]bool{}
 	for _, t := range tools {
 		name := Name(t.Name)
 		schema, notes, err := Schema(t.Schema, d.Schemas)
 		switch {
 		case err != nil:
-			left = append(left, Omission{t.Name, err.Error()})
+			left = append(left, llm.Omission{Tool: t.Name, Why: err.Error()})
 			continue
 		case known[name]:
-			left = append(left, Omission{t.Name, "another tool has its name"})
+			left = append(left, llm.Omission{Tool: t.Name, Why: "another tool has its name"})
 			continue
 		case d.MaxTools > 0 && len(kept) == d.MaxTools:
-			left = append(left, Omission{t.Name, fmt.Sprintf("the model's server takes %d tools at most", d.MaxTools)})
+			left = append(left, llm.Omission{Tool: t.Name, Why: fmt.Sprintf("the model's server takes %d tools at most", d.MaxTools)})
 			continue
 		}
 		known[name] = true

@@ -148,7 +148,7 @@ func TestTools(t *testing.T) {
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	wantLeft := []outgoing.Omission{
+	wantLeft := []llm.Omission{
 		{Tool: "text", Why: "its schema does not describe an object"}, {Tool: "a", Why: "another tool has its name"},
 		{Tool: "c", Why: "the model's server takes 2 tools at most"},
 	}
@@ -174,24 +174,87 @@ func TestToolsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestLearn: what servers say when they refuse a request, and what they are sent then.
+// TestLearn: the words of real servers, and what later requests keep to. learn.go names the sources.
 func TestLearn(t *testing.T) {
 	t.Parallel()
-	for refusal, want := range map[string]agent.Dialect{
-		"Bedrock doesn't support tool_choice=none. To drop it from the call, …":         {RefusesNone: true},
-		"Conversation roles must alternate user/assistant/user/assistant/...":           {Alternates: true},
-		"Unexpected role 'user' after role 'tool'":                                      {Alternates: true},
-		"json mode cannot be combined with tool/function calling":                       {PlainBesideTools: true},
-		"Invalid 'tools[2].function.description': string too long. Expected …":          {MaxDescription: 1024},
-		"Invalid 'tools': array too long. Expected an array with maximum length 128, …": {MaxTools: 128},
-		"The model does not exist":                                                      {},
+	for want, refusals := range map[agent.Dialect][]string{
+		{RefusesNone: true}: {
+			"litellm.UnsupportedParamsError: Bedrock doesn't support tool_choice=none. To drop it from the call, set `litellm.drop_params = True.",
+			"No endpoints found that support the provided 'tool_choice' value. To learn more about provider routing, visit: …",
+			"deepseek-reasoner does not support this tool_choice",
+			"400 Error from provider (DeepSeek): deepseek-reasoner does not support this `tool_choice`",
+			`litellm.BadRequestError: DeepseekException - {"error":{"message":"Thinking mode does not support this tool_choice"}}`,
+		},
+		{Alternates: true}: {
+			"After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+			"Conversation roles must alternate user/assistant/user/assistant/...",
+			"After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.",
+			"Unexpected role 'user' after role 'tool'",
+			`Provider returned error: {"object":"error","message":"Unexpected role 'user' after role 'tool'","code":"3230"}`,
+		},
+		{PlainBesideTools: true}: {
+			"json mode cannot be combined with tool/function calling",
+			"'response_format` json_object cannot be combined with tool/function calling",
+			"Function calling with a response mime type: 'application/json' is unsupported",
+			"Tool use with a response mime type: 'application/json' is unsupported",
+		},
+		{MaxDescription: 1024}: {
+			"Invalid 'tools[13].function.description': string too long. Expected a string with maximum length 1024, but got a string …",
+		},
+		{MaxDescription: 512}: {"Invalid 'tools[0].description': string too long. Expected a string with maximum length 512, but …"},
+		{MaxTools: 128}: {
+			"Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 131 instead.",
+			"'tools' : maximum number of items is 128", "'tools': maximum number of items is 128",
+		},
+		{MaxTools: 200}: {"Maximum tools limit reached. 219 tools have been provided but the maximum is 200."},
+		{MaxTokens: 8192}: {
+			"max_tokens is too large: 50000. This model supports at most 8192 completion tokens, whereas you provided 50000.",
+			"Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+			"max_tokens for `llama-3.1-8b-instant` must be less than or equal to 8192",
+			"`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for …",
+		},
 	} {
-		got, learned := outgoing.Learn(agent.Dialect{}, refusal)
-		if got != want || learned != (want != agent.Dialect{}) {
+		for _, refusal := range refusals {
+			got, learned := outgoing.Learn(agent.Dialect{}, refusal)
+			if got != want || !learned {
+				t.Errorf("%s: %+v", refusal, got)
+			}
+			if again, learned := outgoing.Learn(got, refusal); learned {
+				t.Errorf("%s: learned once more: %+v", refusal, again)
+			}
+		}
+	}
+}
+
+// TestLearnNothing: refusals that name the same fields and mean something else.
+func TestLearnNothing(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []string{
+		"The model does not exist",
+		"The arguments to a tool_call with ID 'x' are not a valid JSON string. Parsing error: EOF while parsing a value",
+		"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+		"Failed to parse tool call arguments as JSON",
+		"Can only get item pairs from a mapping. (tool call arguments json)",
+		"Tool choice is none, but model called a tool",
+		"Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
+		`"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`,
+		"Invalid value: 'auto'. Supported values are: 'code_interpreter', 'function' (param: tool_choice.type)",
+		"No endpoints found that support tool use.",
+		"tool_choice is required",
+		"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+		"Invalid 'tools[43].function.name': string too long. Expected a string with maximum length 64, but got a string with length 71 instead.",
+		"Invalid 'tools': array too long. Expected an array with maximum length 0",
+		"'max_tokens' or 'max_completion_tokens' is too large: 64000. This model's maximum context length is 64001 tokens",
+		"This model's maximum context length is 8192 tokens. However, you requested 8256 tokens",
+	} {
+		if got, learned := outgoing.Learn(agent.Dialect{}, refusal); learned {
 			t.Errorf("%s: %+v", refusal, got)
 		}
-		if again, learned := outgoing.Learn(got, refusal); learned {
-			t.Errorf("%s: learned once more: %+v", refusal, again)
+	}
+	known := agent.Dialect{MaxTools: 64, MaxTokens: 1000}
+	for _, refusal := range []string{"'tools' : maximum number of items is 128", "the valid range of max_tokens is [1, 8192]"} {
+		if got, learned := outgoing.Learn(known, refusal); learned {
+			t.Errorf("%s: raised a limit: %+v", refusal, got)
 		}
 	}
 }

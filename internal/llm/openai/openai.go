@@ -12,7 +12,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	sdk "github.com/sashabaranov/go-openai"
@@ -33,8 +36,8 @@ type Client struct {
 	// unverified: OpenAI has refused to summarise thoughts.
 	unverified atomic.Bool
 	azure      string // version of Azure's API; "" = OpenAI's spelling
-	// learned is the dialect of the server, with what its refusals have said about it; nil means that of the options.
-	learned atomic.Pointer[agent.Dialect]
+	// learned holds the dialects of models (agent.Dialect by name) whose refusals said more than the options do.
+	learned sync.Map
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -72,17 +75,10 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		if c.responses {
 			return c.respond(ctx, key, idle, outgoing.Request(req, c.guard.Dialect), onDelta)
 		}
-		body, err := c.openAs(ctx, key, idle, req)
-		if err != nil {
-			return llm.Response{}, err
-		}
-		defer llm.CloseRead(body)
-
-		got := newReply(req, onDelta)
-		if err := llm.ReadEvents(body, idle, got); err != nil {
-			return llm.Response{Usage: got.usage.usage()}, err
-		}
-		return got.response()
+		return c.adapt(req, func(body chatBody) (llm.Response, error) {
+			idle.Wait()
+			return c.complete(ctx, key, idle, body, newReply(req, onDelta))
+		})
 	})
 	out.ProviderState = c.stamped(out.ProviderState)
 	return out, c.hinted(err)
@@ -101,32 +97,67 @@ func (c *Client) hinted(err error) error {
 	return err
 }
 
-// openAs opens a request in the dialect of the server. If a refusal says something new about that, the request is sent
-// once more at once, and later ones are as the server wants them.
-func (c *Client) openAs(ctx context.Context, key string, idle *llm.Idle, req llm.Request) (io.ReadCloser, error) {
-	dialect := c.guard.Dialect
-	if known := c.learned.Load(); known != nil {
-		dialect = *known
+// adapt sends a request in the dialect of the model's server. If the server refuses the request with a sentence that
+// says something new about the dialect, adapt sends it once more at once, changed. Later requests for the model keep
+// to what was learned only if the changed request succeeded, because a sentence can mean something else.
+func (c *Client) adapt(req llm.Request, send func(chatBody) (llm.Response, error)) (llm.Response, error) {
+	planned := c.guard.Dialect
+	dialect := planned
+	if known, ok := c.learned.Load(req.Model); ok {
+		dialect = known.(agent.Dialect)
 	}
-	for {
-		body, err := c.open(ctx, key, outgoing.Request(req, dialect), dialect)
-		refused, ok := errors.AsType[*llm.Error](err)
-		if !ok || refused.Status < http.StatusBadRequest {
-			return body, err
+	body := c.body(req, dialect)
+	out, err := send(body)
+	for range outgoing.MaxLessons {
+		if !refusesFields(err) {
+			break
 		}
-		if dialect, ok = outgoing.Learn(dialect, refused.Message); !ok {
-			return nil, err
+		changed, ok := outgoing.Learn(dialect, err.Error())
+		next := c.body(req, changed)
+		if !ok || reflect.DeepEqual(next, body) {
+			break
 		}
-		c.learned.Store(&dialect)
-		idle.Wait()
+		dialect, body = changed, next
+		if out, err = send(body); err == nil {
+			c.learned.Store(req.Model, dialect)
+		}
 	}
+	if err == nil && dialect != planned {
+		out.Omitted = outgoing.Omitted(req, planned, dialect)
+	}
+	return out, err
+}
+
+// refusesFields reports whether an error is the answer of a server that read the request and does not take a field.
+// Other statuses are about keys, limits and outages, whatever their words.
+func refusesFields(err error) bool {
+	refused, ok := errors.AsType[*llm.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, refused.Status)
+}
+
+// body spells a request in a dialect.
+func (c *Client) body(req llm.Request, dialect agent.Dialect) chatBody {
+	out := newChatBody(outgoing.Request(req, dialect), dialect)
+	out.caching = c.caching(req)
+	return out
+}
+
+// complete sends a request and reads the reply.
+func (c *Client) complete(ctx context.Context, key string, idle *llm.Idle, request chatBody, got *reply) (llm.Response, error) {
+	body, err := c.open(ctx, key, request)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	defer llm.CloseRead(body)
+	if err := llm.ReadEvents(body, idle, got); err != nil {
+		return llm.Response{Usage: got.usage.usage()}, err
+	}
+	return got.response()
 }
 
 // open sends the request and returns the body of a successful answer. Of the
 // library's stream nothing is used but this body.
-func (c *Client) open(ctx context.Context, key string, req llm.Request, dialect agent.Dialect) (io.ReadCloser, error) {
-	request := newChatBody(req, dialect)
-	request.caching = c.caching(req)
+func (c *Client) open(ctx context.Context, key string, request chatBody) (io.ReadCloser, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)

@@ -58,7 +58,7 @@ func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
 	if len(tools) > len(req.Tools) && !dialect.RefusesNone {
 		out.ToolChoice = "none"
 	}
-	if len(tools) > 0 && dialect.PlainBesideTools {
+	if len(tools) > 0 && dialect.PlainBesideTools && len(req.Schema) == 0 { // callers put a schema that is refused into the prompt
 		out.ResponseFormat = nil
 	}
 	return out

@@ -2,7 +2,6 @@ package app
 
 import (
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -49,21 +48,11 @@ func TestAcceptedEverywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := llmtest.Start(t, llmtest.Strict(tt.target, llmtest.Always(llmtest.Text("Done."))))
-			m := &models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{},
-				env: func(string) (string, bool) { return "key", true }}
-			provider := tt.provider
-			provider.Name, provider.APIKeyEnv, provider.BaseURL = "p", "KEY", srv.URL
-			if provider.Type != config.ProviderOpenAI {
-				provider.BaseURL = srv.GeminiURL
-			}
-			client, err := m.Client(provider, plan.Timeouts{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := clientOf(t, tt.provider, srv)
 			asked := 0
 			rapid.Check(t, func(t *rapid.T) {
 				req := anyRequest().Draw(t, "request")
-				req.Model = provider.Model
+				req.Model = tt.provider.Model
 				asked++
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					shown, _ := json.MarshalIndent(req, "", " ")

@@ -119,6 +119,39 @@ func Name(name string) string {
 	return name[:min(len(name), maxName)]
 }
 
+// SameTool reports whether two names of calls mean the same tool: one as a model wrote it, the other as the transcript
+// kept it and Name wrote it again. On that way dots become underscores and long names are cut.
+func SameTool(written, kept string) bool {
+	short := func(name string) string {
+		name = strings.ToLower(notInWords.ReplaceAllString(Name(name), ""))
+		return name[:min(len(name), sameUpTo)]
+	}
+	return short(written) == short(kept)
+}
+
+// notInWords matches what Name and tool.WireName write in place of other characters.
+var notInWords = regexp.MustCompile(`[_-]`)
+
+// sameUpTo is how much of long names is compared: their ends are hashes.
+const sameUpTo = 32
+
+// IDs are the ids of the calls of one request, as the provider is shown them.
+type IDs map[string]bool
+
+// Add returns the id of a call: the one that the provider gave it itself, unless another call of the request has that,
+// or else ours.
+func (ids IDs) Add(theirs, ours string) string {
+	id := theirs
+	if id == "" || ids[id] {
+		id = ours
+	}
+	for n := 2; ids[id]; n++ {
+		id = fmt.Sprint(ours, "_", n)
+	}
+	ids[id] = true
+	return id
+}
+
 // callID returns the id of a call as Mistral's servers want it, which all others accept: "must be a-z, A-Z, 0-9, with
 // a length of 9". Ids of ours stay readable.
 func callID(id string) string {

@@ -138,10 +138,11 @@ func refusal(t testing.TB, err error) *tool.Refusal {
 
 func TestWireName(t *testing.T) {
 	t.Parallel()
-	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	valid := regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 	long := "server." + strings.Repeat("x", 100)
 	for name, want := range map[string]string{
-		"shell": "shell", "loki.query": "loki__query", "a.b.c": "a__b__c", "a.b c/é": "a__b_c__", long + "1": "", long + "2": "",
+		"shell": "shell", "loki.query": "loki__query", "a.b.c": "a__b__c", "a.b c/é": "a__b_c__",
+		"1password.get": "_1password__get", "-x.y": "_-x__y", strings.Repeat("1", 64) + ".y": "", long + "1": "", long + "2": "",
 	} {
 		got := tool.WireName(name)
 		if !valid.MatchString(got) || want != "" && got != want {

@@ -142,10 +142,13 @@ const dot = "__"
 const maxWireName = 64
 
 // WireName spells a tool's name for models that allow only letters, digits, "_"
-// and "-" in it, and 64 of them. It cannot be undone: Set.Decide finds the tool
-// among those of the agent.
+// and "-" in it, and 64 of them, of which the first is no digit and no "-". It
+// cannot be undone: Set.Decide finds the tool among those of the agent.
 func WireName(name string) string {
 	name = strings.Map(wireRune, strings.ReplaceAll(name, ".", dot))
+	if name != "" && strings.ContainsAny(name[:1], "0123456789-") {
+		name = "_" + name // Google refuses the others, and outgoing.Name would write it so behind the tool's back
+	}
 	if len(name) <= maxWireName {
 		return name
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 // conversation spells messages as turns. All that one role says in a row is one.
@@ -19,13 +20,15 @@ type conversation struct {
 	turns []sdk.MessageParam
 	// ids are the ids of calls as Anthropic knows them, by ours.
 	ids map[string]string
+	// used are those that Anthropic knows. Servers that repeat ids make some of them ours.
+	used outgoing.IDs
 	// continuesUnthought: the model is in the midst of a turn, of calls and results, that does not
 	// begin with a thought of its own. A model with a budget refuses to think then.
 	continuesUnthought bool
 }
 
 func newConversation(req llm.Request) *conversation {
-	c := &conversation{model: req.Model, ids: map[string]string{}}
+	c := &conversation{model: req.Model, ids: map[string]string{}, used: outgoing.IDs{}}
 	for _, m := range req.Messages {
 		switch m.Role {
 		case agent.User:
@@ -76,10 +79,11 @@ func (c *conversation) replied(m agent.Message) {
 			}
 		case "tool_use":
 			call := m.ToolCalls[calls]
-			c.ids[call.ID] = call.ID
-			if wireID.MatchString(b.ID) {
-				c.ids[call.ID] = b.ID
+			theirs := b.ID
+			if !wireID.MatchString(theirs) {
+				theirs = ""
 			}
+			c.ids[call.ID] = c.used.Add(theirs, call.ID)
 			said = append(said, sdk.NewToolUseBlock(c.ids[call.ID], input(call.Arguments), call.Name))
 			calls++
 		}
@@ -107,8 +111,8 @@ func answers(turn sdk.MessageParam) bool {
 	return turn.Role == sdk.MessageParamRoleUser
 }
 
-// wireID matches the ids of calls that Anthropic accepts.
-var wireID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+// wireID matches the ids of calls that Anthropic accepts, also where Bedrock is behind it.
+var wireID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // foreign makes blocks of a reply whose own are not known.
 func foreign(m agent.Message) []*block {

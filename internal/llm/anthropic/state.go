@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 // block is a content block of a reply, of a kind that goes back to the model.
@@ -147,7 +148,7 @@ func recall(m agent.Message, model string) []*block {
 		return nil
 	}
 	blocks := slices.DeleteFunc(s.Anthropic.Blocks, func(b *block) bool { return b == nil })
-	same := slices.EqualFunc(toolCalls(blocks), m.ToolCalls, func(a, b agent.ToolCall) bool { return a.Name == b.Name })
+	same := slices.EqualFunc(toolCalls(blocks), m.ToolCalls, func(a, b agent.ToolCall) bool { return outgoing.SameTool(a.Name, b.Name) })
 	if !same {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 // conversation spells messages as contents.
@@ -14,6 +15,7 @@ type conversation struct {
 	model string
 	out   []*genai.Content
 	calls map[string]*genai.FunctionCall // by our id
+	ids   outgoing.IDs                   // as Gemini knows them
 	// images are those of the results of a turn, which follow all of these: Gemini counts the
 	// answers that come first.
 	images []*genai.Part
@@ -21,7 +23,7 @@ type conversation struct {
 
 // contents spells the messages of a request.
 func contents(req llm.Request) []*genai.Content {
-	c := conversation{model: req.Model, calls: map[string]*genai.FunctionCall{}}
+	c := conversation{model: req.Model, calls: map[string]*genai.FunctionCall{}, ids: outgoing.IDs{}}
 	for i, m := range req.Messages {
 		switch m.Role {
 		case agent.User:
@@ -65,9 +67,7 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 			continue
 		}
 		ours := m.ToolCalls[n]
-		if p.FunctionCall.ID == "" {
-			p.FunctionCall.ID = ours.ID
-		}
+		p.FunctionCall.ID = c.ids.Add(p.FunctionCall.ID, ours.ID)
 		p.FunctionCall.Name = ours.Name
 		if llm.GoogleArguments(p.FunctionCall.Args) != ours.Arguments { // masked or shortened since
 			p.FunctionCall.Args = llm.ParseGoogleArguments(ours.Arguments)

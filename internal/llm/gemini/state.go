@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
 // state is what a reply leaves for the requests that continue it: its parts with
@@ -65,7 +66,7 @@ func recall(m agent.Message, model string) []*genai.Part {
 }
 
 func sameCalls(a, b []agent.ToolCall) bool {
-	return slices.EqualFunc(a, b, func(a, b agent.ToolCall) bool { return a.Name == b.Name })
+	return slices.EqualFunc(a, b, func(a, b agent.ToolCall) bool { return outgoing.SameTool(a.Name, b.Name) })
 }
 
 func text(parts []*genai.Part) string {

@@ -39,6 +39,7 @@ var common = []rule{
 	{"https://platform.openai.com/docs/guides/function-calling: \"tool_calls must be followed by tool " +
 		"messages responding to each tool_call_id\"",
 		paired},
+	{"https://github.com/trycua/cua/issues/524: \"messages.1.content.1: `tool_use` ids must be unique\"", uniqueIDs},
 	{"https://github.com/BerriAI/litellm, converse_transformation.py; https://github.com/pydantic/pydantic-ai/issues/1966: " +
 		"\"toolConfig must be defined when using toolUse and toolResult content blocks\"", declared},
 	{"https://github.com/mark3labs/mcphost/issues/88, /35: \"object schema missing properties\", \"array " +

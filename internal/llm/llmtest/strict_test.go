@@ -36,6 +36,7 @@ func TestStrict(t *testing.T) {
 		{any, said(user, `{"role":"assistant","content":" "}`, user), "but not none"},
 		{any, said(user, call, user), "must be followed by tool messages"},
 		{any, said(user, call), "must be followed by tool messages"},
+		{any, said(user, call, result, call, result), "ids must be unique"},
 		{any, said(user, result), "must follow the call that it answers"},
 		{any, strings.TrimSuffix(said(user, call, result), ","+tools), "toolConfig field must be defined"},
 		{any, said(user, call, result, user), ""},

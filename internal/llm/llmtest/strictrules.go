@@ -110,6 +110,18 @@ func paired(req Request) error {
 	return nil
 }
 
+// uniqueIDs: no two calls of the request have one id. Gemini's older spelling has none.
+func uniqueIDs(req Request) error {
+	seen := map[string]bool{}
+	return eachCall(req, func(at string, c ToolCall) error {
+		if c.ID != "" && seen[c.ID] {
+			return fmt.Errorf("%s: `tool_use` ids must be unique: %q", at, c.ID)
+		}
+		seen[c.ID] = true
+		return nil
+	})
+}
+
 func declared(req Request) error {
 	calls := false
 	for _, m := range req.Messages {

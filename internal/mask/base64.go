@@ -1,7 +1,12 @@
 package mask
 
 import (
+	"crypto/md5"  //nolint:gosec // the length of checksums
+	"crypto/sha1" //nolint:gosec // the length of checksums
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,7 +33,7 @@ func (m *Masker) base64(text string) string {
 		end := past(text, i, func(c byte) bool { return isBase64Byte(c) && c != '=' })
 		padding := paddingAt(text, end)
 		end += padding
-		if k := m.kindOfBase64(text[i:end], padding, padding > 0 && isValue(text, i)); k != none && !isPublic(text, i) {
+		if k := m.kindOfBase64(text[i:end], padding, padding > 0 && isValue(text, i)); k != none && !isPublic(text, i, end) {
 			out.replace(i, end, k.marker())
 		}
 		i = end
@@ -36,22 +41,29 @@ func (m *Masker) base64(text string) string {
 	return out.String()
 }
 
-// publicBefore is what stands before base64 that is nobody's secret: checksums of modules and files, data of pictures, and pages of lists.
-var publicBefore = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", ";base64,", "content-md5: ", "digest: ",
-	"sec-websocket-accept: ", "req_", "nextpagetoken: ", "continuetoken: ", "continuation_token=", "continuationtoken: "}
+// publicBefore is what stands before base64 that is nobody's secret: ids of requests, data of pictures, and pages of lists.
+var publicBefore = []string{";base64,", "req_", "x-amz-id-2: ", "nextpagetoken: ", "continuetoken: ", "continuation_token=",
+	"continuationtoken: "}
 
-// isPublic reports whether the base64 at i is a checksum or its like.
-func isPublic(text string, i int) bool {
+// checksumBefore is what stands before checksums of modules, files and messages, which have the length of one.
+var checksumBefore = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "sha-256=", "sha-512=", "md5=",
+	"content-md5: ", "digest: ", "sec-websocket-accept: "}
+
+// isPublic reports whether the base64 text[i:end] is a checksum or its like.
+func isPublic(text string, i, end int) bool {
 	before := strings.ToLower(text[max(0, i-24):i])
-	for _, mark := range publicBefore {
-		if strings.HasSuffix(before, mark) {
+	marked := func(mark string) bool { return strings.HasSuffix(before, mark) }
+	switch len(strings.TrimRight(text[i:end], "=")) * 6 / 8 {
+	case md5.Size, sha1.Size, sha256.Size, sha512.Size384, sha512.Size:
+		if slices.ContainsFunc(checksumBefore, marked) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(publicBefore, marked)
 }
 
-// encodesText reports whether base64 is that of a JSON document or of sentences, whose own secrets are looked for in them.
+// encodesText reports whether base64 is that of a JSON document, of sentences or of ordinary words: what is a secret in these is looked
+// for in them.
 func encodesText(run string) bool {
 	const words = 6
 	if len(run) > maxEncodedText {
@@ -62,7 +74,9 @@ func encodesText(run string) bool {
 	if err != nil || !utf8.Valid(raw) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) {
 		return false
 	}
-	return isDocument(text) || len(strings.Fields(text)) >= words
+	notALetter := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	isRandom := func(word string) bool { return random(word) && !allDigits(word) }
+	return isDocument(text) || len(strings.Fields(text)) >= words || !slices.ContainsFunc(strings.FieldsFunc(text, notALetter), isRandom)
 }
 
 const maxEncodedText = 4 << 10

@@ -30,7 +30,18 @@ var commands = []command{
 	{names: []string{"openssl"}, flags: []string{"-k"}},
 	{names: []string{"openssl"}, flags: []string{"-passin", "-passout", "-pass"}, split: ':'},
 	{names: []string{"snmpget", "snmpwalk", "snmpset", "snmpbulkwalk"}, flags: []string{"-A", "-X", "-c"}},
-	{names: []string{"curl"}, flags: []string{"-u", "-U"}, glued: "-u", split: ':'},
+	{names: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user", "-E", "--cert", "--proxy-cert"}, glued: "-u", split: ':'},
+	{names: []string{"curl"}, flags: []string{"-b", "--cookie"}, split: '='},
+	{names: []string{"http", "https", "xh", "xhs"}, flags: []string{"-a", "--auth"}, split: ':'},
+	{names: []string{"kubectl", "oc"}, sub: "secret", flags: []string{"--from-literal"}, glued: "--from-literal=", split: '='},
+	{names: []string{"ssh-keygen"}, flags: []string{"-N", "-P"}},
+	{names: []string{"rabbitmqadmin"}, flags: []string{"-p"}},
+	{names: []string{"nmcli"}, flags: []string{"password", "wifi-sec.psk"}},
+	{names: []string{"rclone"}, sub: "config", flags: []string{"pass", "password"}},
+	{names: []string{"mc"}, sub: "set", arg: 3},
+	{names: []string{"mc"}, sub: "set", arg: 4},
+	{names: []string{"ConvertTo-SecureString"}, flags: []string{"-String"}},
+	{names: []string{"ConvertTo-SecureString"}, arg: 1},
 	{names: []string{"smbclient", "rpcclient"}, flags: []string{"-U"}, split: '%'},
 	{names: []string{"vault"}, sub: "login", arg: 1},
 	{names: []string{"rabbitmqctl"}, sub: "add_user", arg: 2},
@@ -162,6 +173,9 @@ func (c command) within(text string, w span) span {
 		return span{w.end, w.end}
 	}
 	w.start += len(user) + 1
+	for w.end-w.start >= 2 && isQuote(text[w.start]) && text[w.end-1] == text[w.start] {
+		w.start, w.end = w.start+1, w.end-1
+	}
 	if host := strings.LastIndexByte(text[w.start:w.end], '@'); c.split == '/' && host >= 0 {
 		w.end = w.start + host
 	}

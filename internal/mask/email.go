@@ -26,7 +26,8 @@ func emails(text string) string {
 		start := back(text, at, max(out.done, at-maxLocal), isLocalByte)
 		start = past(text[:at], start, func(c byte) bool { return c == '.' })
 		end := domainEnd(text, i)
-		if start < at && end > i && text[start:at] != "git" && !strings.HasSuffix(text[:start], "://") {
+		person := text[start:at] != "git" && !strings.HasSuffix(text[i:end], ".gserviceaccount.com")
+		if start < at && end > i && person && !strings.HasSuffix(text[:start], "://") {
 			out.replace(start, end, email.marker())
 			i = end
 		}

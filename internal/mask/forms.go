@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 )
@@ -37,7 +38,8 @@ var forms = slices.Concat(
 	form{kinds: []kind{awsAccessKey}, min: 16, exact: true, chars: isIDByte}.with("AKIA", "ASIA", "ABIA", "ACCA"),
 	form{kinds: []kind{gcpKey, apiKey}, min: 30, chars: isWordByte}.with("AIza"),
 	form{kinds: []kind{gcpKey, token}, min: 20, chars: isDottedByte}.with("ya29.", "GOCSPX-"),
-	form{kinds: []kind{gcpKey, token}, min: 40, chars: isWordByte}.with("1//0"),
+	form{kinds: []kind{gcpKey, token}, min: 40, chars: isWordByte}.with("1//0", "4/0A"),
+	form{kinds: []kind{token}, min: 40, chars: isWordByte}.with("base64url.bearer.authorization.k8s.io."), // a WebSocket of Kubernetes
 	// Of vendors: names can begin so too, and have no digits.
 	form{kinds: []kind{apiKey, token}, min: 16, guess: true, chars: isDottedByte}.with(
 		"sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk.eyJ", "SG.", "hf_", "npm_", "pypi-", "dop_v1_", "doo_v1_", "dor_v1_",
@@ -151,9 +153,16 @@ func (f *form) fits(text string, start, end int) bool {
 	case f.exact:
 		return len(run) == f.min && (end == len(text) || !isAlnum(text[end])) && strings.ContainsAny(run, "0123456789")
 	case f.prefix == jwtStart: // three parts, or five; fewer if it was cut
-		return end == len(text) || strings.Count(run, ".") >= 2 || strings.Contains(run, "."+jwtStart)
+		cut := end == len(text) && !encodesDocument(text[start-len(f.prefix):end])
+		return cut || strings.Count(run, ".") >= 2 || strings.Contains(run, "."+jwtStart)
 	}
 	return !f.guess || mixed(run)
+}
+
+// encodesDocument reports whether base64 is that of a whole JSON document: a page of a list, not the beginning of a token.
+func encodesDocument(run string) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(run)
+	return err == nil && isDocument(string(raw))
 }
 
 // mixed reports whether a run of characters is no name: it has digits, and capitals or length.

@@ -104,8 +104,8 @@ const maxBlanks = 8 // between a key and its separator
 // keyBefore finds the key that ends before i.
 func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 	text := s.text
-	end := back(text, i, max(s.done, i-maxBlanks), isBlank)
-	if end > s.done && text[end-1] == ']' { // config["password"] =
+	end := back(text, i, max(s.done, i-4*maxBlanks), isBlank) // separators may stand below one another
+	if end > s.done && text[end-1] == ']' {                   // config["password"] =
 		end--
 	}
 	if end > s.done && isQuote(text[end-1]) {

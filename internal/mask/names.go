@@ -35,6 +35,7 @@ var keyNames = slices.Concat(
 	keyName{kind: githubToken}.with("githubtoken", "ghtoken"),
 	keyName{kind: slackToken}.with("slacktoken", "slackbottoken"),
 	keyName{kind: authorization}.with("authorization", "cookie"),
+	keyName{kind: basicAuth}.with("authident"),
 	keyName{kind: apiKey}.with("apikey", "licensekey", "subscriptionkey", "accesskey", "authkey"),
 	keyName{kind: secretKey, looks: notAKey}.with("secretkey"), // of an ExternalSecret, it names a key
 	keyName{kind: secretKey}.with("secretaccesskey", "signingkey", "hmackey", "secretkeybase", "unsealkey", "presharedkey"),

@@ -28,7 +28,7 @@ type phraseScanner struct {
 // "user" have another word behind them.
 var fillers = map[string]bool{
 	"is": true, "was": true, "to": true, "now": true, "reset": true, "set": true, "changed": true, "key": true, "by": true, "as": true,
-	"has": true, "been": true, "=": true, ":": true,
+	"has": true, "been": true, "will": true, "be": true, "use": true, "value": true, "=": true, ":": true,
 	"lautet": true, "ist": true, "for": true, "user": true, "für": true, "with": true, "mysql_native_password": true,
 	"caching_sha2_password": true, "5": true, "7": true, "is:": true, "to:": true,
 }
@@ -86,12 +86,17 @@ func (s *phraseScanner) login(i int) bool {
 	before := strings.ToLower(s.text[max(s.done, i-2*maxKey):i])
 	words := strings.Fields(before)
 	n := len(words)
+	if n >= 4 && words[n-2] == "account" { // may stand between login and password
+		n -= 2
+	}
 	return n >= 2 && words[n-1] != "and" && words[n-1] != "or" && (words[n-2] == "login" || words[n-2] == "username")
 }
 
 // quoted masks what stands in the quotes at i, if that is short and on one line.
 func (s *phraseScanner) quoted(i int, n *keyName, said bool) {
-	value, _, ok := strings.Cut(s.text[i+1:min(len(s.text), i+1+2*maxKey)], s.text[i:i+1])
+	rest := s.text[:min(len(s.text), i+1+2*maxKey)]
+	end := sqlTextEnd(rest, i)
+	ok, value := end < len(rest), rest[i+1:end]
 	if !ok || !said || strings.ContainsAny(value, "\n") || isPlaceholder(value) || n.kind != password && !random(value) {
 		return
 	}

@@ -58,8 +58,10 @@ func isPlaceholder(text string) bool {
 // isReference reports whether a value is only where the secret will come from:
 // ${NAME}, $(NAME), {{ name }}, or what kubectl describes so.
 func isReference(text string) bool {
-	if strings.HasPrefix(text, "<set to the key ") {
-		return true
+	for _, said := range []string{"<set to the key ", "(known after apply", "(sensitive"} { // by kubectl, by Terraform
+		if strings.HasPrefix(text, said) {
+			return true
+		}
 	}
 	for _, around := range [][2]string{{"${", "}"}, {"$(", ")"}, {"{{", "}}"}, {"$", ""}} {
 		inner, begins := strings.CutPrefix(text, around[0])
@@ -93,12 +95,16 @@ func isExpression(text string) bool {
 	if end == 0 || rest != "" && strings.IndexByte("([", rest[0]) >= 0 && !strings.ContainsAny(word, "0123456789") {
 		return end > 0
 	}
-	if first, _, dotted := strings.Cut(word, "."); dotted && slices.Contains(sources, first) {
-		return true
+	first, attribute, dotted := strings.Cut(word, ".")
+	if dotted && slices.Contains(sources, first) || strings.Contains(first, "_") && strings.Count(attribute, ".") == 1 && identifiers(word) {
+		return true // the last: an attribute of a resource of Terraform
 	}
 	rest = strings.TrimLeft(strings.TrimLeft(rest, ">])"), ";,!?. ")
 	return (rest == "" || rest[0] == '|' || rest[0] == '=') && slices.Contains(typeWords, strings.ToLower(word))
 }
+
+// identifiers reports whether a word is of small letters, with "_" and dots between them.
+func identifiers(word string) bool { return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_.") == "" }
 
 // isPath reports whether a value is the path of a file: words between slashes.
 func isPath(text string) bool {

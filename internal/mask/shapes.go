@@ -45,6 +45,16 @@ var shapes = []shape{
 	{`variable "`, regexp.MustCompile(`\bvariable "(?P<name>[\w-]{2,80})"\s{0,4}\{[^{}]{0,300}?\bdefault\s{0,8}=\s{0,8}"` +
 		`(?P<secret>[^"\n]{1,250})"`),
 		none, nil, nil},
+	{"igest username=", regexp.MustCompile(`\b[Dd]igest username=[^\n]{0,800}?\bresponse="?(?P<secret>[0-9a-f]{32,128})`),
+		authorization, nil, nil},
+	{"-Signature", regexp.MustCompile(`-Signature"?: {0,4}"?t=[0-9]{1,12},v[01]=(?P<secret>[0-9a-f]{64})`), token, nil, nil}, // Stripe
+	{" -> ", regexp.MustCompile(`(?m)^[ \t]{0,40}~ "?(?P<name>[\w.-]{2,60})"?[ \t]{1,60}= "[^"\n]{0,250}" -> ` + // a plan of Terraform
+		`"(?P<secret>[^"\n]{1,250})"`), none, nil, nil},
+	{"net use", regexp.MustCompile(`\bnet use (?:\w:|\*)? ?\\\\[^\s\\]{1,250}\\\S{1,250} (?:/user:\S{1,100} )?` +
+		`(?P<secret>[^\s/]\S{0,250})`), password, nil, nil},
+	{"sp_add", regexp.MustCompile(`(?i)\bsp_addlogin\s{1,4}N?'[^'\n]{1,100}'\s{0,4},\s{0,4}N?'(?P<secret>(?:[^'\n]|''){1,250})'`),
+		password, nil, nil},
+	{"REPLACE", regexp.MustCompile(`(?i)\bidentified by \S{1,250} replace ["']?(?P<secret>[^\s"';]{1,250})`), password, nil, nil},
 	{"PHPSESSID", regexp.MustCompile(`\bPHPSESSID=(?P<secret>[\w,-]{20,128})`), authorization, nil, nil},
 	{`"kty"`, regexp.MustCompile(`"(?:d|k|p|q|dp|dq|qi)"\s{0,4}:\s{0,4}"(?P<secret>[A-Za-z0-9_+/=-]{20,1000})"`), privateKey, nil, nil},
 	{"<RSAKeyValue", regexp.MustCompile(`<(?:D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/=\s]{20,1000})</`), privateKey, nil, nil},
@@ -146,56 +156,6 @@ func grouped(line string) bool {
 		run = 0
 	}
 	return false
-}
-
-// insert is a statement of SQL that says which columns its values are of.
-var insert = regexp.MustCompile(`(?i)\binsert\s{1,4}into\s{1,4}[\w."` + "`" + `]{1,80}\s{0,4}` +
-	`\((?P<names>[^()]{1,500})\)\s{0,4}values\s{0,4}\((?P<values>[^()]{1,1000})\)`)
-
-// inserts masks the values of columns that are named as secrets.
-func (m *Masker) inserts(text string) string {
-	if !strings.Contains(text, "INTO") && !strings.Contains(text, "into") {
-		return text
-	}
-	out := rewrite{text: text}
-	for _, at := range insert.FindAllStringSubmatchIndex(text, -1) {
-		names := cells(text[at[2]:at[3]], ',')
-		for n, v := range listed(text[at[4]:at[5]]) {
-			if n >= len(names) {
-				break
-			}
-			name := m.on.nameOf(strings.Trim(text[at[2]+names[n].start:at[2]+names[n].end], "`"))
-			v.start, v.end = v.start+at[4], v.end+at[4]
-			value := text[v.start:v.end]
-			if name != nil && value != "" && name.takes(value) && !isPlaceholder(value) && !strings.Contains(value, markerStart) {
-				out.replace(v.start, v.end, name.kind.marker())
-			}
-		}
-	}
-	return out.String()
-}
-
-// listed are the texts of a list of values in SQL, without their quotes; a value that is no text has no length.
-func listed(list string) (out []span) {
-	for i := 0; i < len(list); i++ {
-		i = past(list, i, isSpace)
-		v := span{i, i}
-		if i < len(list) && list[i] == '\'' {
-			v.start++
-			v.end = len(list)
-			if n := strings.IndexByte(list[v.start:], '\''); n >= 0 {
-				v.end = v.start + n
-			}
-			i = v.end
-		}
-		out = append(out, v)
-		next := strings.IndexByte(list[i:], ',')
-		if next < 0 {
-			break
-		}
-		i += next
-	}
-	return out
 }
 
 // notANumber reports whether a value has more than digits, as times and line numbers do not.

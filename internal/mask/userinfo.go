@@ -84,6 +84,8 @@ func passwordOf(text string, i int) (secret span) {
 	switch {
 	case at < 0 || colon > at:
 		return secret
+	case colon >= 0 && (colon+1 == at || text[colon+1:at] == "x-oauth-basic") && colon-i >= 20 && mixed(text[i:colon]):
+		return span{i, colon} // the token is the user's name
 	case colon >= 0:
 		return span{colon + 1, at}
 	case at-i >= 20 && mixed(text[i:at]):
@@ -134,7 +136,7 @@ func curlUsers(text string) string {
 		colon := strings.IndexByte(text[start:end], ':')
 		password := start + colon + 1
 		if colon > 0 && start > i && strings.Trim(text[start:start+colon], "0123456789.") != "" && password < end &&
-			!isMarker(text[password:end]) && !strings.HasPrefix(text[start+colon:], "://") {
+			!isPlaceholder(text[password:end]) && !strings.HasPrefix(text[start+colon:], "://") {
 			out.replace(password, end, basicAuth.marker())
 		}
 		i = end

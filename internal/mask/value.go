@@ -32,7 +32,7 @@ func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 			return value{span: span{start, end}}, strings.Contains(text[start:end], "\n")
 		}
 	case text[start] == '{' && !strings.HasPrefix(text[start:], "{{"):
-		return v, false
+		return s.braced(k, start)
 	case text[start] == '[':
 		if v, ok, closed := s.list(start); closed {
 			return v, ok
@@ -106,6 +106,24 @@ func (s *keyScanner) continued(k, i int) bool {
 	return first-i > s.indent(k) && !strings.HasPrefix(s.text[first:], "-") && !s.pairAt(first)
 }
 
+// braced is a value in braces: of a connection string of ODBC, Pwd={x;y};, or one that Maven has encrypted. Names in braces are templates.
+func (s *keyScanner) braced(k key, start int) (v value, ok bool) {
+	text := s.text
+	end := near(text, start+1, 2*maxKey, func(c byte) bool { return strings.IndexByte("{}\n\"'", c) < 0 })
+	if end == len(text) || text[end] != '}' {
+		return v, false
+	}
+	v.span = span{start + 1, end}
+	inner := text[v.start:v.end]
+	odbc := k.start > 0 && text[k.start-1] == ';' && s.ends(end+1)
+	ok = (odbc || text[start-1] == '>' && strings.HasPrefix(text[end+1:], "</")) &&
+		strings.ContainsFunc(inner, func(r rune) bool { return r > 'z' || !isKeyByte(byte(r)) }) && !isPlaceholder(inner)
+	if !ok {
+		return value{}, false
+	}
+	return v, true
+}
+
 // list masks what stands in a list on one line as one value.
 func (s *keyScanner) list(start int) (v value, ok, closed bool) {
 	if markerAt(s.text, start) > 0 || start < s.unclosed {
@@ -175,6 +193,9 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 		}
 		text = s.text[after:next]
 	}
+	if kind == authorization && strings.Contains(text, " ") && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz ") == "" {
+		return v, false // says what is wrong with it
+	}
 	prose := !line && !inString && k.closed == 0 && s.inProse(k)
 	return v, !isPlaceholder(text) && !(prose && kind != password && !random(text))
 }
@@ -182,7 +203,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 // startsLine reports whether nothing stands before a key in its line but what
 // lists, shells, diffs, quotes and logs of headers put there.
 func (s *keyScanner) startsLine(k key) bool {
-	i := back(s.text, k.start, max(0, k.start-2*maxBlanks), func(c byte) bool { return strings.IndexByte(" \t-+*>#<|\"'`", c) >= 0 })
+	i := back(s.text, k.start, max(0, k.start-2*maxBlanks), func(c byte) bool { return strings.IndexByte(" \t-+*>#<|~\"'`", c) >= 0 })
 	return i == 0 || s.text[i-1] == '\n' || strings.HasSuffix(s.text[:i], "export")
 }
 

@@ -243,9 +243,12 @@ func (e Examination) database(ctx context.Context) seen {
 	}
 	f := Finding{Level: LevelOK, What: "store", Found: fmt.Sprintf("%s (store %s, schema %d)", e.Store, h.ID, h.Schema)}
 	switch {
+	case h.Required > h.Known:
+		f.Level, f.Remedy = LevelFail, "install the workers' version (starter version prints the one of this program)"
+		f.Found += fmt.Sprintf(": it requires schema %d, and this program knows %d", h.Required, h.Known)
 	case h.Schema > h.Known:
-		f.Level, f.Remedy = LevelFail, "install the workers' version: this one is told by starter version"
-		f.Found += fmt.Sprintf(": a newer program has written it; this one knows %d", h.Known)
+		f.Level, f.Remedy = LevelWarn, "finish the upgrade: docs/upgrade.md"
+		f.Found += fmt.Sprintf(": a newer program has expanded it; this one knows %d, and can use it", h.Known)
 	case h.Schema < h.Known:
 		f.Level, f.Remedy = LevelWarn, "start a worker of this version, which brings it up to date"
 		f.Found += fmt.Sprintf(": this program's is %d", h.Known)

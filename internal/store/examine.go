@@ -5,14 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 
 	"github.com/inquest-dev/inquest/internal/circuit"
 )
@@ -20,8 +17,9 @@ import (
 // Health is what Examine finds.
 type Health struct {
 	ID string
-	// Schema is the version of the tables; Known, the one that this program has.
-	Schema, Known int64
+	// Schema is the newest migration of the store, Required the newest one that a program must know to use it, and Known the
+	// newest one that this program has.
+	Schema, Required, Known int64
 	// Ahead is how far the database's clock is ahead of ours; 0 for a file, which has none.
 	Ahead time.Duration
 	// Secrecy says how a database's connections are protected; "" for a file.
@@ -63,6 +61,7 @@ func bare(opts Options, h *Health) (*sql.DB, error) {
 }
 
 func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
+	h.Known = knownSchema()
 	if opts.DSN == "" {
 		if err := checkHost(ctx, db, hostMark(), false); err != nil {
 			return err
@@ -75,27 +74,20 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 		}
 		h.Ahead = theirs.Sub(asked.Add(time.Since(asked) / 2))
 	}
-	err := db.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`).Scan(&h.Schema)
+	dialect := goose.DialectPostgres
+	if opts.DSN == "" {
+		dialect = goose.DialectSQLite3
+	}
+	var err error
+	h.Schema, h.Required, err = schemaOf(ctx, db, dialect)
 	if err == nil {
 		err = db.QueryRowContext(ctx, readNote, "id").Scan(&h.ID)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errors.New("it is not a store: its tables are not complete")
 	}
-	h.Known = newestSchema()
-	if err == nil && h.Schema == h.Known {
+	if err == nil && h.Schema >= h.Known && h.Required <= h.Known {
 		h.Circuits, err = openCircuits(ctx, db)
 	}
 	return err
-}
-
-// newestSchema is the version of the last migration.
-func newestSchema() (newest int64) {
-	files, _ := fs.Glob(migrations, "migrations/sqlite/*.sql")
-	for _, file := range files {
-		number, _, _ := strings.Cut(path.Base(file), "_")
-		version, _ := strconv.ParseInt(number, 10, 64)
-		newest = max(newest, version)
-	}
-	return newest
 }

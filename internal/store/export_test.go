@@ -7,6 +7,7 @@ import (
 	"errors"
 	"github.com/inquest-dev/inquest/internal/audit"
 	"io/fs"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -177,3 +178,13 @@ func (s *Store) SkewLocal(ahead time.Duration) {
 	defer s.time.mu.Unlock()
 	s.time.local = func() time.Time { return time.Now().Add(ahead) }
 }
+
+// Migrate brings a SQLite database to the newest of the given migrations, as a program that has only those does.
+func Migrate(ctx context.Context, db *sql.DB, files fs.FS, required int64) error {
+	return schema{db, goose.DialectSQLite3, files, required, slog.New(slog.DiscardHandler), nil}.migrate(ctx)
+}
+
+// Migrations are this program's, and RequiredSchema the newest one that every program must know.
+var Migrations fs.FS = &migrations
+
+const RequiredSchema = requiredSchema

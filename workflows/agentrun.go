@@ -81,6 +81,7 @@ type agentRun struct {
 }
 
 func newAgentRun(in AgentInput) *agentRun {
+	leaveNewer(in.PlanVersion)
 	run := &agentRun{in: in, steering: in.Steering, reserve: in.Reserve, settled: true}
 	if in.Continued != nil {
 		run.state = *in.Continued

@@ -8,6 +8,9 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Our workflows give each other and activities small arguments, by construction. Temporal
@@ -120,4 +123,22 @@ func jsonSize(v any) int { return len(jsonOf(v)) }
 func jsonOf(v any) []byte {
 	body, _ := json.Marshal(v)
 	return body
+}
+
+// leaveNewer leaves a workflow whose plan is newer than this program to a newer worker: the panic makes the workflow task
+// fail, and Temporal tries it again, elsewhere if there are other workers.
+func leaveNewer(planVersion int) {
+	if planVersion > plan.Version {
+		panic(fmt.Errorf("%w: %d, and this worker knows %d. A worker of the version that made the plan has to run it",
+			plan.ErrNewer, planVersion, plan.Version))
+	}
+}
+
+// agentWorkflow is the workflow of an agent. A pattern that this program does not know is left to a newer worker, too.
+func agentWorkflow(pattern agent.Pattern) any {
+	workflowType, ok := patterns[pattern]
+	if !ok {
+		panic(fmt.Errorf("%w: it has an agent with the pattern %q, which this worker does not know", plan.ErrNewer, pattern))
+	}
+	return workflowType
 }

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -86,5 +87,37 @@ func TestFit(t *testing.T) {
 		if got := fit(tt.text, tt.n); got != tt.want || jsonSize(got) > tt.n {
 			t.Errorf("fit(%q, %d) is %q, %d bytes", tt.text, tt.n, got, jsonSize(got))
 		}
+	}
+}
+
+// A worker leaves stages and agents of a newer plan to others: the panic makes the workflow task fail, and nothing is done.
+func TestStagesAndAgentsOfANewerPlan(t *testing.T) {
+	t.Parallel()
+	newer := agentInput(agent.Iterating, 1)
+	newer.PlanVersion = plan.Version + 1
+	unknown := planOf([]string{"default"}).Skeleton().Stages[0]
+	unknown.Agents[0].Pattern = "telepathic"
+	for name, test := range map[string]struct {
+		workflow string
+		input    any
+	}{
+		"a stage":            {"Stage", StageInput{PlanVersion: plan.Version + 1, Stage: planOf([]string{"default"}).Skeleton().Stages[0]}},
+		"an agent":           {"IteratingAgent", newer},
+		"one that says once": {"SingleShotAgent", newer},
+		"a tool plan":        {"ToolPlanAgent", newer},
+		"a service":          {"ServiceAgent", newer},
+		"an unknown pattern": {"Stage", StageInput{PlanVersion: plan.Version, Stage: unknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			env := newEnv(t, f)
+			defer func() {
+				if why := fmt.Sprint(recover(), env.GetWorkflowError()); !strings.Contains(why, plan.ErrNewer.Error()) || len(f.generated) > 0 {
+					t.Errorf("after %d model calls: %s", len(f.generated), why)
+				}
+			}()
+			env.ExecuteWorkflow(test.workflow, test.input)
+		})
 	}
 }

@@ -145,10 +145,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		}
 		return r.result, err
 	}
-	if version := r.state.Resolved.Skeleton.Version; version > plan.Version {
-		// This workflow task fails, and Temporal gives it to another worker.
-		panic(fmt.Errorf("%w: %d, and this program knows %d", plan.ErrNewer, version, plan.Version))
-	}
+	leaveNewer(r.state.Resolved.Skeleton.Version)
 	r.family.priority = Priority(r.state.Resolved.Labels)
 	r.tellStatus(ctx)
 	r.serveLimits(ctx)

@@ -33,11 +33,22 @@ func (l *listing) settle(ctx workflow.Context) error {
 	return workflow.Await(ctx, l.idle)
 }
 
+// versionBoundListing is the change by which agents wait only a few seconds for their tool servers.
+const versionBoundListing = "2026-11-25-bound-listing"
+
+// boundsListing reports whether the agent waits only a few seconds for its tool servers. It does not if its investigation was
+// resolved before LevelListing. It does not either if a worker of the previous release has already begun to list: during
+// an upgrade, such a worker may run the first workflow task of an agent that a newer worker has resolved.
+func (r iteratingRun) boundsListing(ctx workflow.Context) bool {
+	return r.in.Level >= activities.LevelListing && len(r.in.Agent.Servers) > 0 &&
+		workflow.GetVersion(ctx, versionBoundListing, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+}
+
 // listTools keeps the store's catalogues of the agent's servers up to date. The first time, it asks all of
 // them and waits for at most firstListing. Afterwards it asks those without a catalogue again, at most once
 // per relistAfter, while the model works. Generate tells the model which servers have no catalogue.
 func (r iteratingRun) listTools(ctx workflow.Context) {
-	if r.in.Level < activities.LevelListing {
+	if !r.boundsListing(ctx) {
 		r.listAll(ctx)
 		return
 	}
@@ -69,7 +80,7 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 // returns true. Otherwise it waits for the first one, for at most lastListing, and reports whether it has come.
 func (r iteratingRun) toolsArrive(ctx workflow.Context) bool {
 	without := func() bool { return len(r.unlisted()) == len(r.in.Agent.Servers) }
-	if r.in.Level < activities.LevelListing || r.turns {
+	if r.turns || !r.boundsListing(ctx) {
 		return false
 	}
 	if r.listing.idle() || !without() {

@@ -243,8 +243,9 @@ type StageInput struct {
 	Envelope record.Envelope `json:"envelope,omitzero"`
 	// Reserve: the stage's agents have their say though a bound of the investigation is reached.
 	Reserve bool `json:"reserve,omitempty"`
-	// Level is the investigation's.
-	Level activities.Level `json:"level,omitempty"`
+	// Level is the investigation's, and PlanVersion its plan's: a worker that knows no such version leaves the stage to others.
+	Level       activities.Level `json:"level,omitempty"`
+	PlanVersion int              `json:"plan_version,omitempty"`
 	// Conclude is the investigation's, see plan.Plan.
 	Conclude plan.Duration `json:"conclude,omitempty"`
 	// Grace is how long the agents have to conclude once the time of the investigation is up; zero means that no limit is
@@ -297,8 +298,9 @@ type AgentInput struct {
 	Steering Steering            `json:"steering"`
 	// Reserve: a bound of the investigation is reached, and this joins what is known.
 	Reserve bool `json:"reserve,omitempty"`
-	// Level is the investigation's.
-	Level activities.Level `json:"level,omitempty"`
+	// Level is the investigation's, and PlanVersion its plan's: a worker that knows no such version leaves the agent to others.
+	Level       activities.Level `json:"level,omitempty"`
+	PlanVersion int              `json:"plan_version,omitempty"`
 	// Grace is how long the agent has to conclude once the time of its stage or investigation is up; zero means that no
 	// limit is known.
 	Grace plan.Duration `json:"grace,omitempty"`

@@ -144,7 +144,7 @@ func (o *orchestration) prepare(in activities.CallToolIn, p plan.AgentSkeleton) 
 	p.Name = executionName(o.in.Agent.Name, own)
 	s.plan = p
 	return s, AgentInput{
-		Ref: ref, Agent: p, Steering: o.steering, Level: o.in.Level,
+		Ref: ref, Agent: p, Steering: o.steering, Level: o.in.Level, PlanVersion: o.in.PlanVersion,
 		Grace:      shorter(o.in.Grace/2, plan.Grace(o.in.Agent.Timeouts.Conclude, o.plan.MaxBudget)),
 		Dispatched: &activities.TaskRef{Execution: o.in.Ref.Execution, Iteration: in.Iteration, Call: in.Call},
 	}

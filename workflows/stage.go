@@ -20,6 +20,7 @@ import (
 // Stage runs the agents of one stage in parallel, waits for all of them, and
 // has their work joined (spec: pipeline, "Stage").
 func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
+	leaveNewer(in.PlanVersion)
 	watch := newWatch(ctx)
 	run := stageRun{in: in, seen: in.Seen, steering: in.Steering, watch: watch, family: newFamily(ctx, watch, in.Investigation)}
 	run.deadline.Remaining = in.Stage.Timeout.D()
@@ -132,13 +133,13 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 	input := AgentInput{
 		Ref: ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
 		Steering: steering, Reserve: r.in.Reserve || r.result.Bound != "", Level: r.in.Level,
-		Grace: r.in.Grace,
+		PlanVersion: r.in.PlanVersion, Grace: r.in.Grace,
 	}
 	if limit := r.in.Stage.Timeout; limit > 0 {
 		input.Grace = shorter(input.Grace, plan.Grace(r.in.Conclude, limit))
 	}
 	summary := strings.TrimSuffix(p.Name+" · "+p.Model(0), " · ")
-	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[p.Pattern], input)
+	m.child = r.family.start(ctx, m.ref.Execution, summary, agentWorkflow(p.Pattern), input)
 	return m
 }
 

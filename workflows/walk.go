@@ -119,7 +119,7 @@ func (r *investigationRun) stageInput(s *stageChild) StageInput {
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.state.Steering.passedOn(),
-		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(), Level: r.state.Resolved.Level,
+		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(), Level: r.state.Resolved.Level, PlanVersion: r.state.Resolved.Skeleton.Version,
 		Conclude: r.state.Resolved.Skeleton.Conclude, Seen: r.state.Seen,
 	}
 	if limit := r.state.Resolved.Skeleton.Timeout; limit > 0 {

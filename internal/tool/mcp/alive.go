@@ -81,8 +81,12 @@ func (p *pulse) checking() *check {
 	return p.check
 }
 
-// errBusy means that the server answers no pings while it may still be working on an earlier call.
-var errBusy = errors.New("it does not answer pings, and an earlier call is still under way")
+var (
+	// errBusy means that the server answers no pings while it may still be working on an earlier call.
+	errBusy = errors.New("it does not answer pings, and an earlier call is still under way")
+	// errUnchecked means that the server did not say whether it still knows the session.
+	errUnchecked = errors.New("it has not answered the session check (pings) that precedes a call that must not be sent twice")
+)
 
 // suspect checks in the background whether the server still answers, after a call that began at that time got no
 // answer in time. Later calls wait for the check.
@@ -146,7 +150,26 @@ func (s *session) usable(ctx context.Context, once bool) error {
 	if !once || !s.wire.remembered() || s.pulse.idle() < s.checkAfter {
 		return nil
 	}
-	return s.ping(ctx)
+	return s.checked(ctx)
+}
+
+// maxChecks is how often the session check is repeated while no call of the session explains why the server does not
+// answer. Other clients may keep the server busy.
+const maxChecks = 6
+
+// checked returns nil if the server knows the session. A server that does one thing at a time answers only when it is
+// free, so pings are repeated: until ctx ends if a call of the session is under way, else maxChecks times.
+func (s *session) checked(ctx context.Context) error {
+	began := time.Now()
+	for n := 1; ; n++ {
+		err := s.ping(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+		if n >= maxChecks && !s.pulse.older(time.Now()) {
+			return fmt.Errorf("%w for %s", errUnchecked, time.Since(began).Round(time.Second))
+		}
+	}
 }
 
 // ping returns nil if the server answers, whatever it says; but an answer that says that the session or the server

@@ -55,7 +55,7 @@ func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
 		e = p.add(n)
 	default:
 		s.opened.Store(e.session.opened.Load())
-		s.hurried = e.session.silent()
+		s.startLimit = e.session.nextStartLimit()
 		e.session.leave(false)
 	}
 	e.session = s

@@ -139,7 +139,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 				continue
 			}
 			if err != nil {
-				err = s.secrets.redactError(fmt.Errorf("MCP server %s: %w", server, err))
+				err = s.secrets.redactError(fmt.Errorf("%s was not called: MCP server %s: %w", call.Name, server, err))
 			}
 		}
 		if err != nil && ctx.Err() != nil {

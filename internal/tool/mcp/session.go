@@ -33,8 +33,9 @@ type session struct {
 	patience, checkAfter time.Duration
 	// lateLimit is how long the answer to a call that was given up is waited for.
 	lateLimit time.Duration
-	// hurried: the server has not answered in the session before this one, so it is not given long to answer in this.
-	hurried bool
+	// startLimit is how long the server may take to answer initialize if the session before this one was given up because
+	// the server did not answer. Zero means the transport's own limit.
+	startLimit time.Duration
 
 	stop    func()        // ends the session and the calls that are under way
 	stopped chan struct{} // closed by stop
@@ -114,8 +115,8 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, lo
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
 	timeout := cmp.Or(s.transport.Timeout.D(), defaultStartTimeout)
-	if _, ok := s.wire.(*web); ok && s.hurried {
-		timeout = min(timeout, s.patience)
+	if _, ok := s.wire.(*web); ok && s.startLimit > 0 {
+		timeout = min(timeout, s.startLimit)
 	}
 	late := fmt.Errorf("%w within %s", errLate, timeout)
 	timer := time.AfterFunc(timeout, func() {
@@ -161,12 +162,24 @@ func (s *session) cleanup(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// silent reports whether the session has ended because the server did not answer, or could not begin for that.
-func (s *session) silent() bool {
-	if !closed(s.ready) {
-		return false
+// nextStartLimit is the startLimit of the session that replaces this one. A server that hangs costs the next call one
+// ping's time and not a minute. The limit doubles with each attempt, because a server may need longer than a ping to
+// start.
+func (s *session) nextStartLimit() time.Duration {
+	switch {
+	case !closed(s.ready):
+		return 0
+	case s.startLimit > 0 && errors.Is(s.err, errLate):
+		return 2 * s.startLimit
+	case s.err == nil && s.silent():
+		return s.patience
 	}
-	return errors.Is(s.err, errLate) && s.hurried || s.err == nil && closed(s.wire.ended()) && errors.Is(s.wire.why(), errSilent)
+	return 0
+}
+
+// silent reports whether the session was given up because the server did not answer pings.
+func (s *session) silent() bool {
+	return closed(s.ready) && s.err == nil && closed(s.wire.ended()) && errors.Is(s.wire.why(), errSilent)
 }
 
 // ended reports whether the session cannot be used any more.

@@ -1,0 +1,127 @@
+package mcp_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+)
+
+// hastened gives a server little time to answer pings, and has every call that must not be sent twice check its session.
+func hastened(o *mcp.Options, tr *mcp.Transport) {
+	impatient(o, tr)
+	o.PingTimeout, o.CheckAfter = 200*time.Millisecond, time.Nanosecond
+}
+
+// always makes every request with a method meet a fault.
+func always(server *tooltest.Web, method string, fault tooltest.Fault) {
+	var each tooltest.Fault
+	each = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		server.Misbehave(method, each)
+		fault(w, r, next)
+	}
+	server.Misbehave(method, each)
+}
+
+// serveOneAtATime starts a server that answers one request at a time. Hold the lock to keep it busy.
+func serveOneAtATime(t *testing.T) (server *tooltest.Web, busy *sync.Mutex) {
+	t.Helper()
+	server, busy = tooltest.ServeWeb(t, tooltest.WebOptions{}), &sync.Mutex{}
+	serial := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		busy.Lock()
+		defer busy.Unlock()
+		next.ServeHTTP(w, r)
+	}
+	always(server, "tools/call", serial)
+	always(server, "ping", serial)
+	return server, busy
+}
+
+// A write waits for a server that another client keeps busy.
+func TestWriteWaitsForServerThatIsBusyWithAnotherClient(t *testing.T) {
+	t.Parallel()
+	server, busy := serveOneAtATime(t)
+	pool, made := webPool(t, server, tooltest.WebOptions{}, hastened), newEffects(t)
+	call(t, pool, "s.echo", `{"text":"x"}`)
+	busy.Lock()
+	done := make(chan tool.Result)
+	go func() { done <- within(t, pool, made.call(), 30*time.Second) }()
+	server.Wait("ping", 3)
+	busy.Unlock()
+	if got := <-done; got.Status != tool.StatusSuccess {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A write waits for another call of its session, however many pings that costs.
+func TestWriteWaitsForCallOfItsSession(t *testing.T) {
+	t.Parallel()
+	server, _ := serveOneAtATime(t)
+	pool, made, gate := webPool(t, server, tooltest.WebOptions{}, hastened), newEffects(t), tooltest.NewGate(t)
+	long := made.call()
+	long.Key, long.Arguments = "long", []byte(`{"file":"`+made.file+`","gate":"`+gate.Path+`"}`)
+	done := make(chan tool.Result, 2)
+	go func() { done <- within(t, pool, long, 30*time.Second) }()
+	release := gate.Wait(t)
+	go func() { done <- within(t, pool, made.call(), 30*time.Second) }()
+	server.Wait("ping", 9)
+	release()
+	for range 2 {
+		if got := <-done; got.Status != tool.StatusSuccess {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// A write is not sent to a server that answers no pings while nothing of ours keeps it busy. The error says so.
+func TestWriteIsNotSentToServerThatAnswersNoPings(t *testing.T) {
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	pool, made := webPool(t, server, tooltest.WebOptions{}, hastened), newEffects(t)
+	call(t, pool, "s.echo", `{"text":"x"}`)
+	server.Freeze()
+	write := made.call()
+	got := within(t, pool, write, 30*time.Second)
+	if got.ErrorType != tool.ErrorUnavailable || got.Sent || got.Sends != 0 ||
+		!strings.HasPrefix(got.Content, write.Name+" was not called: MCP server s: it has not answered the session check (pings)") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A server that needs longer to start than to answer a ping is used again after it has hung.
+func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	always(server, "initialize", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		select {
+		case <-time.After(time.Second): // five times PingTimeout
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	pool := webPool(t, server, tooltest.WebOptions{}, hastened)
+	call(t, pool, "s.echo", `{"text":"x"}`)
+	server.Freeze()
+	echo := tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`)}
+	if got := within(t, pool, echo, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout {
+		t.Errorf("got %+v", got)
+	}
+	if got := within(t, pool, echo, 30*time.Second); got.ErrorType != tool.ErrorUnavailable {
+		t.Errorf("got %+v", got)
+	}
+	server.Thaw()
+	for n := 1; ; n++ {
+		got := within(t, pool, echo, 30*time.Second)
+		if got.Status == tool.StatusSuccess {
+			return
+		}
+		if n == 6 {
+			t.Fatalf("got %+v", got)
+		}
+	}
+}

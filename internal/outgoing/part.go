@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // part is a schema in decoded JSON.
@@ -19,14 +21,31 @@ type part = map[string]any
 var words = []string{"title", "description", "default", "examples"}
 
 // annotations are what a schema says to its reader.
-func annotations(in part) part {
+func annotations(in part, at place) part {
 	out := only(in, words...)
-	for _, word := range []string{"title", "description", "examples"} {
-		if value, ok := out[word]; ok && !fits(word, "", value) {
+	for word, value := range out {
+		if word != "default" && !fits(word, "", value) || at.depth+levels(value) > maxDepth {
 			delete(out, word)
 		}
 	}
 	return out
+}
+
+// levels is how many objects and arrays stand within each other in a value.
+func levels(value any) (n int) {
+	switch value := value.(type) {
+	case part:
+		for _, one := range value {
+			n = max(n, levels(one))
+		}
+		return n + 1
+	case []any:
+		for _, one := range value {
+			n = max(n, levels(one))
+		}
+		return n + 1
+	}
+	return 0
 }
 
 func only(in part, keys ...string) part {
@@ -53,9 +72,16 @@ func describing(in part) string {
 }
 
 // describe adds a sentence to the description.
-func describe(out part, sentence string) {
-	out["description"] = strings.TrimSpace(describing(out) + "\n" + sentence)
+func describe(out part, said string) {
+	out["description"] = strings.TrimSpace(describing(out) + "\n" + sentence(said))
 }
+
+// maxSentence bounds what a description says in place of a schema, in bytes. A description within the text of another
+// schema has its quotes escaped, so that what nests without a limit doubles with each level.
+const maxSentence = 1_000
+
+// sentence cuts what a description says in place of a schema.
+func sentence(said string) string { return clip.Text(said, maxSentence) }
 
 // join is a schema that accepts what both of two schemas do. Where that has no short form, it accepts more. What the
 // first says to its reader stays.
@@ -233,6 +259,7 @@ func isKind(value any, kind string) bool {
 func enumOf(options []any) part {
 	out := part{}
 	var values []any
+	known := map[string]bool{}
 	for _, option := range options {
 		one := option.(part)
 		listed, _ := one["enum"].([]any)
@@ -241,7 +268,8 @@ func enumOf(options []any) part {
 		}
 		out["type"] = one["type"]
 		for _, value := range listed {
-			if !slices.Contains(values, value) {
+			if written := text(value); !known[written] {
+				known[written] = true
 				values = append(values, value)
 			}
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // find looks up a reference within a document: "#", "#/$defs/x" or "#anchor".
-func find(root any, ref string) (any, bool) {
+func (r *rewriter) find(ref string) (any, bool) {
+	root := r.root
 	pointer, local := strings.CutPrefix(ref, "#")
 	if decoded, err := url.PathUnescape(pointer); err == nil {
 		pointer = decoded
@@ -20,7 +21,12 @@ func find(root any, ref string) (any, bool) {
 	case pointer == "":
 		return root, true
 	case pointer[0] != '/':
-		return anchored(root, pointer)
+		if r.anchors == nil {
+			r.anchors = map[string]part{}
+			r.gather(root)
+		}
+		found, ok := r.anchors[pointer]
+		return found, ok
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
@@ -40,24 +46,23 @@ func find(root any, ref string) (any, bool) {
 	return root, root != nil
 }
 
-// anchored finds the part of a schema that has a name.
-func anchored(value any, name string) (any, bool) {
+// gather finds the parts of a schema that have names. Of two with the same name, the first counts.
+func (r *rewriter) gather(value any) {
 	switch value := value.(type) {
 	case part:
-		if value["$anchor"] == name || value["$id"] == "#"+name {
-			return value, true
+		id, _ := value["$id"].(string)
+		anchor, _ := value["$anchor"].(string)
+		for _, name := range []string{anchor, strings.TrimPrefix(id, "#")} {
+			if _, known := r.anchors[name]; name != "" && name != id && !known {
+				r.anchors[name] = value
+			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if found, ok := anchored(value[key], name); ok {
-				return found, true
-			}
+			r.gather(value[key])
 		}
 	case []any:
 		for _, item := range value {
-			if found, ok := anchored(item, name); ok {
-				return found, true
-			}
+			r.gather(item)
 		}
 	}
-	return nil, false
 }

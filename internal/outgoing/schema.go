@@ -8,7 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -41,11 +40,26 @@ var forms = map[agent.SchemaForm]form{
 	},
 }
 
-// How far references are written out.
+// How far schemas are written out. Strangers write them, and every model call pays for their length.
 const (
-	maxUnrolled = 2     // times that a definition is written out within itself
-	maxParts    = 1_000 // parts of a schema with its references written out; then references are left open
+	maxUnrolled = 2         // times that a definition is written out within itself
+	maxParts    = 1_000     // parts of a schema with its references written out; then references are left open
+	maxWritten  = 32 << 10  // bytes of a schema with its references written out; of a longer one fewer references are
+	maxSchema   = 128 << 10 // bytes of a schema that is written at all
+	maxNotes    = 16 << 10  // bytes of what a description says in place of the schema
 )
+
+// place is where a part of a schema stands.
+type place struct {
+	refs  []string // references that lead to it
+	depth int      // objects and arrays around it and its own, in JSON
+}
+
+// in returns a place some levels of JSON further down.
+func (p place) in(levels int) place { return place{p.refs, p.depth + levels} }
+
+// leaf reports whether a part may not have parts of its own: there is room for one more level, and a list in it.
+func (p place) leaf() bool { return p.depth > maxDepth-2 }
 
 // Schema rewrites the schema of a tool's arguments. The result has no keys but type, properties and required, as
 // Amazon Nova demands of the outermost schema; notes say what these cannot. The error says why no server would
@@ -64,14 +78,29 @@ func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage,
 	if err != nil {
 		return nil, nil, errors.New("its schema is not JSON")
 	}
-	r := rewriter{form: forms[to], root: document}
-	root, possible := r.rewrite(document, nil)
+	for _, parts := range []int{maxParts, maxParts / 10, 1} {
+		out, notes, err = rewritten(original, document, to, parts)
+		if len(out) <= maxWritten {
+			break
+		}
+	}
+	if len(out) > maxSchema {
+		return nil, nil, fmt.Errorf("its schema would take %d KB", len(out)>>10)
+	}
+	return out, notes, err
+}
+
+// rewritten is Schema with a limit of the parts after which references are left open.
+func rewritten(original json.RawMessage, document any, to agent.SchemaForm, parts int) (json.RawMessage, []string, error) {
+	var notes []string
+	r := rewriter{form: forms[to], root: document, limit: parts}
+	root, possible := r.rewrite(document, place{depth: 1})
 	if root["type"] == "string" && r.form.typed { // an object without properties, or a schema without a type
-		loose := rewriter{form: forms[agent.SchemaJSON], root: document}
-		root, possible = loose.rewrite(document, nil)
+		loose := rewriter{form: forms[agent.SchemaJSON], root: document, limit: parts}
+		root, possible = loose.rewrite(document, place{depth: 1})
 	}
 	if options, union := root["anyOf"].([]any); union {
-		root = r.joined(options)
+		root = r.joined(options, place{depth: 1})
 	}
 	if kind, typed := root["type"]; !possible || typed && kind != "object" {
 		return nil, nil, errors.New("its schema does not describe an object")
@@ -92,97 +121,67 @@ func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage,
 		if slices.Contains(required, any(name)) {
 			need = "required"
 		}
-		notes = append(notes, fmt.Sprintf("There is another argument, %q (%s): %s", name, need, text(properties[name])))
+		notes = append(notes, sentence(fmt.Sprintf("There is another argument, %q (%s): %s", name, need, text(properties[name]))))
 	}
 	required = slices.DeleteFunc(slices.Clone(required), func(name any) bool { return top["properties"].(part)[name.(string)] == nil })
 	if len(required) > 0 {
 		top["required"] = required
 	}
 	if extra, ok := root["additionalProperties"].(part); ok {
-		notes = append(notes, "Arguments of other names are possible; each is: "+text(extra))
+		notes = append(notes, sentence("Arguments of other names are possible; each is: "+text(extra)))
 	}
 	if said, ok := root["description"].(string); ok {
 		notes = append(notes, said)
 	}
+	notes = fewer(notes)
 	if reflect.DeepEqual(any(top), document) {
 		return original, notes, nil
 	}
 	return inOrder(top, original), notes, nil
 }
 
-// inOrder writes a schema with its properties in the order of the original, in which models fill them in.
-func inOrder(top part, original json.RawMessage) json.RawMessage {
-	var in struct{ Properties json.RawMessage }
-	_ = json.Unmarshal(original, &in) // it may be true
-	var own map[string]json.RawMessage
-	_ = json.Unmarshal(in.Properties, &own)
-	properties := top["properties"].(part)
-	names := slices.DeleteFunc(keys(in.Properties), func(name string) bool { return properties[name] == nil })
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if _, listed := own[name]; !listed {
-			names = append(names, name)
+// fewer returns the notes that fit into the description of a tool.
+func fewer(notes []string) []string {
+	length := 0
+	for n, note := range notes {
+		if length += len(note); length > maxNotes {
+			return append(slices.Clip(notes[:n]), fmt.Sprintf("(%d more notes about the arguments are left out.)", len(notes)-n))
 		}
 	}
-	var out []string
-	for _, name := range names {
-		written := text(properties[name])
-		if value, err := decode(string(own[name])); err == nil && reflect.DeepEqual(value, properties[name]) {
-			written = string(own[name])
-		}
-		out = append(out, text(name)+":"+written)
-	}
-	required := ""
-	if top["required"] != nil {
-		required = `,"required":` + text(top["required"])
-	}
-	return fmt.Appendf(nil, `{"type":"object","properties":{%s}%s}`, strings.Join(out, ","), required)
-}
-
-// keys are the keys of an object in their order, each once.
-func keys(object json.RawMessage) (out []string) {
-	decoder := json.NewDecoder(bytes.NewReader(object))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return nil
-	}
-	for decoder.More() {
-		token, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			return out
-		}
-		if key := token.(string); !slices.Contains(out, key) {
-			out = append(out, key)
-		}
-	}
-	return out
+	return notes
 }
 
 // rewriter writes a schema in another form.
 type rewriter struct {
-	form  form
-	root  any
-	parts int
+	form    form
+	root    any
+	parts   int             // that have been looked at
+	limit   int             // of them, after which references are left open
+	anchors map[string]part // the parts of root that have a name; nil means that nobody has asked
 }
 
 // rewrite returns a schema in the form, with a fixed order of what it looks at; possible is false for one that no
-// value matches. within are the references that lead to it.
-func (r *rewriter) rewrite(value any, within []string) (out part, possible bool) {
+// value matches.
+func (r *rewriter) rewrite(value any, at place) (out part, possible bool) {
 	in, isObject := value.(part)
 	if r.parts++; !isObject || r.parts > 10*maxParts {
-		return r.anything(part{}), value != false
+		return r.anything(part{}, at), value != false
 	}
-	in, within, possible = r.collect(in, within)
+	in, at.refs, possible = r.collect(in, at.refs)
 	if !possible {
 		return nil, false
 	}
+	if at.leaf() {
+		return r.anything(in, at), true
+	}
 	if options, union := alternatives(in); union {
-		return r.union(in, options, within)
+		return r.union(in, options, at)
 	}
 	switch kinds := typesOf(in); len(kinds) {
 	case 0:
-		return r.anything(in), true
+		return r.anything(in, at), true
 	case 1:
-		return r.typed(in, kinds[0], within), true
+		return r.typed(in, kinds[0], at), true
 	default:
 		var options []any
 		for _, kind := range kinds {
@@ -190,7 +189,7 @@ func (r *rewriter) rewrite(value any, within []string) (out part, possible bool)
 			option["type"] = kind
 			options = append(options, option)
 		}
-		return r.union(annotations(in), options, within)
+		return r.union(annotations(in, at), options, at)
 	}
 }
 
@@ -202,8 +201,8 @@ func (r *rewriter) collect(in part, within []string) (_ part, _ []string, possib
 		switch {
 		case refers:
 			in = without(in, "$ref")
-			target, found := find(r.root, ref)
-			again := count(within, ref) >= maxUnrolled || r.parts > maxParts
+			target, found := r.find(ref)
+			again := count(within, ref) >= maxUnrolled || r.parts > r.limit
 			if definition, ok := target.(part); again && ok { // what is deeper is left open
 				if kinds := typesOf(definition); in["type"] == nil && len(kinds) == 1 {
 					in = join(in, part{"type": kinds[0]})
@@ -218,6 +217,13 @@ func (r *rewriter) collect(in part, within []string) (_ part, _ []string, possib
 		case several:
 			in = without(in, "allOf")
 			for _, one := range all {
+				other, isPart := one.(part)
+				if nested := other["$ref"] != nil || other["allOf"] != nil; isPart && nested && r.parts <= 10*maxParts {
+					r.parts++
+					if one, within, possible = r.collect(other, within); !possible {
+						return nil, nil, false
+					}
+				}
 				if in, possible = joinAny(in, one); !possible {
 					return nil, nil, false
 				}
@@ -230,10 +236,10 @@ func (r *rewriter) collect(in part, within []string) (_ part, _ []string, possib
 }
 
 // typed writes a schema of one type.
-func (r *rewriter) typed(in part, kind string, within []string) part {
+func (r *rewriter) typed(in part, kind string, at place) part {
 	out := part{"type": kind}
 	for _, word := range append([]string{"description"}, r.form.keywords...) {
-		if value, ok := in[word]; ok && fits(word, kind, value) {
+		if value, ok := in[word]; ok && fits(word, kind, value) && at.depth+levels(value) <= maxDepth {
 			out[word] = value
 		}
 	}
@@ -243,9 +249,9 @@ func (r *rewriter) typed(in part, kind string, within []string) part {
 	r.list(in, kind, out)
 	switch kind {
 	case "object":
-		return r.object(in, out, within)
+		return r.object(in, out, at)
 	case "array":
-		out["items"] = r.items(in, within)
+		out["items"] = r.items(in, at)
 	case "integer", "number":
 		if slices.Contains(r.form.keywords, "exclusiveMinimum") {
 			bounds(in, out)
@@ -262,9 +268,10 @@ func (r *rewriter) typed(in part, kind string, within []string) part {
 // list writes the values of enum and const that have the type.
 func (r *rewriter) list(in part, kind string, out part) {
 	var listed []any
+	known := map[string]bool{}
 	for _, value := range listedIn(in) {
-		known := slices.ContainsFunc(listed, func(other any) bool { return reflect.DeepEqual(other, value) })
-		if isKind(value, kind) && !known {
+		if written := text(value); isKind(value, kind) && !known[written] {
+			known[written] = true
 			listed = append(listed, value)
 		}
 	}
@@ -279,25 +286,27 @@ func (r *rewriter) list(in part, kind string, out part) {
 }
 
 // object writes properties, and what is required among them.
-func (r *rewriter) object(in, out part, within []string) part {
+func (r *rewriter) object(in, out part, at place) part {
 	properties := part{}
 	known, _ := in["properties"].(part)
 	impossible := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		property, possible := r.rewrite(known[name], within)
+		property, possible := r.rewrite(known[name], at.in(2))
 		if impossible[name] = !possible; possible {
 			properties[name] = property
 		}
 	}
 	var required []any
+	needed := map[string]bool{}
 	needs, _ := in["required"].([]any)
 	for _, need := range needs {
 		name, ok := need.(string)
-		if !ok || impossible[name] || slices.Contains(required, need) {
+		if !ok || impossible[name] || needed[name] {
 			continue
 		}
+		needed[name] = true
 		if required = append(required, need); properties[name] == nil {
-			properties[name] = r.anything(part{})
+			properties[name] = r.anything(part{}, at.in(2))
 		}
 	}
 	delete(out, "additionalProperties")
@@ -311,7 +320,7 @@ func (r *rewriter) object(in, out part, within []string) part {
 	}
 	if slices.Contains(r.form.keywords, "additionalProperties") {
 		if _, isPart := extra.(part); isPart {
-			if extra, open = r.rewrite(extra, within); !open {
+			if extra, open = r.rewrite(extra, at.in(1)); !open {
 				extra = false
 			}
 		}
@@ -332,7 +341,7 @@ func (r *rewriter) object(in, out part, within []string) part {
 }
 
 // items writes what an array holds: one schema, also where the places of the original differ.
-func (r *rewriter) items(in part, within []string) part {
+func (r *rewriter) items(in part, at place) part {
 	places, tuple := in["prefixItems"].([]any)
 	if rest, ok := in["items"].([]any); ok && !tuple {
 		places, tuple = rest, true
@@ -341,20 +350,20 @@ func (r *rewriter) items(in part, within []string) part {
 		if rest, ok := in["items"].(part); ok {
 			places = append(slices.Clip(places), rest)
 		}
-		if out, possible := r.union(part{}, places, within); possible {
+		if out, possible := r.union(part{}, places, at.in(1)); possible {
 			return out
 		}
 	}
-	out, _ := r.rewrite(in["items"], within)
+	out, _ := r.rewrite(in["items"], at.in(1))
 	if out == nil {
-		out = r.anything(part{})
+		out = r.anything(part{}, at.in(1))
 	}
 	return out
 }
 
 // anything writes a schema that says nothing about the type.
-func (r *rewriter) anything(in part) part {
-	out := annotations(in)
+func (r *rewriter) anything(in part, at place) part {
+	out := annotations(in, at)
 	maps.DeleteFunc(out, func(word string, _ any) bool { return word != "description" && !slices.Contains(r.form.keywords, word) })
 	if r.form.typed {
 		out["type"] = "string"

@@ -43,7 +43,11 @@ func TestSchema(t *testing.T) {
 		{name: "allOf at the top",
 			in: `{"allOf":[{"$ref":"#/$defs/A"},{"properties":{"b":{"type":"integer"}},"required":["b"]}],` +
 				`"$defs":{"A":{"type":"object","properties":{"a":{"const":"x"}},"required":["a"]}}}`,
-			want: object + `{"a":{"type":"string","enum":["x"]},"b":{"type":"integer"}},"required":["b","a"]}`},
+			want: object + `{"a":{"type":"string","enum":["x"]},"b":{"type":"integer"}},"required":["a","b"]}`},
+		{name: "allOf of two references", in: object + `{"f":{"allOf":[{"$ref":"#/$defs/A"},{"$ref":"#/$defs/B"}]}},"$defs":{` +
+			`"A":{"type":"object","properties":{"a":{}},"required":["a"]},"B":{"allOf":[{"properties":{"b":{}}},{"$ref":"#/$defs/C"}]},` +
+			`"C":{"properties":{"c":{}}}}}`,
+			want: object + `{"f":{"type":"object","properties":{"a":{},"b":{},"c":{}},"required":["a"]}}}`},
 		{name: "enum and not at the top", in: object + `{"a":{"type":"string"}},"not":{"required":["b"]},"enum":[{"a":"x"}]}`,
 			want: object + `{"a":{"type":"string"}}}`},
 		{name: "if, then, else", in: object + `{"a":{"type":"string"}},"if":{"required":["a"]},"then":{"required":["b"]}}`,

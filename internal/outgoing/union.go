@@ -19,15 +19,16 @@ func alternatives(in part) (options []any, union bool) {
 
 // union writes a schema of which one of several options holds. Servers accept nothing beside anyOf, so what the
 // options share is written into each. Options of an object are joined into one object, which accepts more.
-func (r *rewriter) union(in part, options []any, within []string) (_ part, possible bool) {
+func (r *rewriter) union(in part, options []any, at place) (_ part, possible bool) {
 	base := without(in, "anyOf", "oneOf")
-	shared := annotations(base)
+	shared := annotations(base, at)
 	object := slices.Equal(typesOf(base), []string{"object"})
 	plain := without(base, words...)
 	if object {
 		plain = part{"type": "object"}
 	}
 	var written []any
+	known := map[string]bool{}
 	nullable := false
 	for _, option := range options {
 		one, possible := joinAny(plain, option)
@@ -36,11 +37,10 @@ func (r *rewriter) union(in part, options []any, within []string) (_ part, possi
 			continue
 		}
 		if possible {
-			one, possible = r.rewrite(one, within)
+			one, possible = r.rewrite(one, at.in(2))
 		}
-		switch {
-		case !possible:
-		case !slices.ContainsFunc(written, func(other any) bool { return reflect.DeepEqual(other, any(one)) }):
+		if same := text(one); possible && !known[same] {
+			known[same] = true
 			written = append(written, one)
 		}
 	}
@@ -52,19 +52,19 @@ func (r *rewriter) union(in part, options []any, within []string) (_ part, possi
 	case len(written) == 0 && !nullable:
 		return nil, false
 	case len(written) == 0:
-		return r.typed(shared, "null", within), true
+		return r.typed(shared, "null", at), true
 	case object:
-		return r.extended(r.typed(base, "object", within), written), true
+		return r.extended(r.typed(base, "object", at), written, at), true
 	case len(written) == 1:
 		out = written[0].(part)
 	case listed != nil:
 		out = listed
 	case everything:
-		return r.anything(shared), true
+		return r.anything(shared, at), true
 	case r.form.unions:
 		out = part{"anyOf": written}
 	case objects:
-		out = r.joined(written)
+		out = r.joined(written, at)
 	default: // the first of them
 		out = maps.Clone(written[0].(part))
 		others := text(written[1:])
@@ -76,16 +76,16 @@ func (r *rewriter) union(in part, options []any, within []string) (_ part, possi
 			out["description"] = strings.TrimSpace(said + "\n" + describing(out))
 		}
 	}
-	return r.nullable(out, nullable), true
+	return r.nullable(out, nullable, at), true
 }
 
 // extended is an object with the properties of options added to its own.
-func (r *rewriter) extended(object part, options []any) part {
+func (r *rewriter) extended(object part, options []any, at place) part {
 	properties, isObject := object["properties"].(part)
 	if !isObject {
 		properties = part{} // it has become a text
 	}
-	more := r.joined(options)
+	more := r.joined(options, at)
 	for name, property := range more["properties"].(part) {
 		if properties[name] == nil || len(without(properties[name].(part), words...)) == 0 {
 			properties[name] = property
@@ -113,7 +113,7 @@ func (r *rewriter) extended(object part, options []any) part {
 }
 
 // nullable adds null to what a schema accepts, where the form has a word for it.
-func (r *rewriter) nullable(out part, nullable bool) part {
+func (r *rewriter) nullable(out part, nullable bool, at place) part {
 	switch {
 	case !nullable:
 	case slices.Contains(r.form.keywords, "nullable"):
@@ -124,7 +124,7 @@ func (r *rewriter) nullable(out part, nullable bool) part {
 		if !several {
 			options = []any{without(out, words...)}
 		}
-		outer := annotations(out)
+		outer := annotations(out, at)
 		outer["anyOf"] = append(slices.Clip(options), part{"type": "null"})
 		return outer
 	}
@@ -132,10 +132,11 @@ func (r *rewriter) nullable(out part, nullable bool) part {
 }
 
 // joined is an object that accepts what any of several objects does, and says how they differ.
-func (r *rewriter) joined(options []any) part {
+func (r *rewriter) joined(options []any, at place) part {
 	properties, required, sets := part{}, []any(nil), []string(nil)
 	out := part{"type": "object", "properties": properties}
 	first := true
+	meanings := map[string][]any{} // of a property, in the different objects
 	for _, option := range options {
 		one := option.(part)
 		if one["type"] != "object" {
@@ -143,10 +144,7 @@ func (r *rewriter) joined(options []any) part {
 		}
 		own, _ := one["properties"].(part)
 		for name, property := range own {
-			if known := properties[name]; known != nil && !reflect.DeepEqual(known, property) {
-				property, _ = r.union(part{}, append(optionsOf(known), optionsOf(property)...), nil)
-			}
-			properties[name] = property
+			meanings[name] = append(meanings[name], property)
 		}
 		needs, _ := one["required"].([]any)
 		if sets = append(sets, names(needs)); first {
@@ -162,12 +160,29 @@ func (r *rewriter) joined(options []any) part {
 	if first {
 		return part{"type": "null", "properties": part{}} // none of them is an object
 	}
+	for _, name := range slices.Sorted(maps.Keys(meanings)) {
+		properties[name] = r.either(meanings[name], at.in(2))
+	}
 	if len(required) > 0 {
 		out["required"] = required
 	}
 	if slices.Sort(sets); len(slices.Compact(sets)) > 1 {
 		describe(out, "One of these is required: "+strings.Join(slices.Compact(sets), "; ")+".")
 	}
+	return out
+}
+
+// either is a schema that accepts what any of several written ones does.
+func (r *rewriter) either(written []any, at place) any {
+	differs := func(other any) bool { return !reflect.DeepEqual(other, written[0]) }
+	if !slices.ContainsFunc(written, differs) {
+		return written[0]
+	}
+	var options []any
+	for _, one := range written {
+		options = append(options, optionsOf(one)...)
+	}
+	out, _ := r.union(part{}, options, at)
 	return out
 }
 

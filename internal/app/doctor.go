@@ -17,13 +17,17 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -331,6 +335,45 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 		f.Remedy = "starter doctor --wait 1m if it is fetched first (npx), else run its command by hand: starter config show"
 	default:
 		f.Found = fmt.Sprintf("%d tools", len(tools))
+		e.behind(ctx, s, tools, &f)
 	}
 	return f
+}
+
+// probes are calls that read next to nothing and fail unless what stands behind a server answers. A server is probed by the
+// first of them that it has. The names are those of kubernetes-mcp-server, prometheus-mcp and mcp-grafana.
+var probes = []struct {
+	tool, arguments string
+	answers, remedy string
+}{
+	{"pods_list_in_namespace", `{"namespace":"default"}`, "the cluster lists pods",
+		"kubectl get pods --namespace default, with the kubeconfig and the context that the server has"},
+	{"prometheus_query", `{"query":"vector(1)"}`, "Prometheus answers", "check the URL in the server's env: curl URL/api/v1/query?query=1"},
+	{"list_datasources", `{}`, "Grafana lists its data sources", "check GRAFANA_URL and GRAFANA_SERVICE_ACCOUNT_TOKEN in the server's env"},
+}
+
+// behind probes what stands behind a server: the server itself lists its tools without it.
+func (e Examination) behind(ctx context.Context, s plan.Server, tools []tool.Spec, f *Finding) {
+	for _, probe := range probes {
+		name := s.Name + "." + probe.tool
+		if !slices.ContainsFunc(tools, func(spec tool.Spec) bool { return spec.Name == name }) {
+			continue
+		}
+		masker, err := mask.Of(s.Masking)
+		var result tool.Result
+		if err == nil {
+			result, err = e.Toolbox.pool.Call(ctx, tool.Call{Name: name, Arguments: []byte(probe.arguments), Class: tool.Safe})
+		}
+		if err == nil && result.Status == tool.StatusSuccess {
+			f.Found += "; " + probe.answers
+			return
+		}
+		if err == nil {
+			err = errors.New(activities.MaskWords(ctx, masker, result.Content))
+		}
+		said, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+		f.Level, f.Remedy = LevelFail, probe.remedy
+		f.Found += fmt.Sprintf("; %s failed: %s", probe.tool, clip.Line(said, 300))
+		return
+	}
 }

@@ -17,7 +17,8 @@ var apiServer = map[string]string{
 	"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
 	"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"events","namespaced":true,"kind":"Event",` +
-		`"verbs":["get","list"]}]}`,
+		`"verbs":["get","list"]},{"name":"pods","namespaced":true,"kind":"Pod","verbs":["get","list"]}]}`,
+	"/api/v1/namespaces/default/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}`,
 	"/api/v1/namespaces/shop/events": `{"kind":"EventList","apiVersion":"v1","metadata":{},"items":[
 		{"kind":"Event","apiVersion":"v1","metadata":{"name":"a","namespace":"shop"},"type":"Normal","reason":"Scheduled",
 		 "message":"assigned","lastTimestamp":"2026-11-22T16:00:00Z","involvedObject":{"kind":"Pod","name":"prometheus-5d8f7c9b6-x2x9z"}},
@@ -71,9 +72,22 @@ users: [{name: me, user: {}}], clusters: [{name: kind, cluster: {server: %q}}]}`
 	).Replace(string(text)))
 	w.dev()
 	looked := w.must("doctor", "--config", w.config, "--wait", "100s") // npx fetches them when they are first needed
-	for _, want := range []string{"ok    server kubernetes: ", "ok    server prometheus: 10 tools\n"} {
+	for _, want := range []string{" tools; the cluster lists pods\n", "ok    server prometheus: 10 tools; Prometheus answers\n"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, looked)
+		}
+	}
+	nobody := serving(t, nil)
+	lost := filepath.Join(t.TempDir(), "lost.yaml")
+	text = []byte(strings.NewReplacer("http://127.0.0.1:9090", nobody,
+		servers, servers+fmt.Sprintf(", env: {KUBECONFIG: %q}", filepath.Join(t.TempDir(), "config"))).Replace(string(text)))
+	if err := os.WriteFile(lost, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	looked, errs, code := w.starter("", "doctor", "--config", lost, "--wait", "100s")
+	for _, want := range []string{"fail  server kubernetes: ", "fail  server prometheus: 10 tools; prometheus_query failed: ", "→ check the URL"} {
+		if code != 1 || !strings.Contains(looked, want) {
+			t.Errorf("doctor does not say %q (exit code %d):\n%s%s", want, code, looked, errs)
 		}
 	}
 	report := w.must("run", "--alert-type", "shop", "--data", "@../../examples/kind/alert.json", "--workflow-id", "shop")

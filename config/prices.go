@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
 	"sync"
 
@@ -90,6 +91,16 @@ func listPrices(provider, model string) Prices {
 		}
 	}
 	return Prices{}
+}
+
+// ListPrices are the list prices of a provider type's model for input and output, as YAML: {input: 1, output: 5}, in US dollars
+// for a million tokens. It is "" for a model that is in no list.
+func ListPrices(providerType, model string) string {
+	p := listPrices(providerType, model)
+	if p == (Prices{}) {
+		return ""
+	}
+	return fmt.Sprintf("{input: %g, output: %g}", value(p.Input), value(p.Output))
 }
 
 // pricedModels match the models of the lists. They are compiled once, as configurations are checked over and over.

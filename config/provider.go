@@ -251,6 +251,12 @@ func KeyVariable(providerType string) string {
 	return row.keyEnv
 }
 
+// KnownProviderType reports whether an entry of llm_providers can have the type.
+func KnownProviderType(name string) bool {
+	_, known := lookupProviderType(name)
+	return known
+}
+
 // askable are the types that a request can name without an entry.
 func askable() string {
 	var names []string

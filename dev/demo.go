@@ -9,18 +9,18 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/sample"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 func demoCommand(f *flags) *cobra.Command {
@@ -37,6 +37,8 @@ needed; with --provider the same chain runs on a real one:
   go run ./dev demo --provider openai:gpt-4o-mini      (OPENAI_API_KEY)
   go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
 
+With --alert-type and --alert it investigates an alert of yours, with the chain that --config has for it.
+
 With --keep the system stays up, with its UI, until Ctrl-C. It keeps its data beside that
 of dev, in the folder demo, and takes any free ports unless --listen and --ui name some.
 With --open the page opens in the browser, and the system stays up as with --keep.`,
@@ -47,12 +49,35 @@ With --open the page opens in the browser, and the system stays up as with --kee
 		`model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
 	cmd.Flags().BoolVar(&d.keep, "keep", false, "leave the system running when the investigation has ended, until Ctrl-C")
 	cmd.Flags().BoolVar(&d.open, "open", false, "open the investigation's page in the browser, and leave the system running")
+	cmd.Flags().StringVar(&d.alertType, "alert-type", "", "investigate an alert of this type instead (with --alert and --config)")
+	cmd.Flags().StringVar(&d.data, "alert", "", "the alert of --alert-type: a text, or @file")
+	cmd.MarkFlagsRequiredTogether("alert-type", "alert")
 	return cmd
 }
 
+// sampleIncident is the alert type of the sample incident.
+const sampleIncident = "sample-incident"
+
 type demoOptions struct {
-	provider   string
-	keep, open bool
+	provider        string
+	keep, open      bool
+	alertType, data string // "" = the sample incident
+}
+
+// alert is what is investigated.
+func (d demoOptions) alert() (alertType, data string, err error) {
+	path, named := strings.CutPrefix(d.data, "@")
+	switch {
+	case d.alertType == "":
+		return sampleIncident, string(sample.Alert()), nil
+	case !named:
+		return d.alertType, d.data, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", &command.UsageError{Err: fmt.Errorf("--alert: %w", err)}
+	}
+	return d.alertType, string(text), nil
 }
 
 // demoFlags keep a demo out of the way of a dev that runs, unless flags say otherwise.
@@ -76,6 +101,10 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		return &command.UsageError{Err: errors.New(`--open needs the page: leave out --http ""`)}
 	}
 	keep := d.keep || d.open
+	var err error
+	if d.alertType, d.data, err = d.alert(); err != nil {
+		return err
+	}
 	sys, err := start(cmd, f)
 	if err != nil {
 		return explain(err)
@@ -105,24 +134,26 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 // investigate runs the sample chain and shows it as it goes.
 func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investigation, error) {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	run, err := s.host.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: fmt.Sprintf("sample-%s", time.Now().UTC().Format("20060102-150405")), TaskQueue: workflows.TaskQueue,
-		WorkflowTaskTimeout: workflows.WorkflowTaskTimeout, StaticSummary: "the sample incident",
-	}, workflows.TypeInvestigation, agent.Request{AlertType: "sample-incident", Data: sample.Alert(), Provider: d.provider})
+	what := client.Start{
+		Workflow: fmt.Sprintf("%s-%s", strings.TrimSuffix(d.alertType, "-incident"), time.Now().UTC().Format("20060102-150405")),
+		Request:  agent.Request{AlertType: d.alertType, Provider: d.provider, Again: true}, Data: d.data,
+	}
+	what.Know(s.host.Config.Current())
+	h, err := s.host.System().Start(ctx, what)
 	if err != nil {
 		return record.Investigation{}, fmt.Errorf("start the investigation: %w", err)
 	}
-	fmt.Fprintf(out, "Investigation %s\n", run.GetID())
+	fmt.Fprintf(out, "Investigation %s\n", h.Workflow)
 	if ui := s.uiURL(); ui != "" {
-		fmt.Fprintf(out, "%s/namespaces/default/workflows/%s\n", ui, run.GetID())
+		fmt.Fprintf(out, "%s/namespaces/default/workflows/%s\n", ui, h.Workflow)
 	}
 	if d.open {
-		s.open(out, s.httpAddress("/#/"+url.PathEscape(workflows.InvestigationID(run.GetID(), run.GetRunID()))))
+		s.open(out, s.httpAddress("/#/"+url.PathEscape(h.ID())))
 	}
-	if d.provider == "" {
+	if d.provider == "" && d.alertType == sampleIncident {
 		fmt.Fprintln(out, "The model is scripted (no key, no network); tools and everything else are real.")
 	}
-	return s.watch(ctx, run, terminal.Detect(out, os.Getenv))
+	return s.watch(ctx, h, terminal.Detect(out, os.Getenv))
 }
 
 // open opens the page, and says where it is if nothing can.
@@ -134,12 +165,12 @@ func (s *system) open(out io.Writer, page string) {
 
 // watch shows an investigation until it ends. One whose request was refused has
 // no record to watch: its failure says why.
-func (s *system) watch(ctx context.Context, run client.WorkflowRun, opts terminal.Options) (record.Investigation, error) {
-	id := workflows.InvestigationID(run.GetID(), run.GetRunID())
+func (s *system) watch(ctx context.Context, h client.Handle, opts terminal.Options) (record.Investigation, error) {
+	id := h.ID()
 	watching, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
-		err := run.Get(watching, nil)
+		err := s.host.Client.GetWorkflow(watching, h.Workflow, h.First).Get(watching, nil)
 		if _, missing := s.host.Store.Investigation(watching, id); err != nil && errors.Is(missing, record.ErrNotFound) {
 			cancel(err)
 		}

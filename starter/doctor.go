@@ -20,18 +20,29 @@ func doctorCommand(c *cli) *cobra.Command {
 	e := app.Examination{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what would keep investigations from running",
-		Long: `Look, all at once, at Temporal and its task queues, at the store, the configuration, the
-models' keys (that there are any: never what they are), the MCP servers, the clocks and
-this terminal. Nothing is changed. What is not as it should be comes with a remedy; the
-exit code is 1 if something does not work.`,
+		Short: "Check what investigations need",
+		Long: `Check, all at once, Temporal and its task queues, the store, the configuration, the keys
+of the models, the MCP servers and what they read (a cluster, Prometheus, Grafana), the
+clocks and this terminal. Nothing is changed, and no key is printed. Each problem comes
+with a remedy; the exit code is 1 if something does not work. On a terminal, doctor asks
+before it sends the models a word; elsewhere, --online says so.`,
 		Example: `  starter doctor --config inquest
   starter doctor --config inquest --online --wait 1m`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), c, e) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("online") && c.config != "" && c.typed() && !c.json {
+				q := c.questions(cmd.Context())
+				e.Online = q.yes("Ask each model for one word, to check its key and its name? That costs a few tokens.")
+				if q.err != nil {
+					return q.err
+				}
+			}
+			return doctor(cmd.Context(), c, e)
+		},
 	}
 	c.configFlag(cmd)
-	cmd.Flags().BoolVar(&e.Online, "online", false, "also ask each model for one word, which costs a few tokens")
+	cmd.Flags().BoolVar(&e.Online, "online", false,
+		"also ask each model for one word, to check its key and its name (costs a few tokens; --online=false: do not ask)")
 	cmd.Flags().DurationVar(&e.Patience, "wait", 5*time.Second, "how long each answer is waited for")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the findings as JSON")
 	return cmd

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,100 +25,128 @@ var firstConfig string
 type beginning struct {
 	Dir                string
 	provider           string // type:model
+	BaseURL            string // of a server with OpenAI's API; "" = the type's own
 	Kubernetes, GitHub bool
 	Prometheus, Loki   string // URLs; "" = none
 	Imported           *imported
 }
 
-const defaultProvider = "openai:gpt-4o-mini"
+// offer is a provider that init offers, with current models of it, the recommended one first.
+type offer struct {
+	providerType, title string
+	models              []string
+}
+
+var offers = []offer{
+	{"openai", "OpenAI", []string{"gpt-6.1-terra", "gpt-6.2-sol", "gpt-6-luna", "gpt-4o-mini"}},
+	{"anthropic", "Anthropic (Claude)", []string{"claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}},
+	{"google", "Google (Gemini)", []string{"gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite"}},
+	{"xai", "xAI (Grok)", []string{"grok-4"}},
+	{"ollama", "Ollama on this host (no key)", []string{"llama3.1", "qwen3", "gpt-oss:20b"}},
+}
+
+const defaultProvider = "openai:gpt-6.1-terra"
+
+// firstAlert is what the first investigation can be about wherever it runs.
+const firstAlert = `{
+  "alert": "FirstLook",
+  "severity": "info",
+  "summary": "Is anything unhealthy right now? Look for failing workloads, targets that are down, and errors that have just begun."
+}
+`
 
 func initCommand(c *cli) *cobra.Command {
 	var b beginning
-	var yes bool
+	var yes, try bool
 	var from string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a configuration to begin with",
-		Long: `Write a configuration to begin with into DIR (default: inquest): a model, MCP servers
-for what you name, agents that use them, and a chain for alerts. Its agents only read.
---from adds the servers of an MCP client's file (claude_desktop_config.json, .mcp.json,
-VS Code's mcp.json); their secrets go into DIR/.env, and variables stand for them.
-On a terminal, it asks for what the flags leave open. What is there is never overwritten.`,
-		Example: `  starter init --provider openai:gpt-4o-mini --kubernetes --yes \
+		Short: "Write a first configuration",
+		Long: `Write a first configuration into DIR (default: inquest): a model, MCP servers for what
+you name, agents that use them, a chain for alerts, and an alert to try it with. Its agents
+only read. --from adds the servers of an MCP client's file (claude_desktop_config.json,
+.mcp.json, VS Code's mcp.json); their secrets go into DIR/.env, and variables stand for
+them. On a terminal, init asks for what the flags leave open. It never overwrites a file.
+--try starts an investigation of that alert at once, in a system of its own, and shows it.`,
+		Example: `  starter init --provider openai:gpt-6.1-terra --kubernetes --yes \
     --prometheus http://localhost:9090
   starter init ops --provider ollama:llama3.1 --github \
     --loki http://localhost:3000
-  starter init desktop --from claude_desktop_config.json --yes`,
+  starter init desktop --from claude_desktop_config.json --yes --try`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dir = cmp.Or(first(args), "inquest")
-			if from != "" {
-				var err error
-				if b.Imported, err = readClientFile(from); err != nil {
-					return err
-				}
+			if err := b.check(from); err != nil {
+				return err
 			}
 			if c.typed() && !yes {
-				if err := b.ask(cmd.Context(), c, cmd.Flags().Changed); err != nil {
+				if err := b.ask(c.questions(cmd.Context()), cmd.Flags().Changed); err != nil {
 					return err
 				}
 			}
-			return b.write(c)
+			if err := b.write(c); err != nil || !try {
+				return err
+			}
+			return b.try(cmd.Context(), c)
 		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&b.provider, "provider", defaultProvider, "the model of all agents, type:model")
+	set.StringVar(&b.BaseURL, "base-url", "", "URL of a server with OpenAI's API (vLLM, LM Studio, LiteLLM), for --provider openai:MODEL")
 	set.BoolVar(&b.Kubernetes, "kubernetes", false, "look into the cluster of your kubeconfig (needs npx)")
 	set.StringVar(&b.Prometheus, "prometheus", "", "URL of a Prometheus (needs npx)")
 	set.StringVar(&b.Loki, "loki", "", "URL of the Grafana that has your Loki (needs mcp-grafana)")
 	set.BoolVar(&b.GitHub, "github", false, "look into GitHub, with the token in GITHUB_TOKEN")
-	set.StringVar(&from, "from", "", "a file of an MCP client, whose servers are taken over")
+	set.StringVar(&from, "from", "", "a file of an MCP client, whose servers are imported")
 	set.BoolVar(&yes, "yes", false, "ask nothing: flags and defaults")
+	set.BoolVar(&try, "try", false, "then start an investigation and show it (needs the program dev)")
 	return cmd
 }
 
-// ask asks for what no flag has said.
-func (b *beginning) ask(ctx context.Context, c *cli, said func(flag string) bool) (err error) {
-	lines := make(chan string)
-	go func() { // no reading of a terminal ends with Ctrl-C
-		defer close(lines)
-		for typed := bufio.NewScanner(c.in); typed.Scan(); {
-			select {
-			case lines <- typed.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	text := func(flag, question string, answer *string) {
-		if err != nil || said(flag) {
-			return
-		}
-		fmt.Fprintf(c.err, "%s [%s]: ", question, cmp.Or(*answer, "none"))
-		select {
-		case <-ctx.Done():
-			c.say("\nNothing is written.")
-			err = ctx.Err()
-		case line, ok := <-lines:
-			if !ok {
-				err = usagef("the answers end too early: nothing is written (--yes asks nothing)")
-			}
-			*answer = cmp.Or(strings.TrimSpace(line), *answer)
+// check refuses, before anything is asked, a folder that is taken and flags that are wrong.
+func (b *beginning) check(from string) (err error) {
+	there, _ := os.ReadDir(b.Dir) // if it cannot be read, it cannot be written
+	for _, file := range there {
+		if ext := filepath.Ext(file.Name()); ext == ".yaml" || ext == ".yml" {
+			return usagef("%s exists: name another folder", filepath.Join(b.Dir, file.Name()))
 		}
 	}
-	yesOrNo := func(flag, question string, answer *bool) {
-		reply := "no"
-		text(flag, question, &reply)
-		if !said(flag) {
-			*answer = strings.HasPrefix(strings.ToLower(reply), "y")
+	all := []error{knownModel(b.provider)}
+	for _, flag := range []struct{ name, address string }{
+		{"base-url", b.BaseURL}, {"prometheus", b.Prometheus}, {"loki", b.Loki},
+	} {
+		if err := webAddress(flag.address); err != nil {
+			all = append(all, fmt.Errorf("--%s: %w", flag.name, err))
 		}
 	}
-	text("provider", "Which model, as type:model", &b.provider)
-	yesOrNo("kubernetes", "Look into the cluster of your kubeconfig (yes or no)", &b.Kubernetes)
-	text("prometheus", "URL of your Prometheus", &b.Prometheus)
-	text("loki", "URL of the Grafana that has your Loki", &b.Loki)
-	yesOrNo("github", "Look into GitHub, with a token in GITHUB_TOKEN (yes or no)", &b.GitHub)
-	return err
+	if b.BaseURL != "" && b.Type() != "openai" {
+		all = append(all, errors.New("--base-url: only a provider of type openai, such as --provider openai:MODEL, has one"))
+	}
+	if from != "" {
+		b.Imported, err = readClientFile(from)
+		all = append(all, err)
+	}
+	if err := errors.Join(all...); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
+}
+
+// knownModel refuses what is not type:model with a type that there is.
+func knownModel(provider string) error {
+	name, model, _ := strings.Cut(provider, ":")
+	var names []string
+	for _, o := range offers {
+		names = append(names, o.providerType)
+		if o.providerType == name && model == "" {
+			return fmt.Errorf("provider %s: name a model, too, such as %s:%s", name, name, o.models[0])
+		}
+	}
+	if model == "" || !config.KnownProviderType(name) {
+		return fmt.Errorf("provider %q: type:model is needed, such as %s; types are %s, and those in docs/config.md", provider, defaultProvider,
+			strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // Folder is where the configuration is, as it is typed.
@@ -140,6 +167,20 @@ func (b beginning) Model() string {
 // KeyVariable is the variable that has the provider's key; "" = it needs none.
 func (b beginning) KeyVariable() string { return config.KeyVariable(b.Type()) }
 
+// Prices are the list prices of the model, as a line of YAML; "" = there are none.
+func (b beginning) Prices() string {
+	if b.BaseURL != "" {
+		return ""
+	}
+	return config.ListPrices(b.Type(), b.Model())
+}
+
+// PricesAsOf is the day of Prices.
+func (b beginning) PricesAsOf() string { return config.PricesAsOf }
+
+// Local reports whether the model costs nothing.
+func (b beginning) Local() bool { return b.Type() == "ollama" || b.BaseURL != "" }
+
 // Servers reports whether there are MCP servers.
 func (b beginning) Servers() bool {
 	return b.Kubernetes || b.GitHub || b.Prometheus != "" || b.Loki != "" || b.Imported != nil
@@ -147,20 +188,8 @@ func (b beginning) Servers() bool {
 
 // write writes the configuration, unless validate would refuse it or there is one.
 func (b beginning) write(c *cli) error {
-	there, _ := os.ReadDir(b.Dir) // if it cannot be read, it cannot be written
-	for _, file := range there {
-		if ext := filepath.Ext(file.Name()); ext == ".yaml" || ext == ".yml" {
-			return usagef("%s is there already: name another folder", filepath.Join(b.Dir, file.Name()))
-		}
-		if file.Name() == ".env" && b.Imported != nil {
-			return usagef("%s is there already: name another folder, for a .env with the secrets of the file", filepath.Join(b.Dir, file.Name()))
-		}
-	}
-	for flag, address := range map[string]string{"prometheus": b.Prometheus, "loki": b.Loki} {
-		if strings.Contains(address, "@") {
-			return usagef("--%s: a user or a password would stand in the file: give the URL without it, and in the file then "+
-				`"{{.NAME}}" for the URL: NAME is the variable of the worker's environment that has it`, flag)
-		}
+	if _, err := os.Lstat(filepath.Join(b.Dir, ".env")); err == nil && b.Imported != nil {
+		return usagef("%s exists: name another folder, for a .env with the secrets of the file", filepath.Join(b.Dir, ".env"))
 	}
 	var text strings.Builder
 	if err := template.Must(template.New("").Parse(firstConfig)).Execute(&text, b); err != nil {
@@ -184,23 +213,60 @@ func (b beginning) write(c *cli) error {
 	}
 	src.Dir = trial
 	if _, findings := config.Check(src); findings.Failed() {
-		return usagef("no configuration comes of this:\n%w", findings)
+		return usagef("the configuration would be refused:\n%w\nThe answers were: %s", findings, b.flags())
 	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		return usagef("%w", err)
 	}
 	path := filepath.Join(b.Dir, "inquest.yaml")
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return usagef("%w", err)
+	if err := createFile(path, text.String(), 0o644); err != nil {
+		return err
 	}
-	defer file.Close()
-	if _, err := file.WriteString(text.String()); err != nil {
+	if err := createFile(b.alert(), firstAlert, 0o644); err != nil && !errors.Is(err, os.ErrExist) { // an alert of yours does as well
 		return err
 	}
 	if err := b.Imported.finish(c, b.Dir, secrets); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%s is written. Next:\n  starter validate --strict %[2]s\n  starter doctor --config %[2]s\n", path, b.Folder())
+	_, err = fmt.Fprintf(c.out, `%s is written. Next:
+  starter validate --strict %[2]s
+  starter doctor --config %[2]s
+  %[3]s --config %[2]s
+and in another terminal:
+  starter run --alert-type alert --data @%[4]s
+`, path, b.Folder(), strings.Join(devProgram(), " "), command.ShellWord(b.alert()))
 	return err
+}
+
+// createFile writes a file that must not exist yet.
+func createFile(path, text string, mode os.FileMode) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+func (b beginning) alert() string { return filepath.Join(b.Dir, "alert.json") }
+
+// flags are the answers as a command.
+func (b beginning) flags() string {
+	words := []string{"starter", "init", b.Dir, "--yes", "--provider", b.provider}
+	for _, text := range []struct{ flag, value string }{
+		{"--base-url", b.BaseURL}, {"--prometheus", b.Prometheus}, {"--loki", b.Loki},
+	} {
+		if text.value != "" {
+			words = append(words, text.flag, text.value)
+		}
+	}
+	for flag, set := range map[string]bool{"--kubernetes": b.Kubernetes, "--github": b.GitHub} {
+		if set {
+			words = append(words, flag)
+		}
+	}
+	for i, word := range words {
+		words[i] = command.ShellWord(word)
+	}
+	return strings.Join(words, " ")
 }

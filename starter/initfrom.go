@@ -237,15 +237,11 @@ func (i *imported) finish(c *cli, dir, secrets string) error {
 		return nil
 	}
 	if secrets != "" {
-		file, err := os.OpenFile(filepath.Join(dir, ".env"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return usagef("%w", err)
-		}
-		defer file.Close()
-		if _, err := file.WriteString(secrets); err != nil {
+		path := filepath.Join(dir, ".env")
+		if err := createFile(path, secrets, 0o600); err != nil {
 			return err
 		}
-		c.say("%s has the secrets of the file, readable by you alone: %s. Keep it out of version control", file.Name(),
+		c.say("%s has the secrets of the file, readable by you alone: %s. Keep it out of version control", path,
 			strings.Join(slices.Sorted(maps.Keys(i.variables)), ", "))
 	}
 	if len(i.asked) > 0 {

@@ -309,8 +309,11 @@ func (e Examination) model(ctx context.Context, p plan.Provider, keyless Level) 
 	}
 	if err != nil {
 		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), "starter config show: look at its type, base_url and model"
-		if errors.Is(err, llm.ErrAuth) {
+		switch {
+		case errors.Is(err, llm.ErrAuth):
 			f.Remedy = fmt.Sprintf("export %s=… with a key that is valid", p.APIKeyEnv)
+		case errors.Is(err, llm.ErrInvalidRequest):
+			f.Remedy = fmt.Sprintf("check llm_providers.%s.model: does the provider have %s?", p.Name, p.Model)
 		}
 		return f
 	}

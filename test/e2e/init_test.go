@@ -144,3 +144,26 @@ func addConfig(t *testing.T, all map[string]map[string]any, name, path string) (
 	}
 	return chains
 }
+
+// TestInitTry is the first investigation of a newcomer whose model is at a server of their own: one command writes the
+// configuration, starts a system, and shows an investigation to its end.
+func TestInitTry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realistic, "")
+	dir := filepath.Join(t.TempDir(), "inquest")
+	out := w.must("init", dir, "--yes", "--provider", "openai:lab-1", "--base-url", w.model.URL, "--try")
+	for _, want := range []string{dir + "/inquest.yaml is written", "Investigation alert-", "The disk of db-1 is full."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("init --try does not say %q:\n%s", want, out)
+		}
+	}
+	asked := w.model.Requests()
+	if len(asked) == 0 || !strings.Contains(string(asked[0].Body), "Is anything unhealthy right now?") {
+		t.Errorf("the model was asked %d times, and not about the first alert", len(asked))
+	}
+	keyless := filepath.Join(t.TempDir(), "inquest")
+	out, errs, code := w.starter("", "init", keyless, "--yes", "--provider", "anthropic:claude-sonnet-5-5", "--try")
+	if code != 2 || !strings.Contains(errs, "ANTHROPIC_API_KEY is not set") || !strings.Contains(errs, " demo --config ") {
+		t.Errorf("without a key: exit code %d\n%s%s", code, out, errs)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// ask asks for what no flag has said.
+func (b *beginning) ask(q *questions, said func(flag string) bool) error {
+	if !said("provider") {
+		b.askModel(q)
+	}
+	if !said("kubernetes") {
+		if current := kubeContext(q.c.getenv); current != "" {
+			b.Kubernetes = q.yes(fmt.Sprintf("Connect to the Kubernetes cluster in your kubeconfig (context %s)?", current))
+		} else {
+			q.c.say("No kubeconfig with a current context was found: no cluster is added (--kubernetes adds one).")
+		}
+	}
+	for _, server := range []struct {
+		flag, question string
+		answer         *string
+	}{
+		{"prometheus", "URL of your Prometheus (empty: none)", &b.Prometheus},
+		{"loki", "URL of the Grafana that has your Loki (empty: none)", &b.Loki},
+	} {
+		if !said(server.flag) {
+			q.text(server.question, server.answer, webAddress)
+		}
+	}
+	if !said("github") {
+		b.GitHub = q.yes("Connect to GitHub, with the token in GITHUB_TOKEN?")
+	}
+	if !said("from") {
+		b.askImport(q)
+	}
+	return q.err
+}
+
+// askModel asks for the provider, then for its model.
+func (b *beginning) askModel(q *questions) {
+	var titles []string
+	for _, o := range offers {
+		titles = append(titles, o.title)
+	}
+	titles = append(titles, "another server with OpenAI's API (vLLM, LM Studio, LiteLLM)")
+	byName := func(typed string) int {
+		return slices.IndexFunc(offers, func(o offer) bool {
+			return strings.Contains(strings.ToLower(o.title+" "+o.providerType), strings.ToLower(typed))
+		})
+	}
+	n, typed := q.choose("Which model provider?", titles, func(line string) error {
+		if byName(line) < 0 {
+			return knownModel(line)
+		}
+		return nil
+	})
+	if n < 0 && q.err == nil {
+		if n = byName(typed); n < 0 { // type:model, in one
+			b.provider = typed
+			return
+		}
+	}
+	anyName := func(string) error { return nil }
+	switch {
+	case q.err != nil:
+	case n == len(offers):
+		q.text("Its URL, such as http://localhost:8000/v1", &b.BaseURL, func(line string) error {
+			if line == "" {
+				return errors.New("a URL is needed")
+			}
+			return webAddress(line)
+		})
+		model := ""
+		q.text("Its name of the model", &model, func(line string) error {
+			if line == "" {
+				return errors.New("a model is needed")
+			}
+			return nil
+		})
+		b.provider = "openai:" + model
+	default:
+		models := offers[n].models
+		m, name := q.choose("Which model?", models, anyName)
+		if m >= 0 {
+			name = models[m]
+		}
+		b.provider = offers[n].providerType + ":" + name
+	}
+}
+
+// askImport asks whether to import the servers of an MCP client, if a file of one is found.
+func (b *beginning) askImport(q *questions) {
+	path := clientFile(q.c.getenv)
+	if path == "" || q.err != nil || !q.yes(fmt.Sprintf("Import the MCP servers in %s?", path)) {
+		return
+	}
+	var err error
+	if b.Imported, err = readClientFile(path); err != nil {
+		q.c.say("  They are not imported: %v", err)
+	}
+}
+
+// clientFile finds a file with the MCP servers of a client, of this folder or of this user; "" = there is none.
+func clientFile(getenv func(string) string) string {
+	home := getenv("HOME")
+	for _, path := range []string{
+		".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", // of the project
+		filepath.Join(home, "Library/Application Support/Claude/claude_desktop_config.json"),
+		filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "Claude/claude_desktop_config.json"),
+		filepath.Join(getenv("APPDATA"), "Claude/claude_desktop_config.json"),
+		filepath.Join(home, ".cursor/mcp.json"),
+	} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+var currentContext = regexp.MustCompile(`(?m)^current-context:[ \t]*["']?([^"'#\s]+)`)
+
+// kubeContext is the current context of the user's kubeconfig, as kubectl finds it: that of the first file that names one.
+// It is "" if there is none.
+func kubeContext(getenv func(string) string) string {
+	for _, path := range filepath.SplitList(cmp.Or(getenv("KUBECONFIG"), filepath.Join(getenv("HOME"), ".kube", "config"))) {
+		text, _ := os.ReadFile(path) // kubectl passes over files that it cannot read, too
+		if found := currentContext.FindSubmatch(text); found != nil {
+			return terminal.CleanLine(string(found[1]))
+		}
+	}
+	return ""
+}

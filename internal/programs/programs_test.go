@@ -115,6 +115,7 @@ var dangerous = []string{
 	"git status -v", "git status -sv", "git status --verbose", "git status --verb", "git describe --dirty", "git describe --dir",
 	"git describe --broken", "git diff --ignore-submodules=none", "git status --ignore-submodules=none", "git log --recurse-submodules",
 	"git grep --recurse-submodules x", "git log --remerge-diff",
+	"pidstat -e sh -c id", "pidstat €x", "zstdcat -o f x.zst", "zstdcat -of x.zst", "zstdcat --output-dir-flat d x.zst", "zstdcat --trace f x",
 }
 
 // TestRefuses: abbreviations, clusters and attached values included.
@@ -158,6 +159,7 @@ func TestAllows(t *testing.T) {
 		"hostname", "hostname -f", "sysctl a.b", "sysctl -a", "service x restart", "kill 1",
 		"curl -d {\"a\":\"b@c\"} u", "curl --data-urlencode a=b@c u", "curl --data-raw @x u", "curl -H A:@b u", "curl --data-urlencode a=€ u",
 		"git describe --always", "git status -s", "git log -v",
+		"pidstat -u -p ALL 1 5", "zstdcat x.zst", "zstdcat -q ./€x",
 		"rg --pretty x", "fd -H a", "tree -L 2", "journalctl -u x --since today -n 50",
 	} {
 		name, rest, _ := strings.Cut(line, " ")

@@ -8,7 +8,7 @@ var table = []Program{
 		[ : cd pwd basename dirname readlink realpath stat du df free uptime uname whoami id groups who w last ps pgrep pidof nproc arch lscpu
 		lsblk lsmod lspci lsns tr rev tac nl paste join comm diff cmp md5sum sha1sum sha224sum sha256sum sha384sum sha512sum cksum sum b2sum
 		base64 base32 od hexdump hd strings seq sleep yes expr fold fmt pr column expand unexpand numfmt tsort look jq zcat bzcat xzcat
-		zstdcat netstat vmstat iostat mpstat pidstat getent getconf tty locale printenv cal nslookup dig host whois ping traceroute
+		netstat vmstat iostat mpstat getent getconf tty locale printenv cal nslookup dig host whois ping traceroute
 		tracepath`)},
 	starts("starts the program that it is given", `env genv xargs gxargs nice nohup timeout stdbuf setsid setarch ionice chrt taskset
 		time watch parallel flock script unbuffer expect at batch crontab systemd-run start-stop-daemon run-parts cpulimit
@@ -56,6 +56,8 @@ var table = []Program{
 	checked(deny{short: "oR"}.check, "writes files (-o, -R)", "tree"),
 	checked(deny{long: "vacuum-size vacuum-time vacuum-files rotate flush cursor-file setup-keys update-catalog"}.check,
 		"deletes and writes files (--vacuum-time, --rotate, --cursor-file)", "journalctl"),
+	checked(deny{short: "e"}.check, "starts programs (-e)", "pidstat"),
+	checked(deny{short: "oD", long: "output-dir-flat output-dir-mirror trace patch-from"}.check, "writes files (-o)", "zstdcat"),
 	checked(date, "sets the clock (-s, MMDDhhmm)", "date gdate"),
 	checked(deny{short: "cCDEn", long: "clear read-clear console-off console-on console-level"}.check,
 		"clears the kernel's messages (-c, -C) and what the console shows (-D, -E, -n)", "dmesg"),

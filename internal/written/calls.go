@@ -11,10 +11,17 @@ import (
 )
 
 // marks begin a call, or a list of calls, in the notations of known models.
-var marks = []string{
+var marks = append([]string{
+	"<function=",                        // Qwen Coder, Llama 3.1
+	"<function_calls>", "<invoke name=", // Claude's notation
+	"functools[", // Phi
+	"Action:",    // ReAct
+}, tokenMarks...)
+
+// tokenMarks are the marks that are tokens, or begin with one, in the vocabulary of a model.
+var tokenMarks = []string{
 	"<tool_call>", "<tool_calls>", // Hermes, Qwen, GLM, Granite, Jamba
-	"<function=",                                               // Qwen Coder, Llama 3.1
-	"<function_calls>", "<invoke name=", "<minimax:tool_call>", // Claude's notation, MiniMax
+	"<minimax:tool_call>",
 	"<｜DSML｜",                                             // DeepSeek 3.2
 	"[TOOL_CALLS]",                                        // Mistral
 	"<|python_tag|>",                                      // Llama 3
@@ -25,8 +32,6 @@ var marks = []string{
 	"<|START_ACTION|>",    // Command R
 	"<|action_start|>",    // InternLM
 	"<|tool_call_start|>", // LFM 2
-	"functools[",          // Phi
-	"Action:",             // ReAct
 }
 
 // fillers stand around calls, or after them, and say nothing.
@@ -39,77 +44,73 @@ var fillers = []string{
 	"functools", "<|call|>", "<|end|>", "<|return|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "</s>", ";",
 }
 
-// invented begin what a model makes up for the answer of its call: the real one takes its place.
+// invented begin the answer that a model makes up for its call. They may end a reply that stops there.
 var invented = []string{
 	"<tool_response>", "<|observation|>", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<｜tool▁outputs▁begin｜>",
 	"[TOOL_RESULTS]", "Observation:",
 }
 
-// maxTries bounds at how many places of a text calls are looked for.
+// maxTries bounds how many marks of a text are tried.
 const maxTries = 20
 
-// calls finds the calls that a text is, or ends with, and what stands before them.
-func (o Offer) calls(text string) (before string, calls []agent.ToolCall) {
+// calls finds the calls that a text is, or ends with, and the text before them. If the calls are a quotation, the text
+// stays whole.
+func (o Offer) calls(text string, marks []string) (before string, calls []agent.ToolCall, quoted []string) {
 	if len(o.Tools) == 0 {
-		return text, nil
+		return text, nil, nil
 	}
-	if calls := o.whole(strings.TrimSpace(text)); len(calls) > 0 {
-		return "", calls
+	if p := o.whole(strings.TrimSpace(text)); p != nil {
+		return o.judged(text, "", p)
 	}
-	for at, tries := 0, 0; tries < maxTries; tries++ {
-		next := nextMark(text[at:])
-		if next < 0 {
+	var here place
+	for at, tries := 0, 0; tries < maxTries; {
+		indent := len(text[at:]) - len(strings.TrimLeft(text[at:], " "))
+		here.read(text[at : at+indent])
+		at += indent
+		if startsWith(text[at:], marks) && here.mayBegin() {
+			tries++
+			p, ok := o.parse(text[at:])
+			if ok {
+				return o.judged(text, strings.TrimRight(text[:at], " \t\r\n"), p)
+			}
+			done := max(len(text)-len(p.rest), at) // the marks before it lead to the same end
+			here.read(text[at:done])
+			at = done
+		}
+		end := strings.IndexByte(text[at:], '\n') + 1
+		if end == 0 {
 			break
 		}
-		at += next
-		if mayBegin(text, at) {
-			if calls := o.parse(text[at:]); len(calls) > 0 {
-				return strings.TrimRight(text[:at], " \t\r\n"), calls
-			}
-		}
-		at++
+		here.read(text[at : at+end])
+		at += end
 	}
-	return text, nil
+	return text, nil, nil
 }
 
-// nextMark is where the first mark of a text stands, -1 if there is none.
-func nextMark(text string) int { return firstOf(text, marks) }
-
-func firstOf(text string, marks []string) int {
-	first := -1
-	for _, mark := range marks {
-		if at := strings.Index(text, mark); at >= 0 && (first < 0 || at < first) {
-			first = at
+// judged returns the calls that were read from a text, unless they are a quotation.
+func (o Offer) judged(text, before string, p *parser) (_ string, calls []agent.ToolCall, quoted []string) {
+	if !o.quoted(p.steps, !p.strict) {
+		return before, numbered(p.calls), nil
+	}
+	for _, call := range p.calls {
+		if !slices.Contains(quoted, call.Name) {
+			quoted = append(quoted, call.Name)
 		}
 	}
-	return first
+	return text, nil, quoted
 }
 
-// explains matches a line after which a model shows what a call looks like.
-var explains = regexp.MustCompile(`(?i)\b(?:examples?|format|syntax|notation|template|tags?|looks? like|like this|e\.g\.|` +
-	`would write|you write)\b[^\n]*:$`)
-
-// mayBegin reports whether a mark may begin a call. Marks that people can type must begin a line or follow
-// a sentence; those that are tokens of the model's own need not. None counts in code, or after words that
-// announce an example.
-func mayBegin(text string, at int) bool {
-	if inCode(text, at) {
-		return false
-	}
-	before := strings.TrimRight(text[:at], " \t")
-	told := strings.TrimSpace(before)
-	if explains.MatchString(told[strings.LastIndexByte(told, '\n')+1:]) {
-		return false
-	}
-	if before == "" || strings.HasSuffix(before, "\n") {
-		return true
-	}
-	token := strings.HasPrefix(text[at:], "<|") || strings.HasPrefix(text[at:], "<｜") || strings.HasPrefix(text[at:], "[TOOL_CALLS]")
-	return token || strings.ContainsAny(before[len(before)-1:], ".!?") && !strings.HasPrefix(text[at:], "Action:")
+func startsWith(text string, marks []string) bool {
+	return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(text, mark) })
 }
 
-// whole reads a text that is nothing but calls: in JSON, in Python's spelling, or in a fenced block.
-func (o Offer) whole(text string) []agent.ToolCall {
+// mayBegin reports whether a mark here may begin a call: it begins a line, is not in code, and no line before it
+// announces an example.
+func (p *place) mayBegin() bool { return p.startsLine() && !p.inCode() && !p.explained() }
+
+// whole reads a text that is nothing but calls: in JSON, in Python's spelling, or in a fenced block. It returns nil for
+// every other text.
+func (o Offer) whole(text string) *parser {
 	if inner, ok := strings.CutPrefix(text, "```"); ok {
 		_, inner, _ = strings.Cut(inner, "\n") // the language
 		inner, ok = strings.CutSuffix(strings.TrimSpace(inner), "```")
@@ -117,34 +118,45 @@ func (o Offer) whole(text string) []agent.ToolCall {
 			return nil
 		}
 		text = strings.TrimSpace(inner)
-		if nextMark(text) == 0 {
-			return o.parse(text)
+		if startsWith(text, marks) {
+			p, ok := o.parse(text)
+			if !ok {
+				return nil
+			}
+			return p
 		}
 	}
 	if o.JSON || text == "" {
 		return nil
 	}
-	p := parser{offer: o, rest: text, strict: true}
-	for ; p.rest != ""; p.rest = strings.TrimLeft(p.rest, "; \t\r\n") {
+	p := &parser{offer: o, rest: text, strict: true}
+	for p.rest != "" {
+		from := p.rest
 		if !p.jsonCalls() && !p.pythonCalls() {
 			return nil
 		}
+		p.step(from)
+		p.rest = strings.TrimLeft(p.rest, "; \t\r\n")
 	}
-	return p.calls
+	return p
 }
 
-// parse reads a text that begins with a mark and has nothing but calls, up to its end.
-func (o Offer) parse(text string) []agent.ToolCall {
-	p := parser{offer: o, rest: strings.ReplaceAll(text, "｜DSML｜", "")}
+// parse reads a text that begins with a mark. It reports whether the text has nothing but calls, up to its end; otherwise
+// the rest of the parser is from where it has something else.
+func (o Offer) parse(text string) (p *parser, ok bool) {
+	p = &parser{offer: o, rest: strings.ReplaceAll(text, "｜DSML｜", "")}
 	for {
-		p.fillers()
-		invents := slices.ContainsFunc(invented, func(mark string) bool { return strings.HasPrefix(p.rest, mark) })
+		from := p.fillers()
+		bare := p.rest
 		switch {
-		case p.rest == "", invents && len(p.calls) > 0:
-			return p.calls
-		case p.tagged(), p.marked && (p.jsonCalls() || p.namedCall() || p.pythonCalls()):
+		case len(p.calls) > 0 && (p.rest == "" || slices.Contains(invented, strings.TrimSpace(p.rest))):
+			return p, true
+		case p.tagged():
+			p.step(bare)
+		case p.marked && (p.jsonCalls() || p.namedCall() || p.pythonCalls()):
+			p.step(from)
 		default:
-			return nil
+			return p, false
 		}
 	}
 }
@@ -154,27 +166,44 @@ type parser struct {
 	offer  Offer
 	rest   string
 	marked bool // a filler that announces calls has been read
-	strict bool // a call in JSON has the fields of a call and no others
+	strict bool // no mark announces calls: they have exactly the spelling of a call
 	calls  []agent.ToolCall
+	steps  []string // the calls as they are written, with the marks before them
+	types  map[string]map[string]string
+}
+
+// step notes what has been read of a text.
+func (p *parser) step(from string) {
+	p.steps = append(p.steps, from[:len(from)-len(p.rest)])
 }
 
 func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// fillers skips what says nothing.
-func (p *parser) fillers() {
+// fillers skips marks that hold no call themselves. It returns the rest from the last mark on that begins a call.
+func (p *parser) fillers() (from string) {
+	p.space()
+	from = p.rest
 	for again := true; again; {
-		p.space()
 		again = false
 		for _, filler := range fillers {
 			if rest, ok := strings.CutPrefix(p.rest, filler); ok {
+				if slices.Contains(marks, filler) {
+					from = p.rest
+				}
 				p.rest, p.marked, again = rest, true, true
+				p.space()
+				if !startsWith(from, marks) {
+					from = p.rest
+				}
 			}
 		}
 	}
+	return from
 }
 
 // take adds a call of an offered tool. args is JSON of an object, or empty.
 func (p *parser) take(name string, args json.RawMessage) bool {
+	exact := slices.ContainsFunc(p.offer.Tools, func(t Tool) bool { return t.Name == name })
 	name, ok := p.offer.named(name)
 	text := strings.TrimSpace(string(args))
 	var inner string
@@ -184,7 +213,7 @@ func (p *parser) take(name string, args json.RawMessage) bool {
 	if text == "" {
 		text = "{}"
 	}
-	if !ok || text[0] != '{' || !json.Valid([]byte(text)) {
+	if !ok || p.strict && !exact || text[0] != '{' || !json.Valid([]byte(text)) {
 		return false
 	}
 	p.calls = append(p.calls, agent.ToolCall{Name: name, Arguments: text})
@@ -247,12 +276,15 @@ func (p *parser) jsonCalls() bool {
 	return false
 }
 
-// The fields that a call has in JSON.
+// The fields that a call has in JSON. The first two names are those that a call without a mark may have: other
+// objects, such as a recommendation to act, have an action and its input, too.
 var (
-	nameFields = []string{"name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"}
+	nameFields = []string{"name", "function", "tool", "tool_name", "function_name", "action", "recipient_name"}
 	argFields  = []string{"arguments", "parameters", "args", "params", "input", "tool_input", "action_input", "kwargs"}
 	idFields   = []string{"id", "type", "tool_call_id", "call_id", "index"}
 )
+
+const strictFields = 2
 
 // maxDepth is how deep a call stands in lists and objects: {"tool_calls":[{"function":{…}}]}.
 const maxDepth = 4
@@ -277,7 +309,19 @@ func (p *parser) jsonCall(value json.RawMessage, depth int) bool {
 	if calls, ok := object["tool_calls"]; ok && len(object) == 1 {
 		return p.jsonCall(calls, depth+1)
 	}
+	names, arguments := nameFields, argFields
+	if p.strict {
+		names, arguments = names[:strictFields], arguments[:strictFields]
+		if kind, typed := object["type"]; typed && string(kind) != `"function"` {
+			return false
+		}
+	}
 	if inner := object["function"]; bytes.HasPrefix(inner, []byte("{")) {
+		for field := range object {
+			if p.strict && field != "function" && !slices.Contains(idFields, field) {
+				return false
+			}
+		}
 		return p.jsonCall(inner, depth+1)
 	}
 	var name string
@@ -285,12 +329,12 @@ func (p *parser) jsonCall(value json.RawMessage, depth int) bool {
 	given := false
 	for field, value := range object {
 		switch {
-		case slices.Contains(argFields, field):
+		case slices.Contains(arguments, field):
 			if given {
 				return false
 			}
 			args, given = value, true
-		case slices.Contains(nameFields, field) && name == "" && json.Unmarshal(value, &name) == nil:
+		case slices.Contains(names, field) && name == "" && json.Unmarshal(value, &name) == nil:
 		case p.strict && !slices.Contains(idFields, field):
 			return false
 		}

@@ -2,39 +2,46 @@ package written
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
 // Live filters a text as it streams, so that its readers see neither the marks of thoughts nor calls. It
-// holds back no more than may still become one of these. The reply as a whole decides: see Offer.Read.
+// holds back only text that may still become one of these, and at most maxPending bytes of it. Once a call has begun,
+// it keeps nothing: the reply as a whole decides, see Offer.Read. It takes time in proportion to the text.
 type Live struct {
 	offer Offer
 
 	pending string          // not shown yet
 	shown   strings.Builder // the text that has been shown
+	here    place           // the end of the text that has been shown
 	thought strings.Builder // the thoughts that have been shown
 	end     string          // the mark that ends the thoughts; empty = it is not in thoughts
 	marked  bool            // thoughts have begun, or a text has a mark of its own
 	inText  bool            // the text has begun
 	harmony bool            // the text ends with a mark
 	held    bool            // the rest is a call
-	tries   int             // places where a call might have begun
 }
+
+// maxPending bounds how much text is held back because it may still become a mark or a call, in bytes.
+const maxPending = 4 << 10
 
 // Live returns a filter for one reply.
 func (o Offer) Live() *Live { return &Live{offer: o} }
 
-// Add takes in a piece and returns what of the text and of its thoughts may be shown now.
+// Add takes in a piece and returns the part of the text and of its thoughts that may be shown now.
 func (l *Live) Add(piece string) (text, thinking string) {
+	if l.held {
+		return "", ""
+	}
 	l.pending += piece
+	fromText, fromThought := l.shown.Len(), l.thought.Len()
 	for {
 		more, thought, again := l.step()
-		text, thinking = text+more, thinking+thought
 		l.shown.WriteString(more)
+		l.here.read(more)
 		l.thought.WriteString(thought)
 		if !again {
-			return text, thinking
+			return l.shown.String()[fromText:], l.thought.String()[fromThought:]
 		}
 	}
 }
@@ -54,7 +61,10 @@ func (l *Live) Rest(text, thinking string) (moreText, moreThinking string) {
 // step looks at what is pending. again: there may be more to show of it.
 func (l *Live) step() (text, thinking string, again bool) {
 	switch {
-	case l.pending == "" || l.held:
+	case l.held:
+		l.pending = ""
+		return "", "", false
+	case l.pending == "":
 		return "", "", false
 	case l.end != "":
 		return l.inThoughts()
@@ -68,19 +78,11 @@ func (l *Live) step() (text, thinking string, again bool) {
 func (l *Live) begin() (text, thinking string, again bool) {
 	start := strings.TrimLeft(l.pending, " \t\r\n")
 	start = strings.TrimPrefix(start, harmonyStart)
-	if start == "" {
-		return "", "", false
-	}
 	if p, ok := opened(start); ok {
 		l.marked, l.end, l.pending = true, p.end, strings.TrimLeft(start[len(p.open):], " \t\r\n")
 		return "", "", true
 	}
-	for _, p := range pairs {
-		if strings.HasPrefix(p.open, start) {
-			return "", "", false
-		}
-	}
-	if strings.HasPrefix(harmonyStart, start) || strings.HasPrefix(harmonyFinal, start) {
+	if l.undecided(start) && len(l.pending) <= maxPending {
 		return "", "", false
 	}
 	if rest, ok := strings.CutPrefix(start, harmonyFinal); ok {
@@ -89,15 +91,25 @@ func (l *Live) begin() (text, thinking string, again bool) {
 	if l.marked {
 		l.pending = start
 	}
-	switch l.mayBeCall(start) {
-	case unknown:
+	switch verdict := l.mayBeCall(start); {
+	case verdict == unknown && len(l.pending) <= maxPending:
 		return "", "", false
-	case yes:
+	case verdict == yes:
 		l.held = true
-		return "", "", false
+		return "", "", true
 	}
 	l.inText = true
 	return "", "", true
+}
+
+// undecided reports whether a reply that starts so may still have a mark of thoughts there.
+func (l *Live) undecided(start string) bool {
+	for _, p := range pairs {
+		if strings.HasPrefix(p.open, start) {
+			return true
+		}
+	}
+	return strings.HasPrefix(harmonyStart, start) || strings.HasPrefix(harmonyFinal, start)
 }
 
 type answer int
@@ -141,51 +153,72 @@ func (l *Live) inThoughts() (text, thinking string, again bool) {
 		return "", strings.TrimRight(inner, " \t\r\n"), true
 	}
 	keep := len(l.pending) - partial(l.pending, []string{l.end})
-	keep = len(strings.TrimRight(l.pending[:keep], " \t\r\n")) // blanks before the mark are not shown
+	if words := len(strings.TrimRight(l.pending[:keep], " \t\r\n")); keep-words <= maxPending {
+		keep = words // blanks before the mark are not shown
+	}
 	inner, l.pending = l.pending[:keep], l.pending[keep:]
 	return "", inner, false
 }
 
-// text shows text up to a mark of a call.
+// text shows text up to the line that begins with a call.
 func (l *Live) text() (text, thinking string, again bool) {
-	known := marks
-	switch {
-	case l.harmony:
-		if at := firstOf(l.pending, harmonyEnds); at >= 0 {
-			text, l.pending, l.held = l.pending[:at], l.pending[at:], true
-			return text, "", false
+	show := func(n int) (string, string, bool) {
+		text, l.pending = l.pending[:n], l.pending[n:]
+		return text, "", true
+	}
+	limit := strings.IndexByte(l.pending, '\n') + 1
+	if limit == 0 {
+		limit = len(l.pending)
+	}
+	if l.harmony {
+		if at := firstOf(l.pending[:limit], harmonyEnds); at >= 0 {
+			l.held = true
+			return show(at)
 		}
-		known = slices.Concat(marks, harmonyEnds)
-	case len(l.offer.Tools) == 0 || l.tries > maxTries:
-		text, l.pending = l.pending, ""
-		return text, "", false
+		limit -= partial(l.pending[:limit], harmonyEnds)
 	}
-	at := nextMark(l.pending)
-	if at < 0 {
-		keep := len(l.pending) - partial(l.pending, known)
-		text, l.pending = l.pending[:keep], l.pending[keep:]
-		return text, "", false
+	if limit == 0 {
+		return "", "", false
 	}
-	verdict := no
-	if whole := l.shown.String() + l.pending; mayBegin(whole, len(whole)-len(l.pending)+at) {
-		verdict = l.plausible(l.pending[at:])
+	if len(l.offer.Tools) > 0 && l.here.startsLine() {
+		if indent := limit - len(strings.TrimLeft(l.pending[:limit], " ")); indent > 0 {
+			return show(indent)
+		}
+		verdict := l.plausible(l.pending)
+		if verdict != no && !l.here.mayBegin() {
+			verdict = no
+		}
+		switch {
+		case verdict == unknown && len(l.pending) <= maxPending:
+			return "", "", false
+		case verdict == yes:
+			l.held = true
+			return "", "", true
+		}
 	}
-	switch verdict {
-	case yes:
-		l.held = true
-	case no:
-		l.tries++
-		at++
-	}
-	text, l.pending = l.pending[:at], l.pending[at:]
-	return text, "", verdict == no && l.pending != ""
+	return show(limit)
 }
 
-// plausible reports whether a call may follow a mark: JSON, another mark, or the name of a tool.
+// firstOf returns where the first of some marks is in a text, -1 if there is none.
+func firstOf(text string, marks []string) int {
+	first := -1
+	for _, mark := range marks {
+		if at := strings.Index(text, mark); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// plausible reports whether a text begins with a mark after which a call may follow: JSON, another mark, or the name of a
+// tool.
 func (l *Live) plausible(text string) answer {
 	for _, mark := range marks {
 		rest, ok := strings.CutPrefix(text, mark)
 		if !ok {
+			if strings.HasPrefix(mark, text) {
+				return unknown
+			}
 			continue
 		}
 		rest = strings.TrimLeft(rest, " \t\r\n\"'")

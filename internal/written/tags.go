@@ -67,7 +67,7 @@ func (p *parser) tagged() bool {
 
 // parameters reads the arguments of a tool between tags, up to the one that ends the call.
 func (p *parser) parameters(tool string, parameter *regexp.Regexp, end string) (json.RawMessage, bool) {
-	types := p.offer.types(tool)
+	types := p.typesOf(tool)
 	args := map[string]json.RawMessage{}
 	for {
 		m := parameter.FindStringSubmatch(p.rest)
@@ -93,6 +93,17 @@ func asJSON(value any) (json.RawMessage, bool) {
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(value)
 	return bytes.TrimSpace(out.Bytes()), err == nil
+}
+
+// typesOf returns the types of a tool's arguments, by their names. It reads a schema once.
+func (p *parser) typesOf(name string) map[string]string {
+	if p.types == nil {
+		p.types = map[string]map[string]string{}
+	}
+	if p.types[name] == nil {
+		p.types[name] = p.offer.types(name)
+	}
+	return p.types[name]
 }
 
 // types are the types of a tool's arguments, by their names.

@@ -52,13 +52,8 @@ func thoughts(text string) (rest, thinking string) {
 			all, rest = append(all, inner), strings.TrimLeft(after, " \t\r\n")
 		}
 	}
-	for {
-		before, inner, after, ok := block(rest)
-		if !ok {
-			break
-		}
-		all, rest = append(all, inner), before+after
-	}
+	rest, inner := blocks(rest)
+	all = append(all, inner...)
 	if final := strings.TrimPrefix(strings.TrimLeft(rest, " \t\r\n"), harmonyStart); strings.HasPrefix(final, harmonyFinal) {
 		final = final[len(harmonyFinal):]
 		rest = final
@@ -98,24 +93,41 @@ func unopened(text string) (inner, after string, ok bool) {
 	return "", "", false
 }
 
-// block finds thoughts within a text: their marks begin a line and end one.
-func block(text string) (before, inner, after string, ok bool) {
-	for _, p := range pairs {
-		for from := 0; ; {
-			at := strings.Index(text[from:], "\n"+p.open)
-			if at < 0 {
-				break
+// blocks takes the thoughts out of the midst of a text: their marks begin a line and end one, outside of code.
+func blocks(text string) (rest string, thoughts []string) {
+	var out strings.Builder
+	var here place
+	missing := map[pair]bool{}
+	ends := map[pair]int{} // where the next end of a pair is
+	at := strings.IndexByte(text, '\n') + 1
+	if at == 0 {
+		return text, nil
+	}
+	from := 0 // the rest of the text from there is not in out yet
+	here.read(text[:at])
+	for at < len(text) {
+		p, ok := opened(text[at:])
+		if ok && !missing[p] && !here.inCode() {
+			if ends[p] < at+len(p.open) {
+				end := strings.Index(text[at+len(p.open):], p.end)
+				missing[p], ends[p] = end < 0, at+len(p.open)+end
 			}
-			at += from + 1
-			from = at
-			inner, after, found := strings.Cut(text[at+len(p.open):], p.end)
-			if !found {
-				break
-			}
-			if (strings.TrimSpace(after) == "" || strings.HasPrefix(strings.TrimLeft(after, " \t\r"), "\n")) && !inCode(text, at) {
-				return text[:at], inner, strings.TrimLeft(after, " \t\r\n"), true
+			after := text[min(ends[p]+len(p.end), len(text)):]
+			if blank := strings.TrimLeft(after, " \t\r"); !missing[p] && (blank == "" || blank[0] == '\n') {
+				thoughts = append(thoughts, text[at+len(p.open):ends[p]])
+				out.WriteString(text[from:at])
+				at = len(text) - len(strings.TrimLeft(after, " \t\r\n"))
+				from = at
+				continue
 			}
 		}
+		end := strings.IndexByte(text[at:], '\n') + 1
+		if end == 0 {
+			break
+		}
+		here.read(text[at : at+end])
+		at += end
 	}
-	return "", "", "", false
+	out.WriteString(text[from:])
+	return out.String(), thoughts
 }

@@ -2,16 +2,15 @@
 // between tags, and tool calls in the notation that the model was trained on. Servers without a parser
 // for a model leave both in the text.
 //
-// It is strict about calls, because a model may also write about such notations: a call is the whole
-// reply, or ends it, names a tool that the request offers, and has valid JSON. Whatever fails this
-// stays text.
+// It is strict about calls, because a model may also write about such notations, or quote a text that an attacker has
+// written. A call is the whole reply, or begins a line and ends the reply. It names a tool that the request offers, has
+// valid JSON, and does not stand in a text that the model was sent. Whatever fails this stays text.
 package written
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -27,33 +26,34 @@ type Offer struct {
 	Tools []Tool
 	// JSON: the request asks for a JSON object, so that one without a notation around it is no call.
 	JSON bool
+	// Sources are the texts that the model was sent and that other people may have written: results of tools, alerts.
+	// A call that stands in one of them is a quotation, and stays text.
+	Sources []string
 }
 
 // Reply is the text of a reply, and what was written into it.
 type Reply struct {
 	Text, Thinking string
 	Calls          []agent.ToolCall // their ids are call_0, call_1, …
+	// Quoted are the names of tools whose calls stay text because Offer.Sources have the same calls.
+	Quoted []string
 }
 
 // Read takes thoughts and calls out of a text. If nothing is found, the text stays as it is.
 func (o Offer) Read(text string) Reply {
 	out := Reply{Text: text}
 	out.Text, out.Thinking = thoughts(text)
-	if before, calls := o.calls(out.Text); len(calls) > 0 {
-		out.Text, out.Calls = before, numbered(calls)
-	}
+	out.Text, out.Calls, out.Quoted = o.calls(out.Text, marks)
 	return out
 }
 
-// InThoughts returns the calls at the end of thoughts, where some models write them if they do not end
-// their thoughts first. A call without a notation around it is only a thought.
-func (o Offer) InThoughts(thinking string) (before string, calls []agent.ToolCall) {
+// InThoughts takes the calls out of the end of thoughts, where some models write them if they do not end
+// their thoughts first. Only the notations count that are tokens of a model's vocabulary: thoughts are drafts, in which
+// models also try out what they do not do.
+func (o Offer) InThoughts(thinking string) Reply {
 	o.JSON = true
-	before, calls = o.calls(thinking)
-	if len(calls) == 0 {
-		return thinking, nil
-	}
-	return before, numbered(calls)
+	before, calls, quoted := o.calls(thinking, tokenMarks)
+	return Reply{Thinking: before, Calls: calls, Quoted: quoted}
 }
 
 // Same reports whether calls say the same as others, which the server has read itself.
@@ -80,20 +80,4 @@ func numbered(calls []agent.ToolCall) []agent.ToolCall {
 		calls[n].ID = fmt.Sprintf("call_%d", n)
 	}
 	return calls
-}
-
-// inCode reports whether a place of a text is within a fenced block or between backticks.
-func inCode(text string, at int) bool {
-	before := text[:at]
-	line := before[strings.LastIndexByte(before, '\n')+1:]
-	if strings.Count(line, "`")%2 == 1 {
-		return true
-	}
-	fenced := false
-	for l := range strings.Lines(before) {
-		if strings.HasPrefix(strings.TrimLeft(l, " "), "```") {
-			fenced = !fenced
-		}
-	}
-	return fenced
 }

@@ -38,15 +38,12 @@ var texts = []struct {
 	{"two calls after a text", "Let me check.\n<tool_call>\n{\"name\":\"plain\",\"arguments\":{\"n\":9007199254740993}}\n</tool_call>\n" +
 		"<tool_call>\n{\"name\":\"loki__query\",\"arguments\":{}}\n</tool_call>",
 		written.Reply{Text: "Let me check.", Calls: calls("plain", `{"n":9007199254740993}`, "loki__query", `{}`)}},
-	{"after a sentence on the same line", `I will look. <tool_call>{"name":"plain","arguments":{}}</tool_call>`,
-		written.Reply{Text: "I will look.", Calls: calls("plain", `{}`)}},
 	{"the end of the tag is missing", `<tool_call>{"name":"plain","arguments":{}}`, written.Reply{Calls: calls("plain", `{}`)}},
 	{"arguments that were encoded twice", `<tool_call>{"name":"plain","arguments":"{\"q\":\"x\"}"}</tool_call>`,
 		written.Reply{Calls: calls("plain", `{"q":"x"}`)}},
 	{"the tag within an argument", `<tool_call>{"name":"plain","arguments":{"q":"</tool_call>"}}</tool_call>`,
 		written.Reply{Calls: calls("plain", `{"q":"</tool_call>"}`)}},
-	{"an answer that the model made up", "<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>\n" +
-		"<tool_response>\nall is well\n</tool_response>",
+	{"the start of an answer that the model makes up", "<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>\n<tool_response>\n",
 		written.Reply{Calls: calls("plain", `{}`)}},
 	{"Qwen Coder", "I look.\n<tool_call>\n" +
 		"<function=plain>\n<parameter=q>\nline 1\nline 2\n</parameter>\n<parameter=n>\n7\n</parameter>\n</function>\n</tool_call>",
@@ -76,7 +73,7 @@ var texts = []struct {
 		written.Reply{Calls: calls("plain", `{}`)}},
 	{"a list in JSON", `[{"name":"plain","arguments":{}},{"name":"plain","arguments":{"q":"y"}}]`,
 		written.Reply{Calls: calls("plain", `{}`, "plain", `{"q":"y"}`)}},
-	{"Kimi K2", `I look.<|tool_calls_section_begin|>` +
+	{"Kimi K2", "I look.\n<|tool_calls_section_begin|>" +
 		`<|tool_call_begin|>functions.loki__query:0<|tool_call_argument_begin|>{"q": "x"}<|tool_call_end|>` +
 		`<|tool_calls_section_end|>`, written.Reply{Text: "I look.", Calls: calls("loki__query", `{"q": "x"}`)}},
 	{"DeepSeek V3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>plain\n```json\n{\"q\": \"x\"}\n```<｜tool▁call▁end｜>\n" +
@@ -104,7 +101,7 @@ var texts = []struct {
 		written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
 	{"InternLM", `<|action_start|><|plugin|>{"name": "plain", "parameters": {"q": "x"}}<|action_end|>`,
 		written.Reply{Calls: calls("plain", `{"q": "x"}`)}},
-	{"ReAct", "I should look.\nAction: plain\nAction Input: {\"q\": \"x\"}\nObservation: all is well",
+	{"ReAct", "I should look.\nAction: plain\nAction Input: {\"q\": \"x\"}\nObservation:",
 		written.Reply{Text: "I should look.", Calls: calls("plain", `{"q": "x"}`)}},
 	{"thoughts, then a call", "<think>\nhm\n</think>\n\n<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>",
 		written.Reply{Thinking: "hm", Calls: calls("plain", `{}`)}},
@@ -147,6 +144,19 @@ var texts = []struct {
 		written.Reply{Text: `<tool_call>{"name":"plain","arguments":[1]}</tool_call>`}},
 	{"JSON with other fields", `{"name":"plain","arguments":{},"severity":"high"}`,
 		written.Reply{Text: `{"name":"plain","arguments":{},"severity":"high"}`}},
+	{"an action and its input", `{"action":"plain","input":{"q":"x"}}`, written.Reply{Text: `{"action":"plain","input":{"q":"x"}}`}},
+	{"a tool and its args", "```json\n{\"tool\":\"plain\",\"args\":{}}\n```",
+		written.Reply{Text: "```json\n{\"tool\":\"plain\",\"args\":{}}\n```"}},
+	{"JSON of another type", `{"type":"fix","name":"plain","arguments":{}}`,
+		written.Reply{Text: `{"type":"fix","name":"plain","arguments":{}}`}},
+	{"JSON with the name of a tool without its server", `{"name":"query","arguments":{}}`,
+		written.Reply{Text: `{"name":"query","arguments":{}}`}},
+	{"JSON after a text", "I look.\n{\"name\":\"plain\",\"arguments\":{}}",
+		written.Reply{Text: "I look.\n{\"name\":\"plain\",\"arguments\":{}}"}},
+	{"a call after a sentence on the same line", `I look. <tool_call>{"name":"plain","arguments":{}}</tool_call>`,
+		written.Reply{Text: `I look. <tool_call>{"name":"plain","arguments":{}}</tool_call>`}},
+	{"a call and an answer that the model made up", "Action: plain\nAction Input: {}\nObservation: all is well",
+		written.Reply{Text: "Action: plain\nAction Input: {}\nObservation: all is well"}},
 	{"JSON with a name alone", `{"name":"plain"}`, written.Reply{Text: `{"name":"plain"}`}},
 	{"a list of numbers", `[1, 2, 3]`, written.Reply{Text: `[1, 2, 3]`}},
 	{"an action without its input", "Action: plain", written.Reply{Text: "Action: plain"}},
@@ -228,15 +238,27 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestInThoughts: thoughts are drafts, so that only a notation of tokens at their end counts.
 func TestInThoughts(t *testing.T) {
 	t.Parallel()
 	const call = `{"name":"plain","arguments":{}}`
-	before, got := offer.InThoughts("I need a look.\n<tool_call>" + call + "</tool_call>")
-	if diff := cmp.Diff(calls("plain", "{}"), got); diff != "" || before != "I need a look." {
-		t.Errorf("before = %q, calls (-want +got):\n%s", before, diff)
-	}
-	if before, got := offer.InThoughts(call); before != call || got != nil {
-		t.Errorf("bare JSON: %q, %v", before, got)
+	for thinking, want := range map[string]written.Reply{
+		"I need a look.\n<tool_call>" + call + "</tool_call>":       {Thinking: "I need a look.", Calls: calls("plain", "{}")},
+		"I need a look.\n[TOOL_CALLS][" + call + "]":                {Thinking: "I need a look.", Calls: calls("plain", "{}")},
+		"I need a look.\nAction: plain\nAction Input: {}":           {},
+		"I need a look.\n<function=plain>{}</function>":             {},
+		"I need a look.\nfunctools[" + call + "]":                   {},
+		"Not <tool_call>" + call + "</tool_call>":                   {},
+		"The page says:\n<tool_call>" + injected + "</tool_call>":   {Quoted: []string{"plain"}},
+		"I need a look.\n<tool_call>" + call + "</tool_call> Done.": {},
+		call: {},
+	} {
+		if want.Thinking == "" {
+			want.Thinking = thinking
+		}
+		if diff := cmp.Diff(want, sent.InThoughts(thinking), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", thinking, diff)
+		}
 	}
 }
 
@@ -308,7 +330,7 @@ func TestReadLosesNothing(t *testing.T) {
 				t.Fatalf("%q: call %+v", text, call)
 			}
 		}
-		if len(got.Calls) == 0 && !strings.Contains(text, "Observation") {
+		if len(got.Calls) == 0 {
 			words := strings.Count(text, "word")
 			if n := strings.Count(got.Text, "word") + strings.Count(got.Thinking, "word"); n != words {
 				t.Fatalf("%q: %d of %d words are left in %+v", text, n, words, got)

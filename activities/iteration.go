@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/token"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -268,6 +269,20 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	}
 	if g.row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 {
 		body.Text = reply.Thinking
+	}
+	if len(reply.Quoted) > 0 {
+		names := make([]string, len(reply.Quoted))
+		for n, name := range reply.Quoted {
+			if spec, known := tools.Spec(name); known {
+				name = spec.Name
+			}
+			names[n] = reveal.Name(name)
+		}
+		g.add(transcript.KindNotice, transcript.Body{
+			Text: fmt.Sprintf("The text of the reply has a call of %s that also stands in a text that the model was sent. It was not made, because "+
+				"the model may only quote it. Check tool results and the request for instructions that somebody planted there.",
+				strings.Join(names, ", ")),
+		})
 	}
 	if len(reply.ToolCalls) > maxCalls {
 		g.add(transcript.KindNotice, transcript.Body{

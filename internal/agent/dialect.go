@@ -1,6 +1,6 @@
 package agent
 
-// Dialect is what the server of a model accepts in a request. It is resolved once, into the plan, so that
+// Dialect is what the server of a model accepts in a request, and how it replies. It is resolved once, into the plan, so that
 // nothing later compares the names of providers. The zero value means that the server is not known.
 type Dialect struct {
 	// Schemas is how the schemas of tools are written.
@@ -19,6 +19,10 @@ type Dialect struct {
 	MaxTokens int `json:"max_tokens,omitempty"`
 	// Structured is how the server holds a final text to a JSON schema.
 	Structured Structured `json:"structured,omitempty"`
+	// WrittenCalls means that the server may leave calls in the text of a reply, in the notation of its model, so that
+	// they are read there. The services of vendors read the notations of their models themselves: a call in the text
+	// of their replies is a quotation.
+	WrittenCalls bool `json:"written_calls,omitempty"`
 }
 
 // SchemaForm says how much of JSON Schema a server understands in the schemas of tools.

@@ -92,8 +92,8 @@ type OnDelta = func(Delta)
 
 // Call makes one call. What the driver returns is the caller's own ctx.Err(), or an
 // *Error; any other error of its own counts as a request that could not be sent. Of a
-// response beside an error, the usage counts. The driver tells onDelta what it reads; what a model has written
-// into the text although it is none, its thoughts and calls, the guard takes out.
+// response beside an error, the usage counts. The driver tells onDelta what it reads; the guard takes out the thoughts
+// that a model has written into the text and, if the dialect says that the server leaves them there, the calls.
 func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call Call) (Response, error) {
 	key, err := g.key()
 	if err != nil {
@@ -101,7 +101,7 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 	}
 	watched, idle := WatchIdle(ctx, g.IdleTimeout)
 	defer idle.Stop()
-	said := newSaid(req, onDelta)
+	said := newSaid(req, g.Dialect.WrittenCalls, onDelta)
 	resp, err := call(watched, key, idle, said.delta)
 	if err != nil {
 		return Response{}, g.failure(ctx, watched, err, key, resp.Usage)

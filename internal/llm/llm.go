@@ -94,6 +94,10 @@ type Response struct {
 	ProviderState json.RawMessage
 	// Sources are what a provider's own tools have read for the reply: pages that a search has found, each once.
 	Sources []Source `json:",omitempty"`
+	// SignedThinking means that the provider has signed or encrypted the thoughts. No call is read from these.
+	SignedThinking bool `json:"-"`
+	// Quoted are the names of tools whose calls, written as text, stay text because the request has them, too.
+	Quoted []string `json:",omitempty"`
 	// Omitted is what the request left out because the provider had refused it, beyond what the dialect of the
 	// options leaves out.
 	Omitted []Omission `json:",omitempty"`

@@ -3,6 +3,7 @@ package llm
 import (
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/written"
 )
 
@@ -13,10 +14,18 @@ type said struct {
 	onDelta func(Delta)
 }
 
-func newSaid(req Request, onDelta func(Delta)) said {
+// newSaid returns the text of the reply to a request. calls: the server may leave calls in it.
+func newSaid(req Request, calls bool, onDelta func(Delta)) said {
 	offer := written.Offer{JSON: req.JSON || len(req.Schema) > 0}
-	for _, t := range req.Tools {
-		offer.Tools = append(offer.Tools, written.Tool{Name: t.Name, Schema: t.Schema})
+	if calls {
+		for _, t := range req.Tools {
+			offer.Tools = append(offer.Tools, written.Tool{Name: t.Name, Schema: t.Schema})
+		}
+	}
+	for _, m := range req.Messages {
+		if m.Role == agent.User || m.Role == agent.ToolRole {
+			offer.Sources = append(offer.Sources, m.Content)
+		}
 	}
 	return said{offer: offer, live: offer.Live(), onDelta: onDelta}
 }
@@ -46,14 +55,18 @@ func (s said) whole(resp Response) Response {
 	case len(resp.ToolCalls) > 0: // the server has read them, and left them in the text
 	case len(read.Calls) > 0:
 		resp.ToolCalls, resp.Finish, resp.ProviderState = read.Calls, FinishToolCalls, nil // which tells of a reply without calls
-	case strings.TrimSpace(read.Text) == "" && calls:
+	case strings.TrimSpace(read.Text) == "" && calls && !resp.SignedThinking:
 		at := &resp.Thinking
 		if native == "" {
 			at = &read.Thinking
 		}
-		if before, calls := offer.InThoughts(*at); len(calls) > 0 {
-			*at, resp.ToolCalls, resp.Finish, resp.ProviderState = before, calls, FinishToolCalls, nil
+		thoughts := offer.InThoughts(*at)
+		if read.Quoted = append(read.Quoted, thoughts.Quoted...); len(thoughts.Calls) > 0 {
+			*at, resp.ToolCalls, resp.Finish, resp.ProviderState = thoughts.Thinking, thoughts.Calls, FinishToolCalls, nil
 		}
+	}
+	if len(resp.ToolCalls) == 0 {
+		resp.Quoted = read.Quoted
 	}
 	if resp.Finish == FinishToolCalls && len(resp.ToolCalls) == 0 { // they are missing
 		resp.Finish = FinishStop

@@ -20,8 +20,14 @@ func (p Provider) Dialect() agent.Dialect {
 	if p.Type == "openai" && strings.Contains(p.BaseURL, "googleapis.com") {
 		out.Schemas = agent.SchemaOpenAPI // Gemini by OpenAI's protocol
 	}
+	ownAddress := p.BaseURL != "" && p.Type != "azure" && p.Vertex == (Vertex{})
+	out.WrittenCalls = ownAddress && !vendors.MatchString(p.BaseURL)
 	return out
 }
+
+// vendors matches the addresses of services that read the notations of their models themselves.
+var vendors = regexp.MustCompile(`(?i)^https?://(?:[^/?#]*[.@])?` +
+	`(?:openai\.com|openai\.azure\.com|anthropic\.com|googleapis\.com|google\.com|x\.ai)(?::\d+)?(?:[/?#]|$)`)
 
 // wire names the row of the table. A server of OpenAI's protocol at an address of one's own may be any.
 func (p Provider) wire() string {

@@ -49,6 +49,7 @@ func TestOutsideCases(t *testing.T) {
 			reads("9007199254740993")(t, c, result)
 		}},
 		{name: "12-call-written-as-text", report: done, check: reads("called plain")},
+		{name: "12-call-quoted-from-a-result", report: "The log of the pod has this line:", requests: 2, check: runsNoQuotedCall},
 		{name: "16-error-with-status-200", status: agent.StatusFailed, requests: 3, check: wrongBaseURL},
 		{name: "16-html-page", status: agent.StatusFailed, requests: 3, check: wrongBaseURL,
 			script: answers(`{"status":200,"body":"<!doctype html><title>Sign in</title>","type":"text/html"}`)},
@@ -121,6 +122,14 @@ func asksAtOnce(t *testing.T, c *outsideCase, result record.Investigation) {
 	t.Helper()
 	if asked := c.asked(); len(asked) < 2 || asked[0].Sub(result.StartedAt) > time.Minute || asked[1].Sub(asked[0]) > time.Minute {
 		t.Errorf("the model calls waited for a server that does not list its tools: began %v, asked %v", result.StartedAt, asked)
+	}
+}
+
+// runsNoQuotedCall expects that a call which the model quotes from a result is not made.
+func runsNoQuotedCall(t *testing.T, c *outsideCase, result record.Investigation) {
+	t.Helper()
+	if told := c.told(); slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "called noargs") }) {
+		t.Errorf("the quoted call was made: %q", told)
 	}
 }
 

@@ -3,6 +3,7 @@ package anthropic_test
 import (
 	"testing"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -13,7 +14,8 @@ const secret = "sk-ant-my-very-own/key+with=signs"
 func open(t *testing.T, baseURL string) *anthropic.Client {
 	t.Helper()
 	key := func() (string, error) { return secret, nil }
-	client, err := anthropic.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key, IdleTimeout: llmtest.Idle})
+	client, err := anthropic.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key, IdleTimeout: llmtest.Idle,
+		Dialect: agent.Dialect{WrittenCalls: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

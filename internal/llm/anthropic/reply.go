@@ -262,6 +262,7 @@ func (r *reply) response() (llm.Response, error) {
 	case resp.Finish == llm.FinishFiltered && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered, Message: r.why}
 	}
+	resp.SignedThinking = slices.ContainsFunc(blocks, func(b *block) bool { return b.thought() && b.Signature+b.Data != "" })
 	resp.ProviderState = remember(r.asked, blocks)
 	return resp, nil
 }

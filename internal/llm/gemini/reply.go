@@ -199,6 +199,7 @@ func (r *reply) response() (llm.Response, error) {
 		Usage:     r.usage,
 		Sources:   r.sources,
 	}, r.repeating, r.finish, r.tap.ending)
+	resp.SignedThinking = slices.ContainsFunc(r.parts, func(p *genai.Part) bool { return p != nil && len(p.ThoughtSignature) > 0 })
 	if err == nil && !r.repeating {
 		resp.ProviderState = remember(r.asked, join(r.parts))
 	}

@@ -50,8 +50,8 @@ func (s suite) connect(srv *Server) llm.Client { return s.open(srv.BaseURL(s.wir
 
 var plain = llm.Request{Model: "m", Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
 
-// opaque is a client's own business.
-var opaque = cmpopts.IgnoreFields(llm.Response{}, "ProviderState")
+// opaque are what only a driver and its guard read.
+var opaque = cmpopts.IgnoreFields(llm.Response{}, "ProviderState", "SignedThinking")
 
 func (s suite) replies(t *testing.T) {
 	t.Parallel()

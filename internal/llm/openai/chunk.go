@@ -224,6 +224,15 @@ func (j *joiner) joined() details {
 	return j.whole
 }
 
+// signed reports whether a detail is encrypted or has a signature.
+func (j *joiner) signed() bool {
+	return slices.ContainsFunc(j.whole, func(detail map[string]any) bool {
+		signature, _ := detail["signature"].(string)
+		data, _ := detail["data"].(string)
+		return signature != "" || data != ""
+	})
+}
+
 // continues reports whether a detail is the next piece of another one. What is encrypted comes whole.
 func continues(last, next map[string]any) bool {
 	kind, _ := next["type"].(string)

@@ -32,7 +32,8 @@ func key(text string) func() (string, error) {
 
 func open(t *testing.T, baseURL string) *openai.Client {
 	t.Helper()
-	client, err := openai.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle})
+	client, err := openai.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle,
+		Dialect: agent.Dialect{WrittenCalls: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

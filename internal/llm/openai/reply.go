@@ -187,6 +187,7 @@ func (r *reply) response() (llm.Response, error) {
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered}
 	}
 	if !r.repeating {
+		resp.SignedThinking = r.details.signed()
 		resp.ProviderState = r.chatState()
 	}
 	return resp, nil

@@ -273,6 +273,7 @@ func (r *response) response() (llm.Response, error) {
 	if r.final.Model != "" {
 		out.Model = string(r.final.Model)
 	}
+	out.SignedThinking = slices.ContainsFunc(r.items, func(i item) bool { return i.Type == "reasoning" && i.Encrypted != "" })
 	out.ProviderState = remember(r.asked, r.items)
 	switch reason := string(r.final.Incomplete.V.Reason); {
 	case reason == "content_filter":

@@ -327,7 +327,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		if result, err = c.masked(ctx, spec.Name, result); err != nil {
 			return result, err
 		}
-		return result, final(ErrorServerUnavailable, errors.New(result.Content))
+		return result, serverUnavailable(result.Away, errors.New(result.Content))
 	case result.Sent && result.Status == tool.StatusError && spec.Class() == tool.NonIdempotent:
 		unknown := outcomeUnknown(spec.Name, result.Content)
 		unknown.Artifacts = result.Artifacts

@@ -203,7 +203,7 @@ func (c *toolCall) redefined(ctx context.Context, approved tool.Spec) (lines []s
 	switch {
 	case catalogue.Error == "":
 	case !c.in.Last:
-		return nil, final(ErrorServerUnavailable, fmt.Errorf("%s: %s: %s", name, catalogue.Error, catalogue.Words))
+		return nil, serverUnavailable(catalogue.Away, fmt.Errorf("%s: %s: %s", name, catalogue.Error, catalogue.Words))
 	default:
 		return nil, &tool.Refusal{Type: tool.ErrorUnavailable, Message: fmt.Sprintf(
 			"Tool %s was not called: its server cannot be asked whether it still is what was allowed (%s).", approved.Name, catalogue.Error)}

@@ -55,6 +55,9 @@ const (
 // ResultDenied is the error type of the result of a call that was not approved.
 const ResultDenied = tool.ErrorPermissionDenied
 
+// ResultUnavailable is the error type of the result of a call whose server was not there.
+const ResultUnavailable = tool.ErrorUnavailable
+
 // ResultNotRun is the error type of the result of a call that was not made.
 const ResultNotRun = tool.ErrorNotRun
 
@@ -204,6 +207,19 @@ func notYet(ctx context.Context, err error) error {
 // final makes an error that is not worth another attempt.
 func final(errorType string, err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+}
+
+// ServerAway is what an error of type ErrorServerUnavailable says besides its text.
+type ServerAway struct {
+	// Why says in words of ours why the server is not there, if it may be back soon. If Why is empty, waiting does not help.
+	Why string `json:"why,omitempty"`
+}
+
+// serverUnavailable is for a call that may be made again.
+func serverUnavailable(away string, err error) error {
+	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorServerUnavailable, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Details: []any{ServerAway{away}}, Category: expected,
+	})
 }
 
 // storeFailure keeps an activity of a run that was replaced from trying again,

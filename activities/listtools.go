@@ -44,7 +44,7 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	case err != nil:
 		return ListToolsOut{}, err
 	case catalogue.Error != "" && !in.Last:
-		return ListToolsOut{}, final(ErrorServerUnavailable, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
+		return ListToolsOut{}, serverUnavailable(catalogue.Away, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
 	}
 	if err := j.compare(ctx, &catalogue); err != nil {
 		return ListToolsOut{}, err
@@ -71,6 +71,9 @@ func (j *job) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue
 	}
 	if err != nil {
 		out.Error, out.Words = whyUnlisted(err), MaskWords(ctx, masker, err.Error())
+		if failed, ok := errors.AsType[*tool.ServerError](err); ok {
+			out.Away = failed.Away
+		}
 	}
 	MaskTools(ctx, masker, out.Tools)
 	return out, nil

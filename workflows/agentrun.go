@@ -62,6 +62,7 @@ type agentRun struct {
 	approvals approvals
 	fault     *CallFault // of the call that failed last
 	streak    *streak    // of failed model calls; nil = the last one was answered
+	servers   serverWaits
 	sleeping  bool
 	limit     *Limit // that it waits at
 	reserve   bool   // it has no more than its last word
@@ -213,6 +214,7 @@ func (r *agentRun) ownWaiting() Waiting {
 	if o := r.outage(); o != nil {
 		w.Outages = []Outage{*o}
 	}
+	w.Outages = append(w.Outages, r.servers.outages()...)
 	if r.limit != nil {
 		w.Limits = []Limit{*r.limit}
 	}
@@ -384,10 +386,15 @@ func (r *agentRun) note(ctx workflow.Context, doing string) {
 }
 
 func (r *agentRun) status() (AgentStatus, error) {
+	own := r.ownWaiting()
+	var outage *Outage
+	if len(own.Outages) > 0 {
+		outage = &own.Outages[0]
+	}
 	return AgentStatus{
-		Execution: r.in.Ref.Execution, Status: mostUrgent(r.ownWaiting(), 0, r.steering.Paused),
+		Execution: r.in.Ref.Execution, Status: mostUrgent(own, 0, r.steering.Paused),
 		Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
-		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused, LastFault: r.fault,
+		Outage: outage, PausedUntil: r.state.PausedUntil, Undelivered: r.refused, LastFault: r.fault,
 	}, nil
 }

@@ -123,7 +123,7 @@ func (b *batch) attempt(
 		errorType, _ := failure(err)
 		in.Begun = errorType == activities.ErrorReplaced
 	}
-	err := tried(ctx, func(last bool) error {
+	err := b.awaitServer(ctx, call.Name, &out, func(last bool) error {
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {
 			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call, summary), act.CallTool, in).Get(ctx, &out)

@@ -80,7 +80,8 @@ const (
 // The workflow counts the tries of a model or a tool server, not Temporal: crashes,
 // deploys and outages of our own are no attempts of theirs.
 const (
-	serverTries = 3 // of a tool server that is not there
+	serverTries        = 3                // of a tool server that is not there
+	longestServerRetry = 10 * time.Second // between tries of one that may be back soon, for as long as a call may take
 )
 
 // The tries of a step within the workflow task.

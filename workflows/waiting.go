@@ -171,11 +171,15 @@ func more(a Approval) string {
 	return ""
 }
 
-// outageList says in Markdown which providers are waited for.
+// outageList says in Markdown which providers and tool servers are waited for.
 func outageList(outages []Outage) string {
 	var b strings.Builder
 	for _, o := range outages {
-		b.WriteString(fmt.Sprintf("\n**provider trouble** · %s · %s\n", o.Agent, verbatim(o.String(), 500)))
+		what := "provider trouble"
+		if o.Server != "" {
+			what = "waiting for a tool server"
+		}
+		b.WriteString(fmt.Sprintf("\n**%s** · %s · %s\n", what, o.Agent, verbatim(o.String(), 500)))
 	}
 	return b.String()
 }

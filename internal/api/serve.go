@@ -62,7 +62,7 @@ func gauges(ctx context.Context, st *store.Store, m *metrics.Metrics) {
 	}{
 		"inquest_approvals_open": {"tool calls that wait for people", func(w record.Waiting) int { return len(w.Approvals) }},
 		"inquest_questions_open": {"questions that wait for people", func(w record.Waiting) int { return len(w.Questions) }},
-		"inquest_outages":        {"agents that wait for a provider", func(w record.Waiting) int { return len(w.Outages) }},
+		"inquest_outages":        {"agents that wait for a provider or a tool server", func(w record.Waiting) int { return len(w.Outages) }},
 	} {
 		m.Read(name, g.about, func() float64 {
 			ctx, cancel := context.WithTimeout(ctx, gaugeTimeout)

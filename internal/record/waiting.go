@@ -139,11 +139,13 @@ type Question struct {
 	Review bool `json:"review,omitempty"`
 }
 
-// Outage is a model's provider that an agent waits for.
+// Outage is a model's provider, or a tool server, that an agent waits for.
 type Outage struct {
-	Agent     string    `json:"agent"`
-	Execution string    `json:"execution,omitempty"`
-	Provider  string    `json:"provider,omitempty"`
+	Agent     string `json:"agent"`
+	Execution string `json:"execution,omitempty"`
+	Provider  string `json:"provider,omitempty"`
+	// Server is the name of a tool server. If it is set, no provider is waited for, and Provider is "server NAME".
+	Server    string    `json:"server,omitempty"`
 	Model     string    `json:"model"`
 	ErrorType string    `json:"error_type"` // of the last try
 	Error     string    `json:"error"`
@@ -176,10 +178,11 @@ func (o Outage) And(other Outage) Outage {
 func (o Outage) String() string {
 	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
 		cmp.Or(o.Provider, o.Model), o.Error, Clock(o.Since), o.Tries, Clock(o.Next), Clock(o.Until))
-	if o.Fallback == "" {
-		text += ", no fallback"
-	} else {
+	switch {
+	case o.Fallback != "":
 		text += ", then asks " + o.Fallback
+	case o.Server == "":
+		text += ", no fallback"
 	}
 	if n := len(o.Others); n > 0 {
 		text += fmt.Sprintf("; %d more wait for it", n)

@@ -21,6 +21,8 @@ type Result struct {
 	Sent bool `json:"sent,omitempty"`
 	// Sends is how many requests of the call may have reached the tool's server. Zero also stands for a tool without one.
 	Sends int `json:"sends,omitempty"`
+	// Away says of an ErrorUnavailable why the tool's server is not there, in words of ours, if it may be back soon.
+	Away string `json:"away,omitempty"`
 	// Pause is for how many minutes the agent's heartbeats pause; 0 = they do not.
 	Pause int `json:"pause,omitempty"`
 	// Artifacts are the parts that are not text, kept whole.

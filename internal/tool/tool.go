@@ -65,14 +65,17 @@ type Catalogue struct {
 	Error string `json:"error,omitempty"`
 	// Words are the server's own about it, masked: for people, and for no model.
 	Words string `json:"words,omitempty"`
+	// Away is the Error of a server that may be back soon.
+	Away string `json:"-"`
 	// Changed says what the server says otherwise than when it was last asked.
 	Changed []string `json:"changed,omitempty"`
 }
 
 // ServerError is why a server cannot be asked for its tools.
 type ServerError struct {
-	Why string // in words of ours
-	Err error  // with the server's own
+	Why  string // in words of ours
+	Away string // the same, if the server may be back soon; else empty
+	Err  error  // with the server's own
 }
 
 func (e *ServerError) Error() string { return e.Err.Error() }

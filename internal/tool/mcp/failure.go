@@ -20,6 +20,9 @@ func (s *session) failure(name string, sends int, err error) (tool.Result, error
 		return notCalled(name, s.server, ctxErr)
 	}
 	result, failed := s.worded(name, err)
+	if result.ErrorType == tool.ErrorUnavailable {
+		result.Away = away(err)
+	}
 	result.Sent, result.Sends = sends > 0 && !refusal(err), sends
 	return result, failed
 }

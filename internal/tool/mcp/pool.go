@@ -100,7 +100,7 @@ func New(opts Options) *Pool {
 func (p *Pool) List(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	specs, err := p.list(ctx, server, execution)
 	if err != nil {
-		return nil, &tool.ServerError{Why: why(err), Err: err}
+		return nil, &tool.ServerError{Why: why(err), Away: away(err), Err: err}
 	}
 	return tool.Bounded(specs), nil
 }
@@ -147,7 +147,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 		if err != nil {
 			result := tool.Failure(tool.ErrorUnavailable, tool.ValidText(err.Error()))
-			result.Sent, result.Sends = sent > 0, sent
+			result.Sent, result.Sends, result.Away = sent > 0, sent, away(err)
 			return result, nil
 		}
 		got, sends, barred := s.call(ctx, own, call, p.late)

@@ -42,12 +42,16 @@ func (m *Masker) base64(text string) string {
 }
 
 // publicBefore is what stands before base64 that is nobody's secret: ids of requests, data of pictures, and pages of lists.
-var publicBefore = []string{";base64,", "req_", "x-amz-id-2: ", "nextpagetoken: ", "continuetoken: ", "continuation_token=",
-	"continuationtoken: "}
+var publicBefore = []string{
+	";base64,", "req_", "x-amz-id-2: ", "hostid: ", "host id: ", "crc32c=", "nextpagetoken: ", "continuetoken: ", "continuation_token=",
+	"continuationtoken: ",
+}
 
 // checksumBefore is what stands before checksums of modules, files and messages, which have the length of one.
-var checksumBefore = []string{"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "sha-256=", "sha-512=", "md5=",
-	"content-md5: ", "digest: ", "sec-websocket-accept: "}
+var checksumBefore = []string{
+	"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "sha-256=", "sha-512=", "md5=", "-sha256: ",
+	"content-md5: ", "digest: ", "sec-websocket-accept: ",
+}
 
 // isPublic reports whether the base64 text[i:end] is a checksum or its like.
 func isPublic(text string, i, end int) bool {

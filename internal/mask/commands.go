@@ -13,6 +13,7 @@ type command struct {
 	flags []string // the password is the next word
 	glued string   // … or the rest of the same one: -pX
 	split byte     // of the word behind a flag, what comes after this: user:X
+	joins bool     // flags of one letter may stand behind others: -su
 	arg   int      // … or this word, counted from 1, that is no option; 0 = none
 }
 
@@ -30,7 +31,8 @@ var commands = []command{
 	{names: []string{"openssl"}, flags: []string{"-k"}},
 	{names: []string{"openssl"}, flags: []string{"-passin", "-passout", "-pass"}, split: ':'},
 	{names: []string{"snmpget", "snmpwalk", "snmpset", "snmpbulkwalk"}, flags: []string{"-A", "-X", "-c"}},
-	{names: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user", "-E", "--cert", "--proxy-cert"}, glued: "-u", split: ':'},
+	{names: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user", "-E", "--cert", "--proxy-cert"},
+		glued: "-u", split: ':', joins: true},
 	{names: []string{"curl"}, flags: []string{"-b", "--cookie"}, split: '='},
 	{names: []string{"http", "https", "xh", "xhs"}, flags: []string{"-a", "--auth"}, split: ':'},
 	{names: []string{"kubectl", "oc"}, sub: "secret", flags: []string{"--from-literal"}, glued: "--from-literal=", split: '='},
@@ -145,7 +147,7 @@ func (c command) secrets(text string, words []span) (out []span, ok bool) {
 		w := words[n]
 		word := text[w.start:w.end]
 		switch {
-		case slices.Contains(c.flags, word) && n+1 < len(words):
+		case (slices.Contains(c.flags, word) || c.joined(word)) && n+1 < len(words):
 			n++
 			out = append(out, c.within(text, words[n]))
 		case c.glued != "" && len(word) > len(c.glued) && strings.HasPrefix(word, c.glued):
@@ -157,6 +159,12 @@ func (c command) secrets(text string, words []span) (out []span, ok bool) {
 		}
 	}
 	return out, len(out) > 0
+}
+
+// joined reports whether a word is flags of one letter, of which the last is one of the command's.
+func (c command) joined(word string) bool {
+	return c.joins && len(word) > 2 && word[0] == '-' && !strings.ContainsFunc(word[1:], func(r rune) bool { return !isLetter(r) }) &&
+		slices.Contains(c.flags, "-"+word[len(word)-1:])
 }
 
 // within is the secret in a word: without quotes, behind what splits it, and before

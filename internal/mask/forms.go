@@ -65,6 +65,9 @@ var forms = slices.Concat(
 	form{kinds: []kind{apiKey, token}, min: 43, exact: true, chars: isAlnum}.with("oy2"),
 	form{kinds: []kind{apiKey, token}, min: 32, exact: true, chars: isAlnum}.with("cio"),
 	form{kinds: []kind{apiKey, token}, min: 20, exact: true, chars: isAlnum}.with("LTAI"),
+	// The base64 of PEM blocks, also of cut ones.
+	form{kinds: []kind{privateKey}, min: 40, chars: isBase64Byte}.with("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBL", "LS0tLS1CRUdJTiBQUklWQVRFIEtF",
+		"LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtF", "LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ", "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBL"),
 	form{kinds: []kind{privateKey}, min: 50, chars: isIDByte}.with("AGE-SECRET-KEY-1"),
 	// What is left of a password: crypt(3) and its like.
 	form{kinds: []kind{password}, min: 20, chars: isHashByte}.with(

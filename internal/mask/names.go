@@ -62,7 +62,7 @@ var keyNames = slices.Concat(
 	keyName{kind: password}.with("password", "passwd", "passphrase", "passcode", "requirepass", "masterauth"),
 	keyName{kind: password, word: true}.with("pwd"),
 	keyName{kind: password, word: true, after: true}.with("pass"),
-	keyName{kind: password}.with("dbpass", "userpass", "storepass", "keypass"),
+	keyName{kind: password}.with("bindpw", "dbpass", "userpass", "storepass", "keypass"),
 	keyName{kind: password, looks: long}.with("passwordhash"),
 	keyName{kind: password, word: true}.with("psk"),
 	keyName{kind: password, word: true, looks: letters}.with("pw"),

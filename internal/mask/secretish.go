@@ -58,7 +58,11 @@ func isPlaceholder(text string) bool {
 // isReference reports whether a value is only where the secret will come from:
 // ${NAME}, $(NAME), {{ name }}, or what kubectl describes so.
 func isReference(text string) bool {
-	for _, said := range []string{"<set to the key ", "(known after apply", "(sensitive"} { // by kubectl, by Terraform
+	if inner, begins := strings.CutPrefix(text, "$("); begins && strings.HasSuffix(inner, ")") && strings.ContainsAny(inner, " ") {
+		return !strings.Contains(inner, "echo") && !strings.Contains(inner, "printf") // the output of a command
+	}
+	// What Ansible, kubectl and Terraform write.
+	for _, said := range []string{"!vault", "{{ lookup(", "<set to the key ", "(known after apply", "(sensitive"} {
 		if strings.HasPrefix(text, said) {
 			return true
 		}

@@ -45,6 +45,9 @@ var shapes = []shape{
 	{`variable "`, regexp.MustCompile(`\bvariable "(?P<name>[\w-]{2,80})"\s{0,4}\{[^{}]{0,300}?\bdefault\s{0,8}=\s{0,8}"` +
 		`(?P<secret>[^"\n]{1,250})"`),
 		none, nil, nil},
+	{"consul kv put", regexp.MustCompile(`\bconsul kv put (?P<name>[\w./-]{2,200}) ["']?(?P<secret>[^\s"'@-][^\s"']{0,250})`), none, nil, nil},
+	{"(", regexp.MustCompile(`\b(?:define|set|put|setdefault|setProperty|setenv|putenv|Setenv)\(\s?["'](?P<name>[\w.-]{2,60})["'], ?` +
+		`["'](?P<secret>[^"'\n]{1,250})["']`), none, nil, nil},
 	{"igest username=", regexp.MustCompile(`\b[Dd]igest username=[^\n]{0,800}?\bresponse="?(?P<secret>[0-9a-f]{32,128})`),
 		authorization, nil, nil},
 	{"-Signature", regexp.MustCompile(`-Signature"?: {0,4}"?t=[0-9]{1,12},v[01]=(?P<secret>[0-9a-f]{64})`), token, nil, nil}, // Stripe

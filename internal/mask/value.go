@@ -1,6 +1,9 @@
 package mask
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // value is what stands behind a key, and what to write around its marker.
 type value struct {
@@ -47,7 +50,8 @@ func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 // quoted is a value in quotes, which may be escaped.
 func (s *keyScanner) quoted(k key, start int) (v value, ok, quoted bool) {
 	at := past(s.text, start, isBackslash)
-	if at == start && at+1 < len(s.text) && strings.IndexByte("bru", s.text[at]) >= 0 && isQuote(s.text[at+1]) { // b'x', of Python
+	// b'x' is Python, N'x' is SQL.
+	if at == start && at+1 < len(s.text) && strings.IndexByte("bruNE", s.text[at]) >= 0 && isQuote(s.text[at+1]) {
 		at, start = at+1, start+1
 	}
 	if at == len(s.text) || !isQuote(s.text[at]) {
@@ -195,6 +199,10 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 	}
 	if kind == authorization && strings.Contains(text, " ") && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz ") == "" {
 		return v, false // says what is wrong with it
+	}
+	words := strings.Fields(text)
+	if line && kind != password && kind != authorization && len(words) > 3 && !slices.ContainsFunc(words, random) {
+		return v, false // a sentence
 	}
 	prose := !line && !inString && k.closed == 0 && s.inProse(k)
 	return v, !isPlaceholder(text) && !(prose && kind != password && !random(text))

@@ -65,7 +65,11 @@ func doctor(ctx context.Context, c *cli, e app.Examination) error {
 		defer e.Toolbox.Close()
 	}
 	findings = append(findings, app.Examine(ctx, e)...)
-	findings = append(findings, c.examineTerminal())
+	return c.reportFindings(append(findings, c.examineTerminal()))
+}
+
+// reportFindings prints findings, and returns an error if one of them is a failure.
+func (c *cli) reportFindings(findings []app.Finding) (err error) {
 	if c.json {
 		err = c.printJSON(findings)
 	} else {

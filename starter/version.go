@@ -2,19 +2,34 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/store"
 )
 
 func versionCommand(c *cli) *cobra.Command {
+	var check bool
+	var patience time.Duration
 	cmd := &cobra.Command{
-		Use:     "version",
-		Example: "  starter version",
-		Short:   "Print the version, and the commit that it was built from",
-		Args:    exactly(),
-		RunE: func(*cobra.Command, []string) error {
+		Use:   "version",
+		Short: "Print the version, or check what fits together",
+		Long: `Print the version, and the commit that it was built from.
+
+With --check, compare this program, the store, Temporal and the running workers, before, during
+and after an upgrade. Nothing is changed. The exit code is 1 if two of them do not fit.`,
+		Example: `  starter version
+  starter version --check --store STORE`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check {
+				return c.checkVersions(cmd.Context(), patience)
+			}
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(info)
 			if c.json {
@@ -24,8 +39,28 @@ func versionCommand(c *cli) *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&check, "check", false, "check that this program, the store, Temporal and the workers fit together")
+	cmd.Flags().DurationVar(&patience, "wait", 5*time.Second, "with --check: how long each answer is waited for")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print it as JSON")
 	return cmd
+}
+
+func (c *cli) checkVersions(ctx context.Context, patience time.Duration) error {
+	switch {
+	case c.remote():
+		return usagef("--check looks at Temporal and the store themselves, and does not work by --server (INQUEST_SERVER)")
+	case patience <= 0:
+		return usagef("--wait %s: give more than 0", patience)
+	}
+	opts, keys, err := c.temporal()
+	if err != nil {
+		return err
+	}
+	keys.Protect(&opts)
+	path, _ := c.storePath() // an empty path is a store that does not exist
+	return c.reportFindings(app.CheckVersions(ctx, app.Examination{
+		Temporal: opts, TaskQueue: c.taskQueue, Store: store.At(path), Patience: patience,
+	}))
 }
 
 // build is what the Go toolchain wrote into the program.

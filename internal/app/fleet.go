@@ -72,6 +72,7 @@ func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Durat
 			return nil
 		case <-ticker.C:
 		}
+		h.announce(ctx)
 		id, name, err := h.namespace(ctx)
 		if err == nil {
 			err = h.Store.Belongs(ctx, id, name)

@@ -143,6 +143,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 		ToolsOnly: len(h.ServersAlone()) > 0, Registry: registry, Config: h.Config, Store: h.Store, Keys: h.keys,
 	})
 	if err == nil {
+		h.announce(ctx)
 		go func() {
 			if err := h.watchFleet(watch, joined, fleetWatch); err != nil {
 				h.worker.fail(err)
@@ -208,6 +209,8 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	if h.Store, err = store.Open(ctx, h.where); err != nil {
 		return err
 	}
+	h.opts.Temporal.Identity = cmp.Or(opts.Temporal.Identity, identity())
+	opts.Temporal.Identity = h.opts.Temporal.Identity
 	opts.Temporal.ExternalStorage = payload.Storage(h.Store)
 	opts.Temporal.Logger = sdklog.NewStructuredLogger(opts.Logger)
 	dialing, cancel := context.WithTimeout(ctx, setupTimeout)

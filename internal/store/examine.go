@@ -12,6 +12,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // Health is what Examine finds.
@@ -24,6 +25,8 @@ type Health struct {
 	Ahead time.Duration
 	// Secrecy says how a database's connections are protected; "" for a file.
 	Secrecy Secrecy
+	// Workers are those that run and have announced themselves. Workers of version 0.1 do not.
+	Workers []record.Worker
 	// Circuits are the models that nobody asks at the moment, but probes.
 	Circuits map[circuit.Key]circuit.State
 }
@@ -61,7 +64,7 @@ func bare(opts Options, h *Health) (*sql.DB, error) {
 }
 
 func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
-	h.Known = knownSchema()
+	h.Known = KnownSchema()
 	if opts.DSN == "" {
 		if err := checkHost(ctx, db, hostMark(), false); err != nil {
 			return err
@@ -88,6 +91,12 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 	}
 	if err == nil && h.Schema >= h.Known && h.Required <= h.Known {
 		h.Circuits, err = openCircuits(ctx, db)
+	}
+	if err == nil {
+		workers, failed := runningWorkers(ctx, db, h.Ahead)
+		if h.Workers = workers; h.Required <= h.Known { // a newer program may have moved them
+			err = failed
+		}
 	}
 	return err
 }

@@ -151,8 +151,8 @@ func hasTable(ctx context.Context, db querier, dialect goose.Dialect, name strin
 	return exists, err
 }
 
-// knownSchema is the number of the newest migration that this program has.
-func knownSchema() (newest int64) {
+// KnownSchema is the number of the newest migration that this program has.
+func KnownSchema() (newest int64) {
 	files, _ := fs.Glob(migrations, "migrations/sqlite/*.sql") // fails for a bad pattern only
 	for _, file := range files {
 		version, _ := goose.NumericComponent(file) // a test reads all of them

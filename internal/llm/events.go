@@ -169,7 +169,7 @@ func (e *Events) startsAnother(value []byte) bool {
 	if len(before) == 0 || e.joined {
 		return false
 	}
-	starts := bytes.HasPrefix(value, []byte("{")) || bytes.HasPrefix(value, []byte("[DONE]"))
+	starts := bytes.HasPrefix(value, []byte("{")) || DoneMark(value)
 	ends := before[len(before)-1] == '}'
 	if !starts || !ends {
 		return false

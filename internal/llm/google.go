@@ -135,7 +135,7 @@ func GoogleReply(resp Response, repeating bool, reason, message string) (Respons
 		resp.Finish, resp.ToolCalls = FinishRepeating, nil
 	case kind == ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &Error{Kind: kind, Message: strings.TrimSuffix(reason+": "+message, ": ")}
-	case kind == nil && !googleEnds[reason] && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
+	case kind == nil && !googleEnds[finish] && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &Error{Kind: ErrMalformed, Message: strings.TrimSuffix(reason+": "+message, ": ")}
 	case finish == FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = FinishToolCalls // Gemini says STOP for both
@@ -143,20 +143,16 @@ func GoogleReply(resp Response, repeating bool, reason, message string) (Respons
 	return resp, nil
 }
 
-// googleEnds are the reasons that an empty reply may have.
-var googleEnds = map[string]bool{"STOP": true, "MAX_TOKENS": true, "CONTINUATION": true}
+// googleEnds are the ends that an empty reply may have.
+var googleEnds = map[Finish]bool{FinishStop: true, FinishLength: true, FinishPaused: true}
 
 // GoogleFinish reads a finish reason of Gemini: what it means, and what kind of
 // error a reply is that has nothing else, or nil. "" and the unspecified reason
 // are none at all: finish is "".
 func GoogleFinish(reason string) (finish Finish, failed error) {
-	switch reason {
+	switch strings.ToUpper(reason) {
 	case "", "FINISH_REASON_UNSPECIFIED":
 		return "", nil
-	case "STOP":
-		return FinishStop, nil
-	case "MAX_TOKENS":
-		return FinishLength, nil
 	case "CONTINUATION": // of a reply that wants more than one request: AutomaticContinuation of genai's
 		return FinishPaused, nil
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
@@ -167,7 +163,10 @@ func GoogleFinish(reason string) (finish Finish, failed error) {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS":
 		return Finish(reason), ErrMalformed
 	}
-	return Finish(reason), nil
+	if finish = ReadFinish(reason); finish == FinishFiltered {
+		failed = ErrContentFiltered
+	}
+	return finish, failed
 }
 
 // googleSigners matches the models that want the signatures of their thoughts back with their calls.

@@ -41,8 +41,8 @@ var (
 		`cannot (?:post|get) /|(?:page|route|path|url|endpoint) (?:was )?not found|no (?:such )?(?:route|path|handler|endpoint)\b|` +
 		`method not allowed`)
 	// aboutModel matches a 404 about what the request names: a model, or an item of its input. Anthropic
-	// speaks of the requested resource, OpenRouter of endpoints.
-	aboutModel   = regexp.MustCompile(`(?i)\b(?:models?|deployments?|engines?|items?|endpoints found|requested resource)\b`)
+	// speaks of the requested resource, Google of the requested entity, OpenRouter of endpoints.
+	aboutModel   = regexp.MustCompile(`(?i)\b(?:models?|deployments?|engines?|items?|endpoints found|requested (?:resource|entity))\b`)
 	notFoundCode = regexp.MustCompile(`(?i)"(?:model|deployment)_?not_?found`)
 
 	htmlStart = regexp.MustCompile(`(?i)^\s*<(?:!doctype\s+html|html|head|body|title|meta|script|h1|!--)`)

@@ -126,11 +126,15 @@ func (r *reply) Ended(err error) error {
 // Event takes in one event.
 func (r *reply) Event(in llm.Event) (done bool, err error) {
 	data := bytes.TrimSpace(in.Data)
-	if string(data) == doneMark {
+	if llm.DoneMark(data) {
 		return true, r.Ended(io.EOF)
 	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil && in.Name != llm.ErrorEvent {
+	err = json.Unmarshal(data, &e)
+	if r.stop != "" && (err != nil || e.Type == "error" || in.Name == llm.ErrorEvent || !llm.EmptyJSON(e.Error)) {
+		return true, nil // the reply is whole: an error after it is about something else
+	}
+	if err != nil && in.Name != llm.ErrorEvent {
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
 	if e.Type == "error" || in.Name == llm.ErrorEvent || !llm.EmptyJSON(e.Error) {
@@ -159,9 +163,6 @@ func (r *reply) Event(in llm.Event) (done bool, err error) {
 	}
 	return r.repeating || r.over, nil
 }
-
-// doneMark ends a stream of gateways that translate from the wire format of OpenAI.
-const doneMark = "[DONE]"
 
 func (r *reply) begin(m message) {
 	r.model = string(m.Model)
@@ -198,13 +199,17 @@ func (r *reply) start(at llm.Index, wire *wireBlock) llm.Delta {
 // what belongs to no block continues the last one.
 func (r *reply) grow(e event) llm.Delta {
 	b := r.open[e.Index]
+	d := e.Delta
 	if b == nil || !e.Index.Known {
 		b = r.last
 	}
-	if b == nil {
-		return llm.Delta{}
+	if kind := d.kind(); b == nil || e.Index.Known && r.open[e.Index] == nil && kind != "" && kind != b.Type {
+		if kind == "" {
+			return llm.Delta{}
+		}
+		r.start(e.Index, &wireBlock{Type: llm.Word(kind)}) // its start is missing
+		b = r.last
 	}
-	d := e.Delta
 	b.text.WriteString(string(d.Text))
 	b.thinking.WriteString(string(d.Thinking))
 	b.signature.WriteString(string(d.Signature))
@@ -216,6 +221,19 @@ func (r *reply) grow(e event) llm.Delta {
 		r.over, r.repeating = true, b.args.Repeating()
 	}
 	return r.said(llm.Delta{Content: text, Thinking: string(d.Thinking)})
+}
+
+// kind is the type of the block that a piece belongs to; empty if the piece does not tell.
+func (p piece) kind() string {
+	switch {
+	case p.Text != "":
+		return "text"
+	case p.Thinking != "", p.Signature != "":
+		return "thinking"
+	case p.JSON != "":
+		return "tool_use"
+	}
+	return ""
 }
 
 // filled reports whether a block is the form, which stands for a text.
@@ -246,7 +264,7 @@ func (r *reply) response() (llm.Response, error) {
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
 		ToolCalls: toolCalls(blocks),
-		Finish:    finish(r.stop),
+		Finish:    llm.ReadFinish(r.stop),
 		Model:     r.model,
 		Usage:     r.usage.usage(),
 	}
@@ -265,23 +283,4 @@ func (r *reply) response() (llm.Response, error) {
 	resp.SignedThinking = slices.ContainsFunc(blocks, func(b *block) bool { return b.thought() && b.Signature+b.Data != "" })
 	resp.ProviderState = remember(r.asked, blocks)
 	return resp, nil
-}
-
-// finish is a stop reason in our words. Only tools that run at Anthropic pause a turn, which no
-// request of ours has, but a proxy's may.
-// https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
-func finish(stop string) llm.Finish {
-	switch stop {
-	case "end_turn", "stop_sequence":
-		return llm.FinishStop
-	case "tool_use":
-		return llm.FinishToolCalls
-	case "max_tokens", "model_context_window_exceeded":
-		return llm.FinishLength
-	case "pause_turn":
-		return llm.FinishPaused
-	case "refusal":
-		return llm.FinishFiltered
-	}
-	return llm.Finish(stop)
 }

@@ -41,7 +41,10 @@ func (r *reply) read(stream chunks) error {
 		r.idle.Wait()
 		chunk, err := pull(next)
 		r.idle.Arrived()
+		finish, _ := llm.GoogleFinish(r.finish)
 		switch {
+		case finish != "" && chunk == nil:
+			return nil // the reply is whole: an error after it is about something else
 		case r.tap.failed != nil && chunk == nil:
 			return r.tap.failed
 		case r.tap.lost != nil && chunk == nil:

@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -52,6 +53,10 @@ func TestSpellings(t *testing.T) {
 			Body: "\uFEFFdata: {\"modelVersion\":\"m\",\rdata: \"candidates\":[{\"content\":{\"parts\":[" + hi +
 				"]},\"finishReason\":\"STOP\"}]}\r\r", Want: said},
 		{Name: "[DONE] of a gateway", Body: candidate(hi, "") + "data: [DONE]\n\n", Want: said},
+		{Name: "[done] of a gateway, and an error after the end", Want: said,
+			Body: candidate(hi, "") + "data: [done]\n\ndata: {\"error\":{\"message\":\"oops\"}}\n\n"},
+		{Name: "no JSON after the end", Body: candidate(hi, "") + "data: oops\n\n", Want: said},
+		{Name: "the end in small letters", Body: strings.Replace(candidate(hi, ""), "STOP", "stop", 1), Want: said},
 		{Name: "no stream", Body: `{"modelVersion":"m","candidates":[{"content":{"parts":[{"text":"Hi."}]},"finishReason":"STOP"}]}`, Want: said},
 		// W12, W4
 		{Name: "an error as text", Body: "data: {\"error\":\"out of memory\"}\n\n", Err: "test: provider unavailable: out of memory"},

@@ -84,7 +84,7 @@ func (b *body) Read(p []byte) (int, error) {
 		switch {
 		case err != nil:
 			b.end(err)
-		case len(data) == 0, string(data) == "[DONE]": // of gateways
+		case len(data) == 0, llm.DoneMark(data): // of gateways
 		case event.Partial && !json.Valid(data):
 			b.ended = true // the end of this event is missing: to the SDK it would be no event at all
 		case event.Name == llm.ErrorEvent:

@@ -99,6 +99,8 @@ func refusedCases() []errorCase {
 		{name: "405", reply: Status(405, `{"detail":"Method Not Allowed"}`), kind: llm.ErrNotAModel},
 		{name: "404 about the model, of OpenAI", kind: llm.ErrInvalidRequest, reply: Status(404, `{"error":{"message":"The model `+"`m`"+
 			` does not exist or you do not have access to it.","type":"invalid_request_error","code":"model_not_found"}}`)},
+		{name: "404 about the model, of Google", kind: llm.ErrInvalidRequest,
+			reply: Status(404, `{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}`)},
 		{name: "404 about the model, of Ollama", kind: llm.ErrInvalidRequest,
 			reply: Status(404, `{"error":{"message":"model \"m\" not found, try pulling it first","type":"api_error","code":null}}`)},
 		{name: "404 about the model, of vLLM", kind: llm.ErrInvalidRequest,

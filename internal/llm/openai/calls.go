@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -14,12 +16,25 @@ type callPart struct {
 	Index    llm.Index           `json:"index"`
 	ID       llm.Word            `json:"id"`
 	Function llm.Loose[function] `json:"function"`
+	Custom   llm.Loose[function] `json:"custom"`
 	attached
+	function // of gateways that leave the object "function" out
 }
 
 type function struct {
-	Name      llm.Word  `json:"name"`
-	Arguments llm.Piece `json:"arguments"`
+	Name       llm.Word  `json:"name"`
+	Arguments  llm.Piece `json:"arguments"`
+	Parameters llm.Piece `json:"parameters"` // the same, of gateways
+	Input      llm.Piece `json:"input"`      // the same, of custom tools
+}
+
+// called returns the name and the arguments of a call, wherever they stand.
+func (p callPart) called() (name, args string) {
+	for _, f := range []function{p.Function.V, p.Custom.V, p.function} {
+		name = cmp.Or(name, string(f.Name))
+		args = cmp.Or(args, string(f.Arguments), string(f.Parameters), string(f.Input))
+	}
+	return name, args
 }
 
 // callParts is a list of calls, or a single one.
@@ -51,11 +66,14 @@ type calls struct {
 type call struct {
 	id, name string
 	args     llm.Arguments
+	shape    shape // of the arguments
+	// repeated: it began with the name of the call before it and nothing else, which some servers repeat at the end.
+	repeated bool
 	attached
 }
 
 // empty reports whether a call is one of the fragments without anything that some servers send.
-func (c *call) empty() bool { return c.name == "" && c.args.Len() == 0 }
+func (c *call) empty() bool { return (c.name == "" || c.repeated) && c.args.Len() == 0 }
 
 // toolCall returns the call as the rest of Inquest knows it.
 func (c *call) toolCall() agent.ToolCall {
@@ -64,14 +82,19 @@ func (c *call) toolCall() agent.ToolCall {
 
 // add takes the next piece.
 func (c *calls) add(part callPart) {
-	id, name, piece := string(part.ID), string(part.Function.V.Name), string(part.Function.V.Arguments)
+	id := string(part.ID)
+	name, piece := part.called()
 	to := c.find(part.Index, id, name, piece)
 	if to != nil && to.name == name && piece != "" && to.args.String() == piece && to.args.Whole() {
 		return // the whole call once more, as some gateways end a stream
 	}
 	if to == nil {
-		to = &call{}
+		n := len(c.all)
+		to = &call{repeated: n > 0 && id == "" && piece == "" && name != "" && c.all[n-1].name == name}
 		c.all = append(c.all, to)
+	}
+	if strings.HasPrefix(piece, "{") && to.shape.whole() && to.args.String() == "{}" { // a placeholder, then the arguments
+		to.args, to.shape = llm.Arguments{}, shape{}
 	}
 	if part.Index.Known {
 		if c.byIndex == nil {
@@ -88,6 +111,7 @@ func (c *calls) add(part callPart) {
 		c.byID[id] = to
 	}
 	to.name = c.joined(to, name)
+	to.shape.add(piece)
 	c.over = to.args.Add(piece) || c.over
 }
 
@@ -108,7 +132,10 @@ func (c *calls) find(index llm.Index, id, name, piece string) *call {
 		if call == nil && name == "" && id == "" { // the piece before it had no index
 			return last
 		}
-		if call != nil && name != "" && (differ(call.id, id) || c.follows(call, id, name, piece)) {
+		if call == nil || name == "" || call.goesOn(name, piece) {
+			return call
+		}
+		if differ(call.id, id) || c.follows(call, id, name, piece) {
 			return nil
 		}
 		return call
@@ -116,6 +143,8 @@ func (c *calls) find(index llm.Index, id, name, piece string) *call {
 	switch known := c.byID[id]; {
 	case id != "" && known != nil:
 		return known
+	case name == "" && !last.shape.whole(), last.goesOn(name, piece):
+		return last
 	case differ(last.id, id), name != "" && last.name != "" && !c.continues(last, name):
 		return nil
 	}
@@ -128,8 +157,9 @@ func (c *calls) follows(before *call, id, name, piece string) bool {
 	switch {
 	case before.id != "" && before.id == id:
 		return false
-	case before.args.Whole():
-		return name != before.name || piece != "" && piece != before.args.String()
+	case before.shape.whole():
+		placeholder := before.args.String() == "{}" && strings.HasPrefix(piece, "{") && !json.Valid([]byte(piece))
+		return name != before.name || piece != before.args.String() && !placeholder
 	}
 	return before.args.Len() == 0 && name != before.name && c.offers(before.name) && c.offers(name) && !c.offers(before.name+name)
 }
@@ -140,7 +170,36 @@ func (c *calls) continues(before *call, name string) bool {
 	if before.args.Len() == 0 {
 		return !c.offers(before.name) && c.offers(before.name+name)
 	}
-	return name == before.name && !before.args.Whole()
+	return name == before.name && !before.shape.whole()
+}
+
+// goesOn reports whether a piece with the name of a call is more of its arguments, whatever its id: no other call begins
+// so.
+func (c *call) goesOn(name, piece string) bool {
+	return name == c.name && piece != "" && c.args.Len() > 0 && !c.shape.whole() && !strings.HasPrefix(piece, "{")
+}
+
+// known reports whether a whole call has been read before. If only a part of it was, the whole takes its place.
+func (c *calls) known(part callPart) bool {
+	name, args := part.called()
+	for _, call := range c.all {
+		switch sameID := part.ID != "" && call.id == string(part.ID); {
+		case !sameID && (differ(call.id, string(part.ID)) || call.name != name || !sameJSON(call.args.String(), args)):
+		case sameID && !call.shape.whole() && args != "":
+			call.args, call.shape = llm.Arguments{}, shape{}
+			call.shape.add(args)
+			c.over = call.args.Add(args) || c.over
+			return true
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func sameJSON(a, b string) bool {
+	var one, two bytes.Buffer
+	return a == b || json.Compact(&one, []byte(a)) == nil && json.Compact(&two, []byte(b)) == nil && bytes.Equal(one.Bytes(), two.Bytes())
 }
 
 // joined is a call's name with a piece of it, which may also be the whole name again.

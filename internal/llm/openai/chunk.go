@@ -48,16 +48,54 @@ type choice struct {
 	Usage   llm.Loose[usage] `json:"usage"` // Moonshot's, in the last chunk
 }
 
-// said is what a choice says.
-func (c choice) said() delta {
-	d := c.Delta.V
+// said is what a choice says. whole: it may be the reply so far, not a piece of it.
+func (c choice) said() (d delta, whole bool) {
+	d = c.Delta.V
 	if d.nothing() {
 		d = c.Message.V
+		whole = !d.nothing()
 	}
 	if d.nothing() {
 		d.Content = c.Text
 	}
-	return d
+	return d, whole
+}
+
+// minWhole is how much of a reply a message must repeat to count as the whole reply and not as a piece, in bytes, if only
+// messages have come.
+const minWhole = 16
+
+// unsaid is what a message adds to the reply, which gateways repeat as a whole in the last chunk or in each.
+func (r *reply) unsaid(d delta, last bool) delta {
+	rest := func(before, now string) string {
+		more, ok := strings.CutPrefix(now, before)
+		switch {
+		case ok && (r.pieces || last || len(before) >= minWhole):
+			return more
+		case r.pieces && before != "":
+			return ""
+		}
+		return now
+	}
+	thinking := rest(r.thinking.String(), d.thinking())
+	out := delta{Content: content{text: rest(r.content.String(), d.said())}, FunctionCall: d.FunctionCall}
+	if thinking != "" && d.ReasoningContent.all() != "" {
+		out.ReasoningContent.text = thinking
+	} else {
+		out.Reasoning.text = thinking
+	}
+	if thinking == d.thinking() {
+		out.Details = d.Details
+	}
+	for _, part := range d.calls() {
+		if !r.pieces || !r.calls.known(part) {
+			out.ToolCalls = append(out.ToolCalls, part)
+		}
+	}
+	if r.pieces && (len(r.calls.all) > 0 || len(r.old.all) > 0) {
+		out.FunctionCall.V = nil
+	}
+	return out
 }
 
 // delta is loose: the types of the fields read every JSON value.
@@ -165,7 +203,7 @@ func (c *content) take(data json.RawMessage, thought bool, depth int) {
 			c.take(element, thought, depth+1)
 		}
 	case json.Unmarshal(data, &part) == nil && part.Type == "tool_use" && part.Name != "":
-		c.calls = append(c.calls, callPart{ID: part.ID, Function: llm.Loose[function]{V: function{part.Name, part.Input}}})
+		c.calls = append(c.calls, callPart{ID: part.ID, function: function{Name: part.Name, Input: part.Input}})
 	case json.Unmarshal(data, &part) == nil:
 		thought = thought || part.Type == "thinking" || part.Type == "reasoning"
 		for _, inner := range []json.RawMessage{part.Text, part.Content, part.Value, part.Summary, part.Refusal} {

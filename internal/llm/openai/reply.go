@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/llm"
 )
-
-// doneMark is the data of the event that ends a stream.
-const doneMark = "[DONE]"
 
 // reply puts a model's reply together.
 type reply struct {
@@ -18,6 +16,7 @@ type reply struct {
 	onDelta func(llm.Delta)
 
 	chunks    int
+	pieces    bool // it comes in deltas
 	content   llm.Text
 	speaker   llm.Index // the choice whose text is the reply's
 	thinking  llm.Text
@@ -76,11 +75,15 @@ func (r *reply) Ended(err error) error {
 
 // Event takes in one chunk.
 func (r *reply) Event(e llm.Event) (done bool, err error) {
-	if string(bytes.TrimSpace(e.Data)) == doneMark {
+	if llm.DoneMark(e.Data) {
 		return true, r.Ended(io.EOF)
 	}
 	var c chunk
-	if err := json.Unmarshal(e.Data, &c); err != nil {
+	err = json.Unmarshal(e.Data, &c)
+	if r.finish != "" && !interrupted(r.finish) && (err != nil || e.Name == llm.ErrorEvent || c.failed()) {
+		return true, nil // the reply is whole: an error after it is about something else
+	}
+	if err != nil {
 		if e.Name == llm.ErrorEvent {
 			return false, parseFailure(e.Data).error(0)
 		}
@@ -121,7 +124,11 @@ func (r *reply) count(u usage) {
 // Gateways split one reply between several, such as a text and the calls after it, so calls count
 // wherever they stand. Texts do not: a second one is another version of the first.
 func (r *reply) choice(n int, c choice) llm.Delta {
-	d := c.said()
+	d, whole := c.said()
+	if whole {
+		d = r.unsaid(d, c.Finish != "")
+	}
+	r.pieces = r.pieces || !c.Delta.V.nothing()
 	index := c.Index
 	if !index.Known {
 		index = llm.Index{N: n, Known: true}
@@ -168,7 +175,7 @@ func (r *reply) response() (llm.Response, error) {
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
 		ToolCalls: r.calls.list(),
-		Finish:    llm.Finish(r.finish),
+		Finish:    llm.ReadFinish(r.finish),
 		Model:     r.model,
 		Usage:     r.usage.usage(),
 	}
@@ -177,12 +184,10 @@ func (r *reply) response() (llm.Response, error) {
 		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider broke off: " + r.finish}
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
-	case r.calls.over, resp.Finish == "function_call":
+	case r.calls.over:
 		resp.Finish = llm.FinishToolCalls
 	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Ollama and others say "stop"
-	case resp.Finish == "model_length": // Mistral's, for the end of the context
-		resp.Finish = llm.FinishLength
 	case resp.Finish == llm.FinishFiltered && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered}
 	}
@@ -196,5 +201,5 @@ func (r *reply) response() (llm.Response, error) {
 // interrupted knows the finish reasons of a provider that has failed: DeepSeek's,
 // and Mistral's and OpenRouter's.
 func interrupted(finish string) bool {
-	return finish == "insufficient_system_resource" || finish == "error"
+	return slices.Contains([]string{"insufficient_system_resource", "error", "network_error"}, strings.ToLower(finish))
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -38,6 +37,8 @@ type responseEvent struct {
 	Index    llm.Index                 `json:"output_index"`  // the same
 	Part     llm.Count                 `json:"summary_index"` // response.reasoning_summary_part.added
 	Response llm.Loose[responseObject] `json:"response"`      // response.completed, .incomplete, .failed
+	Text     llm.Word                  `json:"text"`          // response.output_text.done
+	Args     llm.Piece                 `json:"arguments"`     // response.function_call_arguments.done
 }
 
 // responseObject is a response as it ends, or the whole of an answer in plain JSON.
@@ -81,6 +82,7 @@ type item struct {
 	CallID    llm.Word             `json:"call_id"`
 	Name      llm.Word             `json:"name"`
 	Arguments llm.Piece            `json:"arguments"`
+	Input     llm.Piece            `json:"input"` // of a custom_tool_call
 	Content   content              `json:"content"`
 	Summary   llm.Loose[[]content] `json:"summary"`
 	whole     json.RawMessage
@@ -101,7 +103,30 @@ func (i item) thought() string {
 
 // call returns the call that an item is.
 func (i item) call() agent.ToolCall {
-	return agent.ToolCall{ID: string(cmp.Or(i.CallID, i.ID)), Name: string(i.Name), Arguments: string(i.Arguments)}
+	return agent.ToolCall{ID: string(cmp.Or(i.CallID, i.ID)), Name: string(i.Name), Arguments: string(cmp.Or(i.Arguments, i.Input))}
+}
+
+func (i item) isCall() bool { return i.Type == "function_call" || i.Type == "custom_tool_call" }
+
+// same reports whether two items are the same one, told twice: by its place, or by its id.
+func (i item) same(other item) bool {
+	switch {
+	case i.Type != other.Type, differ(string(i.CallID), string(other.CallID)):
+		return false
+	case i.CallID != "" && i.CallID == other.CallID:
+		return true
+	case i.index.Known && other.index.Known:
+		return i.index == other.index && (!differ(string(i.ID), string(other.ID)) || i.alike(other))
+	case i.ID != "" && i.ID == other.ID:
+		return true
+	}
+	return i.alike(other)
+}
+
+// alike reports whether two items of a type say the same.
+func (i item) alike(other item) bool {
+	return i.text() == other.text() && i.thought() == other.thought() && i.Encrypted == other.Encrypted && i.Name == other.Name &&
+		sameJSON(i.call().Arguments, other.call().Arguments)
 }
 
 // UnmarshalJSON keeps the item as it came, too: of a thought no byte may change.
@@ -120,7 +145,7 @@ func (r *response) Plain(body []byte) error {
 	}
 	_ = json.Unmarshal(body, &whole)
 	switch {
-	case whole.V.Status != "":
+	case whole.V.Status != "", len(whole.V.Output) > 0 && llm.EmptyJSON(whole.V.Error):
 		return r.end(whole.V)
 	case llm.ErrorWords(body) == "":
 		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no status"}
@@ -138,7 +163,7 @@ func (r *response) Ended(why error) error {
 
 // Event takes in one event.
 func (r *response) Event(event llm.Event) (done bool, err error) {
-	if string(bytes.TrimSpace(event.Data)) == doneMark {
+	if llm.DoneMark(event.Data) {
 		return true, r.Ended(io.EOF)
 	}
 	r.events++
@@ -173,22 +198,58 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 		r.say(llm.Delta{Content: r.between(e.Item)})
 	case "response.function_call_arguments.delta":
 		r.grow(e.Index, text)
+	case "response.function_call_arguments.done":
+		if r.args[e.Index] == nil && e.Args != "" {
+			r.grow(e.Index, string(e.Args))
+		}
+	case "response.output_text.done":
+		if r.content.String() == "" { // else the deltas have said it
+			r.say(llm.Delta{Content: string(e.Text)})
+		}
 	case "response.output_item.done":
 		e.Item.index = e.Index
-		if args := r.args[e.Index]; args != nil && e.Item.Arguments == "" {
-			e.Item.Arguments = llm.Piece(args.String())
+		r.keep(e.Item)
+	case "response.completed", "response.incomplete", "response.failed", "response.done":
+		if e.Response.V.Status == "" && e.Type != "response.failed" {
+			e.Response.V.Status = "completed"
 		}
-		at := slices.IndexFunc(r.items, func(i item) bool { return i.index.Known && e.Index.Known && i.index.N > e.Index.N })
-		if at < 0 {
-			at = len(r.items)
-		}
-		r.items = slices.Insert(r.items, at, e.Item)
-	case "response.completed", "response.incomplete", "response.failed":
 		return true, r.end(e.Response.V)
 	default:
 		r.say(llm.Delta{}) // it is alive
 	}
 	return r.repeating || r.over, nil
+}
+
+// keep adds an item at its place, unless it is known.
+func (r *response) keep(i item) {
+	if args := r.args[i.index]; args != nil && i.Arguments == "" {
+		i.Arguments = llm.Piece(args.String())
+	}
+	if slices.ContainsFunc(r.items, i.same) {
+		return
+	}
+	at := slices.IndexFunc(r.items, func(other item) bool { return other.index.Known && i.index.Known && other.index.N > i.index.N })
+	if at < 0 {
+		at = len(r.items)
+	}
+	r.items = slices.Insert(r.items, at, i)
+}
+
+// complete adds the items that did not come as a whole of their own: those of the last event, and calls of which only the
+// start and the arguments came.
+func (r *response) complete(whole responseObject) {
+	streamed := slices.Clone(r.items)
+	for n, i := range whole.Output {
+		if !slices.ContainsFunc(streamed, i.same) {
+			i.index = llm.Index{N: n, Known: true}
+			r.keep(i)
+		}
+	}
+	for at, i := range r.begun {
+		if i.index = at; i.isCall() && at.Known {
+			r.keep(i)
+		}
+	}
 }
 
 // saying are the events that hold more of what the model says.
@@ -237,18 +298,20 @@ func (r *response) end(whole responseObject) error {
 	if !llm.EmptyJSON(whole.Error) {
 		return parseFailure(slices.Concat([]byte(`{"error":`), whole.Error, []byte(`}`))).error(0)
 	}
-	if len(r.items) == 0 {
-		r.items = whole.Output
-	}
-	// What did not come in pieces is told as a whole: that of plain JSON, and of proxies that stream no texts.
-	silent, quiet := r.content.String() == "", r.thinking.String() == ""
+	r.complete(whole)
+	// Texts that did not come in pieces are told as a whole: those of plain JSON, and of proxies that stream no texts.
+	quiet := r.thinking.String() == ""
+	var messages []string
 	for _, i := range r.items {
 		switch {
-		case i.Type == "message" && silent:
-			r.say(llm.Delta{Content: r.between(i) + i.text()})
+		case i.Type == "message":
+			messages = append(messages, i.text())
 		case i.Type == "reasoning" && quiet:
 			r.say(llm.Delta{Thinking: i.thought()})
 		}
+	}
+	if rest, ok := strings.CutPrefix(strings.Join(messages, betweenMessages), r.content.String()); ok {
+		r.say(llm.Delta{Content: rest})
 	}
 	r.final = &whole
 	return nil
@@ -262,7 +325,7 @@ func (r *response) response() (llm.Response, error) {
 	}
 	out.Usage = r.used
 	for _, i := range r.items {
-		if i.Type == "function_call" {
+		if i.isCall() {
 			out.ToolCalls = append(out.ToolCalls, i.call())
 		}
 	}
@@ -276,16 +339,14 @@ func (r *response) response() (llm.Response, error) {
 	out.SignedThinking = slices.ContainsFunc(r.items, func(i item) bool { return i.Type == "reasoning" && i.Encrypted != "" })
 	out.ProviderState = remember(r.asked, r.items)
 	switch reason := string(r.final.Incomplete.V.Reason); {
-	case reason == "content_filter":
+	case llm.ReadFinish(reason) == llm.FinishFiltered:
 		out.Finish = llm.FinishFiltered
 		if strings.TrimSpace(out.Content) == "" && len(out.ToolCalls) == 0 {
 			return out, &llm.Error{Kind: llm.ErrContentFiltered}
 		}
-	case reason == "max_output_tokens":
-		out.Finish = llm.FinishLength
 	case reason != "":
-		out.Finish = llm.Finish(reason)
-	case r.final.Status != "completed":
+		out.Finish = llm.ReadFinish(reason)
+	case !strings.EqualFold(string(r.final.Status), "completed"):
 		return out, &llm.Error{Kind: llm.ErrTruncated, Message: "the response is " + string(r.final.Status) + " " + reason}
 	case len(out.ToolCalls) > 0:
 		out.Finish = llm.FinishToolCalls

@@ -256,7 +256,7 @@ func remember(model string, items []item) json.RawMessage {
 		case i.Type == "reasoning" && i.Encrypted != "":
 			s.Responses.Parts = append(s.Responses.Parts, statePart{Reasoning: i.whole})
 			more = true
-		case i.Type == "function_call":
+		case i.isCall():
 			s.Responses.Parts = append(s.Responses.Parts, statePart{Call: true})
 		case i.Type == "message":
 			s.Responses.Parts = append(s.Responses.Parts, statePart{Text: i.text(), Phase: string(i.Phase)})

@@ -2,18 +2,12 @@ package openai_test
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
 // sse is a stream of events.
@@ -312,44 +306,4 @@ func TestWritten(t *testing.T) {
 			Want: llm.Response{Model: "m", Finish: llm.FinishToolCalls, Thinking: "hm", ToolCalls: []agent.ToolCall{f}}},
 		{Name: "calls that are missing", Body: streamed("Let me see.", "tool_calls"), Want: said("Let me see.")},
 	})
-}
-
-// TestWrittenByVendors: the service of a vendor reads the notation of its model itself, so that a call in the text is text.
-// No server's reply makes a call that the model quotes from a result of a tool.
-func TestWrittenByVendors(t *testing.T) {
-	t.Parallel()
-	const call = `<tool_call>{"name": "f", "arguments": {"q": "x"}}</tool_call>`
-	result := []agent.Message{{Role: agent.User, Content: "look"},
-		{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "a", Name: "g", Arguments: "{}"}}},
-		{Role: agent.ToolRole, ToolCallID: "a", Content: "GET / 200\n" + call}}
-	for name, tt := range map[string]struct {
-		reads    bool
-		messages []agent.Message
-		want     llm.Response
-	}{
-		"a vendor": {false, ask("look").Messages, said("Its line:\n" + call)},
-		"a server of open models": {true, ask("look").Messages, llm.Response{Model: "m", Finish: llm.FinishToolCalls, Content: "Its line:",
-			ToolCalls: []agent.ToolCall{{ID: "call_0", Name: "f", Arguments: `{"q": "x"}`}}}},
-		"a quotation from a result": {true, result, llm.Response{Model: "m", Finish: llm.FinishStop, Content: "Its line:\n" + call,
-			Quoted: []string{"f"}}},
-	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, streamed("Its line:\n"+call, "stop"))
-		}))
-		defer srv.Close()
-		client, err := openai.New(llm.Options{Name: "test", BaseURL: srv.URL, Dialect: agent.Dialect{WrittenCalls: tt.reads, MaxTools: 128}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var live string
-		req := llm.Request{Model: "m", Tools: offered, Messages: tt.messages}
-		got, err := client.Generate(t.Context(), req, func(d llm.Delta) { live += d.Content })
-		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
-		}
-		if strings.TrimSpace(live) != strings.TrimSpace(tt.want.Content) {
-			t.Errorf("%s: shown %q, want %q", name, live, tt.want.Content)
-		}
-	}
 }

@@ -71,7 +71,8 @@ func TestCheckVersions(t *testing.T) {
 		for {
 			got = nil
 			for _, f := range CheckVersions(t.Context(), Examination{
-				Temporal: client.Options{HostPort: server.Address()}, TaskQueue: workflows.TaskQueue, Store: store.At(file), Patience: 10 * time.Second,
+				Temporal: client.Options{HostPort: server.Address()}, TaskQueue: workflows.TaskQueue, Store: store.At(file),
+				Patience: 10 * time.Second,
 			}) {
 				got = append(got, fmt.Sprintf("%s %s: %s", f.Level, f.What, f.Found))
 			}

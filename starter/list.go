@@ -38,8 +38,14 @@ func listCommand(c *cli) *cobra.Command {
 		Short: "List investigations, newest first",
 		Long: `List investigations, newest first: what each is about (the title or summary of its
 alert, else the first line of its data), and how it stands. A terminal that is too
-narrow for all columns has those that fit.`,
+narrow for all columns has those that fit.
+
+--search finds a part of a workflow id, chain or alert type, and words: all of them must be
+in the names, the alert, the error, the report or the summary. Case does not matter, and a
+word of three characters or more also finds those that begin with it: "checkout-7f" finds
+checkout-7f9c. Without a store, only names are searched.`,
 		Example: `  starter list --needs-me
+  starter list --search "checkout OOMKilled"
   starter list --since 2h --alert-type sample-incident`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -60,6 +66,7 @@ narrow for all columns has those that fit.`,
 	set.StringVar(&filter.Chain, "chain", "", "only those of this chain")
 	set.StringVar(&filter.AlertType, "alert-type", "", "only those of this alert type")
 	set.StringSliceVar(&filter.Projects, "project", nil, "only those of these projects")
+	set.StringVar(&filter.Search, "search", "", "only those with this text in their names, or all of these words in their alert or report")
 	set.StringVar(&filter.Tenant, "tenant", "", "only those of this tenant")
 	set.StringVar(&filter.Session, "session", "", "only those of this session")
 	set.StringArrayVar(&meta, "meta", nil, "only those with this KEY=VALUE; may be repeated")

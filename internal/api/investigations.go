@@ -91,7 +91,8 @@ type listIn struct {
 	Meta      []string  `query:"meta,explode" maxItems:"20" doc:"KEY=VALUE of the metadata; may be repeated"`
 	Since     time.Time `query:"since" doc:"only those that started since then"`
 	NeedsMe   bool      `query:"needs_me" doc:"only those that wait for a person"`
-	Search    string    `query:"q" maxLength:"200" doc:"only those with this text in their workflow id, chain or alert type"`
+	Search    string    `query:"q" maxLength:"200" doc:"words of their names, alert or report, or a part of a name"`
+	NamesOnly bool      `query:"names_only" doc:"q is a part of their workflow id, chain or alert type"`
 	Limit     int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Cursor    string    `query:"cursor" maxLength:"2000" doc:"next of the page before"`
 }
@@ -99,7 +100,7 @@ type listIn struct {
 func (s *Server) listInvestigations(ctx context.Context, in *listIn) (*body[page[listed]], error) {
 	filter := store.Filter{
 		Status: agent.Status(in.Status), Chain: in.Chain, AlertType: in.AlertType, Tenant: in.Tenant, Session: in.Session,
-		Since: in.Since, NeedsMe: in.NeedsMe, Search: in.Search, Limit: in.Limit + 1,
+		Since: in.Since, NeedsMe: in.NeedsMe, Search: in.Search, NamesOnly: in.NamesOnly, Limit: in.Limit + 1,
 	}
 	var err error
 	if filter.Projects, err = accessOf(ctx).within(in.Project); err != nil {

@@ -212,7 +212,7 @@ func (m *mcpServer) complete(ctx context.Context, r *mcp.CompleteRequest) (out *
 			out.Completion.Values = append(out.Completion.Values, chain.Name)
 		}
 	case "id":
-		found, err := m.listInvestigations(ctx, &listIn{Search: r.Params.Argument.Value, Limit: maxCompletions})
+		found, err := m.listInvestigations(ctx, &listIn{Search: r.Params.Argument.Value, NamesOnly: true, Limit: maxCompletions})
 		if err != nil {
 			return out, nil
 		}

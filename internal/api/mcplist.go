@@ -39,7 +39,7 @@ func outlineOf(r listed) Outline {
 type listArgs struct {
 	Status  string    `json:"status,omitempty" maxLength:"40" doc:"running, completed, failed, …"`
 	Chain   string    `json:"chain,omitempty" maxLength:"200"`
-	Search  string    `json:"q,omitempty" maxLength:"200" doc:"only those with this text in their workflow id, chain or alert type"`
+	Search  string    `json:"q,omitempty" maxLength:"200" doc:"words of their names, alert or report, or a part of a name"`
 	Since   time.Time `json:"since,omitzero" doc:"only those that started since then"`
 	NeedsMe bool      `json:"needs_me,omitempty" doc:"only those that wait for a person"`
 	Project string    `json:"project,omitempty" maxLength:"63"`

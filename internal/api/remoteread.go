@@ -97,6 +97,9 @@ func (r *Remote) List(ctx context.Context, f store.Filter) (l client.Listing, er
 	if !f.Since.IsZero() {
 		asked.Set("since", f.Since.Format(time.RFC3339Nano))
 	}
+	if f.NamesOnly {
+		asked.Set("names_only", "true")
+	}
 	if f.NeedsMe {
 		asked.Set("needs_me", "true")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -97,6 +98,8 @@ type Worker struct {
 	pool     *mcp.Pool
 	listened *listened // nil = nobody listens
 	fatal    chan error
+	// endIndexing stops indexing and returns once it has stopped; nil means it never began.
+	endIndexing func()
 }
 
 // StartWorker connects the pieces and begins to poll.
@@ -147,8 +150,20 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	if !opts.ToolsOnly {
 		scheduleReconcile(setup, opts)
+		w.keepIndexed(ctx, opts.Store)
 	}
 	return w, nil
+}
+
+// keepIndexed indexes in the background what older programs have written.
+func (w *Worker) keepIndexed(ctx context.Context, st *store.Store) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var indexing sync.WaitGroup
+	indexing.Go(func() { st.KeepIndexed(ctx) })
+	w.endIndexing = func() {
+		cancel()
+		indexing.Wait()
+	}
 }
 
 // register makes a worker run everything, or the tools alone.
@@ -232,6 +247,9 @@ func (w *Worker) Stop() {
 func (w *Worker) close() {
 	if w.listened != nil {
 		w.listened.close()
+	}
+	if w.endIndexing != nil {
+		w.endIndexing()
 	}
 	w.pool.Close()
 }

@@ -54,14 +54,17 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 	}
 	l.All, err = st.Investigations(ctx, wide)
 	if err == nil && lost {
+		running := wide
+		running.Status, running.Open = "", true
 		var open []record.Investigation
-		open, err = st.Running(ctx)
+		open, err = st.Investigations(ctx, running)
 		l.All = append(l.All, open...)
 	}
 	if err != nil {
 		return l, err
 	}
 	l.Stale = c.correct(ctx, l.All)
+	filter.Search = "" // the store has searched more than the records
 	l.All = slices.DeleteFunc(l.All, func(r record.Investigation) bool { return !filter.Selects(r) })
 	slices.SortStableFunc(l.All, func(a, b record.Investigation) int { return b.StartedAt.Compare(a.StartedAt) })
 	if filter.Limit > 0 {

@@ -40,6 +40,10 @@ type engine interface {
 	// search looks a text up among the names of investigations; has is the condition that a text has another one in it.
 	search(ctx context.Context, q querier, text string) (searched, error)
 	has(text, argument string) string
+	// allOf is the query of the index of words for all of some words, of which one of three characters or more is a
+	// beginning; "" = nothing has them. addTerms adds to the words that occur.
+	allOf(ctx context.Context, q querier, words []string) (string, error)
+	addTerms(ctx context.Context, q querier, words []string) error
 	sizeQuery() string  // selects how many bytes the database takes
 	sweepQuery() string // deletes the reservations that end at $1 or before
 	close() error

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"io/fs"
 	"log/slog"
 	"sync/atomic"
@@ -15,6 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // OpenPipelined opens a pool of one connection as the store has them.
@@ -188,3 +190,39 @@ func Migrate(ctx context.Context, db *sql.DB, files fs.FS, required int64) error
 var Migrations fs.FS = &migrations
 
 const RequiredSchema = requiredSchema
+
+// FillUnindexed writes investigations as a program writes them that knows no index of words.
+func (s *Store) FillUnindexed(t testing.TB, n int, make func(n int) (record.Investigation, []byte)) {
+	t.Helper()
+	ctx := t.Context()
+	for done := 0; done < n; {
+		err := inTx(ctx, s.db.writer, nil, func(q querier) error {
+			for range min(1000, n-done) {
+				r, data := make(done)
+				r.DataHash = blobHash(data)
+				if err := insertBlob(ctx, q, r.DataHash, data); err != nil {
+					return err
+				}
+				ended := r.StartedAt
+				r.EndedAt = &ended
+				if _, err := q.ExecContext(ctx, insertInto("investigations", investigationColumns), investigationFields(&r)...); err != nil {
+					return err
+				}
+				done++
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// IndexAll indexes the words of all investigations, without rest.
+func (s *Store) IndexAll(ctx context.Context) error {
+	for {
+		if n, err := s.indexSome(ctx, 500); err != nil || n == 0 {
+			return err
+		}
+	}
+}

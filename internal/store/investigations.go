@@ -106,8 +106,10 @@ func (s *Store) writeInvestigation(
 				return err
 			}
 		}
-		_, err := write(q)
-		return err
+		if _, err := write(q); err != nil {
+			return err
+		}
+		return indexWords(ctx, q, s.db, r.ID)
 	})
 	return doing(err, "%s investigation %s", what, r.ID)
 }
@@ -149,7 +151,10 @@ func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) 
 		if err := s.addActs(ctx, q, []audit.Act{endedAct(r)}); err != nil {
 			return err
 		}
-		return closeParts(ctx, q, r)
+		if err := closeParts(ctx, q, r); err != nil {
+			return err
+		}
+		return indexWords(ctx, q, s.db, r.ID)
 	})
 	return closed, doing(err, "close investigation %s", r.ID)
 }
@@ -247,8 +252,13 @@ type Filter struct {
 	Metadata  map[string]string // they have all of it
 	Since     time.Time         // they started then or later; zero = at any time
 	NeedsMe   bool              // they wait for a person
-	Search    string            // their workflow id, chain or alert type has it; "" = any
-	Limit     int               // 0 = all
+	Open      bool              // they have not ended
+	// Search is a part of their workflow id, chain or alert type, or words that are all in these, the alert, the error, the
+	// report or the summary; a word of three characters or more counts by its beginning. An empty string selects any.
+	Search string
+	// NamesOnly leaves out what Search finds by words.
+	NamesOnly bool
+	Limit     int // 0 = all
 	// Before selects those that stand after an investigation in the list, newest first; zero = from the beginning.
 	Before Place
 }
@@ -262,13 +272,13 @@ type Place struct {
 // needsMe are the statuses of what goes on when a person does something.
 var needsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusWaitingAnswer), string(agent.StatusPaused)}
 
-// Selects: the filter selects the record.
+// Selects reports whether the filter selects a record, of which the names alone are searched.
 func (f Filter) Selects(r record.Investigation) bool {
 	return f.sees(r.Project) && f.after(r) && strings.Contains(r.WorkflowID+" "+r.Chain+" "+r.AlertType, f.Search) &&
 		(f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
 		(f.AlertType == "" || r.AlertType == f.AlertType) && (f.Tenant == "" || r.Tenant == f.Tenant) &&
 		(f.Session == "" || r.Session == f.Session) && f.hasMetadata(r.Metadata) && !r.StartedAt.Before(f.Since) &&
-		(!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
+		(!f.Open || r.EndedAt == nil) && (!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
 }
 
 // sees: the filter selects things of the project.
@@ -299,6 +309,9 @@ func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investig
 	}
 	query, args := f.query(s.db, found)
 	all, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
+	if err == nil && f.Search != "" && !f.NamesOnly {
+		all, err = s.addWithWords(ctx, f, all)
+	}
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)
 	}
@@ -318,7 +331,7 @@ func (f Filter) query(db database, found searched) (query string, args []any) {
 		and(` AND started_at >= $%d`, timeColumn{&f.Since})
 	}
 	project := `project`
-	if open := slices.Contains(agent.Open(), f.Status); open || f.NeedsMe {
+	if open := slices.Contains(agent.Open(), f.Status); open || f.NeedsMe || f.Open {
 		query += ` AND ended_at IS NULL`
 		project = `(project || '')` // not by its index: there are few that have not ended
 	}

@@ -135,6 +135,12 @@ type wordIndex struct {
 	// ranked selects rowid and score of what has a word of $1 in it, of the ids $2
 	// to $3, best first and the newest among equals.
 	ranked func(index string) string
+	// set writes different words whose order does not matter. newest selects rowid of what meets the query $1, of
+	// the ids from $2 to below $3, highest first. among is the condition that an investigation's row in the index
+	// is in a list in JSON.
+	set    func(words []string) string
+	newest func(index string) string
+	among  string
 }
 
 // put indexes a text. One without words is found by none.
@@ -158,6 +164,11 @@ func (db *sqliteFile) words() wordIndex {
 			return fmt.Sprintf(`SELECT rowid, -rank AS score FROM %[1]s WHERE %[1]s MATCH $1 AND rowid BETWEEN $2 AND $3
 				ORDER BY rank, rowid DESC`, index)
 		},
+		set: func(words []string) string { return strings.Join(words, " ") },
+		newest: func(index string) string {
+			return fmt.Sprintf(`SELECT rowid FROM %[1]s WHERE %[1]s MATCH $1 AND rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`, index)
+		},
+		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN (SELECT value FROM json_each($%d)))`,
 	}
 }
 
@@ -178,6 +189,13 @@ func (db *postgres) words() wordIndex {
 			return `SELECT rowid, ts_rank(words, ` + wanted + `) / (1 + 0.1 * ln(length(words))) AS score FROM ` + index +
 				` WHERE words @@ ` + wanted + ` AND rowid BETWEEN $2 AND $3 ORDER BY score DESC, rowid DESC`
 		},
+		set: func(words []string) string { return `'` + strings.Join(words, `' '`) + `'` },
+		newest: func(index string) string { // materialized: to walk the rows by their ids reads the words of each
+			return `WITH found AS MATERIALIZED (SELECT rowid FROM ` + index + ` WHERE words @@ CAST($1 AS TEXT)::TSQUERY)
+				SELECT rowid FROM found WHERE rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`
+		},
+		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN
+			(SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST($%d AS JSONB))))`,
 	}
 }
 

@@ -46,6 +46,9 @@ func TestPostgres(t *testing.T) {
 		"upgrade": func(t *testing.T, s *postgrestest.Server) {
 			testUpgrade(t, "pgx", s.Database(t, "upgrade"), goose.DialectPostgres)
 		},
+		"search after an upgrade": func(t *testing.T, s *postgrestest.Server) {
+			testSearchUpgrade(t, "pgx", s.Database(t, "searchupgrade"), goose.DialectPostgres)
+		},
 		"news":            testPostgresNews,
 		"lost within":     testPostgresLostWithin,
 		"pipeline":        testPostgresPipeline,

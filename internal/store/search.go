@@ -44,3 +44,49 @@ func (db *sqliteFile) has(text, argument string) string {
 func (db *postgres) has(text, argument string) string {
 	return `strpos(` + text + `, ` + argument + `) > 0`
 }
+
+// maxBegun is how many words that begin with one of a search's FTS5 is asked for one by one. It reads these in turn as far
+// as they are needed, and takes longer to begin the more there are.
+const maxBegun = 100
+
+func (db *sqliteFile) allOf(ctx context.Context, q querier, words []string) (string, error) {
+	const begun = `SELECT term FROM investigation_terms WHERE term >= $1 AND term < $2 ORDER BY term LIMIT $3`
+	var all []string
+	for _, word := range words {
+		if n := utf8.RuneCountInString(word); n <= shortestIndexed {
+			all = append(all, `"`+word+`"`+strings.Repeat("*", n/shortestIndexed))
+			continue
+		}
+		terms, err := selectAll(ctx, q, func(term *string) []any { return []any{term} }, begun, word, word+"\U0010FFFF", maxBegun+1)
+		if err != nil || len(terms) == 0 {
+			return "", err
+		}
+		if len(terms) > maxBegun {
+			all = append(all, `"`+word+`"*`)
+			continue
+		}
+		all = append(all, `("`+strings.Join(terms, `" OR "`)+`")`)
+	}
+	return strings.Join(all, " AND "), nil
+}
+
+func (db *postgres) allOf(_ context.Context, _ querier, words []string) (string, error) {
+	var all []string
+	for _, word := range words {
+		beginning := ""
+		if utf8.RuneCountInString(word) >= shortestIndexed {
+			beginning = ":*"
+		}
+		all = append(all, `'`+word+`'`+beginning)
+	}
+	return strings.Join(all, " & "), nil
+}
+
+func (db *sqliteFile) addTerms(ctx context.Context, q querier, words []string) error {
+	const add = `INSERT INTO investigation_terms (term) SELECT value FROM json_each($1) WHERE true ON CONFLICT DO NOTHING`
+	_, err := q.ExecContext(ctx, add, asJSON(&words))
+	return err
+}
+
+// addTerms: PostgreSQL's index finds beginnings of words itself.
+func (db *postgres) addTerms(context.Context, querier, []string) error { return nil }

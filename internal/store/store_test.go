@@ -3,6 +3,7 @@ package store_test
 import (
 	"database/sql"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,4 +120,48 @@ func stepAt(iteration, n int) transcript.Step {
 		})
 	}
 	return step
+}
+
+// What an older program has written is found, whether before the upgrade or beside this program, and without it being indexed first.
+func TestSQLiteSearchUpgrade(t *testing.T) {
+	t.Parallel()
+	testSearchUpgrade(t, "sqlite", filepath.Join(t.TempDir(), "inquest.db"), goose.DialectSQLite3)
+}
+
+func testSearchUpgrade(t *testing.T, driver, target string, dialect goose.Dialect) {
+	db, err := sql.Open(driver, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx := t.Context()
+	if err := store.MigrateTo(ctx, db, dialect, 26); err != nil {
+		t.Fatal(err)
+	}
+	write := func(query string, args ...any) {
+		if _, err := db.ExecContext(ctx, query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const begin = `INSERT INTO investigations (id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, status, end_reason, error,
+		report, usage, started_at) VALUES ($1, $1, 'run', 'lab', 'probe', 'p', $2, 'running', '', '', '', '{}', $3)`
+	write(`INSERT INTO blobs (hash, data) VALUES ('h', $1)`, []byte(`{"pod": "checkout-7f9c"}`))
+	write(begin, "before", "h", 1_000_000)
+	s := open(t, target)
+	write(begin, "beside", "h", 2_000_000)
+	find := func(text string, want ...string) {
+		t.Helper()
+		found, err := s.Investigations(ctx, store.Filter{Search: text})
+		var got []string
+		for _, r := range found {
+			got = append(got, r.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: found %v, %v; want %v", text, got, err, want)
+		}
+	}
+	find("checkout-7f9c", "beside", "before")
+	write(`UPDATE investigations SET report = 'The pool was cut.', ended_at = 3000000 WHERE id = 'before'`)
+	find("pool", "before")
+	find("checkout", "beside", "before")
 }

@@ -27,7 +27,7 @@ class Home {
     this.search = h("input", {
       type: "search",
       placeholder: "Search",
-      "aria-label": "Search by name, chain or alert type",
+      "aria-label": "Search names, alerts and reports",
       "aria-keyshortcuts": "/",
       maxlength: 200,
       input: () => this.find(),

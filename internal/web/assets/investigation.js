@@ -105,7 +105,7 @@ class Investigation {
     this.tries = (this.tries || 0) + 1;
     try {
       const { items } = await get(
-        `investigations?${new URLSearchParams({ q: this.id.split(":")[0].slice(0, 200), limit: 20 })}`,
+        `investigations?${new URLSearchParams({ q: this.id.split(":")[0].slice(0, 200), names_only: true, limit: 20 })}`,
         this.signal,
       );
       this.listed = items.find((r) => r.id === this.id || r.workflow_id === this.id);

@@ -1,0 +1,237 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+const (
+	textIndexed  = 256 << 10 // bytes of an alert, and of a report, whose words are indexed
+	slots        = 128       // investigations of one millisecond that the index keeps in order
+	firstWindow  = 1000      // matches of a search that are looked at first; each further window is four times as large
+	indexedAhead = 100       // outdated investigations that a search indexes before it looks
+)
+
+// indexWords brings the words of an investigation up to date. Its caller holds the investigation's lock.
+func indexWords(ctx context.Context, q querier, db database, id string) error {
+	const query = `SELECT workflow_id, chain, alert_type, error, report, envelope, metadata, started_at,
+			(SELECT substr(data, 1, $2) FROM blobs WHERE hash = data_hash),
+			(SELECT n FROM investigation_texts WHERE investigation = id) FROM investigations WHERE id = $1`
+	var r record.Investigation
+	var data []byte
+	var known *int64
+	err := q.QueryRowContext(ctx, query, id, textIndexed).Scan(&r.WorkflowID, &r.Chain, &r.AlertType, textColumn{&r.Error},
+		textColumn{&r.Report}, asJSON(&r.Envelope), asJSON(&r.Metadata), timeColumn{&r.StartedAt}, &data, &known)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if known != nil {
+		if _, err := q.ExecContext(ctx, `DELETE FROM investigation_words WHERE rowid = $1`, *known); err != nil {
+			return err
+		}
+	}
+	n, err := placeWords(ctx, q, id, r.StartedAt, known)
+	if err != nil {
+		return err
+	}
+	words := wordsOf(r, data)
+	if _, err := q.ExecContext(ctx, db.words().insert("investigation_words"), n, db.words().set(words)); err != nil {
+		return err
+	}
+	if err := db.addTerms(ctx, q, words); err != nil {
+		return err
+	}
+	const done = `DELETE FROM investigations_unindexed WHERE started_at = $1 AND investigation = $2`
+	_, err = q.ExecContext(ctx, done, timeColumn{&r.StartedAt}, id)
+	return err
+}
+
+// wordsOf are the different words that find an investigation.
+func wordsOf(r record.Investigation, data []byte) []string {
+	set := newWordSet(wordsIndexed)
+	report := r.Report[:min(len(r.Report), textIndexed)]
+	for _, text := range []string{r.WorkflowID, r.Chain, r.AlertType, r.Error, r.Envelope.Summary, report} {
+		set.text(text, true)
+	}
+	for _, value := range r.Metadata {
+		set.text(value, true)
+	}
+	set.data(data)
+	return set.words
+}
+
+// placeWords returns the row of an investigation in the index: the one that it has, if it fits the start, or a new one.
+func placeWords(ctx context.Context, q querier, id string, start time.Time, known *int64) (int64, error) {
+	n := placeOf(start)
+	if known != nil {
+		if *known >= n && *known < n+slots {
+			return *known, nil
+		}
+		if _, err := q.ExecContext(ctx, `DELETE FROM investigation_texts WHERE n = $1`, *known); err != nil {
+			return 0, err
+		}
+	}
+	for ; ; n++ {
+		const add = `INSERT INTO investigation_texts (n, investigation) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+		if added, err := changed(q.ExecContext(ctx, add, n, id)); err != nil || added {
+			return n, err
+		}
+	}
+}
+
+// placeOf is the first row in the index for investigations that start at a time.
+func placeOf(start time.Time) int64 { return start.UnixMilli() * slots }
+
+// indexSome indexes outdated investigations, at most so many, the newest first.
+func (s *Store) indexSome(ctx context.Context, most int) (int, error) {
+	type row struct {
+		start int64
+		id    string
+	}
+	const query = `SELECT started_at, investigation FROM investigations_unindexed ORDER BY started_at DESC, investigation DESC LIMIT $1`
+	rows, err := selectAll(ctx, s.db.reader, func(r *row) []any { return []any{&r.start, &r.id} }, query, most)
+	if err != nil || len(rows) == 0 {
+		return 0, s.db.explain(err)
+	}
+	err = s.write(ctx, "", func(q querier) error {
+		// Whoever locks several investigations does so in one order.
+		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
+		for _, r := range rows {
+			if err := s.db.lock(ctx, q, r.id); err != nil {
+				return err
+			}
+		}
+		// SQLite writes its index out whenever a row is not after the one before.
+		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.start, b.start) })
+		for _, r := range rows {
+			if err := indexWords(ctx, q, s.db, r.id); err != nil {
+				return err
+			}
+			const done = `DELETE FROM investigations_unindexed WHERE started_at = $1 AND investigation = $2`
+			if _, err := q.ExecContext(ctx, done, r.start, r.id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(rows), doing(err, "index the words of %d investigations", len(rows))
+}
+
+// KeepIndexed indexes the words of investigations that an older program has written, until ctx ends. It works in
+// small batches and rests as long as each took, so that others can write.
+func (s *Store) KeepIndexed(ctx context.Context) {
+	const batch, rest = 50, time.Minute
+	for ctx.Err() == nil {
+		began := time.Now()
+		n, err := s.indexSome(ctx, batch)
+		wait := time.Since(began)
+		if err != nil || n == 0 {
+			wait = rest
+		}
+		if err != nil && ctx.Err() == nil {
+			s.logger.WarnContext(ctx, "the words of older investigations are not indexed yet: a search does not find them", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// matches are rows of the index that have all words of a search, newest first.
+type matches struct {
+	rows  []int64
+	query string
+	below int64 // all rows that match and are not below this one have been returned
+	from  int64
+	more  bool
+}
+
+// addWithWords adds to records that a filter's search finds by their names those that it finds by their words.
+func (s *Store) addWithWords(ctx context.Context, f Filter, named []record.Investigation) ([]record.Investigation, error) {
+	if _, err := s.indexSome(ctx, indexedAhead); err != nil && ctx.Err() == nil {
+		s.logger.WarnContext(ctx, "a search does not find what older programs wrote last", "error", err)
+	}
+	worded, err := s.withWords(ctx, f)
+	if err != nil || len(worded) == 0 {
+		return named, err
+	}
+	all := append(named, worded...)
+	slices.SortFunc(all, func(a, b record.Investigation) int {
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.ID, a.ID))
+	})
+	all = slices.CompactFunc(all, func(a, b record.Investigation) bool { return a.ID == b.ID })
+	if f.Limit > 0 {
+		all = all[:min(f.Limit, len(all))]
+	}
+	return all, nil
+}
+
+// withWords returns the records that the filter selects and that have all words of its search.
+func (s *Store) withWords(ctx context.Context, f Filter) (all []record.Investigation, err error) {
+	asked := newWordSet(wordsAskedFor)
+	asked.text(f.Search, false)
+	if len(asked.words) == 0 {
+		return nil, nil
+	}
+	wanted, err := s.db.allOf(ctx, s.db.reader, asked.words)
+	if err != nil || wanted == "" {
+		return nil, err
+	}
+	m := matches{query: wanted, from: placeOf(f.Since), below: 1<<63 - 1, more: true}
+	if f.Since.IsZero() {
+		m.from = -1 << 63
+	}
+	if f.Before.ID != "" {
+		m.below = placeOf(f.Before.StartedAt) + slots
+	}
+	for window := firstWindow; m.more && (f.Limit == 0 || len(all) < f.Limit); window *= 4 {
+		if err := m.next(ctx, s.db, window); err != nil {
+			return nil, err
+		}
+		if len(m.rows) == 0 {
+			break
+		}
+		rows, err := json.Marshal(m.rows)
+		if err != nil {
+			return nil, err
+		}
+		page := f
+		page.Search, page.Limit = "", max(0, f.Limit-len(all))
+		query, args := page.query(s.db, searched{s.db.words().among, string(rows)})
+		found, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// next reads a window of matches. A window never ends within a millisecond: the list has an order there too.
+func (m *matches) next(ctx context.Context, db database, window int) error {
+	query := db.words().newest("investigation_words") + fmt.Sprintf(` LIMIT %d`, window)
+	rows, err := selectAll(ctx, db.reader, func(n *int64) []any { return []any{n} }, query, m.query, m.from, m.below)
+	if err != nil {
+		return err
+	}
+	m.rows, m.more = rows, len(rows) == window
+	if m.more {
+		last := rows[window-1]
+		m.below = last - (last%slots+slots)%slots + slots
+		m.rows = slices.DeleteFunc(rows, func(n int64) bool { return n < m.below })
+	}
+	return nil
+}

@@ -104,7 +104,7 @@ func TestDispatch(t *testing.T) {
 	}
 	wantRows := []string{
 		"call", "result success Dispatched. Execution id: s/A/Logs-1",
-		"user  [Sub-agent completed] Logs (s/A/Logs-1):", "user  [Sub-agent failed] Logs (s/A/Logs-2): no model",
+		"user  [Sub-agent completed] Logs (exec s/A/Logs-1):", "user  [Sub-agent failed] Logs (exec s/A/Logs-2): no model",
 	}
 	if diff := cmp.Diff(wantRows, rows); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

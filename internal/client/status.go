@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -115,7 +116,7 @@ func (c *Client) number(ctx context.Context, status *workflows.Status) (known bo
 	if err != nil {
 		return false, err
 	}
-	executions, err := st.Executions(ctx, r.ID)
+	executions, err := executionsOf(ctx, st, r.ID)
 	status.Usage = r.Usage
 	number(status, executions)
 	var unread error
@@ -164,7 +165,10 @@ func number(status *workflows.Status, executions []record.Execution) {
 			for n := range stage.Agents {
 				if a := &stage.Agents[n]; a.Name == agentName(e) {
 					named, a.Model, a.Iterations, a.Usage = true, cmp.Or(e.Model, a.Model), e.Iterations, e.Usage
-					a.ActionsExecuted = e.ActionsExecuted
+					a.ActionsExecuted, a.WorkflowID = e.ActionsExecuted, cmp.Or(a.WorkflowID, e.ID)
+					if a.Status != agent.StatusCompleted { // of a sub-agent, the store alone knows why
+						a.Error = cmp.Or(a.Error, e.Error)
+					}
 				}
 			}
 			if !named && (!stage.Status.Closed() || strings.Contains(agentName(e), "/")) {
@@ -175,10 +179,19 @@ func number(status *workflows.Status, executions []record.Execution) {
 	}
 }
 
+// executionsOf returns the executions of an investigation with their ids.
+func executionsOf(ctx context.Context, st *store.Store, investigation string) ([]record.Execution, error) {
+	executions, err := st.Executions(ctx, investigation)
+	for n := range executions {
+		executions[n].ID = investigation + "/" + executions[n].Name
+	}
+	return executions, err
+}
+
 func summaryOf(e record.Execution) workflows.AgentSummary {
 	return workflows.AgentSummary{
 		Name: agentName(e), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
-		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error, ActionsExecuted: e.ActionsExecuted,
+		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error, ActionsExecuted: e.ActionsExecuted, WorkflowID: e.ID,
 	}
 }
 
@@ -232,7 +245,7 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	w.Investigation = one[0]
 	var failed, unscored, unread error
 	w.Stages, err = st.Stages(ctx, r.ID)
-	w.Executions, failed = st.Executions(ctx, r.ID)
+	w.Executions, failed = executionsOf(ctx, st, r.ID)
 	w.Scores, unscored = st.Scores(ctx, r.ID)
 	w.UnknownCalls, unread = st.UnknownCalls(ctx, r.ID)
 	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, w.runs)

@@ -142,7 +142,7 @@ func SubTask(task string) string {
 
 // SubResult tells an agent how one ended that it has dispatched.
 func SubResult(name, execution, status, problem, text string) string {
-	said := "[Sub-agent " + status + "] " + name + " (" + execution + "):"
+	said := "[Sub-agent " + status + "] " + name + " (exec " + execution + "):"
 	if problem != "" {
 		said += " " + line(problem)
 	}

@@ -63,6 +63,8 @@ type Admission struct {
 
 // Execution is the record of one agent's work in a stage.
 type Execution struct {
+	// ID is the execution's workflow id, and the {{.SESSION_ID}} that tool servers are sent. internal/client fills it in.
+	ID            string           `json:"id,omitempty"`
 	Investigation string           `json:"investigation"`
 	Name          string           `json:"name"` // "<stage>/<agent>"
 	Stage         string           `json:"stage"`

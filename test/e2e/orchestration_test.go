@@ -98,7 +98,7 @@ func TestKillWithSubAgents(t *testing.T) {
 		case transcript.KindReply:
 			replies[e.Execution]++
 		case transcript.KindUser:
-			if _, rest, ok := strings.Cut(e.Text, "[Sub-agent completed] Digger ("); ok {
+			if _, rest, ok := strings.Cut(e.Text, "[Sub-agent completed] Digger (exec "); ok {
 				name, _, _ := strings.Cut(rest, ")")
 				told[name]++
 			}

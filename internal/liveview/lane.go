@@ -102,7 +102,11 @@ func (l *lane) result(e transcript.Entry) {
 	}
 	words = append(words, e.Decision, terminal.Size(max(e.Size, len(e.Text))))
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
-	l.add(e, kind, strings.Join(words, " · "), strings.Trim(e.Text, "\n"))
+	text := strings.Trim(e.Text, "\n")
+	if e.Call != nil && e.Call.Respelled != "" {
+		text = e.Call.Respelled + "\n" + text
+	}
+	l.add(e, kind, strings.Join(words, " · "), text)
 }
 
 // doing is what an agent does this second, in a word and in a few for so many columns.

@@ -61,6 +61,9 @@ func tail(execution, thinking, text string) transcript.Live {
 }
 
 var (
+	// respelled is query as its result has it: one argument was a text, and the tool wants a number.
+	respelled = transcript.Call{Name: "loki.query", Arguments: `{"query":"x","limit":"20"}`,
+		Respelled: "[Arguments were read as the schema asks: limit as a number.]"}
 	query   = transcript.Call{Name: "loki.query", Arguments: `{"query": "{app=\"checkout\"} |= \"timeout\"", "limit": 20}`}
 	restart = record.Approval{
 		CallID: "c1_0", Tool: "cluster.restart_pod", Risk: agent.RiskDestructive, Arguments: `{"pod":"db-1","grace":30}`,
@@ -100,7 +103,7 @@ func collecting() store.Update {
 			j.entry(metrics, pos(1, 1), 5, transcript.KindUser, text("Alert: checkout is slow.")),
 			j.entry(metrics, pos(1, 2), 9, transcript.KindReply,
 				transcript.Body{Text: "The pod needs a restart.", Calls: []transcript.Call{{Name: restart.Tool, Arguments: restart.Arguments}}}),
-			j.entry(logs, transcript.ResultKey(1, 0), 11, transcript.KindResult, transcript.Body{Text: lines, Call: &query, Status: "success"}),
+			j.entry(logs, transcript.ResultKey(1, 0), 11, transcript.KindResult, transcript.Body{Text: lines, Call: &respelled, Status: "success"}),
 			j.entry(logs, pos(2, 0), 12, transcript.KindUser, text("A person gives you guidance:\nlook at the pool of 日本語-db 🚀")),
 		},
 		Live: []transcript.Live{tail(logs, "",

@@ -146,6 +146,9 @@ func (v *view) result(l *lane, e transcript.Entry) {
 		words = append(words, Count(n, "artifact"))
 	}
 	v.p.print(l, b, strings.Join(words, " · "))
+	if e.Call != nil && e.Call.Respelled != "" {
+		v.p.print(l, noticeBlock, CleanLine(e.Call.Respelled))
+	}
 	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))
 }
 

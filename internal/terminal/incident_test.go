@@ -219,6 +219,8 @@ func decided() []store.Update {
 		Status: "error", ErrorType: "PermissionDenied"}
 	first := execution("mend/Mender", "mend", agent.StatusCompleted, agent.StopEndTurn, 2)
 	second := execution(again, "mend#2", agent.StatusCompleted, agent.StopEndTurn, 5)
+	respelled := restart
+	respelled.Respelled = "[Arguments were read as the schema asks: n as a number.]"
 	return []store.Update{
 		{Record: running(), Entries: []transcript.Entry{
 			j.entry("mend/Mender", position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{restart}}),
@@ -228,7 +230,7 @@ func decided() []store.Update {
 				Call: &restart, Result: transcript.Result{Decision: "approved by Ada: \x1bgo on"},
 			}),
 			j.entry(again, transcript.ResultKey(1, 0), 4, transcript.KindResult,
-				transcript.Body{Text: "restarted", Call: &restart, Status: "success"}),
+				transcript.Body{Text: "restarted", Call: &respelled, Status: "success"}),
 			j.entry(again, position(2, 0), 4, transcript.KindReply, transcript.Body{Calls: []transcript.Call{remember}}),
 			j.entry(again, transcript.ResultKey(2, 0), 4, transcript.KindResult, transcript.Body{
 				Text: "kept", Call: &remember, Status: "success", Result: transcript.Result{Decision: "approved by Ada"},

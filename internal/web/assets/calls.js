@@ -70,7 +70,7 @@ export class Call {
     const text = (title, body) => h("div.part", {}, h("h4", {}, title), body);
     const shown = (words = "") => long(isJSON(words) ? indented(words) : words || "nothing");
     const given = call.arguments || "{}";
-    const decision = [call.edited, result?.decision].filter(Boolean).join("; ");
+    const decision = [call.edited, result?.call?.respelled || call.respelled, result?.decision].filter(Boolean).join("; ");
     if (given !== "{}") part(`arguments ${given}`, () => text("Arguments", shown(given)));
     if (decision) part(`decision ${decision}`, () => foreign(decision, "p", { class: "decision" }));
     if (!result) part("none", () => h("p.meta", {}, "There is no result yet."));

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -76,6 +77,10 @@ func anyRequest() *rapid.Generator[llm.Request] {
 			m := agent.Message{Role: role, Content: said}
 			switch role {
 			case agent.Assistant:
+				if rapid.IntRange(0, 2).Draw(t, "remembered") == 0 {
+					m = remembered(t, said)
+					break
+				}
 				for range rapid.IntRange(0, 3).Draw(t, "calls") {
 					m.ToolCalls = append(m.ToolCalls, agent.ToolCall{
 						ID:        rapid.SampledFrom(callIDs).Draw(t, "id"),
@@ -97,20 +102,64 @@ func anyRequest() *rapid.Generator[llm.Request] {
 			}
 		}
 		var tools []llm.Tool
-		for range rapid.IntRange(0, 3).Draw(t, "tools") {
+		many := rapid.SampledFrom([]int{0, 1, 2, 3, 3, 200}).Draw(t, "tools")
+		for n := range many {
+			if n > 3 { // the same as those before, under names that differ in what is cut or rewritten
+				again := tools[n%3]
+				again.Name = tool.WireName(fmt.Sprint(rapid.SampledFrom(toolNames[1:]).Draw(t, "name"), n%150))
+				tools = append(tools, again)
+				continue
+			}
 			tools = append(tools, llm.Tool{
 				Name:        tool.WireName(rapid.SampledFrom(toolNames[1:]).Draw(t, "name")),
 				Description: rapid.SampledFrom([]string{"", "Reads.", strings.Repeat("Long words. ", 200)}).Draw(t, "description"),
 				Schema:      anySchema().Draw(t, "schema"),
 			})
 		}
-		if rapid.Bool().Draw(t, "conclude") {
+		switch rapid.IntRange(0, 2).Draw(t, "conclude") {
+		case 0:
 			req.Withheld = tools
-		} else {
+		case 1:
 			req.Tools = tools
+		default: // a conclusion of an agent that has lost its tools
 		}
 		return req
 	})
+}
+
+// remembered draws a reply with the state that a driver left with it: of this model or another, of these calls or others.
+func remembered(t *rapid.T, said string) agent.Message {
+	m := agent.Message{Role: agent.Assistant, Content: said}
+	m.ProviderState = json.RawMessage(rapid.SampledFrom(states).Draw(t, "state"))
+	for n := range rapid.IntRange(0, 2).Draw(t, "calls") {
+		m.ToolCalls = append(m.ToolCalls, agent.ToolCall{
+			ID:        rapid.SampledFrom([]string{fmt.Sprintf("c1_%d", n), "toolu_1"}).Draw(t, "id"),
+			Name:      tool.WireName(rapid.SampledFrom([]string{"odd.name", "shell"}).Draw(t, "name")),
+			Arguments: anyArguments().Draw(t, "arguments"),
+		})
+	}
+	return m
+}
+
+// states are what the drivers leave, for the models of strictTargets: with ids that come twice, calls whose names are
+// rewritten, thoughts that nothing follows, and what is no state at all.
+var states = []string{
+	`{"anthropic":{"model":"claude-sonnet-4-5","blocks":[{"type":"thinking","thinking":"t","signature":"c2ln"},` +
+		`{"type":"tool_use","id":"toolu_1","name":"odd.name"},{"type":"tool_use","id":"toolu_1","name":"shell"}]}}`,
+	`{"anthropic":{"model":"claude-sonnet-4-5","blocks":[{"type":"text","text":"a"},{"type":"tool_use","id":"c00001x00","name":"shell"},` +
+		`{"type":"redacted_thinking","data":"ZGF0YQ=="}]}}`,
+	`{"anthropic":{"model":"claude-sonnet-4-5","blocks":[{"type":"thinking","thinking":"t","signature":"c2ln"},null,` +
+		`{"type":"text","text":" "},{"type":"tool_use","id":"ünï","name":"odd.name"}]}}`,
+	`{"gemini":{"model":"gemini-2.5-pro","parts":[{"text":"t","thought":true,"thoughtSignature":"c2ln"},` +
+		`{"functionCall":{"id":"toolu_1","name":"odd.name","args":{}}},{"functionCall":{"id":"toolu_1","name":"shell"}}]}}`,
+	`{"gemini":{"model":"gemini-2.5-pro","parts":[{"functionCall":{"id":"c00001x00","name":"shell"},"thoughtSignature":"c2ln"},` +
+		`{"text":""},null,{"thoughtSignature":"c2ln"}]}}`,
+	`{"at":"127.0.0.1","openai_responses":{"model":"gpt-5.6","parts":[{"reasoning":{"type":"reasoning","encrypted_content":"x"}},` +
+		`{"call":true},{"text":"a","phase":"commentary"},{"call":true}]}}`,
+	`{"at":"127.0.0.1","openai_responses":{"model":"gpt-5.6","parts":[{"call":true},` +
+		`{"reasoning":{"type":"reasoning","encrypted_content":"x"}}]}}`,
+	`{"at":"127.0.0.1","openai_chat":{"model":"m","reasoning_content":"t","calls":[{"extra_content":{"google":{}}},{}]}}`,
+	`null`, `[]`, `{"anthropic":7,"gemini":"x","openai_chat":[]}`,
 }
 
 var (
@@ -164,6 +213,12 @@ var schemas = []string{
 	`{"type":"object","properties":{"n":{"type":"integer","minimum":3,"exclusiveMinimum":true},"e":{"type":"string",` +
 		`"pattern":"(?=x)","format":"uri"}}}`,
 	`{"type":"object","properties":{"a":{"type":"int"},"b":{"type":"any"},"c":{"type":"file"},"d":{"type":"string","enum":[]},"e":false}}`,
+	`{"type":"object","properties":{"a":` + strings.Repeat(`{"anyOf":[{"type":"null"},{"type":"object","properties":{"b":`, 20) +
+		`{"type":"string"}` + strings.Repeat(`}}]}`, 20) + `}}`,
+	`{"type":"object","properties":{"v":{"$ref":"#/$defs/V"}},"$defs":{"V":{"anyOf":[{"type":"string"},{"type":"array",` +
+		`"items":{"$ref":"#/$defs/V"}},{"type":"object","additionalProperties":{"$ref":"#/$defs/V"}}]}}}`,
+	`{"type":"object","properties":{"f":{"allOf":[{"$ref":"#/$defs/A"},{"$ref":"#/$defs/B"}]}},"required":["f","f",3],` +
+		`"$defs":{"A":{"properties":{"a":{"type":"string"}}},"B":{"properties":{"b":{"default":{"c":[1]}}}}}}`,
 }
 
 // anySchema draws one of them, with a part replaced by another part or wrapped.

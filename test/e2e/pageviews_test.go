@@ -50,7 +50,7 @@ func views(hold *llmtest.Hold) llmtest.Script {
 		return llmtest.Calls(llmtest.Call{Name: "lab__" + name, Args: args})
 	}
 	replies := map[string]llmtest.Reply{
-		"Alpha 1": llmtest.Calls(llmtest.Call{Name: "lab__image", Args: `{}`}, llmtest.Call{Name: "lab__big", Args: `{"bytes":400000}`}),
+		"Alpha 1": llmtest.Calls(llmtest.Call{Name: "lab__image", Args: `{}`}, llmtest.Call{Name: "lab__big", Args: `{"bytes":"400000"}`}),
 		"Alpha 2": call("set", `{"file":"agent"}`),
 		"Alpha 3": call("counter", `{"file":"effects"}`),
 		"Alpha 4": llmtest.Text("alpha knows"),
@@ -134,6 +134,8 @@ func (p *pageWorld) changesCall(v *visitor) {
 	v.until("the image is shown", `() => [...document.querySelectorAll(".picture:not([hidden]) img")].some(i => i.src.startsWith("blob:"))`)
 	v.until("open the large result", `() => [...document.querySelectorAll(".call")].filter(c => c.textContent.includes("lab.big"))
 		.some(c => (c.open = true))`)
+	v.until("it says which argument was respelled", `() => [...document.querySelectorAll(".call .decision")]
+		.some(e => e.textContent.includes("Arguments were read as the schema asks: bytes as "))`)
 	v.click(".call .long button", "Show the whole")
 	v.click(".call .long button", "Show more")
 	v.until("more of it is there", `() => [...document.querySelectorAll(".call .long")].some(e => e.textContent.length > 120000)`)

@@ -189,6 +189,11 @@ func responsesMessages(items []responsesItem) (messages []Message, err error) {
 			messages[last].ToolCalls = append(messages[last].ToolCalls, said.ToolCalls...)
 			continue
 		}
+		if said.Role == "assistant" && last >= 0 && len(messages[last].ToolCalls) > 0 { // it speaks between its calls
+			text = messages[last].Text() + text
+			messages[last].Content = &text
+			continue
+		}
 		messages = append(messages, said)
 	}
 	return messages, nil

@@ -56,6 +56,9 @@ var strict = map[Target][]rule{
 			openAILimits},
 		{"https://github.com/camel-ai/camel/issues/2215: \"string too long. Expected a string with maximum length 40\"",
 			ids(`^[\x21-\x7e]{1,40}$`)},
+		{"https://github.com/openai/openai-node/pull/1341: \"Invalid 'messages[1].tool_calls': empty array\"", noEmptyLists},
+		{"https://github.com/writer/writer-framework/pull/1013: \"'tool_choice' is only allowed when 'tools' are specified\"",
+			choosesAmongTools},
 	},
 	StrictAnthropic: {
 		{"https://github.com/anthropics/claude-code/issues/7365: \"JSON schema is invalid. It must match JSON Schema draft 2020-12\"",
@@ -72,11 +75,13 @@ var strict = map[Target][]rule{
 		{"https://ai.google.dev/api/generate-content#generationconfig (responseJsonSchema), " +
 			"https://ai.google.dev/api/caching#Schema",
 			googleSchemas},
+		{"https://github.com/google-gemini/gemini-cli/issues/5923: \"exceeds the maximum allowed nesting depth\"", levelsUpTo(32)},
 		{"https://github.com/microsoft/vscode/issues/299295: as many function responses as function calls", paired},
 	},
 	StrictBedrock: {
 		{"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html: toolUseId",
 			ids(`^[a-zA-Z0-9_-]{1,64}$`)},
+		{"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html: description", described},
 		{"https://github.com/BerriAI/litellm, converse_transformation.py, map_tool_choice_values", noChoiceNone},
 		{"https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html: type, " +
 			"properties, required alone",

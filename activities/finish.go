@@ -30,6 +30,7 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	}
 	var executions []record.Execution
 	for _, summary := range in.Executions {
+		summary.Ref.Seen = in.Seen
 		execution, err := a.execution(ctx, summary, in.Stage)
 		if err != nil {
 			return SaveStageOut{}, err
@@ -145,13 +146,19 @@ func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error)
 }
 
 func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
-	checked, err := a.report(ctx, in)
-	if err != nil {
-		return FinishOut{}, err
-	}
-	err = a.require(ctx, in.Investigation, in.Seen)
+	err := a.require(ctx, in.Investigation, in.Seen)
 	behind, isBehind := behindWhy(err)
 	if err != nil && !isBehind {
+		return FinishOut{}, err
+	}
+	if isBehind {
+		_, err = a.requirePlan(ctx, in.Investigation, in.Plan, in.Seen)
+		if _, lost := behindWhy(err); lost { // nothing that was written since the plan is there
+			in.Plan, in.Results, in.Summary = "", nil, ""
+		}
+	}
+	checked, err := a.report(ctx, in)
+	if err != nil {
 		return FinishOut{}, err
 	}
 	unread, err := a.undelivered(ctx, in.Investigation)

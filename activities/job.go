@@ -31,7 +31,7 @@ type job struct {
 
 func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	j := &job{Activities: a, ref: ref, writer: writerOf(ctx)}
-	p, err := a.plan(ctx, ref.Plan)
+	p, err := a.requirePlan(ctx, ref.Investigation, ref.Plan, ref.Seen)
 	if err != nil {
 		return nil, err
 	}

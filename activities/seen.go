@@ -9,6 +9,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -39,6 +41,19 @@ func (a *Activities) require(ctx context.Context, investigation string, marks []
 		}
 	}
 	return storeBehind(investigation, fmt.Sprintf("entry %d, written at %s", first.Seq, time.UnixMicro(first.At).UTC().Format(time.RFC3339)))
+}
+
+// requirePlan reads the plan of an investigation whose workflow has seen these entries. It returns an error of type
+// ErrorStoreBehind if the plan is not there: the plan was written before them.
+func (a *Activities) requirePlan(ctx context.Context, investigation, hash string, seen []transcript.Mark) (plan.Plan, error) {
+	p, err := a.plan(ctx, hash)
+	if err == nil || len(seen) == 0 {
+		return p, err
+	}
+	if _, lost := a.Blobs.Blob(ctx, hash); errors.Is(lost, record.ErrNotFound) {
+		return p, storeBehind(investigation, "the plan "+hash)
+	}
+	return p, err
 }
 
 // storeBehind is the failure of an activity that must not go on. No retry brings the entries back.

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,7 +11,9 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -150,4 +153,69 @@ func TestLostIntent(t *testing.T) {
 			t.Errorf("%d calls, %v", len(b.calls), err)
 		}
 	})
+}
+
+// The store has lost the plan of an investigation whose workflow has seen entries: that is a store that was set back, too,
+// and no reason to wait for another worker. Without entries that were seen, the worker may have the wrong store.
+func TestStoreHasLostThePlan(t *testing.T) {
+	t.Parallel()
+	for name, activity := range map[string]func(b *bench) (any, any){
+		"a model call": func(b *bench) (any, any) {
+			return b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 2}
+		},
+		"a call": func(b *bench) (any, any) {
+			return b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}
+		},
+		"calls of our own tools": func(b *bench) (any, any) {
+			return b.act.CallOwnTools, activities.CallOwnToolsIn{Ref: b.ref, Iteration: 1, Calls: []int{0}}
+		},
+		"a stage that is saved": func(b *bench) (any, any) {
+			in := activities.SaveStageIn{Seen: b.ref.Seen, Plan: b.ref.Plan}
+			in.Stage.Investigation = b.ref.Investigation
+			ref := b.ref
+			ref.Seen = nil
+			in.Executions = []activities.ExecutionSummary{{Ref: ref, Status: agent.StatusFailed}}
+			return b.act.SaveStage, in
+		},
+	} {
+		for _, seen := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", seen ", seen), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"})
+				asked := len(b.requests)
+				b.ref.Plan = strings.Repeat("0", 64)
+				if seen {
+					b.ref.Seen = []transcript.Mark{b.last().Mark()}
+				}
+				run, in := activity(b)
+				_, err := b.env.ExecuteActivity(run, in)
+				failed, ok := errors.AsType[*temporal.ApplicationError](err)
+				switch {
+				case !ok, len(b.calls) > 0, len(b.requests) > asked:
+					t.Fatalf("%v; %d calls were made, and %d of the model", err, len(b.calls), len(b.requests)-asked)
+				case seen && (failed.Type() != activities.ErrorStoreBehind || !strings.Contains(failed.Message(), "lost the plan 0000")):
+					t.Errorf("it ended with %v", err)
+				case !seen && failed.Type() != activities.ErrorWorkerCannot:
+					t.Errorf("it ended with %v", err)
+				}
+			})
+		}
+	}
+}
+
+// An investigation ends in the record even if the store has lost its plan and all that came after.
+func TestFinishWithoutThePlan(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := activities.FinishIn{
+		Investigation: "inv", Plan: strings.Repeat("0", 64), Status: agent.StatusFailed, EndReason: agent.EndStoreBehind, Error: "lost",
+		Results: []activities.Source{{Stage: "s", Execution: "s/A"}}, Seen: []transcript.Mark{{Seq: 3, At: 3}},
+	}
+	in.Envelope.Answers = []record.Note{{Question: "q", Answer: "a"}}
+	in.Acts = []audit.Act{{What: audit.Answered, Who: "ann", Call: "q1", Detail: audit.Detail("answer", "a")}}
+	_, err := b.env.ExecuteActivity(b.act.Finish, in)
+	if r, stored := b.store.Investigation(t.Context(), "inv"); err != nil || stored != nil || r.EndReason != agent.EndStoreBehind {
+		t.Errorf("%v; the record %+v, %v", err, r, stored)
+	}
 }

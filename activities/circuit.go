@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -163,14 +161,10 @@ func (l *permit) outcome(how error, own *bool) func(*circuit.State, time.Time) {
 	}
 	failed := circuit.Failure{
 		ErrorType: name, Error: clipped(how.Error()), Limited: name == ErrorRateLimited, RetryAfter: max(said.RetryAfter, 0),
-		Overload: slices.Contains(overload, said.Status), By: l.by, Probe: l.verdict.Probe, Began: l.verdict.Now,
+		By: l.by, Probe: l.verdict.Probe, Began: l.verdict.Now,
 	}
 	return func(s *circuit.State, now time.Time) { *own = s.Failed(now, failed) }
 }
-
-// overload are the statuses of a provider that is overloaded or cannot be reached; 0 means that there was no answer. Other
-// failures depend on the request more often.
-var overload = []int{0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, 529}
 
 // errConversation is how a model call ends on which the provider fails again and again, while it answers others.
 var errConversation = errors.New("the provider fails on this conversation while it answers others")

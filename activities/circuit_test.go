@@ -147,7 +147,7 @@ func TestSickConversation(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
 	others := 0
-	answered := func() {
+	answer := func() {
 		others++
 		by := circuit.Conversation{Investigation: "other", Execution: fmt.Sprint(others)}
 		change := func(s *circuit.State, now time.Time) { s.Answered(now, by) }
@@ -156,10 +156,11 @@ func TestSickConversation(t *testing.T) {
 		}
 	}
 	poison := &llm.Error{Kind: llm.ErrUnavailable, Provider: "p", Status: 500, Message: "cannot parse the arguments"}
-	for n := 1; n <= 5; n++ {
+	const tries = 6
+	for n := 1; n <= tries; n++ {
 		made, _, errorType := b.call(0, poison)
 		want := activities.ErrorModelUnavailable
-		if n == 5 {
+		if n == tries {
 			want = activities.ErrorConversation
 		}
 		if !made || errorType != want {
@@ -168,7 +169,9 @@ func TestSickConversation(t *testing.T) {
 		if b.state().Open() {
 			t.Error("the circuit is open")
 		}
-		answered()
+		for range 8 {
+			answer()
+		}
 	}
 	const want = "p: the provider fails on this conversation (HTTP 500: cannot parse the arguments) while it answers others"
 	if last := b.last(); last.Text != want || last.ErrorType != activities.ErrorConversation || last.Usage != nil {

@@ -30,23 +30,6 @@ const (
 	stamped = time.Minute
 )
 
-// When a failure is the conversation's own.
-const (
-	// ownAfter calls in a row must have failed in the same way, or ownAfterOutage if the provider may just be overloaded.
-	ownAfter       = 5
-	ownAfterOutage = 8
-	// enoughOthers is how many other conversations the model must have answered meanwhile.
-	enoughOthers = 3
-	// A conversation that failed suspicious times while others were answered no longer opens a circuit, unless nobody was
-	// answered for silence.
-	suspicious = 2
-	silence    = time.Minute
-	// forgetAfter is longer than any pause between two attempts of an agent. maxSick and maxAnswers bound the row.
-	forgetAfter = 15 * time.Minute
-	maxSick     = 32
-	maxAnswers  = 4
-)
-
 // Key names a model at a provider: when one model fails, the provider's others need not.
 type Key struct {
 	Provider, Model string
@@ -100,20 +83,6 @@ type Answer struct {
 	At time.Time    `json:"at"`
 }
 
-// Sick is a conversation whose last call failed.
-type Sick struct {
-	By Conversation `json:"by"`
-	// Failures counts its calls in a row that failed with ErrorType, a rate limit not counted.
-	Failures  int       `json:"failures,omitempty"`
-	ErrorType string    `json:"error_type,omitempty"`
-	Last      time.Time `json:"last"`
-	// Beside counts the failures after which the model answered another conversation. Told: the last failure is counted.
-	Beside int  `json:"beside,omitempty"`
-	Told   bool `json:"told,omitempty"`
-	// Others are conversations that the model answered since the first failure, at most enoughOthers.
-	Others []Conversation `json:"others,omitempty"`
-}
-
 // Failure is a call that failed.
 type Failure struct {
 	ErrorType string `json:"error_type"`
@@ -122,8 +91,6 @@ type Failure struct {
 	Limited bool `json:"limited,omitempty"`
 	// RetryAfter is how long the provider asks to be left alone.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
-	// Overload: the provider may be overloaded or unreachable, so more failures are needed to blame the conversation.
-	Overload bool `json:"-"`
 	// By is the conversation that made the call, and Began is when the call was let through.
 	By    Conversation `json:"-"`
 	Began time.Time    `json:"-"`
@@ -220,7 +187,7 @@ func (s State) Known(now time.Time, by Conversation) bool {
 		return false
 	}
 	for _, c := range s.Sick {
-		if c.By == by || !c.Told || len(c.Others) < enoughOthers && !slices.Contains(c.Others, by) {
+		if c.By == by || c.Since < maxBeside {
 			return false
 		}
 	}
@@ -234,23 +201,12 @@ func (s *State) Answered(now time.Time, by Conversation) {
 	var sick []Sick
 	for _, c := range s.Sick {
 		if c.By != by && recent(now, c.Last, forgetAfter) {
-			sick = append(sick, c.beside(by))
+			sick = append(sick, c.beside())
 		}
 	}
 	answers := slices.DeleteFunc(slices.Clone(s.Answers), func(a Answer) bool { return a.By == by })
 	answers = append(answers, Answer{By: by, At: now})
 	*s = State{Alive: now, Answer: now, Sick: sick, Answers: answers[max(len(answers)-maxAnswers, 0):]}
-}
-
-// beside is the conversation after the model answered another one.
-func (c Sick) beside(other Conversation) Sick {
-	if !c.Told {
-		c.Told, c.Beside = true, c.Beside+1
-	}
-	if len(c.Others) < enoughOthers && !slices.Contains(c.Others, other) {
-		c.Others = append(slices.Clip(c.Others), other)
-	}
-	return c
 }
 
 // Failed records that a call failed, and reports whether the failure is the conversation's own: the model answers others
@@ -290,52 +246,9 @@ func (s *State) Failed(now time.Time, f Failure) (own bool) {
 	return own
 }
 
-// sicken counts the failure of a conversation.
-func (s *State) sicken(now time.Time, f Failure) {
-	c := Sick{By: f.By}
-	if n := s.sick(f.By); n >= 0 {
-		c = s.Sick[n]
-	}
-	switch {
-	case f.Limited: // which says nothing about the conversation
-	case c.ErrorType != f.ErrorType:
-		c = Sick{By: f.By, ErrorType: f.ErrorType, Failures: 1}
-	default:
-		c.Failures++
-	}
-	c.Last, c.Told = now, false
-	for _, a := range s.Answers {
-		if a.By != f.By && a.At.After(f.Began) {
-			c = c.beside(a.By)
-		}
-	}
-	drop := func(other Sick) bool { return other.By == f.By || !recent(now, other.Last, forgetAfter) }
-	s.Sick = append(slices.DeleteFunc(slices.Clone(s.Sick), drop), c)
-	s.Sick = s.Sick[max(len(s.Sick)-maxSick, 0):]
-}
-
 // sick is the index of a conversation in Sick, or -1.
 func (s State) sick(by Conversation) int {
 	return slices.IndexFunc(s.Sick, func(c Sick) bool { return c.By == by })
-}
-
-// own reports whether a failure is its conversation's: the conversation has failed in the same way again and again, the
-// model has answered others between its failures, and no other conversation fails, too.
-func (s State) own(now time.Time, f Failure) bool {
-	n := s.sick(f.By)
-	enough := ownAfter
-	if f.Overload {
-		enough = ownAfterOutage
-	}
-	if n < 0 || f.Limited || s.Sick[n].Failures < enough || s.Sick[n].Beside == 0 || !s.othersAnswered(now, coldAfter, s.Sick[n:n+1]) {
-		return false
-	}
-	if c := s.Sick[n]; c.Beside < enough-1 && len(c.Others) < enoughOthers {
-		return false
-	}
-	return !slices.ContainsFunc(s.Sick, func(c Sick) bool {
-		return c.By != f.By && c.Failures > 1 && c.Beside < suspicious && recent(now, c.Last, 2*lastProbe)
-	})
 }
 
 // opens reports whether the failures since the last answer open the circuit, and whether for all conversations. It opens for
@@ -343,7 +256,7 @@ func (s State) own(now time.Time, f Failure) bool {
 // opens for those that failed if no others are active.
 func (s State) opens(now time.Time) (open, wide bool) {
 	failing := slices.DeleteFunc(slices.Clone(s.Sick), func(c Sick) bool {
-		return c.Told || c.Beside >= suspicious && recent(now, s.Answer, silence)
+		return c.Since > 0 || c.Beside >= suspicious && recent(now, s.Answer, silence)
 	})
 	another := func(c Sick) bool { return c.By.Investigation != failing[0].By.Investigation }
 	alone := !s.othersAnswered(now, coldAfter, failing)

@@ -150,7 +150,7 @@ func TestSickBesideTwenty(t *testing.T) {
 	if result := w.ended("sick"); result.Status != agent.StatusFailed || !strings.Contains(result.Error, "fails on this conversation") {
 		t.Errorf("the sick investigation is %s: %s", result.Status, result.Error)
 	}
-	if n := poisoned.Load(); n != 5 {
-		t.Errorf("the sick conversation was tried %d times, want 5", n)
+	if n := poisoned.Load(); n > 12 {
+		t.Errorf("the sick conversation was tried %d times, want at most 12", n)
 	}
 }

@@ -1,0 +1,113 @@
+package circuit
+
+import (
+	"slices"
+	"time"
+)
+
+// When a failure is the conversation's own.
+const (
+	// A provider in trouble fails everybody's calls. The failures of a conversation are its own only if a provider that fails
+	// it as often as the others would do that with a probability below unlikely, and also, if only those failures count
+	// between which others were answered, below doubtful: an outage may have begun when the others had ended.
+	unlikely = 1e-7
+	doubtful = 0.02
+	// maxBeside bounds the answers to others that are recorded after each failure, so that a healthy fleet writes little.
+	maxBeside = 8
+	// A conversation that failed suspicious times while others were answered no longer opens a circuit, unless nobody was
+	// answered for silence.
+	suspicious = 2
+	silence    = time.Minute
+	// forgetAfter is longer than any pause between two attempts of an agent. maxSick and maxAnswers bound the row.
+	forgetAfter = 15 * time.Minute
+	maxSick     = 32
+	maxAnswers  = 4
+)
+
+// Sick is a conversation whose last call failed.
+type Sick struct {
+	By Conversation `json:"by"`
+	// Failures counts its calls in a row that failed with ErrorType, a rate limit not counted.
+	Failures  int       `json:"failures,omitempty"`
+	ErrorType string    `json:"error_type,omitempty"`
+	Last      time.Time `json:"last"`
+	// Beside counts the failures after which the model answered another conversation.
+	Beside int `json:"beside,omitempty"`
+	// Answered and Failed count the calls of others since the first failure, a rate limit not counted. After each failure,
+	// both count until there were maxBeside answers; Since are the answers after the last one.
+	Answered int `json:"answered,omitempty"`
+	Failed   int `json:"failed,omitempty"`
+	Since    int `json:"since,omitempty"`
+}
+
+// own reports whether a failure is its conversation's: the conversation has failed in the same way again and again, the
+// model has answered others between its failures, and others fail too seldom to explain it.
+func (s State) own(now time.Time, f Failure) bool {
+	n := s.sick(f.By)
+	if n < 0 || f.Limited || !s.othersAnswered(now, coldAfter, s.Sick[n:n+1]) {
+		return false
+	}
+	if c := s.Sick[n]; c.chance(c.Failures) > unlikely || c.chance(c.between()) > doubtful {
+		return false
+	}
+	return !slices.ContainsFunc(s.Sick, func(c Sick) bool {
+		return c.By != f.By && c.Failures > 1 && c.Beside < suspicious && recent(now, c.Last, 2*lastProbe)
+	})
+}
+
+// between counts the failures between which the model answered others, the last failure included.
+func (c Sick) between() int {
+	if c.Since > 0 {
+		return c.Beside
+	}
+	return c.Beside + 1
+}
+
+// sicken counts the failure of a conversation.
+func (s *State) sicken(now time.Time, f Failure) {
+	c := Sick{By: f.By}
+	if n := s.sick(f.By); n >= 0 {
+		c = s.Sick[n]
+	}
+	switch {
+	case f.Limited: // which says nothing about the conversation
+	case c.ErrorType != f.ErrorType:
+		c = Sick{By: f.By, ErrorType: f.ErrorType, Failures: 1}
+	default:
+		c.Failures++
+	}
+	c.Last, c.Since = now, 0
+	if slices.ContainsFunc(s.Answers, func(a Answer) bool { return a.By != f.By && a.At.After(f.Began) }) {
+		c.Since, c.Beside = 1, c.Beside+1 // its call took long
+	}
+	drop := func(other Sick) bool { return other.By == f.By || !recent(now, other.Last, forgetAfter) }
+	s.Sick = slices.DeleteFunc(slices.Clone(s.Sick), drop)
+	for n := range s.Sick {
+		if !f.Limited && s.Sick[n].Since < maxBeside {
+			s.Sick[n].Failed++
+		}
+	}
+	s.Sick = append(s.Sick, c)
+	s.Sick = s.Sick[max(len(s.Sick)-maxSick, 0):]
+}
+
+// beside is the conversation after the model answered another one.
+func (c Sick) beside() Sick {
+	if c.Since == 0 {
+		c.Beside++
+	}
+	if c.Since < maxBeside {
+		c.Since, c.Answered = c.Since+1, c.Answered+1
+	}
+	return c
+}
+
+// chance is the probability that the provider fails n calls of the conversation in a row, if it fails all conversations
+// alike: as often as it failed the others. If nothing is known of others, each rate of failures is as likely.
+func (c Sick) chance(n int) float64 {
+	p := 1.0
+	for i := range n {
+		p *= float64(c.Failed+1+i) / float64(c.Failed+c.Answered+2+i)
+	}
+	return p
+}

@@ -156,7 +156,7 @@ func TestSickConversation(t *testing.T) {
 		}
 	}
 	poison := &llm.Error{Kind: llm.ErrUnavailable, Provider: "p", Status: 500, Message: "cannot parse the arguments"}
-	const tries = 6
+	const tries = 5
 	for n := 1; n <= tries; n++ {
 		made, _, errorType := b.call(0, poison)
 		want := activities.ErrorModelUnavailable

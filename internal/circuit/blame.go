@@ -9,9 +9,14 @@ import (
 const (
 	// A provider in trouble fails everybody's calls. The failures of a conversation are its own only if a provider that fails
 	// it as often as the others would do that with a probability below unlikely, and also, if only those failures count
-	// between which others were answered, below doubtful: an outage may have begun when the others had ended.
-	unlikely = 1e-7
-	doubtful = 0.02
+	// between which others were answered, below doubtful: an outage may have begun when the others had ended. If no call of at
+	// least enoughOthers other conversations has failed meanwhile, a probability below rare is enough.
+	unlikely     = 1e-7
+	rare         = 2.5e-4
+	doubtful     = 0.02
+	enoughOthers = 3
+	// ownAfter calls in a row must have failed in any case.
+	ownAfter = 5
 	// maxBeside bounds the answers to others that are recorded after each failure, so that a healthy fleet writes little.
 	maxBeside = 8
 	// A conversation that failed suspicious times while others were answered no longer opens a circuit, unless nobody was
@@ -38,16 +43,23 @@ type Sick struct {
 	Answered int `json:"answered,omitempty"`
 	Failed   int `json:"failed,omitempty"`
 	Since    int `json:"since,omitempty"`
+	// Others are conversations that the model answered since the first failure, at most enoughOthers. Shared: it failed others.
+	Others []Conversation `json:"others,omitempty"`
+	Shared bool           `json:"shared,omitempty"`
 }
 
 // own reports whether a failure is its conversation's: the conversation has failed in the same way again and again, the
 // model has answered others between its failures, and others fail too seldom to explain it.
 func (s State) own(now time.Time, f Failure) bool {
 	n := s.sick(f.By)
-	if n < 0 || f.Limited || !s.othersAnswered(now, coldAfter, s.Sick[n:n+1]) {
+	if n < 0 || f.Limited || s.Sick[n].Failures < ownAfter || !s.othersAnswered(now, coldAfter, s.Sick[n:n+1]) {
 		return false
 	}
-	if c := s.Sick[n]; c.chance(c.Failures) > unlikely || c.chance(c.between()) > doubtful {
+	c, bound := s.Sick[n], unlikely
+	if !c.Shared && len(c.Others) >= enoughOthers {
+		bound = rare
+	}
+	if c.chance(c.Failures) > bound || c.chance(c.between()) > doubtful {
 		return false
 	}
 	return !slices.ContainsFunc(s.Sick, func(c Sick) bool {
@@ -83,6 +95,7 @@ func (s *State) sicken(now time.Time, f Failure) {
 	drop := func(other Sick) bool { return other.By == f.By || !recent(now, other.Last, forgetAfter) }
 	s.Sick = slices.DeleteFunc(slices.Clone(s.Sick), drop)
 	for n := range s.Sick {
+		s.Sick[n].Shared = s.Sick[n].Shared || !f.Limited
 		if !f.Limited && s.Sick[n].Since < maxBeside {
 			s.Sick[n].Failed++
 		}
@@ -92,7 +105,10 @@ func (s *State) sicken(now time.Time, f Failure) {
 }
 
 // beside is the conversation after the model answered another one.
-func (c Sick) beside() Sick {
+func (c Sick) beside(other Conversation) Sick {
+	if len(c.Others) < enoughOthers && !slices.Contains(c.Others, other) {
+		c.Others = append(slices.Clip(c.Others), other)
+	}
 	if c.Since == 0 {
 		c.Beside++
 	}

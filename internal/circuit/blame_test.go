@@ -145,6 +145,27 @@ func TestOutagesBlameNobody(t *testing.T) {
 	}
 }
 
+// Some others call the model for a moment only, and are answered. Then the conversation is alone with its failures: it is blamed
+// all the same, within a minute.
+func TestSickConversationBesideABurst(t *testing.T) {
+	t.Parallel()
+	var s State
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	by := Conversation{Investigation: "sick", Execution: "a"}
+	for n, wait := range []time.Duration{0, 1, 2, 4, 8, 16} {
+		now = now.Add(wait * time.Second)
+		if own := s.Failed(now, Failure{ErrorType: "ModelUnavailable", By: by, Began: now}); own != (n == 5) {
+			t.Errorf("failure %d: blamed %t", n+1, own)
+		}
+		for m := 0; n == 1 && m < 12; m++ {
+			other := Conversation{Investigation: fmt.Sprint(m % 6), Execution: "a"}
+			if now = now.Add(50 * time.Millisecond); !s.Known(now, other) {
+				s.Answered(now, other)
+			}
+		}
+	}
+}
+
 // A conversation on which the provider always fails is blamed, and no other one is: also beside few others, or if these seldom
 // call the model, or if their own calls fail now and then.
 func TestSickConversationIsBlamed(t *testing.T) {

@@ -201,7 +201,7 @@ func (s *State) Answered(now time.Time, by Conversation) {
 	var sick []Sick
 	for _, c := range s.Sick {
 		if c.By != by && recent(now, c.Last, forgetAfter) {
-			sick = append(sick, c.beside())
+			sick = append(sick, c.beside(by))
 		}
 	}
 	answers := slices.DeleteFunc(slices.Clone(s.Answers), func(a Answer) bool { return a.By == by })

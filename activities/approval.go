@@ -30,6 +30,8 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 		var err error
 		if out.Invalid = j.invalid(reply.Text); out.Invalid == "" {
 			out.Invalid, err = j.unproven(ctx, reply)
+		} else {
+			out.Stands = j.mayStand()
 		}
 		if j.row.Name == scoringType {
 			_, _, out.Scored = score.Parse(reply.Text)

@@ -40,6 +40,17 @@ func (j *job) invalid(text string) string {
 	return ""
 }
 
+// mayStand reports whether a text that is not what the contract asks for may stand for the agent, as a partial result. It
+// may not where its chain, a review or a hook goes by what the contract asks for: there the agent fails.
+func (j *job) mayStand() bool {
+	if j.plan.Conversation || j.ref.Stage < 0 || j.ref.Agent == plan.ReviewIndex {
+		return false
+	}
+	stage, _ := j.plan.StageAt(j.ref.Stage)
+	r := stage.Routing
+	return len(r.Rules) == 0 && r.LoopTarget == "" && r.ErrorNext == "" && r.OnApprove == "" && r.Review == nil && stage.PostProcess == ""
+}
+
 func (j *job) violations(schema json.RawMessage, object map[string]json.RawMessage) error {
 	body, err := json.Marshal(object)
 	if err != nil {
@@ -75,7 +86,7 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	for _, rule := range stage.Routing.Rules {
 		keys = append(keys, rule.Condition)
 	}
-	if !stage.Steers() {
+	if !stage.Steers() || in.Outside {
 		return out, nil
 	}
 	text, err := a.resultText(ctx, in.Stage.Investigation, in.Stage.Result)

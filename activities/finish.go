@@ -256,11 +256,19 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, er
 		}
 		if text := transcript.Final(entries, true); text != "" {
 			out, err := a.checked(ctx, in, execution, text)
-			out.text = incomplete(text, entries) + out.text
+			out.text = outside(in.Outside[execution]) + incomplete(text, entries) + out.text
 			return out, err
 		}
 	}
 	return checkedReport{}, nil
+}
+
+// outside is the first line of a report that is not what its agent's contract asks for; an empty string means that it is.
+func outside(why string) string {
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("**This is what the agent wrote, and not what its contract asks for: %s.**\n\n", why)
 }
 
 // incomplete is the first line of a report that is not whole, which says so; an empty string means that it is whole.

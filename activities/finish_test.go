@@ -6,6 +6,8 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -133,5 +135,29 @@ func TestExecutionTimesAreTheWorkflows(t *testing.T) {
 				t.Errorf("recorded %+v, %v; want %s to %s", all, err, tt.wantStart, tt.wantEnd)
 			}
 		})
+	}
+}
+
+// A report that is not what its agent's contract asks for is the text as it was written, and says so.
+func TestReportOutsideItsContract(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *plan.Agent) { a.Type = "llm" })
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: "The pool is too small.", Finish: llm.FinishStop}, nil
+	}
+	out, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil || out.Invalid == "" || !out.Stands {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+		Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, EndReason: agent.EndPartial,
+		Results: []activities.Source{{Stage: "s", Execution: "s/A"}}, Outside: map[string]string{"s/A": out.Invalid},
+	})
+	var finished activities.FinishOut
+	const want = "**This is what the agent wrote, and not what its contract asks for: no valid JSON object found in response.**\n\n" +
+		"The pool is too small."
+	if err != nil || value.Get(&finished) != nil || finished.Report != want || finished.Failed != "" {
+		t.Errorf("%+v, %v", finished, err)
 	}
 }

@@ -96,6 +96,8 @@ type SaveStageIn struct {
 	Review string `json:"review,omitempty"`
 	// Envelope is the investigation's, as it was when the stage began.
 	Envelope record.Envelope `json:"envelope,omitzero"`
+	// Outside: the stage's text is not what its agent's contract asks for, so the chain does not go by it.
+	Outside bool `json:"outside,omitempty"`
 	// Seen are entries that the store must have: see Ref.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
@@ -213,6 +215,8 @@ type FinishIn struct {
 	Unsaved []record.Stage `json:"unsaved,omitempty"`
 	// Acts are what people have done that SaveStatus has not told yet.
 	Acts []audit.Act `json:"acts,omitempty"`
+	// Outside says, by execution, what of a text that stands for its stage is not what its agent's contract asks for.
+	Outside map[string]string `json:"outside,omitempty"`
 	// Seen are entries that the store must have: see Ref.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
@@ -293,3 +297,8 @@ type ReadReplyOut struct {
 
 // MaxInlineReport bounds the report in a workflow's result, in bytes.
 const MaxInlineReport = 64 << 10
+
+// ServeIn is for an agent that does nothing itself.
+type ServeIn struct {
+	Ref Ref `json:"ref"`
+}

@@ -150,6 +150,8 @@ type GenerateOut struct {
 	AskLimit bool `json:"ask_limit,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
+	// Stands: a text that is not what the contract asks for stands for the agent all the same.
+	Stands bool `json:"stands,omitempty"`
 	// Partial says why the reply is not whole: cut, or withheld in part.
 	Partial string `json:"partial,omitempty"`
 	// ActionsExecuted is what an action agent says of itself with its last words.
@@ -393,9 +395,4 @@ type RunMockIn struct {
 	Ref   Ref      `json:"ref"`
 	Prior []Source `json:"prior,omitempty"`
 	Notes []Note   `json:"notes,omitempty"` // what people answered
-}
-
-// ServeIn is for an agent that does nothing itself.
-type ServeIn struct {
-	Ref Ref `json:"ref"`
 }

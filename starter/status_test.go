@@ -95,6 +95,7 @@ func TestExitCodeOfEnd(t *testing.T) {
 		{agent.StatusCompleted, agent.EndMaxLLMCalls, command.ExitCut},
 		{agent.StatusCompleted, agent.EndMaxHops, command.ExitCut},
 		{agent.StatusCompleted, agent.EndMaxLoop, command.ExitCut},
+		{agent.StatusCompleted, agent.EndPartial, command.ExitCut},
 		{agent.StatusFailed, agent.EndBudget, command.ExitFailed}, // there is no report
 		{agent.StatusTimedOut, agent.EndTimedOut, command.ExitFailed},
 		{agent.StatusCancelled, agent.EndCancelled, command.ExitFailed},
@@ -105,7 +106,8 @@ func TestExitCodeOfEnd(t *testing.T) {
 		if got := c.exitCode(t.Context(), verdict("lab", tt.status, tt.reason, "")); got != tt.want {
 			t.Errorf("%s, %s: exit code %d, want %d", tt.status, tt.reason, got, tt.want)
 		}
-		if cut := strings.Contains(said.String(), "reached a limit"); cut != (tt.want == command.ExitCut) {
+		cut := strings.Contains(said.String(), "reached a limit") || strings.Contains(said.String(), "is partial")
+		if cut != (tt.want == command.ExitCut) {
 			t.Errorf("%s, %s: %q", tt.status, tt.reason, said.String())
 		}
 	}

@@ -285,6 +285,10 @@ type cutError struct {
 }
 
 func (e *cutError) Error() string {
+	if e.reason == agent.EndPartial {
+		return fmt.Sprintf("investigation %s is partial: what an agent wrote is not what its contract asks for. "+
+			"The report has the text as it was written.", e.id)
+	}
 	return fmt.Sprintf("investigation %s reached a limit (%s) before its chain was complete. The report has what was found until then.",
 		e.id, e.reason)
 }
@@ -292,7 +296,7 @@ func (e *cutError) Error() string {
 // verdict is the error of an investigation that did not complete, or not its whole chain.
 func verdict(id string, status agent.Status, reason agent.EndReason, message string) error {
 	switch {
-	case status == agent.StatusCompleted && reason.Cut():
+	case status == agent.StatusCompleted && (reason.Cut() || reason == agent.EndPartial):
 		return &cutError{id, reason}
 	case status == agent.StatusCompleted:
 		return nil

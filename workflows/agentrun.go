@@ -327,13 +327,16 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 		how := cmp.Or(string(out.NoReport), "empty")
 		return r.failed(activities.ErrorEmptyReply, cmp.Or(out.Partial, fmt.Sprintf("the model's reply was %s %d times", how, r.state.Nudges+1)))
 	}
-	if out.Invalid != "" {
+	if out.Invalid != "" && !out.Stands {
 		return r.failed(activities.ErrorInvalidOutput, out.Invalid)
 	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
 	result.ActionsExecuted = out.ActionsExecuted
 	if out.Empty { // decided by the activity, so workflows that began before this never come here
 		result.Preview, out.Partial = out.Earlier, cmp.Or(out.Partial, activities.EarlierStands)
+	}
+	if result.Outside = out.Invalid; out.Invalid != "" {
+		out.Partial = cmp.Or(out.Partial, "its text is not what its contract asks for: "+out.Invalid)
 	}
 	if result.Partial = out.Partial; out.Partial != "" {
 		result.Outcome = agent.OutcomePartial
@@ -350,11 +353,6 @@ func (r *agentRun) failed(errorType, message string) AgentResult {
 		ErrorType: errorType, Error: clip.Text(message, 1000),
 	}
 }
-
-// boundReached ends the loop of an agent whose investigation may make no more model calls.
-type boundReached struct{ bound agent.EndReason }
-
-func (b boundReached) Error() string { return string(b.bound) }
 
 // stopped is the result of an agent whose loop ended with an error.
 func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {

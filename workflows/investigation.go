@@ -53,6 +53,8 @@ type investigationState struct {
 	Acts        []audit.Act       `json:"acts,omitempty"`  // of people, that the audit trail has not been told
 	Acted       int               `json:"acted,omitempty"` // acts so far
 	Seen        []transcript.Mark `json:"seen,omitempty"`  // entries that the stages knew to be written
+	// Outside says, by execution, what of the text that stands for a stage is not what its agent's contract asks for.
+	Outside map[string]string `json:"outside,omitempty"`
 	told
 }
 
@@ -233,7 +235,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
 	in.Summary, in.Envelope.Final, in.Acts = r.summary, true, r.state.Acts
-	in.Seen = r.state.Seen
+	in.Seen, in.Outside = r.state.Seen, r.state.Outside
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
@@ -274,6 +276,9 @@ func (r *investigationRun) settle(ctx workflow.Context) {
 		r.result.Status = agent.StatusTimedOut
 	case r.state.Walk.End.Failure():
 		r.result.Status = agent.StatusFailed
+	}
+	if r.result.EndReason == agent.EndCompleted && len(r.state.Outside) > 0 {
+		r.result.EndReason = agent.EndPartial
 	}
 }
 

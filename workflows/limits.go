@@ -176,3 +176,8 @@ const (
 	decideConclude = "conclude" // agents finish with what they know
 	decideStop     = "stop"     // the bound ends the work, as without a question
 )
+
+// boundReached ends the loop of an agent whose investigation may make no more model calls.
+type boundReached struct{ bound agent.EndReason }
+
+func (b boundReached) Error() string { return string(b.bound) }

@@ -262,7 +262,9 @@ type StageResult struct {
 	// Result is the execution whose final text stands for the stage.
 	Result string `json:"result,omitempty"`
 	// Partial says why that text is not whole.
-	Partial string         `json:"partial,omitempty"`
+	Partial string `json:"partial,omitempty"`
+	// Outside says what of that text is not what the agent's contract asks for.
+	Outside string         `json:"outside,omitempty"`
 	Agents  []AgentSummary `json:"agents,omitempty"`
 	Usage   agent.Usage    `json:"usage"`
 	Error   string         `json:"error,omitempty"`
@@ -320,7 +322,9 @@ type AgentResult struct {
 	// Bound of the investigation that kept the agent from its next model call.
 	Bound agent.EndReason `json:"bound,omitempty"`
 	// Partial says why the final text is not whole: cut, or withheld in part.
-	Partial    string      `json:"partial,omitempty"`
+	Partial string `json:"partial,omitempty"`
+	// Outside says what of the final text is not what the agent's contract asks for.
+	Outside    string      `json:"outside,omitempty"`
 	Iterations int         `json:"iterations"`
 	Model      string      `json:"model,omitempty"`
 	Usage      agent.Usage `json:"usage"`

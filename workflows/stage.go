@@ -261,6 +261,7 @@ func (r *stageRun) judge() {
 	}
 	if len(done) == len(r.agents) || len(done) > 0 && r.in.Stage.SuccessPolicy != plan.SuccessAll {
 		r.result.Status, r.result.Outcome, r.result.Partial = agent.StatusCompleted, done[0].result.Outcome, done[0].result.Partial
+		r.result.Outside = done[0].result.Outside
 		return
 	}
 	r.fail()
@@ -353,6 +354,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	joined := r.follow(ctx, plan.SynthesisIndex, *r.in.Stage.Synthesis, r.peers())
 	if joined.result.Status == agent.StatusCompleted {
 		r.result.Result, r.result.Outcome, r.result.Partial = joined.ref.Execution, joined.result.Outcome, joined.result.Partial
+		r.result.Outside = joined.result.Outside
 		if r.result.Bound == "" {
 			r.result.Bound = joined.result.Bound
 		}
@@ -369,6 +371,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	r.result.Started, r.result.Ended = r.started, workflow.Now(ctx)
 	r.result.Agents, r.result.Seen = r.summaries(), newest(r.seen, maxSeenOn)
 	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Review: r.reviewed, Envelope: r.in.Envelope, Seen: r.seen}
+	in.Outside = r.result.Outside != ""
 	in.Envelope.Answers = r.in.Notes
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, m.saved())

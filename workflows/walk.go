@@ -189,6 +189,12 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
+		if result.Outside != "" && r.state.Outside == nil {
+			r.state.Outside = map[string]string{}
+		}
+		if result.Outside != "" {
+			r.state.Outside[result.Result] = result.Outside
+		}
 	}
 	if result.ErrorType == activities.ErrorStoreBehind {
 		r.stopBehind(way, s, result)

@@ -309,3 +309,42 @@ func TestARepair(t *testing.T) {
 		t.Errorf("%+v after %d calls", got, len(f.generated))
 	}
 }
+
+// An agent that fails its contract does not throw away what it wrote: its text stands for the stage, the chain goes on without
+// going by it, and the investigation ends as partial. What an older worker has judged fails as before.
+func TestTextOutsideItsContractStands(t *testing.T) {
+	t.Parallel()
+	broken := say("prose")
+	broken.Invalid = "no valid JSON object found in response"
+	standing := broken
+	standing.Stands = true
+	for name, tt := range map[string]struct {
+		reply  activities.GenerateOut
+		status agent.Status
+		end    agent.EndReason
+	}{
+		"stands": {standing, agent.StatusCompleted, agent.EndPartial},
+		"fails":  {broken, agent.StatusFailed, agent.EndToolFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default"}, []string{"default"}), model: script(tt.reply, tt.reply, say("done"))}
+			env := newEnv(t, f)
+			got := investigate(t, env)
+			if got.Status != tt.status || len(f.finished) != 1 || f.finished[0].EndReason != tt.end {
+				t.Fatalf("%s, %s: %+v", got.Status, got.EndReason, f.finished)
+			}
+			if tt.status == agent.StatusFailed {
+				return
+			}
+			in := f.finished[0]
+			if in.Outside["s1/A"] != broken.Invalid || len(in.Results) != 2 || len(f.generated) != 3 {
+				t.Errorf("finished with %+v after %d model calls", in, len(f.generated))
+			}
+			if first, second := f.saved[0], f.saved[1]; !first.Outside || second.Outside || first.Stage.Outcome != agent.OutcomePartial ||
+				!strings.Contains(first.Stage.Envelope.Partial, "contract") {
+				t.Errorf("saved %+v and %+v", first, second)
+			}
+		})
+	}
+}

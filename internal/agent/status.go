@@ -67,6 +67,8 @@ const (
 	EndToolFailed EndReason = "tool_failed"
 	EndLLMFailed  EndReason = "llm_failed"
 	EndNoReport   EndReason = "no_report" // no agent has said anything
+	// EndPartial: the chain is complete, and a text that is not what its agent's contract asks for stands for a stage.
+	EndPartial EndReason = "partial"
 	// EndStoreBehind: the store has lost entries that Temporal knows of.
 	EndStoreBehind EndReason = "store_behind"
 

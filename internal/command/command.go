@@ -22,7 +22,7 @@ import (
 const (
 	ExitFailed = 1 // it was tried and did not work
 	ExitUsage  = 2 // flags, input or configuration are wrong
-	ExitCut    = 3 // an investigation completed, but a limit cut its chain short
+	ExitCut    = 3 // an investigation completed, but a limit cut its chain short, or its result is partial
 
 	ExitInterrupted = 130 // Ctrl-C
 )

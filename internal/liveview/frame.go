@@ -58,6 +58,9 @@ func (m *Model) title() string {
 	if r.EndReason.Cut() {
 		words[0] += ", cut short"
 	}
+	if r.EndReason == agent.EndPartial {
+		words[0] += ", partial"
+	}
 	if n := r.Usage.Tokens(); n > 0 {
 		words = append(words, tokens(n)+" tokens")
 	}

@@ -44,6 +44,7 @@ type Activities struct {
 	Sessions    Sessions    // nil: nobody is told
 	Times       Times       // nil: nothing is known to be quick
 	Heartbeats  Heartbeats  // nil: none, as in tests
+	People      People      // nil: the questions of tool servers are declined
 	Builtins    Builtins
 	Hooks       map[string]hook.Func // of the worker's program
 	Mocks       map[string]hook.Mock

@@ -287,16 +287,14 @@ func (c *toolCall) key() string {
 
 // execute makes the call, within the tool's timeout.
 func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Result, error) {
-	callCtx, spec := ctx, decision.Spec
-	if limit := decision.Within(c.agent.Timeouts.Tool.D()); limit > 0 {
-		var cancel context.CancelFunc
-		callCtx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	spec := decision.Spec
+	callCtx, cancel := tool.WithPausable(ctx, decision.Within(c.agent.Timeouts.Tool.D()))
+	defer cancel()
 	call := tool.Call{
 		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.session(),
 		Investigation: c.ref.Investigation, Execution: c.ref.Execution, Iteration: c.in.Iteration,
 		Class: spec.Class(), Key: c.key(), Late: c.late(ctx, spec.Name),
+		Ask: c.ask(callCtx),
 	}
 	if c.claim != nil {
 		call.Fence = func(context.Context) error { return c.claim.ensure(ctx) } // ctx: the store's time is not the tool's

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ type Transport struct {
 	// SessionCleanupURL is sent a DELETE when a session is over; {{.SESSION_ID}} is the execution's id. On
 	// another host than url it gets no token and no headers.
 	SessionCleanupURL string `yaml:"session_cleanup_url"`
+	// Roots are the folders that the server is told to work in (MCP roots), as absolute paths. A filesystem server uses
+	// them in the place of those in its args.
+	Roots []string `yaml:"roots"`
 }
 
 // streamableHTTP are the names that the protocol's specification, and files of MCP clients, have for http.
@@ -56,6 +60,11 @@ func (t Transport) kind() string {
 }
 
 func (t Transport) validate(p path, v *validator) {
+	for n, root := range t.Roots {
+		if !filepath.IsAbs(root) {
+			v.Errorf(p.Key("roots").Index(n), "%q is not an absolute path", root)
+		}
+	}
 	switch kind := t.kind(); {
 	case kind == TransportHTTP, kind == TransportSSE:
 		t.validateWeb(p, v)

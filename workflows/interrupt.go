@@ -240,9 +240,9 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 	}.serve(ctx)
 }
 
-// asking are the questions that are put to people, also those about bounds.
+// asking are the questions that are put to people, also those about bounds and those of tool servers.
 func (r *investigationRun) asking() []*interrupt {
-	all := slices.Clone(r.interrupts)
+	all := slices.Concat(r.interrupts, r.elicited)
 	for _, q := range r.limits {
 		all = append(all, q.interrupt)
 	}

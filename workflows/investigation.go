@@ -114,6 +114,7 @@ type investigationRun struct {
 	cancelStages workflow.CancelFunc
 	interrupts   []*interrupt
 	limits       []*limitQuestion // about bounds that are reached
+	elicited     []*interrupt     // questions of tool servers
 	signals      *signals
 	refusals     int    // of signals
 	summary      string // the execution that has written it
@@ -138,6 +139,9 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		return r.result, err
 	}
 	if err := r.serveExtensions(ctx); err != nil {
+		return r.result, err
+	}
+	if err := r.serveElicitations(ctx); err != nil {
 		return r.result, err
 	}
 	if err := r.begin(ctx, input); err != nil {

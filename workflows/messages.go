@@ -103,6 +103,9 @@ type By struct {
 	SentOn bool `json:"sent_on,omitempty"`
 }
 
+// UpdateElicit puts a question of a tool's server to people: activities.Elicitation in, activities.Elicited out.
+const UpdateElicit = "elicit"
+
 // UpdateAnswer answers a question of an investigation: Answer in, Interrupt out.
 const UpdateAnswer = "answer"
 

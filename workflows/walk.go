@@ -76,7 +76,7 @@ func (r *investigationRun) over(ctx workflow.Context) bool {
 // held: the investigation waits for people or providers, or an agent sleeps, and its clock
 // stands still.
 func (r *investigationRun) held() bool {
-	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts)+len(r.limits) > 0
+	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts)+len(r.limits)+len(r.elicited) > 0
 }
 
 // waiting is what the running stages wait for.

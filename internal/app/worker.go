@@ -116,7 +116,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{drain: opts.Drain, fatal: make(chan error, 1)}
-	w.pool = mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger})
+	w.pool = mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger, Elicit: true})
 	if opts.Servers == nil {
 		opts.Servers = w.pool
 	}
@@ -180,7 +180,7 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	runs, code := runs{opts.Client, opts.Keys.Converter(nil)}, opts.embedding()
 	return &activities.Activities{
-		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs,
+		Sessions: sessions, Heartbeats: runs, People: runs, Requests: runs, Runs: runs,
 		Planner:     planner{opts.Config, opts.Store, code.Selectors, opts.Logger},
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,

@@ -104,10 +104,21 @@ type Call struct {
 	// Fence is called directly before the request goes out, each time that it goes out. If it returns an error,
 	// the request must not go out, and that error is the call's; nil = every request may.
 	Fence func(context.Context) error
+	// Ask asks people what the tool's server wants to know while the call is under way, and waits for their answer. It
+	// returns false if they decline, or nobody answers in time. The call's own time must stand still meanwhile. Nil means
+	// that nobody can be asked.
+	Ask func(context.Context, Question) (content json.RawMessage, accepted bool)
 	// Late receives the answer to a call that was given up after the request had gone out, if the answer arrives
 	// while the session lives. It runs in a goroutine of its own, after Call has returned. Nil means that nobody
 	// needs late answers.
 	Late func(Result)
+}
+
+// Question is what a tool's server asks people (MCP elicitation in form mode).
+type Question struct {
+	Server  string
+	Message string
+	Schema  json.RawMessage // of the answer: an object of plain values
 }
 
 // Repeatable reports whether the request may go out again after it may have reached the tool.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -199,4 +200,41 @@ func (f *front) serve(client net.Conn, host string) {
 		}()
 	}
 	<-ended
+}
+
+// A tool's server asks people something in the midst of a call. The question is in the inbox, the tool's time stands still
+// until somebody answers, and the call goes on with the answer.
+func TestToolServerAsksPeople(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			return llmtest.Calls(llmtest.Call{Name: "lab__deploy", Args: `{}`})
+		}
+		return llmtest.Text("alpha knows")
+	}, fmt.Sprintf(oneServerConfig, `{type: stdio, command: "{{.E2E_TOOLS}}", args: [asks]}`, "2s"))
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	var inbox []struct{ Name, Question, Stage string }
+	eventually(t, "the question", func() bool {
+		w.decode(&inbox, "inbox", "--json")
+		return len(inbox) == 1
+	})
+	if !strings.HasPrefix(inbox[0].Question, "Tool server lab asks during lab.deploy: Where to?") || inbox[0].Stage != "dig" {
+		t.Errorf("in the inbox: %+v", inbox)
+	}
+	asked := time.Now()
+	eventually(t, "more than the tool's time", func() bool { return time.Since(asked) > 3*time.Second })
+	w.must("answer", "lab", inbox[0].Name, "--text", "staging", "--by", "Ada")
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	var results []string
+	for _, e := range w.entries(id) {
+		if e.Kind == transcript.KindResult {
+			results = append(results, e.Text)
+		}
+	}
+	if len(results) != 1 || results[0] != "accept: staging" {
+		t.Errorf("results %q", results)
+	}
 }

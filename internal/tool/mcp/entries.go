@@ -62,7 +62,7 @@ func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
 	p.touch(e)
 	p.alive[s] = true
 	p.running.Go(func() {
-		s.run(context.WithoutCancel(ctx), p.client, p.opts)
+		s.run(context.WithoutCancel(ctx), p.newClient(transport.Roots), p.opts)
 		p.forget(n, s)
 	})
 	return s

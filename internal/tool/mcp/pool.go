@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"path"
 	"sync"
 	"time"
 
@@ -38,6 +40,8 @@ type Options struct {
 	// CheckAfter is how long a session over HTTP may be unused before a call that must not be sent twice is preceded
 	// by a ping, which finds out whether the server still knows the session; 0 = two seconds.
 	CheckAfter time.Duration
+	// Elicit declares that people can be asked: the questions of servers go to the Ask of the call that is under way.
+	Elicit bool
 	// LateLimit is how long the answer to a call that was given up is waited for; 0 = ten minutes.
 	LateLimit time.Duration
 }
@@ -47,8 +51,7 @@ type Options struct {
 // where the transport asks for it. It implements tool.Caller, and is safe for
 // concurrent use.
 type Pool struct {
-	opts   Options
-	client *mcp.Client
+	opts Options
 	// unnamed stands for the execution where there is none.
 	unnamed string
 
@@ -82,16 +85,30 @@ func New(opts Options) *Pool {
 		sessions: map[name]*entry{}, alive: map[*session]bool{}, progress: map[string]func(string){},
 		late: make(chan struct{}, maxLate),
 	}
-	p.client = mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, &mcp.ClientOptions{
-		Logger: opts.Logger,
-		// Without capabilities: a filesystem server replaces its own roots by those
-		// of a client that says it has any.
+	return p
+}
+
+// newClient makes the client of a session. It declares roots only if the configuration names some: a filesystem server
+// replaces its own roots by those of a client that declares the capability.
+func (p *Pool) newClient(roots []string) *mcp.Client {
+	opts := &mcp.ClientOptions{
+		Logger:       p.opts.Logger,
 		Capabilities: &mcp.ClientCapabilities{},
 		// One call is one request: the SDK would send a call again by itself.
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: p.heard,
-	})
-	return p
+	}
+	if p.opts.Elicit {
+		opts.ElicitationHandler = p.elicit
+	}
+	if len(roots) > 0 {
+		opts.Capabilities.RootsV2 = &mcp.RootCapabilities{}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, opts)
+	for _, root := range roots {
+		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: root}).String(), Name: path.Base(root)})
+	}
+	return client
 }
 
 // List returns the tools of a server, every page of them, as they are now, for an

@@ -16,6 +16,7 @@ type receipt struct {
 	once   bool                    // the request must not go out a second time, whoever asks for it
 	// allowed is called directly before the request goes out, and may refuse that; nil allows it.
 	allowed func() error
+	asker   asker // set before the request goes out
 
 	mu        sync.Mutex
 	sends     int   // how often the request may have reached the server

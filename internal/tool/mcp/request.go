@@ -24,12 +24,13 @@ type outcome struct {
 
 // call sends one request. sends is how many may have reached the server: 0 means that the tool has not run. barred is
 // the error of the call's fence, which kept the request from going out.
-func (s *session) call(ctx context.Context, own string, call tool.Call, late chan struct{}) (got outcome, sends int, barred error) {
-	ctx, cancel := s.limited(ctx)
+func (s *session) call(parent context.Context, own string, call tool.Call, late chan struct{}) (got outcome, sends int, barred error) {
+	ctx, cancel := tool.WithPausable(parent, s.transport.Timeout.D())
 	defer cancel()
 	// The request outlives the ctx of its caller, if somebody wants to know what becomes of a call that was given up.
 	work, receipt := withReceipt(context.WithoutCancel(ctx))
 	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
+	receipt.asker = asking(ctx, call)
 	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
 		Name:      own,

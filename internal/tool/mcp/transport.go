@@ -41,6 +41,8 @@ type Transport struct {
 	// SessionCleanupURL gets a DELETE when a session is over for good; "" = none. It
 	// may be on another host, which is sent neither the token nor the headers.
 	SessionCleanupURL string
+	// Roots are the folders that the server is told to work in, by their absolute paths.
+	Roots []string
 }
 
 // sessionTemplate is what config leaves for us to expand.

@@ -52,6 +52,9 @@ func newServer(mode Mode) *mcp.Server {
 			add(server, name, hints, counter)
 		}
 		return server
+	case Asks:
+		add(server, "deploy", nil, deploy)
+		return server
 	case Loop:
 		server.AddReceivingMiddleware(listing(func(string) string { return "again" }))
 	case Endless:

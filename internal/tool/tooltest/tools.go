@@ -103,3 +103,14 @@ func always(res *result) func(context.Context, *mcp.CallToolRequest, nothing) (*
 func text(format string, args ...any) *result {
 	return &result{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
+
+// deploy asks people where to deploy, and says what they answer.
+func deploy(ctx context.Context, req *mcp.CallToolRequest, _ nothing) (*result, error) {
+	answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Where to?", RequestedSchema: map[string]any{
+		"type": "object", "properties": map[string]any{"environment": map[string]any{"type": "string"}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return text("%s: %v", answer.Action, answer.Content["environment"]), nil
+}

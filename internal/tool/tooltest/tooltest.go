@@ -23,6 +23,7 @@ const (
 	Stubborn Mode = "stubborn" // Tools, but it ends only when it is killed
 	Hints    Mode = "hints"    // a counter for every combination of annotations, see AllHints
 	Dead     Mode = "dead"     // writes EnvSecret to its standard error and exits with 7
+	Asks     Mode = "asks"     // has the tool "deploy", which must not run twice and asks people where to
 	Mute     Mode = "mute"     // reads and never answers
 	Serial   Mode = "serial"   // does one thing at a time, so it answers nothing during a call; has only a counter
 )

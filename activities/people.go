@@ -1,0 +1,117 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// People puts the questions of tool servers to people.
+type People interface {
+	// AskPeople returns when the question of an investigation is answered, or nobody may answer it any more. A question with
+	// an id that was put before is the same question.
+	AskPeople(ctx context.Context, investigation, id string, q Elicitation) (Elicited, error)
+}
+
+// Elicitation is what a tool's server asks people in the midst of a call.
+type Elicitation struct {
+	Stage    string          `json:"stage"`
+	Question string          `json:"question"`
+	Data     json.RawMessage `json:"data,omitempty"` // the schema of the answer
+	Within   plan.Duration   `json:"within"`
+}
+
+// Elicited is what people answer.
+type Elicited struct {
+	Answered bool            `json:"answered,omitempty"`
+	Text     string          `json:"text,omitempty"`
+	Declined bool            `json:"declined,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	By       string          `json:"by,omitempty"`
+}
+
+const (
+	// askWithin bounds a question: the activity may take an hour longer than its tool.
+	askWithin = 30 * time.Minute
+	// maxElicited is how much of a server's question is shown, in bytes.
+	maxElicited = 2000
+)
+
+// ask returns what asks people for the server of a call; nil: nobody can be asked.
+func (c *toolCall) ask(clock *tool.Pausable) func(context.Context, tool.Question) (json.RawMessage, bool) {
+	if c.People == nil {
+		return nil
+	}
+	asked := 0
+	return func(ctx context.Context, q tool.Question) (json.RawMessage, bool) {
+		defer clock.Pause()()
+		asked++
+		masker, err := c.maskers.get(c.agent.MaskingOf(q.Server, nil))
+		if err != nil {
+			return nil, false
+		}
+		question := Elicitation{
+			Stage: c.ref.StageRun(), Within: plan.Duration(askWithin), Data: q.Schema,
+			Question: fmt.Sprintf("Tool server %s asks during %s: %s\nAnswer with data (an object with the properties of the schema), "+
+				"or with text if it asks for one value; the text \"decline\" declines.",
+				q.Server, c.call.Name, clip.Text(MaskWords(ctx, masker, q.Message), maxElicited)),
+		}
+		answer, err := c.People.AskPeople(ctx, c.ref.Investigation, fmt.Sprintf("%s/%d", c.key(), asked), question)
+		if err != nil {
+			activity.GetLogger(ctx).Warn("the question of a tool's server was declined, because nobody could be asked",
+				"server", q.Server, "error", err)
+			return nil, false
+		}
+		return answer.content(q.Schema)
+	}
+}
+
+// content is the answer as the schema wants it; ok is false if people declined or did not answer, or if the answer does not
+// fit: a text does if it is an object of JSON, or if the schema has one property.
+func (a Elicited) content(schema json.RawMessage) (content json.RawMessage, ok bool) {
+	text := strings.TrimSpace(a.Text)
+	object := map[string]any{}
+	switch {
+	case !a.Answered, a.Declined, strings.EqualFold(text, "decline"):
+		return nil, false
+	case len(a.Data) > 0:
+		return a.Data, json.Unmarshal(a.Data, &object) == nil
+	case json.Unmarshal([]byte(text), &object) == nil && object != nil:
+		return json.RawMessage(text), true
+	}
+	var form struct {
+		Properties map[string]struct{ Type string }
+	}
+	if json.Unmarshal(schema, &form) != nil || len(form.Properties) > 1 {
+		return nil, false
+	}
+	object = map[string]any{}
+	for name, property := range form.Properties {
+		switch property.Type {
+		case "boolean":
+			yes := strings.EqualFold(text, "yes") || strings.EqualFold(text, "true")
+			if !yes && !strings.EqualFold(text, "no") && !strings.EqualFold(text, "false") {
+				return nil, false
+			}
+			object[name] = yes
+		case "integer", "number":
+			if _, err := strconv.ParseFloat(text, 64); err != nil {
+				return nil, false
+			}
+			object[name] = json.Number(text)
+		default:
+			object[name] = text
+		}
+	}
+	content, err := json.Marshal(object)
+	return content, err == nil
+}

@@ -55,7 +55,8 @@ func (r *investigationRun) elicit(ctx workflow.Context, e activities.Elicitation
 	q.closed = true
 	r.elicited = slices.DeleteFunc(slices.Clone(r.elicited), func(other *interrupt) bool { return other == q })
 	if q.answer == nil {
-		r.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: audit.Detail("kind", q.Kind, "stage", q.Stage, "answer", "nobody answered")})
+		said := audit.Detail("kind", q.Kind, "stage", q.Stage, "answer", "nobody answered")
+		r.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: said})
 		return activities.Elicited{}, nil
 	}
 	a := q.answer

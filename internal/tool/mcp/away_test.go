@@ -12,17 +12,23 @@ import (
 // The result of a write that was not sent says whether the server may be back soon.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	closed := func(_ *mcp.Options, tr *mcp.Transport) { tr.URL = "http://127.0.0.1:1/mcp" }
+	at := func(url string) func(*mcp.Options, *mcp.Transport) {
+		return func(_ *mcp.Options, tr *mcp.Transport) { tr.URL = url }
+	}
+	program := func(command string) func(*mcp.Options, *mcp.Transport) {
+		return func(_ *mcp.Options, tr *mcp.Transport) { tr.Type, tr.Command = mcp.Stdio, command }
+	}
+	secure := func(_ *mcp.Options, tr *mcp.Transport) { tr.URL = strings.Replace(tr.URL, "http:", "https:", 1) }
 	for name, tc := range map[string]struct {
 		change func(*mcp.Options, *mcp.Transport)
 		status int // of the answer to initialize
 		want   string
 	}{
-		"nobody listens":     {change: closed, want: "connection refused"},
-		"unknown host":       {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.URL = "http://no-such-host.invalid/mcp" }, want: "its name cannot be resolved"},
-		"no TLS":             {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.URL = strings.Replace(tr.URL, "http:", "https:", 1) }, want: "the TLS handshake fails"},
-		"missing command":    {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Type, tr.Command = mcp.Stdio, "/no/such/server" }, want: "it cannot be started"},
-		"command that exits": {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Type, tr.Command = mcp.Stdio, "false" }, want: "it has ended"},
+		"nobody listens":     {change: at("http://127.0.0.1:1/mcp"), want: "connection refused"},
+		"unknown host":       {change: at("http://no-such-host.invalid/mcp"), want: "its name cannot be resolved"},
+		"no TLS":             {change: secure, want: "the TLS handshake fails"},
+		"missing command":    {change: program("/no/such/server"), want: "it cannot be started"},
+		"command that exits": {change: program("false"), want: "it has ended"},
 		"gateway":            {status: 503, want: "it refuses (503)"},
 		"no token":           {status: 401},
 		"no such path":       {status: 404},

@@ -46,12 +46,13 @@ func indexWords(ctx context.Context, q querier, db database, id string) error {
 	if err != nil {
 		return err
 	}
-	words := wordsOf(r, data)
-	if _, err := q.ExecContext(ctx, db.words().insert("investigation_words"), n, db.words().set(words)); err != nil {
-		return err
-	}
-	if err := db.addTerms(ctx, q, words); err != nil {
-		return err
+	if words := wordsOf(r, data); len(words) > 0 {
+		if _, err := q.ExecContext(ctx, db.words().insert("investigation_words"), n, db.words().set(words)); err != nil {
+			return err
+		}
+		if err := db.addTerms(ctx, q, words); err != nil {
+			return err
+		}
 	}
 	const done = `DELETE FROM investigations_unindexed WHERE started_at = $1 AND investigation = $2`
 	_, err = q.ExecContext(ctx, done, timeColumn{&r.StartedAt}, id)

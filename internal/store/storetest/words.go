@@ -23,6 +23,7 @@ func testWords(t *testing.T, open opener) {
 	}
 	begin("one", `{"cluster": "Alpha", "pods": [{"name": "checkout-7f9c", "port": 18446744073709551615}], "log": "line\nOOMKilled"}`, 1, "")
 	begin("two", "checkout-5d6e restarts: Größe überschritten, 支付失败", 2, "payments")
+	ok(t, s.StartInvestigation(ctx, record.Investigation{ID: "-", StartedAt: at(0), Status: agent.StatusRunning})) // without a word
 	ended := finished(begin("three", `{"n": 1.50}`, 3, ""), agent.StatusFailed)
 	ended.Report, ended.Error, ended.Envelope.Summary = "# Cause\nThe connection pool was cut.", "a budget ran out", "Alphabetical order"
 	ok(t, s.FinishInvestigation(ctx, ended))

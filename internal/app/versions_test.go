@@ -93,7 +93,8 @@ func TestCheckVersions(t *testing.T) {
 	check("ok workers: 1 worker, inquest 0.1: schema 26, plans up to version 4")
 	work("new@host@", true, change)
 	check("ok workers: 1 worker, inquest 0.1: ", "ok workers: 1 worker, inquest 0.2: ", "warn workers: 2 versions share the task queue")
-	if _, err := dial("test").ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: workflows.TaskQueue}, "changed"); err != nil {
+	options := client.StartWorkflowOptions{TaskQueue: workflows.TaskQueue}
+	if _, err := dial("test").ExecuteWorkflow(t.Context(), options, "changed"); err != nil {
 		t.Fatal(err)
 	}
 	check("warn running workflows: 1 running workflow recorded the change " + change + ", which 1 of 2 workers do not know")

@@ -1,4 +1,4 @@
-.PHONY: check lint test race long faults soak bounds
+.PHONY: check lint test race long faults soak bounds upgrade
 
 # Everything that CI runs.
 check: test lint race long
@@ -31,6 +31,11 @@ race:
 long:
 	go test ./test/e2e -count=1 -timeout 40m -parallel 4 -long -run '^TestLong'
 	$(MAKE) faults
+
+# Upgrades and rollbacks between the previous release and this build, with work in flight: in place, worker by worker on
+# PostgreSQL under load, and by worker versions until the old one is drained. It takes about half an hour.
+upgrade:
+	go test ./test/e2e -count=1 -timeout 90m -long -run 'TestUpgradeInPlace|TestRollingUpgrade|TestDeploymentVersions|TestBadOrder'
 
 # Every row of the fault matrix, and a thousand runs in which things go wrong; with
 # SEED=42 that run alone, printed: always the same.

@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -17,22 +20,35 @@ import (
 // previousRelease is the commit that users upgrade from.
 const previousRelease = "e9679fae"
 
-// buildPrevious builds the programs of the previous release and returns their folder.
+// buildPrevious builds the programs of the previous release, once for all tests, and returns their folder.
 func buildPrevious(t *testing.T) string {
 	t.Helper()
-	source, programs := t.TempDir(), t.TempDir()
+	programs, err := previousPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return programs
+}
+
+var previousPrograms = sync.OnceValues(func() (programs string, err error) {
+	programs, source := filepath.Join(bin, "previous"), filepath.Join(bin, "previous-source")
+	for _, dir := range []string{programs, source} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return "", err
+		}
+	}
 	unpack := exec.Command("sh", "-c", "git archive "+previousRelease+" | tar -x -C "+source)
 	unpack.Dir = "../.."
 	if out, err := unpack.CombinedOutput(); err != nil {
-		t.Fatalf("read the previous release, %s, which needs a clone with its history: %v\n%s", previousRelease, err, out)
+		return "", fmt.Errorf("read the previous release, %s, which needs a clone with its history: %w\n%s", previousRelease, err, out)
 	}
 	build := exec.Command("go", "build", "-ldflags", linked, "-o", programs, "./dev", "./worker", "./starter")
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the previous release: %v\n%s", err, out)
+		return "", fmt.Errorf("build the previous release: %w\n%s", err, out)
 	}
-	return programs
-}
+	return programs, nil
+})
 
 // upgradeConfig has a chain for everything that can be under way during an upgrade.
 const upgradeConfig = `

@@ -83,6 +83,9 @@ func (db *postgres) allOf(_ context.Context, _ querier, words []string) (string,
 }
 
 func (db *sqliteFile) addTerms(ctx context.Context, q querier, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
 	const add = `INSERT INTO investigation_terms (term) SELECT value FROM json_each($1) WHERE true ON CONFLICT DO NOTHING`
 	_, err := q.ExecContext(ctx, add, asJSON(&words))
 	return err

@@ -28,6 +28,8 @@ func testWords(t *testing.T, open opener) {
 	ended.Report, ended.Error, ended.Envelope.Summary = "# Cause\nThe connection pool was cut.", "a budget ran out", "Alphabetical order"
 	ok(t, s.FinishInvestigation(ctx, ended))
 
+	ok(t, s.StartInvestigation(ctx, record.Investigation{ID: "bare", Status: agent.StatusRunning, StartedAt: ended.StartedAt})) // no words
+
 	for text, want := range map[string][]string{
 		"Alpha": {"three", "one"}, "alpha ": {"three", "one"}, "alphab": {"three"}, "lpha": nil, "cluster alpha": {"one"},
 		"checkout-7f9c": {"one"}, "7f9c": {"one"}, "CHECKOUT": {"two", "one"}, "checkout-5d6": {"two"}, "checkout-7f9c-x": nil,

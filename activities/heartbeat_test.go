@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,6 +87,67 @@ func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// oneBeat keeps the first heartbeat under way, and notices another one beside it.
+type oneBeat struct {
+	count            atomic.Int32
+	began, let, both chan struct{}
+	last             chan activities.Doing
+}
+
+func (o *oneBeat) Beat(_ context.Context, _ []byte, doing activities.Doing) error {
+	if o.count.Add(1) == 1 {
+		close(o.began)
+		<-o.let
+		return nil
+	}
+	select {
+	case <-o.let:
+	default:
+		close(o.both)
+	}
+	o.last <- doing
+	return nil
+}
+
+// waitsFirst is servers whose calls wait for a heartbeat before they ask whether they may go out.
+type waitsFirst struct {
+	*bench
+	one *oneBeat
+}
+
+func (w waitsFirst) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	<-w.one.began
+	return w.bench.Call(ctx, call)
+}
+
+// The heartbeat that tells of an intent waits for one that is under way and does not: Temporal keeps the last to arrive.
+func TestHeartbeatsOfAnIntentComeLast(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	one := &oneBeat{
+		began: make(chan struct{}), let: make(chan struct{}), both: make(chan struct{}), last: make(chan activities.Doing, 100),
+	}
+	b.act.Heartbeats = one
+	b.act.Servers = waitsFirst{b, one}
+	b.runUnder = func(context.Context, tool.Call) (tool.Result, error) {
+		select {
+		case <-one.both:
+			t.Error("two heartbeats were under way")
+		case <-time.After(time.Second): // enough for another goroutine to begin
+		}
+		close(one.let)
+		if doing := <-one.last; !doing.Intended {
+			t.Errorf("the heartbeat after the intent says %+v", doing)
+		}
+		return tool.Success("done"), nil
+	}
+	b.plan(func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
+	b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"})
+	if out, err := b.callTool(1, 0); err != nil || out.Status != "success" {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

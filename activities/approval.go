@@ -47,7 +47,7 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 		}
 	}
 	for _, call := range reply.Calls {
-		judged, err := j.judgedCall(ctx, call, maxShownTogether/len(reply.Calls))
+		judged, err := j.judgedCall(ctx, reply, call)
 		if err != nil {
 			return out, err
 		}
@@ -65,7 +65,7 @@ const (
 
 // judgedCall returns what the workflow needs of a call. If the policy refuses the call,
 // nobody is asked to approve it, and any worker can answer it.
-func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (Call, error) {
+func (j *job) judgedCall(ctx context.Context, reply transcript.Entry, call transcript.Call) (Call, error) {
 	decision, err := j.tools.DecideIn(j.situation(ctx, call, false), call.Name, call.Arguments)
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
 		return Call{Name: call.Name}, nil
@@ -75,7 +75,7 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	}
 	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own, Sub: subCall(decision)}
 	if decision.NeedsApproval {
-		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
+		out.Approve, err = j.approve(ctx, reply, call, decision, min(maxShownTogether/len(reply.Calls), maxShown))
 	} else if decision.Rule == nil && out.Queue == "" && !out.Own && out.Sub == nil && decision.Spec.Class() == tool.Safe {
 		out.Quick = j.quick(ctx, decision.Spec.Name, j.agent.Tools.QuickUnder)
 	}
@@ -87,8 +87,10 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 
 // approve is what a person is shown of a call: the whole call as it would be made, with
 // secrets masked and deceptive characters marked. The error is a *tool.Refusal if masking
-// would hide too much of it.
-func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.Decision, limit int) (*Approve, error) {
+// would hide too much of it. reply is the one that asks for the call.
+func (j *job) approve(
+	ctx context.Context, reply transcript.Entry, call transcript.Call, decision tool.Decision, limit int,
+) (*Approve, error) {
 	text, hidden, err := j.shown(ctx, decision)
 	if err != nil {
 		return nil, err
@@ -97,7 +99,9 @@ func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.D
 	text = reveal.JSON(text)
 	out := &Approve{
 		ID: call.ID, Risk: decision.Spec.Risk, Arguments: text, Hidden: hidden, Digest: decision.Digest(), Approvers: decision.Approvers,
+		Description: clip.Text(oneLine(decision.Spec.Description), maxDescription),
 	}
+	j.explain(ctx, out, reply, call, decision.Spec.Name)
 	if decision.Approvers.NotOwn {
 		if out.NotBy, err = j.requesters(ctx); err != nil {
 			return nil, err
@@ -121,6 +125,45 @@ func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.D
 		return nil, fmt.Errorf("keep the arguments of %s: %w", call.Name, err)
 	}
 	return out, nil
+}
+
+// Bounds of what explains a call to the person who approves it, in bytes: of the agent's words, also for all calls of a reply
+// together, of a plan's step, and of a tool's description.
+const (
+	maxReason         = 600
+	maxReasonTogether = 8 << 10
+	maxPlanStep       = 300
+	maxDescription    = 300
+)
+
+// explain adds why the agent asks for a call, in its own words. Words that cannot be masked are left out: the call itself
+// can still be judged without them.
+func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry, call transcript.Call, name string) {
+	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
+	if err != nil {
+		return
+	}
+	if text, err := maskText(ctx, masker, oneLine(reply.Text)); err == nil {
+		out.Reason = ending(text, min(maxReason, maxReasonTogether/max(len(reply.Calls), 1)))
+	}
+	if text, err := maskText(ctx, masker, oneLine(call.Step)); err == nil {
+		out.PlanStep = clip.Text(text, maxPlanStep)
+	}
+}
+
+// oneLine returns a text with single spaces between its words.
+func oneLine(text string) string { return strings.Join(strings.Fields(tool.ValidText(text)), " ") }
+
+// ending returns the last n bytes of a text, from the beginning of a word. An agent says last what it is about to do.
+func ending(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	end := strings.ToValidUTF8(text[len(text)-n:], "")
+	if _, words, ok := strings.Cut(end, " "); ok {
+		end = words
+	}
+	return "… " + end
 }
 
 // maxPoints is how many of those code points are listed, in characters.

@@ -373,3 +373,48 @@ type offers struct {
 func (o *offers) List(context.Context, plan.Server, string) ([]tool.Spec, error) {
 	return slices.Clone(o.tools), nil
 }
+
+// A person sees why the agent asks: its own words, masked and shortened, and what the tool's server says of the tool.
+func TestApprovalsSayWhy(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("I looked at many things. ", 200)
+	for name, tt := range map[string]struct{ wrote, reason string }{
+		"a reason":   {"The pool was 100 there,\n\n so I will roll back.", "The pool was 100 there, so I will roll back."},
+		"nothing":    {"", ""},
+		"a secret":   {"I found password=hunter2hunter2 and log in.", "I found password=[MASKED_PASSWORD] and log in."},
+		"its end":    {long + "So I will roll back.", "… many things. So I will roll back."},
+		"no rubbish": {"So \xff it is.", "So \ufffd it is."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.plan(func(a *plan.Agent) {
+				a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true}}
+				a.Servers[0].Masking = &plan.Masking{Patterns: []string{"password"}}
+			})
+			described := tool.Catalogue{Server: "lab", Tools: []tool.Spec{{Name: "lab.read", Description: "Read\nthe lab. " + long, Risk: agent.RiskReadOnly}}}
+			if err := b.store.SaveCatalogue(t.Context(), b.scope(), described); err != nil {
+				t.Fatal(err)
+			}
+			b.reply = func(llm.Request) (llm.Response, error) {
+				return llm.Response{Content: tt.wrote, Finish: llm.FinishToolCalls,
+					ToolCalls: []agent.ToolCall{{Name: "lab__read", Arguments: `{"n":1}`}}}, nil
+			}
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := out.Calls[0].Approve
+			if words, cut := strings.CutPrefix(tt.reason, "… "); cut {
+				if !strings.HasPrefix(got.Reason, "… ") || !strings.HasSuffix(got.Reason, words) || len(got.Reason) > 610 {
+					t.Errorf("%d bytes: %q", len(got.Reason), got.Reason)
+				}
+			} else if got.Reason != tt.reason {
+				t.Errorf("%q, want %q", got.Reason, tt.reason)
+			}
+			if d := got.Description; !strings.HasPrefix(d, "Read the lab. I looked") || !strings.HasSuffix(d, "…") || len(d) > 310 {
+				t.Errorf("the tool's description: %d bytes: %q", len(d), d)
+			}
+		})
+	}
+}

@@ -53,7 +53,7 @@ func (j *job) editCall(ctx context.Context, in EditCallIn) (out EditCallOut, err
 	case subCall(decision) != nil:
 		return out, refusedEdit("those of a call about other agents stay as they are; deny it with a reason")
 	}
-	if out.Approve, err = j.approve(ctx, call, decision, maxShown); err != nil {
+	if out.Approve, err = j.approve(ctx, reply, call, decision, maxShown); err != nil {
 		return out, err
 	}
 	out.Approve.Remember = "" // a rule would be about the agent's own arguments
@@ -148,7 +148,7 @@ func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bo
 	if begun {
 		notes = append(notes, "An attempt has begun it, and may have made it.")
 	}
-	anew, err := c.approve(ctx, c.call, decision, maxShown)
+	anew, err := c.approve(ctx, c.reply, c.call, decision, maxShown)
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 		return decision, refusal, nil
 	}

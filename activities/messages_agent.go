@@ -233,6 +233,11 @@ type Approve struct {
 	Remember string `json:"remember,omitempty"`
 	// Edit names in the store a person's arguments, if these are not the agent's: see Decision.
 	Edit string `json:"edit,omitempty"`
+	// Reason is what the agent wrote in the reply that asks for the call, PlanStep the step of a plan that the call carries
+	// out, and Description what the tool's server says of the tool. All are masked and shortened. An empty string means none.
+	Reason      string `json:"reason,omitempty"`
+	PlanStep    string `json:"plan_step,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 // Decision is what a person said about a call.

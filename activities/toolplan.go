@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
@@ -51,7 +52,9 @@ func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcrip
 	}
 	reply := transcript.Body{Untrusted: from}
 	for n, s := range steps {
-		reply.Calls = append(reply.Calls, j.asked(tools, 1, n, s.Tool, s.arguments(), from))
+		call := j.asked(tools, 1, n, s.Tool, s.arguments(), from)
+		call.Step = s.words(n)
+		reply.Calls = append(reply.Calls, call)
 	}
 	return append(bodies, reply), nil
 }
@@ -61,6 +64,23 @@ type planStep struct {
 	ID         json.RawMessage `json:"step_id"`
 	Tool       string          `json:"tool"`
 	Parameters json.RawMessage `json:"parameters"`
+
+	// What a plan may say of a step, of any type: models differ.
+	Description json.RawMessage `json:"description"`
+	Purpose     json.RawMessage `json:"purpose"`
+	Reason      json.RawMessage `json:"reason"`
+	Rationale   json.RawMessage `json:"rationale"`
+}
+
+// words name the n-th step, with what the plan says of it.
+func (s planStep) words(n int) string {
+	for _, said := range []json.RawMessage{s.Description, s.Purpose, s.Reason, s.Rationale} {
+		var text string
+		if json.Unmarshal(said, &text) == nil && strings.TrimSpace(text) != "" {
+			return s.id(n) + ": " + clip.Bytes(text, maxPlanStep)
+		}
+	}
+	return s.id(n)
 }
 
 // id is what the n-th step is called: what the plan calls it, else step_<n>.

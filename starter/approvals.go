@@ -59,5 +59,5 @@ func expiresIn(at time.Time) string {
 	if at.IsZero() {
 		return "paused"
 	}
-	return max(time.Until(at), 0).Round(time.Second).String()
+	return record.Span(time.Until(at))
 }

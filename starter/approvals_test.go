@@ -38,6 +38,7 @@ func risky(investigation string) []workflows.Approval {
 	}
 	restart := call("collect/LogAgent", "c1_0", "k8s.restart", `{"pod":"db-1","note":"`+strings.Repeat("x", 100)+`"}`, time.Hour)
 	restart.Remember = "a definition"
+	restart.Reason, restart.Description = "The pool is full, I restart\u202e it.", "Restarts a pod."
 	return []workflows.Approval{
 		restart,
 		call("collect/LogAgent", "c1_1", "k8s.delete", "{}\x1b[2J", 30*time.Minute),

@@ -56,7 +56,7 @@ func (a *asker) ask(w record.Waits) {
 		if key := call.Name() + call.Digest; !a.asked[key] {
 			a.asked[key] = true
 			lacking := a.c.lacking(a.ctx, &call)
-			a.put(liveview.DecisionPrompt(call, lacking), waitingNotice(a.id, call))
+			a.put(liveview.DecisionPrompt(call, lacking, time.Now()), waitingNotice(a.id, call))
 		}
 	}
 	for _, q := range w.Questions {

@@ -57,6 +57,9 @@ func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.
 				return err
 			}
 			c.sayStore(cmd.Context())
+			if !c.json {
+				return c.print("Nothing needs your attention.")
+			}
 		}
 		if failed := c.number(all); failed != nil {
 			c.say("starter: %v; decide and answer take ids", failed)
@@ -158,8 +161,12 @@ func printThings(ctx context.Context, c *cli, all []thing) error {
 	for n, t := range all {
 		switch {
 		case t.Approval != nil:
-			lines := []string{"", fmt.Sprintf("%d· %s%s %s\n  digest %s\n%s", t.N, t.HiddenNote(), terminal.CleanLine(t.Name),
-				terminal.CleanLine(reveal.Name(t.Tool)), t.Digest, indented(*t.Approval))}
+			lines := []string{"", fmt.Sprintf("%d· %s%s %s: %s", t.N, t.HiddenNote(), terminal.CleanLine(t.Name),
+				terminal.CleanLine(reveal.Name(t.Tool)), terminal.CleanLine(reveal.Text(t.Deadline(t.LeftAt(time.Now())))))}
+			for _, line := range t.Why() {
+				lines = append(lines, "  "+terminal.CleanLine(reveal.Text(line)))
+			}
+			lines = append(lines, "  digest "+t.Digest, indented(*t.Approval))
 			for _, fact := range t.Facts() {
 				lines = append(lines, "  · "+terminal.CleanLine(reveal.Text(fact)))
 			}

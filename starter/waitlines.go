@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/client"
@@ -35,9 +36,9 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 
 // waitingNotice says that a call waits for a person, and how to decide it.
 func waitingNotice(id string, a record.Approval) terminal.Notice {
-	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it waits %s, and is denied then.", a.HiddenNote(), a.Execution,
-		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), "15:04:05 MST"))
-	for _, fact := range a.Facts() {
+	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s): %s.", a.HiddenNote(), a.Execution,
+		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, reveal.Text(a.Deadline(a.LeftAt(time.Now()))))
+	for _, fact := range slices.Concat(a.Why(), a.Facts()) {
 		asks += " · " + reveal.Text(fact)
 	}
 	return terminal.Notice{Text: terminal.CleanLine(asks + " Decide:"), Command: terminal.CleanLine(fmt.Sprintf(

@@ -90,8 +90,10 @@ func (r *agentRun) askFor(ctx workflow.Context, n int, name string, call activit
 			CallID: call.ID, Tool: name, Risk: call.Risk, Needed: call.Approvers.Needed, Approvers: call.Approvers.Who,
 			Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
 			Expires: workflow.Now(ctx).Add(r.patience()), Notes: append(r.answers(name), call.Notes...),
+			Reason: call.Reason, PlanStep: call.PlanStep, Description: call.Description,
 		},
 	}
+	asked.EscalatesTo = asked.next()
 	asked.show(call)
 	delete(r.approvals.decided, call.ID)
 	r.approvals.pending = append(r.approvals.pending, asked)
@@ -108,6 +110,7 @@ func (a *approval) show(call activities.Approve) {
 // judge has those decide on a call who are to by what the policy says of it now.
 func (a *approval) judge(call activities.Approve) {
 	a.rules, a.notBy, a.Risk, a.Needed = call.Approvers, call.NotBy, call.Risk, call.Approvers.Needed
+	a.EscalatesTo = a.next()
 	if a.handedTo == "" {
 		a.Approvers = a.deciders()
 	}
@@ -162,10 +165,20 @@ func (r *agentRun) escalate(ctx workflow.Context, a *approval) {
 	a.escalated++
 	a.handedTo = ""
 	a.Approvers = a.deciders()
+	a.EscalatesTo = a.next()
 	a.Expires = workflow.Now(ctx).Add(r.patience())
 	a.Notes = append(a.Notes, fmt.Sprintf("Nobody decided in time: %s may decide now, too.", a.rules.EscalateTo[a.escalated-1]))
 	r.teller.changed()
 	r.noteCalls(ctx)
+}
+
+// next returns who may decide, too, when the time of those before them is up. An empty string means that the call is denied
+// then.
+func (a *approval) next() string {
+	if a.escalated < len(a.rules.EscalateTo) {
+		return a.rules.EscalateTo[a.escalated]
+	}
+	return ""
 }
 
 // deciders are the groups, roles and people that may decide by now; none = everybody.

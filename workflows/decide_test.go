@@ -264,6 +264,7 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 	yes := true
 	_, status := said(t, activities.Approve{
 		Approvers: plan.Approvers{Who: []string{"sre"}, Needed: 2, EscalateTo: []string{"lead"}}, Notes: []string{"read this"},
+		Reason: "it hangs", PlanStep: "7: restart", Description: "Restart a pod.",
 	}, []saying{
 		{1, Decide{Approved: &yes, Identity: ada}, ""}, {2, Decide{HandTo: "@bob", By: "Ada", Identity: ada, Reason: "your area"}, ""}})
 	for minute, want := range map[int]string{
@@ -279,6 +280,13 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, strings.Join(waiting[0].Facts(), "; ")); diff != "" {
 			t.Errorf("minute %d (-want +got):\n%s", minute, diff)
+		}
+		why := "the agent says: it hangs; plan step: 7: restart; the tool's description: Restart a pod."
+		if got := strings.Join(waiting[0].Why(), "; "); got != why {
+			t.Errorf("minute %d: %q, want %q", minute, got, why)
+		}
+		if next := waiting[0].EscalatesTo; next != map[bool]string{true: "lead"}[minute < 60] {
+			t.Errorf("minute %d: it escalates to %q", minute, next)
 		}
 	}
 }

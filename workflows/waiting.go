@@ -148,8 +148,8 @@ func approvalList(waiting []Approval) string {
 	for _, a := range waiting {
 		b.WriteString(fmt.Sprintf("\n**approve?** %s%s %s%s · digest `%s` · risk %s · %s · update `%s` of workflow `%s`, call_id `%s`\n",
 			a.HiddenNote(), verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), more(a), a.Digest, a.Risk,
-			record.Until(a.Expires.UTC(), time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
-		for _, fact := range a.Facts() {
+			reveal.Text(a.Deadline("at "+a.Expires.UTC().Format(time.RFC3339))), UpdateDecide, a.WorkflowID, a.CallID))
+		for _, fact := range slices.Concat(a.Why(), a.Facts()) {
 			b.WriteString(fmt.Sprintf("\n- %s\n", verbatim(reveal.Text(fact), maxFactNoted)))
 		}
 	}

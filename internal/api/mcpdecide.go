@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -140,9 +141,13 @@ func (m *mcpServer) whole(ctx context.Context, a *record.Approval) error {
 // callText shows a call to the person who decides on it, with what would deceive him marked.
 func callText(id string, a record.Approval) string {
 	lines := []string{
-		fmt.Sprintf("Investigation %s: the agent %s asks to call %s (risk %s).", id, a.Execution, reveal.Name(a.Tool), a.Risk),
-		a.HiddenNote() + reveal.Indented(a.Arguments, ""),
+		fmt.Sprintf("Investigation %s: the agent %s asks to call %s (risk %s): %s.", id, a.Execution, reveal.Name(a.Tool), a.Risk,
+			reveal.Text(a.Deadline(a.LeftAt(time.Now().UTC())))),
 	}
+	for _, line := range a.Why() {
+		lines = append(lines, reveal.Text(line))
+	}
+	lines = append(lines, a.HiddenNote()+reveal.Indented(a.Arguments, ""))
 	for _, fact := range a.Facts() {
 		lines = append(lines, reveal.Text(fact))
 	}

@@ -47,6 +47,7 @@ func waiting(t *testing.T, decide string) (w *world, id string) {
 		Approvals: []record.Approval{{
 			CallID: "1", Tool: "kube.delеte", Risk: agent.RiskDestructive, Arguments: `{"pod":"web"}`, Digest: strings.Repeat("d", 64),
 			Execution: "dig/Memo", WorkflowID: "ours", Expires: time.Now().Add(time.Hour),
+			Reason: "The pоd hangs.", Description: "Deletes a pod.",
 		}},
 		Questions: []record.Question{
 			{ID: "q1", Kind: "clarification", Stage: "dig", Question: "which?"}, {ID: "q2", Kind: "confirmation", Stage: "dig", Question: "go on?"},
@@ -151,7 +152,8 @@ func TestMCPDecides(t *testing.T) {
 				t.Errorf("it says %s, want %s", got, c.want)
 			}
 			if c.tool == "decide_call" && shown != "" && (!strings.Contains(shown, `"pod": "web"`) || !strings.Contains(shown, `kube.del`) ||
-				strings.Contains(shown, "delеte")) {
+				strings.Contains(shown, "delеte") || !strings.Contains(shown, "\nthe agent says: The p\\u043ed hangs.\n") ||
+				!strings.Contains(shown, "\nthe tool's description: Deletes a pod.\n") || !strings.Contains(shown, "auto-denied in ")) {
 				t.Errorf("the person is shown %s", shown)
 			}
 		})

@@ -69,6 +69,7 @@ var (
 		CallID: "c1_0", Tool: "cluster.restart_pod", Risk: agent.RiskDestructive, Arguments: `{"pod":"db-1","grace":30}`,
 		Digest: "5f2c09ab77d1ff",
 		Agent:  "MetricsAgent", Execution: metrics, Expires: at(3600),
+		Reason: "The pod needs a restart.", Description: "Restart a pod after its grace period in seconds.",
 	}
 	question = record.Question{ID: "q1", Kind: "clarification", Stage: "collect", Question: "Which database is meant: 日本語 or the other one?",
 		Expires: at(3600)}

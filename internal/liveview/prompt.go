@@ -83,7 +83,7 @@ func (l *lane) nameOr() string {
 
 // Asked shows a call that waits, to be decided.
 func (m *Model) Asked(a record.Approval, lacking string) {
-	p := DecisionPrompt(a, lacking)
+	p := DecisionPrompt(a, lacking, m.now)
 	p.offer(a)
 	switch {
 	case !p.WaitsIn(m.waits):
@@ -95,10 +95,14 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 
 // DecisionPrompt asks whether a call is to be made. lacking says why its arguments are not
 // whole, and then it cannot be approved here.
-func DecisionPrompt(a record.Approval, lacking string) *Prompt {
+func DecisionPrompt(a record.Approval, lacking string, now time.Time) *Prompt {
 	tool := terminal.CleanLine(reveal.Name(a.Tool))
-	text := fmt.Sprintf("%s%s asks to call %s (risk %s). It waits %s, and is denied then.\n\n%s", a.HiddenNote(), a.Execution, tool, a.Risk,
-		record.Until(a.Expires.UTC(), "15:04:05 MST"), reveal.Indented(a.Arguments, ""))
+	text := fmt.Sprintf("%s%s asks to call %s (risk %s): %s.\n", a.HiddenNote(), a.Execution, tool, a.Risk,
+		reveal.Text(a.Deadline(a.LeftAt(now.UTC()))))
+	for _, line := range a.Why() {
+		text += "\n" + reveal.Text(line)
+	}
+	text += "\n\n" + reveal.Indented(a.Arguments, "")
 	if lacking != "" {
 		text += "\n… " + lacking
 	}

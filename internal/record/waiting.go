@@ -52,12 +52,13 @@ func (w Waits) Key() string {
 	return key.String()
 }
 
-// Bare are the same without the arguments and the data, which may be large.
+// Bare returns the same without the texts and the data, which may be large.
 func (w Waits) Bare() Waits {
 	w.Approvals, w.Questions = slices.Clone(w.Approvals), slices.Clone(w.Questions)
 	for n := range w.Approvals {
 		a := &w.Approvals[n]
 		a.Size, a.Arguments = a.Bytes(), ""
+		a.Reason, a.PlanStep, a.Description = "", "", ""
 	}
 	for n := range w.Questions {
 		w.Questions[n].Data = nil
@@ -92,6 +93,14 @@ type Approval struct {
 	Notes []string `json:"notes,omitempty"`
 	// Remember is the tool's definition, if the approval may be remembered by a rule; "" = it may not.
 	Remember string `json:"remember,omitempty"`
+	// EscalatesTo may decide, too, from Expires on. An empty string means that the call is denied then.
+	EscalatesTo string `json:"escalates_to,omitempty"`
+	// Reason is what the agent wrote when it asked for the call: a model's words, which may be wrong or deceive. PlanStep is
+	// the step of a plan that the call carries out, and Description what the tool's server says of the tool. All are masked,
+	// shortened, and on one line. Calls that have waited since before they were recorded have none.
+	Reason      string `json:"agent_reason,omitempty"`
+	PlanStep    string `json:"plan_step,omitempty"`
+	Description string `json:"tool_description,omitempty"`
 }
 
 // Name tells the call from all others of its investigation.
@@ -106,6 +115,53 @@ func (a Approval) HiddenNote() string {
 		return ""
 	}
 	return fmt.Sprintf("(%d bytes of the arguments are hidden: masked) ", a.Hidden)
+}
+
+// Why explains the call, each line labelled with whose words it has. The lines may have characters that deceive.
+func (a Approval) Why() (lines []string) {
+	for _, said := range []struct{ by, text string }{
+		{"the agent says", a.Reason}, {"plan step", a.PlanStep}, {"the tool's description", a.Description},
+	} {
+		if said.text != "" {
+			lines = append(lines, said.by+": "+said.text)
+		}
+	}
+	return lines
+}
+
+// Deadline says what happens to the call when its time is up, which is at when: "in 59 min", or "at 15:04".
+func (a Approval) Deadline(when string) string {
+	switch {
+	case a.Expires.IsZero():
+		return "no deadline while it is paused"
+	case a.EscalatesTo != "":
+		return "escalates to " + a.EscalatesTo + " " + when + " unless decided"
+	}
+	return "auto-denied " + when + " unless approved"
+}
+
+// Left says how long a person has from now on: "in 59 min".
+func (a Approval) Left(now time.Time) string { return "in " + Span(a.Expires.Sub(now)) }
+
+// LeftAt is Left with the time of day, in the time zone of now.
+func (a Approval) LeftAt(now time.Time) string {
+	return fmt.Sprintf("%s (%s)", a.Left(now), a.Expires.In(now.Location()).Format("15:04:05 MST"))
+}
+
+// Span writes a time span for people, in its largest unit or two: "45 s", "59 min", "1 h 30 min", "3 d".
+func Span(d time.Duration) string {
+	d = max(d, 0)
+	switch hours, minutes := int(d.Hours()), int(d.Minutes()); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", minutes)
+	case hours < 24 && minutes%60 > 0:
+		return fmt.Sprintf("%d h %d min", hours, minutes%60)
+	case hours < 24:
+		return fmt.Sprintf("%d h", hours)
+	}
+	return fmt.Sprintf("%d d", int(d.Hours())/24)
 }
 
 // Facts tell who decides on a call who may, who has, and what came before. They may have

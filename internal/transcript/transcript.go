@@ -269,6 +269,8 @@ type Call struct {
 	// Untrusted is where untrusted text comes from that the execution had read when it asked for the call. Of calls that
 	// only read, nobody keeps it.
 	Untrusted []string `json:"untrusted,omitempty"`
+	// Step is the step of the plan that the call carries out, in the plan's words. An empty string means that no plan has it.
+	Step string `json:"step,omitempty"`
 }
 
 // Compression records how a conversation was made to fit.

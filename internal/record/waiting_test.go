@@ -1,0 +1,29 @@
+package record
+
+import (
+	"testing"
+	"time"
+)
+
+// A person reads what happens to a call at its deadline, and how long that is from now on.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	for want, a := range map[string]Approval{
+		"auto-denied in 59 min unless approved":      {Expires: now.Add(59*time.Minute + 44*time.Second)},
+		"auto-denied in 44 s unless approved":        {Expires: now.Add(44 * time.Second)},
+		"auto-denied in 1 h unless approved":         {Expires: now.Add(time.Hour)},
+		"auto-denied in 23 h 59 min unless approved": {Expires: now.Add(24*time.Hour - time.Second)},
+		"auto-denied in 3 d unless approved":         {Expires: now.Add(80 * time.Hour)},
+		"auto-denied in 0 s unless approved":         {Expires: now.Add(-time.Hour)},
+		"no deadline while it is paused":             {},
+		"escalates to lead in 59 min unless decided": {Expires: now.Add(59 * time.Minute), EscalatesTo: "lead"},
+	} {
+		if got := a.Deadline(a.Left(now)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := (Approval{Expires: now.Add(time.Hour)}).LeftAt(now); got != "in 1 h (13:00:00 UTC)" {
+		t.Errorf("%q", got)
+	}
+}

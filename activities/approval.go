@@ -9,12 +9,42 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/score"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
+
+// Approve is what a person is shown of a call that needs approval.
+type Approve struct {
+	ID        string     `json:"id"` // of the call, unique within the execution
+	Risk      agent.Risk `json:"risk,omitempty"`
+	Arguments string     `json:"arguments,omitempty"` // canonical, masked and marked: see package reveal
+	// Ref names all of the arguments in the store, Size bytes, where they are longer.
+	Ref  string `json:"ref,omitempty"`
+	Size int    `json:"size,omitempty"`
+	// Hidden is how many bytes of the arguments are masked.
+	Hidden int `json:"hidden,omitempty"`
+	// Digest is that of the call: see tool.Decision.
+	Digest string `json:"digest"`
+	// Approvers say who decides, and NotBy who must not approve.
+	Approvers plan.Approvers `json:"approvers,omitzero"`
+	NotBy     []string       `json:"not_by,omitempty"`
+	// Notes tell who decides what he has to know besides.
+	Notes []string `json:"notes,omitempty"`
+	// Remember is the tool's definition, if the approval may be remembered; "" = it may not.
+	Remember string `json:"remember,omitempty"`
+	// Edit names in the store a person's arguments, if these are not the agent's: see Decision.
+	Edit string `json:"edit,omitempty"`
+	// Reason is what the agent wrote in the reply that asks for the call, PlanStep the step of a plan that the call carries
+	// out, and Description what the tool's server says of the tool. All are masked and shortened. An empty string means none.
+	Reason      string `json:"reason,omitempty"`
+	PlanStep    string `json:"plan_step,omitempty"`
+	Description string `json:"description,omitempty"`
+}
 
 // judged returns what the workflow needs of a reply: also whether it keeps the contract, and
 // which of its calls a person has to approve. The reply is in the transcript before anybody

@@ -392,7 +392,9 @@ func TestApprovalsSayWhy(t *testing.T) {
 				a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true}}
 				a.Servers[0].Masking = &plan.Masking{Patterns: []string{"password"}}
 			})
-			described := tool.Catalogue{Server: "lab", Tools: []tool.Spec{{Name: "lab.read", Description: "Read\nthe lab. " + long, Risk: agent.RiskReadOnly}}}
+			described := tool.Catalogue{Server: "lab", Tools: []tool.Spec{
+				{Name: "lab.read", Description: "Read\nthe lab. " + long, Risk: agent.RiskReadOnly},
+			}}
 			if err := b.store.SaveCatalogue(t.Context(), b.scope(), described); err != nil {
 				t.Fatal(err)
 			}

@@ -303,7 +303,8 @@ func TestToolPlan(t *testing.T) {
 	old := b.handsOn("think/Old", `{"steps":[`+strings.Repeat(`{"tool":"lab.read","parameters":{"n":9},"step_id":"old"},`, 6)+`{}]}`)
 	prior := []activities.Source{old, b.handsOn("think/T", `{"steps":[
 		{"tool":"lab.read","parameters":{"n":1}}, {"tool":"lab.read","parameters":{"n":"x"},"step_id":"bad"},
-		{"tool":"lab.write","step_id":7,"description":"roll\n back","reason":5}, {"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}},
+		{"tool":"lab.write","step_id":7,"description":"roll\n back","reason":5},
+		{"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}},
 		{"tool":"lab.read","parameters":{"n":3}}]}`)}
 	planned, err := twice[activities.GenerateOut](b, b.act.PlanCalls, activities.PlanCallsIn{Ref: b.ref, Prior: prior})
 	want := []activities.Call{

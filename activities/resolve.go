@@ -154,6 +154,9 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	r.Envelope = record.Envelope{
 		Version: record.EnvelopeVersion, By: req.By, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
 	}
+	for _, stage := range p.Stages {
+		r.Envelope.Pending = append(r.Envelope.Pending, stage.Name)
+	}
 	// Data that is in the store already is masked once more, in case somebody else put it there.
 	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 		return p, fmt.Errorf("keep the request's data: %w", err)

@@ -125,7 +125,7 @@ func (a *asker) read(p *liveview.Prompt, ask string) (text string, ok bool) {
 			return "", false
 		case <-still.C:
 			if !a.waits(p) {
-				fmt.Fprintln(a.c.out, "\nnobody waits for it any more")
+				fmt.Fprintln(a.c.out, "\nno longer pending")
 				a.stale = true
 				return "", false
 			}

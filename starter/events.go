@@ -49,7 +49,9 @@ func eventsOf(ctx context.Context, c *cli, st *store.Store, r record.Investigati
 	if err := w.Write(eventstream.Event{Type: eventstream.Started, ID: r.ID, WorkflowID: r.WorkflowID}); err != nil {
 		return err
 	}
+	about := client.About(ctx, st, r)
 	err := st.Follow(ctx, r.ID, 0, func(u store.Update) error {
+		u.About = about
 		if err := w.Update(u); err != nil || u.More {
 			return err
 		}

@@ -134,9 +134,9 @@ func decideLive(ctx context.Context, c *cli, id string, act liveview.Act) (line 
 	switch act.Way {
 	case liveview.Edit:
 		d.Arguments = json.RawMessage(act.Text)
-	case liveview.AskBack:
+	case liveview.AskAgent:
 		d.Ask = act.Text
-	case liveview.HandOn:
+	case liveview.Reassign:
 		d.HandTo = act.Text
 	case liveview.Always:
 		if st, rule, err = c.remembering(ctx, id, d, &ruleFlags{rule: remember.Rule{By: d.By}, lasts: act.For}); err != nil {

@@ -147,6 +147,7 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 			return
 		}
 	}
+	v.about = client.About(ctx, st, *o.Record)
 	if v.seq > 0 { // what no entry has yet would begin the feed of all viewers too late
 		known, err := lastEntry(ctx, st, o.ID)
 		if err != nil {
@@ -275,6 +276,8 @@ type viewer struct {
 	line bytes.Buffer
 	seq  int64 // of the last entry that he knows
 	err  error
+	// about is a line about what the investigation looks into, for its records; "" = not known.
+	about string
 }
 
 func newViewer(hc huma.Context, seq int64) *viewer {
@@ -298,7 +301,7 @@ func (v *viewer) update(u store.Update) {
 		}
 		v.seq = max(v.seq, e.Seq)
 	}
-	u.Entries = fresh
+	u.Entries, u.About = fresh, v.about
 	for _, e := range v.json.Events(u) {
 		v.event(e)
 	}

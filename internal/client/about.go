@@ -34,6 +34,12 @@ func aboutAll(ctx context.Context, st *store.Store, all []record.Investigation) 
 	return out, err
 }
 
+// About says what an investigation is about. An empty string means that nobody knows.
+func About(ctx context.Context, st *store.Store, r record.Investigation) string {
+	all, _ := aboutAll(ctx, st, []record.Investigation{r})
+	return all[r.ID]
+}
+
 // titles are the fields of alerts that say in a line what they are about, the best first.
 var titles = []string{"title", "summary", "alertname", "name", "description", "message"}
 

@@ -164,6 +164,7 @@ type following struct {
 	last    int64     // the highest sequence number
 	closed  bool      // the record says that the investigation has ended
 	away    time.Time // since when the store does not answer
+	about   string    // what it is about; "" = not known yet
 	fn      func(Event) error
 	refused error // of fn
 }
@@ -181,7 +182,7 @@ func (f *following) follow(ctx, over context.Context) error {
 			stop()
 		}
 	})()
-	err := f.store.Follow(watching, f.id, f.last, f.take)
+	err := f.store.Follow(watching, f.id, f.last, func(u store.Update) error { return f.take(watching, u) })
 	switch {
 	case f.refused != nil:
 		return f.refused
@@ -221,12 +222,18 @@ func (f *following) tail(ctx context.Context) error {
 	}
 }
 
-func (f *following) take(u store.Update) error {
+func (f *following) take(ctx context.Context, u store.Update) error {
 	if !u.Away.Equal(f.away) {
 		f.away = u.Away
 		if f.refused = f.fn(Event{Connection: &Connection{To: "the store", Lost: u.Away}}); f.refused != nil {
 			return f.refused
 		}
+	}
+	if u.Record != nil {
+		if f.about == "" {
+			f.about = About(ctx, f.store, *u.Record)
+		}
+		u.About = f.about
 	}
 	if f.refused = f.fn(Event{Update: &u}); f.refused != nil {
 		return f.refused

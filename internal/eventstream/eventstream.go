@@ -43,6 +43,7 @@ type Event struct {
 	Investigation *record.Investigation `json:"investigation,omitempty"`
 	Stages        []record.Stage        `json:"stages,omitempty"`
 	Executions    []record.Execution    `json:"executions,omitempty"`
+	About         string                `json:"about,omitempty"` // a line about what is investigated
 
 	Entry *transcript.Entry `json:"entry,omitempty"`
 	Delta *Part             `json:"delta,omitempty"`
@@ -119,7 +120,7 @@ func (w *Writer) Events(u store.Update) (out []Event) {
 		out = append(out, w.waiting(*u.Waits)...)
 	}
 	if u.Record != nil {
-		out = append(out, Event{Type: Record, Investigation: u.Record, Stages: u.Stages, Executions: u.Executions})
+		out = append(out, Event{Type: Record, Investigation: u.Record, Stages: u.Stages, Executions: u.Executions, About: u.About})
 	}
 	return out
 }

@@ -48,7 +48,9 @@ func (r *Reader) Update(e Event) (u store.Update, ok bool) {
 }
 
 func (r *Reader) records() store.Update {
-	return store.Update{Record: r.last.Investigation, Stages: r.last.Stages, Executions: r.last.Executions, Waits: r.now()}
+	return store.Update{
+		Record: r.last.Investigation, Stages: r.last.Stages, Executions: r.last.Executions, About: r.last.About, Waits: r.now(),
+	}
 }
 
 func (r *Reader) now() *record.Waits {

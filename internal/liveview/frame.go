@@ -1,7 +1,6 @@
 package liveview
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"charm.land/bubbles/v2/spinner"
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -29,7 +27,7 @@ const (
 // as read.
 func (m *Model) Frame() string {
 	if m.width < minWidth || m.height < minHeight {
-		return terminal.Fit("the terminal is too small (q leaves)", m.width)
+		return terminal.Fit("the terminal is too small (q quits)", m.width)
 	}
 	top := []string{m.title(), m.stageLine()}
 	top = append(top, m.table()...)
@@ -46,89 +44,6 @@ func (m *Model) Frame() string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// title says what is watched, and what it has taken.
-func (m *Model) title() string {
-	r := m.record
-	words := []string{strings.ReplaceAll(string(cmp.Or(r.Status, "starting")), "_", " ")}
-	if !r.StartedAt.IsZero() {
-		words = append(words, short(cmp.Or(r.EndedAt, &m.now).Sub(r.StartedAt)))
-	}
-	if r.EndReason.Cut() {
-		words[0] += ", cut short"
-	}
-	if r.EndReason == agent.EndPartial {
-		words[0] += ", partial"
-	}
-	if n := r.Usage.Tokens(); n > 0 {
-		words = append(words, tokens(n)+" tokens")
-	}
-	if r.Usage.CostUSD > 0 {
-		words = append(words, terminal.Cost(r.Usage))
-	}
-	end := terminal.Fit(strings.Join(words, " · "), m.width)
-	name := terminal.CleanLine(m.id)
-	if r.Chain != "" {
-		name += " · " + terminal.CleanLine(r.Chain)
-	}
-	room := m.width - ansi.StringWidth(end) - 1
-	return bold.Render(cell(name, room)) + " " + statusStyle(r.Status).Render(end)
-}
-
-func statusStyle(status agent.Status) lipgloss.Style {
-	switch {
-	case status == agent.StatusRunning || status == "":
-		return plain
-	case status == agent.StatusCompleted:
-		return green
-	case status.Closed():
-		return red
-	}
-	return alert
-}
-
-// stageLine is the chain's way so far, and what it has before it. What does not fit is left
-// out at the beginning.
-func (m *Model) stageLine() string {
-	var words []string
-	for _, s := range m.way() {
-		mark := "●"
-		switch {
-		case s.Status == agent.StatusCompleted:
-			mark = "✓"
-		case s.Status.Closed():
-			mark = "✗"
-		case s.Status == agent.StatusPending:
-			mark = "○"
-		}
-		word := mark + " " + terminal.CleanLine(s.Name)
-		if end := cmp.Or(s.EndedAt, &m.now); s.Status != agent.StatusPending && !s.StartedAt.IsZero() {
-			word += " " + short(end.Sub(s.StartedAt))
-		}
-		words = append(words, word)
-	}
-	return faint.Render(fitEnd(strings.Join(words, "  "), m.width))
-}
-
-// way are the stages so far and those to come. A stage that runs may have no record yet, but
-// its agents have.
-func (m *Model) way() []record.Stage {
-	stages := slices.Clone(m.stages)
-	add := func(s record.Stage) {
-		if !slices.ContainsFunc(stages, func(other record.Stage) bool { return other.Name == s.Name }) {
-			stages = append(stages, s)
-		}
-	}
-	for _, l := range m.lanes {
-		if stage := l.record.Stage; stage != "" {
-			add(record.Stage{Name: stage, Status: agent.StatusRunning, StartedAt: l.record.StartedAt})
-		}
-	}
-	for _, name := range m.record.Envelope.Pending {
-		add(record.Stage{Name: name, Status: agent.StatusPending})
-	}
-	return stages
 }
 
 // columns of the table of agents, by how wide the terminal is.
@@ -208,10 +123,10 @@ func (m *Model) table() []string {
 			mark, style = "> ", chosen
 		}
 		switch {
-		case l.record.Status == agent.StatusCompleted:
-			mark += "✓ "
-		case l.record.Status.Closed():
+		case l.record.Status.Closed() && l.record.Status != agent.StatusCompleted:
 			mark, style = mark+"✗ ", red
+		case m.finished(l):
+			mark += "✓ "
 		case state == "needs you" || state == "waits":
 			mark, style = mark+"! ", alert
 		case state == "paused":
@@ -270,7 +185,7 @@ func (m *Model) notices() (lines []string) {
 		add(text)
 	}
 	if m.paused() {
-		add("‖ paused: p goes on")
+		add("‖ paused: p resumes")
 	}
 	if len(lines) > maxNotices {
 		more := len(lines) - maxNotices + 1
@@ -317,7 +232,7 @@ func (m *Model) content(room int) (name string, lines []string) {
 	case m.prompt != nil:
 		return m.prompt.title, terminal.Wrap(m.prompt.Text, m.width)
 	case m.page == helpPage:
-		return "help", help(m.width)
+		return "help", m.help()
 	case m.page == reportPage && m.report() == "":
 		return "report", []string{"There is none yet."}
 	case m.page == reportPage:

@@ -48,28 +48,34 @@ var keys = []struct {
 	key, short, long string
 	when             func(*Model) bool // it does something; nil = always
 }{
-	{"a", "decide or answer", "decide the call, or answer the question, that waits", (*Model).needed},
-	{"q", "leave", "leave; the investigation goes on (Ctrl-C: the same)", nil},
+	{"a", "approve/deny", "approve or deny the call that waits", (*Model).decides},
+	{"a", "answer", "answer the question that waits", (*Model).answers},
+	{"q", "quit", "quit this view; the investigation goes on (Ctrl-C: the same)", nil},
 	{"?", "help", "this page", nil},
-	{"↑↓", "agent", "another agent (k, j, Tab: the same)", func(m *Model) bool { return len(m.lanes) > 1 }},
-	{"PgUp/PgDn", "scroll", "scroll the text (Home, End: to its ends)", nil},
-	{"f", "fold", "fold or unfold thinking, calls and results", nil},
-	{"p", "pause", "pause: no further model call; again: go on", nil},
-	{"g", "guide", "guide the agents: words before their next model call", nil},
+	{"p", "pause", "pause: no further model call", func(m *Model) bool { return !m.paused() }},
+	{"p", "resume", "resume what is paused", (*Model).paused},
+	{"g", "guide", "send guidance: agents see it before their next model call", nil},
 	{"c", "conclude", "conclude: finish now, with what is known", nil},
 	{"r", "report", "the report, as far as there is one; again: back", nil},
+	{"↑↓", "agent", "another agent (k, j, Tab: the same)", func(m *Model) bool { return len(m.lanes) > 1 }},
+	{"f", "fold", "fold or unfold thinking, calls and results", nil},
+	{"PgUp/PgDn", "scroll", "scroll the text (Home, End: to its ends)", nil},
 }
 
-func help(width int) (lines []string) {
+func (m *Model) help() (lines []string) {
 	for _, k := range keys {
-		lines = append(lines, terminal.Wrap(fmt.Sprintf("%-10s %s", k.key, k.long), width)...)
+		lines = append(lines, terminal.Wrap(fmt.Sprintf("%-10s %s", k.key, k.long), m.width)...)
 	}
-	return lines
+	return append(lines, "", terminal.Fit(terminal.CleanLine("investigation "+m.id), m.width))
 }
 
-const sendHint = "Enter sends · Esc leaves it"
+const sendHint = "Enter sends · Esc cancels"
 
-func (m *Model) needed() bool { return len(m.waits.Approvals)+len(m.waits.Questions) > 0 }
+// decides: the key "a" asks about a call. Calls come before questions.
+func (m *Model) decides() bool { return len(m.waits.Approvals) > 0 }
+
+// answers: the key "a" asks a question.
+func (m *Model) answers() bool { return !m.decides() && len(m.waits.Questions) > 0 }
 
 // Key takes in a key, and returns what the person wants by it; nil = nothing beyond the screen.
 func (m *Model) Key(k tea.KeyPressMsg) *Act {
@@ -105,7 +111,7 @@ func (m *Model) Key(k tea.KeyPressMsg) *Act {
 		return &Act{Do: Pause}
 	case "g":
 		m.ask(&Prompt{do: Guide, title: "guide the agents", Ask: "guide> ", hint: sendHint,
-			Text: "What you write stands before the next model call of all agents that run."})
+			Text: "All running agents see what you write before their next model call."})
 	case "c":
 		m.ask(&Prompt{do: Conclude, title: "conclude", Ask: "conclude now? [y/N] ", hint: sendHint,
 			Text: "The agents finish now, with what they know."})

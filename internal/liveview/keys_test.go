@@ -103,12 +103,12 @@ func TestWays(t *testing.T) {
 		{"edit to no JSON", restart, append([]string{"tab"}, retype(`{"pod":}`)...), nil,
 			"the arguments are no JSON: invalid character '}' looking for beginning of value", true},
 		{"edit what was not read", long, append([]string{"tab"}, retype(edited)...), nil, "read it to its end first (PgDn)", true},
-		{"edit what is masked", hidden, []string{"tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: hidden}, "",
-			false},
-		{"ask back", restart, []string{"tab", "tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: restart}, "",
-			false},
-		{"hand on", restart, []string{"tab", "tab", "tab", "text:@ada", "enter"}, &Act{Do: Decide, Way: HandOn, Text: "@ada", Approval: restart},
-			"", false},
+		{"edit what is masked", hidden, []string{"tab", "text:why?", "enter"},
+			&Act{Do: Decide, Way: AskAgent, Text: "why?", Approval: hidden}, "", false},
+		{"ask the agent", restart, []string{"tab", "tab", "text:why?", "enter"},
+			&Act{Do: Decide, Way: AskAgent, Text: "why?", Approval: restart}, "", false},
+		{"reassign", restart, []string{"tab", "tab", "tab", "text:@ada", "enter"},
+			&Act{Do: Decide, Way: Reassign, Text: "@ada", Approval: restart}, "", false},
 		{"around", restart, []string{"tab", "tab", "tab", "tab", "text:n", "enter"}, &Act{Do: Decide, Approved: new(false), Approval: restart},
 			"", false},
 		{"always asks for a preview", remembered, []string{"tab", "tab", "tab", "tab"}, &Act{Do: Preview, Approval: remembered},
@@ -281,7 +281,7 @@ func TestACallThatWaitsNoMore(t *testing.T) {
 	m.Asked(restart, "")
 	press(m, "read", "text:y")
 	m.Take(waiting(record.Waits{Approvals: []record.Approval{other}}))
-	if act := press(m, "enter"); act != nil || m.prompt != nil || !strings.Contains(m.said, "nobody waits for it any more") {
+	if act := press(m, "enter"); act != nil || m.prompt != nil || !strings.Contains(m.said, "no longer pending") {
 		t.Errorf("%+v, said %q", act, m.said)
 	}
 	m.Asked(restart, "") // its arguments were being read meanwhile
@@ -399,7 +399,7 @@ func TestAFullScreen(t *testing.T) {
 		width, height := widths.Draw(t, "width"), heights.Draw(t, "height")
 		m := crowded(rapid.IntRange(0, 8).Draw(t, "agents"), rapid.IntRange(0, 6).Draw(t, "questions"))
 		m.Resize(width, height)
-		last := "q leave"
+		last := "q quit"
 		if rapid.Bool().Draw(t, "prompt") {
 			press(m, "g")
 			last = "Enter sends"
@@ -507,7 +507,7 @@ func TestWaysOfACallThatIsNotWhole(t *testing.T) {
 	m := waits(t)
 	m.Take(waiting(record.Waits{Approvals: []record.Approval{remembered}}))
 	m.Asked(remembered, "the first 9 of 10 bytes")
-	if !strings.Contains(m.prompt.Text, "Tab (ask back, hand on)") || len(m.prompt.ways) != 3 {
+	if !strings.Contains(m.prompt.Text, "Tab (ask the agent, reassign)") || len(m.prompt.ways) != 3 {
 		t.Errorf("%+v\n%s", m.prompt.ways, m.prompt.Text)
 	}
 }
@@ -592,5 +592,32 @@ func TestPastingIntoArguments(t *testing.T) {
 	m.Paste(tea.PasteMsg{Content: "{\r\n\t\"pod\": \"a  b\"\r\n}\r\n"})
 	if act := press(m, "enter"); act == nil || act.Text != `{"pod":"a  b"}` {
 		t.Errorf("a document: %+v, said %q", act, m.said)
+	}
+}
+
+// The keys that steer an investigation are in sight on a terminal of 80 columns, with and without what waits.
+func TestKeysInSight(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		status agent.Status
+		waits  record.Waits
+		keys   string
+	}{
+		"a call waits":     {agent.StatusWaitingApproval, record.Waits{Approvals: []record.Approval{restart}}, "a approve/deny,p pause"},
+		"a question waits": {agent.StatusWaitingAnswer, record.Waits{Questions: []record.Question{question}}, "a answer,p pause"},
+		"nothing waits":    {agent.StatusRunning, record.Waits{}, "p pause"},
+		"paused":           {agent.StatusPaused, record.Waits{}, "p resume"},
+	} {
+		m := New(id)
+		m.Tick(at(42))
+		m.Take(collecting())
+		m.Take(store.Update{Record: investigation(tt.status), Waits: &tt.waits})
+		footer := ansi.Strip(m.Frame())
+		footer = footer[strings.LastIndexByte(footer, '\n')+1:]
+		for _, key := range append(strings.Split(tt.keys, ","), "g guide", "c conclude", "r report", "q quit") {
+			if !strings.Contains(" "+footer, " "+key) {
+				t.Errorf("%s: %q is not in %q", name, key, footer)
+			}
+		}
 	}
 }

@@ -133,11 +133,10 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 		return "calls", toolIn(l.calls[0].name, width) + " " + l.calls[0].with
 	case len(l.calls) > 1:
 		return "calls", fmt.Sprintf("%d · %s …", len(l.calls), toolIn(l.calls[0].name, width-len("9 ·  …")))
+	case m.finished(l):
+		return "done", ""
 	case l.spoke:
-		if n := m.atWorkFor(l); n > 0 {
-			return "awaits", terminal.Count(n, "sub-agent")
-		}
-		return "ends", ""
+		return "awaits", terminal.Count(m.atWorkFor(l), "sub-agent")
 	case m.paused():
 		return "paused", ""
 	case l.record.Status == agent.StatusRunning || l.record.Status == "":
@@ -148,6 +147,12 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 		return "asks", asked
 	}
 	return strings.ReplaceAll(string(l.record.Status), "_", " "), ""
+}
+
+// finished reports whether an agent has said its last word, also before its stage ends and its record says so. It works on
+// if it is told more.
+func (m *Model) finished(l *lane) bool {
+	return l.record.Status.Closed() || l.spoke && m.atWorkFor(l) == 0
 }
 
 // atWorkFor is how many agents are at work that an agent has dispatched.
@@ -218,6 +223,8 @@ func (m *Model) elapsed(l *lane) string {
 		return ""
 	case l.record.EndedAt != nil:
 		return short(l.record.EndedAt.Sub(l.record.StartedAt))
+	case m.finished(l) && !l.since.IsZero():
+		return short(l.since.Sub(l.record.StartedAt))
 	}
 	return short(m.now.Sub(l.record.StartedAt))
 }

@@ -6,6 +6,7 @@
 package liveview
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type Model struct {
 	now           time.Time
 
 	record record.Investigation
+	about  string // what the investigation is about, in words; "" = not known yet
 	stages []record.Stage
 	waits  record.Waits
 	last   int64 // the highest Seq that was taken in
@@ -86,7 +88,7 @@ func (m *Model) Record() record.Investigation { return m.record }
 // Take takes in what has changed.
 func (m *Model) Take(u store.Update) {
 	if u.Record != nil {
-		m.record = *u.Record
+		m.record, m.about = *u.Record, cmp.Or(u.About, m.about)
 		m.stages = slices.Clone(u.Stages)
 		slices.SortStableFunc(m.stages, func(a, b record.Stage) int { return a.Envelope.Order - b.Envelope.Order })
 	}
@@ -149,11 +151,11 @@ func (m *Model) lane(execution string) *lane {
 // follow moves the focus to an agent that works when the one that was shown has ended,
 // unless a person has chosen it.
 func (m *Model) follow() {
-	if m.chosen || len(m.lanes) == 0 || !m.lanes[m.focus].record.Status.Closed() {
+	if m.chosen || len(m.lanes) == 0 || !m.finished(m.lanes[m.focus]) {
 		return
 	}
 	for n, l := range m.lanes {
-		if !l.record.Status.Closed() {
+		if !m.finished(l) {
 			m.focus, m.back = n, 0
 			return
 		}

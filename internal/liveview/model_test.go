@@ -90,7 +90,7 @@ func collecting() store.Update {
 	var j journal
 	lines := "12:03 pool timeout\n12:04 pool timeout\n12:05 pool timeout\n12:06 pool timeout\n12:07 pool timeout"
 	return store.Update{
-		Record: investigation(agent.StatusRunning),
+		Record: investigation(agent.StatusRunning), About: "Checkout error rate above 5 %",
 		Stages: []record.Stage{{Name: "collect", Status: agent.StatusRunning, StartedAt: at(0.5)}},
 		Executions: []record.Execution{
 			execution(logs, agent.StatusRunning), execution(metrics, agent.StatusRunning),
@@ -231,6 +231,24 @@ func TestFrames(t *testing.T) {
 			u.Entries = append(u.Entries, transcript.Entry{
 				Scope: transcript.Scope{Execution: logs}, Key: pos(9, 0), Seq: 999, Kind: transcript.KindReply, At: at(30), Body: last,
 			})
+			m.Take(u)
+		},
+		"done": func(m *Model) { // the agent, and not yet its stage
+			u := collecting()
+			u.Live = nil
+			u.Entries = append(u.Entries, transcript.Entry{Scope: transcript.Scope{Execution: logs}, Key: pos(9, 0), Seq: 999,
+				Kind: transcript.KindReply, At: at(30), Body: text("It is the pool.")})
+			m.Take(u)
+		},
+		"unnamed": func(m *Model) {
+			u := collecting()
+			u.About = ""
+			m.Take(u)
+		},
+		"stages": func(m *Model) {
+			u := judging()
+			u.Record.Envelope.Pending = []string{"weigh", "look again", "plan", "mend", "verify", "tell everybody", "close"}
+			u.Waits = &record.Waits{Questions: []record.Question{{ID: "q1", Kind: confirmation, Stage: "judge", Question: "Go on?"}}}
 			m.Take(u)
 		},
 		"report": func(m *Model) {

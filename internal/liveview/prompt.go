@@ -87,7 +87,7 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 	p.offer(a)
 	switch {
 	case !p.WaitsIn(m.waits):
-		m.Say(p.title + ": nobody waits for it any more")
+		m.Say(p.title + ": no longer pending")
 	case m.prompt == nil:
 		m.ask(p)
 	}
@@ -111,7 +111,7 @@ func DecisionPrompt(a record.Approval, lacking string, now time.Time) *Prompt {
 	}
 	p := &Prompt{do: Decide, title: "decide " + tool, Text: terminal.Clean(text), approval: a, lacking: lacking}
 	p.Ask = "approve " + terminal.Fit(tool, maxTool) + "? [y/N/reason] "
-	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc leaves it"
+	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc cancels"
 	return p
 }
 
@@ -141,10 +141,10 @@ func QuestionPrompt(q record.Question) *Prompt {
 	switch {
 	case q.Kind == confirmation:
 		ask = "agree? [y/N, and a remark] "
-		hint = "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
+		hint = "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc cancels"
 	case q.Review:
 		ask = "approve the result? [y/N, and a remark] "
-		hint = "y approves · n sends it back with your remark · Enter alone answers nothing · Esc leaves it"
+		hint = "y approves · n sends it back with your remark · Enter alone answers nothing · Esc cancels"
 	case q.Kind == review:
 		ask = "what is to be done> "
 	}
@@ -161,7 +161,7 @@ func (m *Model) recheckPrompt() {
 	}
 	if !p.WaitsIn(m.waits) {
 		m.prompt, m.back = nil, 0
-		m.Say(p.title + ": nobody waits for it any more")
+		m.Say(p.title + ": no longer pending")
 	}
 }
 

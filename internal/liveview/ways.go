@@ -17,10 +17,10 @@ type Way string
 
 // The ways.
 const (
-	Edit    Way = "edit"     // approves it with the arguments that Act.Text has
-	AskBack Way = "ask back" // has the agent answer a question in the place of the call
-	HandOn  Way = "hand on"  // leaves it to a group, a role, or a person as @name
-	Always  Way = "always"   // approves it, and calls like it for Act.For; 0 = until that is revoked
+	Edit     Way = "edit"          // approves it with the arguments that Act.Text has
+	AskAgent Way = "ask the agent" // has the agent answer a question in the place of the call
+	Reassign Way = "reassign"      // leaves it to a group, a role, or a person as @name
+	Always   Way = "always"        // approves it, and calls like it for Act.For; 0 = until that is revoked
 )
 
 // offered is a way with what stands before the text that a person types, and below it.
@@ -34,14 +34,14 @@ func (p *Prompt) offer(a record.Approval) {
 	p.ways = []offered{{"", p.Ask, p.hint}}
 	whole := p.lacking == ""
 	if whole && a.Hidden == 0 {
-		p.ways = append(p.ways, offered{Edit, "arguments> ", "Enter approves it with these arguments · Tab: another way · Esc leaves it"})
+		p.ways = append(p.ways, offered{Edit, "arguments> ", "Enter approves it with these arguments · Tab: another way · Esc cancels"})
 	}
 	p.ways = append(p.ways,
-		offered{AskBack, "ask the agent> ", "Enter asks, and the call is not made for now · Tab: another way · Esc leaves it"},
-		offered{HandOn, "hand on to> ", "a group, a role, or a person as @name · Tab: another way · Esc leaves it"})
+		offered{AskAgent, "ask the agent> ", "Enter asks, and the call is not made for now · Tab: another way · Esc cancels"},
+		offered{Reassign, "reassign to> ", "a group, a role, or a person as @name · Tab: another way · Esc cancels"})
 	if whole && a.Remember != "" {
 		p.ways = append(p.ways, offered{Always, "approve it, and calls like it? [y/N] ",
-			"y: until that is revoked, y 8h: for 8 hours · Tab: another way · Esc leaves it"})
+			"y: until that is revoked, y 8h: for 8 hours · Tab: another way · Esc cancels"})
 	}
 	var names []string
 	for _, w := range p.ways[1:] {

@@ -33,6 +33,8 @@ type Update struct {
 	Record     *record.Investigation
 	Stages     []record.Stage
 	Executions []record.Execution
+	// About is a line about what the investigation looks into. The store leaves it empty: who tells of the update adds it.
+	About string
 	// Waits are what is waited for now, whenever the records are here.
 	Waits *record.Waits
 	// More: there are entries besides, which were there already when the records were read.

@@ -105,7 +105,7 @@ func TestLiveView(t *testing.T) {
 		v.shows("needs you")
 		v.until("has its footer", func(s string) bool {
 			last := v.lines()[v.screen.Height()-1]
-			return strings.HasPrefix(last, "a decide or answer · q leave · ? help") && strings.HasPrefix(v.lines()[0], "lab:")
+			return strings.HasPrefix(last, "a approve/deny · q quit · ? help · p pause") && strings.HasPrefix(v.lines()[0], "it burns · lab")
 		})
 	}
 
@@ -121,7 +121,7 @@ func TestLiveView(t *testing.T) {
 	small.press("a")
 	small.shows("Enter alone decides nothing")
 	small.press("y\r")
-	large.shows("nobody waits for it any more")
+	large.shows("no longer pending")
 	small.shows("Alpha asks to call lab.counter")
 
 	dev.kill()

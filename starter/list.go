@@ -134,15 +134,53 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	if c.json {
 		return c.printJSON(all)
 	}
-	short := len(workflows) == len(all) && c.options(false).Width > 0 // a script is given what names one for ever
-	return printTable(c, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles+"\tAGE\tABOUT", all, func(r listed) []any {
-		id := r.ID
-		if short {
-			id = r.WorkflowID
+	width := c.options(false).Width // 0 = a script, which is given what names an investigation for ever
+	ids := make([]string, len(all))
+	for n, r := range all {
+		if ids[n] = r.ID; len(workflows) == len(all) && width > 0 {
+			ids[n] = r.WorkflowID
 		}
-		cells := []any{id, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(dateTime), took(r.Investigation)}
-		return append(append(cells, usageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), aboutCell(r))
+	}
+	if width > 0 && width < wideList {
+		ids = beginnings(ids)
+	}
+	titles := []string{"ID", listTitles, "ABOUT"}
+	if width > 0 { // a person looks for what it is about, and copies the id
+		slices.Reverse(titles)
+	}
+	at := -1
+	return printTable(c, strings.Join(titles, "\t"), all, func(r listed) []any {
+		at++
+		cells := []any{ids[at], r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(dateTime), took(r.Investigation)}
+		cells = append(append(cells, usageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), aboutCell(r))
+		if width > 0 {
+			cells[0], cells[len(cells)-1] = cells[len(cells)-1], cells[0]
+		}
+		return cells
 	})
+}
+
+// listTitles are the columns of a list between the id and what an investigation is about.
+const listTitles = "STATUS\tCHAIN\tSTARTED\tTOOK\t" + usageTitles + "\tAGE"
+
+// wideList is how many columns a terminal has at least on which ids are whole. leastID is how much of them is shown elsewhere.
+const (
+	wideList = 120
+	leastID  = 12
+)
+
+// beginnings returns the beginnings of ids by which they differ from each other, and which commands take for the ids.
+func beginnings(ids []string) (short []string) {
+	for n, id := range ids {
+		cut := min(leastID, len(id))
+		for m, other := range ids {
+			for m != n && cut < len(id) && strings.HasPrefix(other, id[:cut]) {
+				cut++
+			}
+		}
+		short = append(short, strings.ToValidUTF8(id[:cut], ""))
+	}
+	return short
 }
 
 // aboutCell is what an investigation is about, with its score before it, and behind it what has

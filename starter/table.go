@@ -50,6 +50,7 @@ func printColumns(c *cli, rows [][]string) error {
 const (
 	columnGap = 2
 	minProse  = 20 // columns that a text is left on a terminal, however narrow
+	aboutWide = 36 // columns for which other columns make room: a person tells investigations apart by what they are about
 )
 
 // Titles of columns of texts, of which a table has one at most, and of those that a narrow
@@ -65,13 +66,17 @@ var (
 // terminal. It tells of each row below the titles whether its text was cut.
 func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 	cut = make([]bool, len(rows)-1)
+	rows = withoutEmpty(rows)
 	for _, spare := range append(spareTitles, "") {
 		prose := slices.IndexFunc(rows[0], func(title string) bool { return slices.Contains(proseTitles, title) })
 		widths := widest(rows)
 		last := len(widths) - 1
-		room := last // of the last column, which is broken where there is no text
+		room, least := last, minProse // of the last column, which is broken where there is no text
 		if prose >= 0 {
 			room = prose
+		}
+		if rows[0][room] == "ABOUT" {
+			least = aboutWide
 		}
 		left := width - columnGap*last
 		for n, w := range widths {
@@ -81,11 +86,11 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 		}
 		n := slices.Index(rows[0], spare)
 		switch {
-		case left < min(minProse, widths[room]) && n >= 0:
+		case left < min(least, widths[room]) && n >= 0:
 			for r := range rows {
 				rows[r] = slices.Delete(rows[r], n, n+1)
 			}
-		case left < min(minProse, widths[room]) && spare != "":
+		case left < min(least, widths[room]) && spare != "":
 		case prose < 0:
 			return rows, cut
 		default:
@@ -98,6 +103,24 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 		}
 	}
 	return rows, cut
+}
+
+// withoutEmpty returns rows without the spare columns in which no row has anything to say.
+func withoutEmpty(rows [][]string) [][]string {
+	keep := func(n int) bool {
+		says := func(row []string) bool { return row[n] != "" && row[n] != "-" }
+		return !slices.Contains(spareTitles, rows[0][n]) || slices.ContainsFunc(rows[1:], says) || len(rows) == 1
+	}
+	out := make([][]string, len(rows))
+	for n := range rows[0] {
+		if !keep(n) {
+			continue
+		}
+		for r, row := range rows {
+			out[r] = append(out[r], row[n])
+		}
+	}
+	return out
 }
 
 // widest is how wide each column is.

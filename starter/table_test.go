@@ -37,21 +37,30 @@ func TestFit(t *testing.T) {
 func TestFitList(t *testing.T) {
 	t.Parallel()
 	rows, cut := fit([][]string{
-		strings.Split("ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles+"\tAGE\tABOUT", "\t"),
-		{"sample-20261122-171102", "waiting_approval", "sample", "2026-11-22 17:11:03 UTC", "9.7s", "77169", "14", "24", "$0.0120",
-			"59m", "checkout answers slowly since the rollout"},
-		{"x", "running", "x", "-", "-", "-", "-", "-", "-", "1d", "日本語日本語日本語日本語日本語"},
+		strings.Split("ABOUT\t"+listTitles+"\tID", "\t"),
+		{"checkout answers slowly since the rollout of 12:03", "waiting_approval", "sample", "2026-11-22 17:11:03 UTC", "9.7s", "77169", "14",
+			"24", "-", "59m", "sample-20261122-1711"},
+		{"日本語日本語日本語日本語日本語日本語日本語", "running", "x", "-", "-", "-", "-", "-", "-", "1d", "x"},
 	}, 80)
 	var out strings.Builder
 	if err := writeColumns(&out, rows, 80); err != nil {
 		t.Fatal(err)
 	}
-	want := `ID                      STATUS            COST     AGE  ABOUT
-sample-20261122-171102  waiting_approval  $0.0120  59m  checkout answers slowly…
-x                       running           -        1d   日本語日本語日本語日本…
+	want := `ABOUT                                STATUS            AGE  ID
+checkout answers slowly since the…   waiting_approval  59m  sample-20261122-1711
+日本語日本語日本語日本語日本語日本…  running           1d   x
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" || !slices.Equal(cut, []bool{true, true}) {
 		t.Error(diff, cut)
+	}
+}
+
+// Ids are cut to what tells them apart, and no shorter than a person recognises.
+func TestBeginnings(t *testing.T) {
+	t.Parallel()
+	got := beginnings([]string{"incident-5apk2qai2gme55a3", "incident-5apk9", "incident-x", "lab", "lab"})
+	if want := []string{"incident-5apk2", "incident-5apk9", "incident-x", "lab", "lab"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -97,10 +97,10 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 // whole, and then it cannot be approved here.
 func DecisionPrompt(a record.Approval, lacking string, now time.Time) *Prompt {
 	tool := terminal.CleanLine(reveal.Name(a.Tool))
-	text := fmt.Sprintf("%s%s asks to call %s (risk %s): %s.\n", a.HiddenNote(), a.Execution, tool, a.Risk,
+	text := fmt.Sprintf("%s%s asks to call %s (risk %s): %s.", a.HiddenNote(), a.Execution, tool, a.Risk,
 		reveal.Text(a.Deadline(a.LeftAt(now.UTC()))))
-	for _, line := range a.Why() {
-		text += "\n" + reveal.Text(line)
+	if why := a.Why(); len(why) > 0 {
+		text += "\n\n" + reveal.Text(strings.Join(why, "\n"))
 	}
 	text += "\n\n" + reveal.Indented(a.Arguments, "")
 	if lacking != "" {

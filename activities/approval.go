@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type Approve struct {
 	Remember string `json:"remember,omitempty"`
 	// Edit names in the store a person's arguments, if these are not the agent's: see Decision.
 	Edit string `json:"edit,omitempty"`
-	// Reason is what the agent wrote in the reply that asks for the call, PlanStep the step of a plan that the call carries
+	// Reason is what the agent wrote, or else thought, in the reply that asks for the call, PlanStep the step of a plan that the call carries
 	// out, and Description what the tool's server says of the tool. All are masked and shortened. An empty string means none.
 	Reason      string `json:"reason,omitempty"`
 	PlanStep    string `json:"plan_step,omitempty"`
@@ -166,14 +167,14 @@ const (
 	maxDescription    = 300
 )
 
-// explain adds why the agent asks for a call, in its own words. Words that cannot be masked are left out: the call itself
+// explain adds why the agent asks for a call, in its own words: what it wrote, else what it thought. Words that cannot be masked are left out: the call itself
 // can still be judged without them.
 func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry, call transcript.Call, name string) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
 	if err != nil {
 		return
 	}
-	if text, err := maskText(ctx, masker, oneLine(reply.Text)); err == nil {
+	if text, err := maskText(ctx, masker, oneLine(cmp.Or(strings.TrimSpace(reply.Text), reply.Thinking))); err == nil {
 		out.Reason = ending(text, min(maxReason, maxReasonTogether/max(len(reply.Calls), 1)))
 	}
 	if text, err := maskText(ctx, masker, oneLine(call.Step)); err == nil {

@@ -378,12 +378,13 @@ func (o *offers) List(context.Context, plan.Server, string) ([]tool.Spec, error)
 func TestApprovalsSayWhy(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("I looked at many things. ", 200)
-	for name, tt := range map[string]struct{ wrote, reason string }{
-		"a reason":   {"The pool was 100 there,\n\n so I will roll back.", "The pool was 100 there, so I will roll back."},
-		"nothing":    {"", ""},
-		"a secret":   {"I found password=hunter2hunter2 and log in.", "I found password=[MASKED_PASSWORD] and log in."},
-		"its end":    {long + "So I will roll back.", "… many things. So I will roll back."},
-		"no rubbish": {"So \xff it is.", "So \ufffd it is."},
+	for name, tt := range map[string]struct{ wrote, thought, reason string }{
+		"a reason":   {"The pool was 100 there,\n\n so I will roll back.", "hm", "The pool was 100 there, so I will roll back."},
+		"a thought":  {" \n", "It hangs.", "It hangs."},
+		"nothing":    {"", "", ""},
+		"a secret":   {"I found password=hunter2hunter2 and log in.", "", "I found password=[MASKED_PASSWORD] and log in."},
+		"its end":    {long + "So I will roll back.", "", "… many things. So I will roll back."},
+		"no rubbish": {"So \xff it is.", "", "So \ufffd it is."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -399,7 +400,7 @@ func TestApprovalsSayWhy(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.reply = func(llm.Request) (llm.Response, error) {
-				return llm.Response{Content: tt.wrote, Finish: llm.FinishToolCalls,
+				return llm.Response{Content: tt.wrote, Thinking: tt.thought, Finish: llm.FinishToolCalls,
 					ToolCalls: []agent.ToolCall{{Name: "lab__read", Arguments: `{"n":1}`}}}, nil
 			}
 			out, err := b.generate(activities.GenerateIn{Iteration: 1})

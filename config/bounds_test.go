@@ -41,7 +41,7 @@ func TestBoundsInForce(t *testing.T) {
 				"1000\n    timeout: 2m\n" +
 				"    stages: [{name: a, agents: [J], loop_target: a}]",
 			"max_passes=3 default, max_llm_calls=7 a.yaml:7, max_agent_hops=21 default, edge_limits a→a=4 a.yaml:8, " +
-				"max_tokens_total=1000 a.yaml:10, max_cost_usd=0.5 a.yaml:3, timeout=2m0s a.yaml:11",
+				"max_tokens_total=1000 a.yaml:10, max_cost_usd=0.5 a.yaml:3, timeout=2m a.yaml:11",
 		},
 	}
 	const head = "agents: {J: {type: llm}, W: {}, P: {type: tool_plan}}\nllm_providers: {m: {type: openai, model: m, prices: {input: 1}}}\n" +

@@ -83,7 +83,7 @@ func show(ctx context.Context, c *cli, id string, only part, found bool) error {
 	if words := labelWords(w.Investigation.Labels); len(words) > 0 {
 		about := []string{w.Investigation.ID}
 		if by := w.Investigation.Envelope.By; by != "" {
-			about = append(about, "asked for by "+by)
+			about = append(about, "requested by "+by)
 		}
 		fmt.Fprintln(&text, terminal.CleanLine(strings.Join(append(about, words...), " · ")))
 	}

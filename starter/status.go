@@ -48,7 +48,7 @@ func printStatus(c *cli, s client.Status) error {
 	}
 	words := []string{s.ID, s.Chain, string(s.Status.Status), s.EndReason.Words(s.Status.Status), terminal.Usage(s.Usage)}
 	if s.By != "" {
-		words = append(words, "asked for by "+s.By)
+		words = append(words, "requested by "+s.By)
 	}
 	words = append(words, labelWords(s.Labels)...)
 	if s.WaitingFor != "" {

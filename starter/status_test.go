@@ -43,7 +43,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	if err := printStatus(c, client.Status{Status: client.StatusOf(r, stages, nil)}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `inc:1 · c · completed · cut short: max_passes_exceeded · - tokens · asked for by Ada
+	const want = `inc:1 · c · completed · cut short: max_passes_exceeded · - tokens · requested by Ada
 ! guide: no agent "Nobody" runs now or later
 bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
 plan       completed

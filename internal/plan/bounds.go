@@ -81,6 +81,17 @@ func (b Bounds) InForce(timeout Duration, e Extension, longer Duration) (out []B
 	if b.MaxDuration > 0 {
 		clock = "max_duration"
 	}
-	add(clock, clock, (timeout + longer).String(), longer > 0)
+	add(clock, clock, brief((timeout + longer).String()), longer > 0)
 	return out
+}
+
+// brief leaves out the units of a span of time that are zero at its end: "2h0m0s" becomes "2h".
+func brief(span string) string {
+	if minutes, ok := strings.CutSuffix(span, "m0s"); ok {
+		span = minutes + "m"
+	}
+	if hours, ok := strings.CutSuffix(span, "h0m"); ok {
+		span = hours + "h"
+	}
+	return span
 }

@@ -95,7 +95,7 @@ type Approval struct {
 	Remember string `json:"remember,omitempty"`
 	// EscalatesTo may decide, too, from Expires on. An empty string means that the call is denied then.
 	EscalatesTo string `json:"escalates_to,omitempty"`
-	// Reason is what the agent wrote when it asked for the call: a model's words, which may be wrong or deceive. PlanStep is
+	// Reason is what the agent wrote, or else thought, when it asked for the call: a model's words, which may be wrong or deceive. PlanStep is
 	// the step of a plan that the call carries out, and Description what the tool's server says of the tool. All are masked,
 	// shortened, and on one line. Calls that have waited since before they were recorded have none.
 	Reason      string `json:"agent_reason,omitempty"`

@@ -17,7 +17,7 @@ func ScoreLine(r record.Score) string {
 		words = append(words, strings.Join(r.Tags, ", "))
 	}
 	if r.By != "" {
-		words = append(words, "asked for by "+r.By)
+		words = append(words, "requested by "+r.By)
 	}
 	if r.Error != "" {
 		words = append(words, r.Error)

@@ -16,7 +16,7 @@ func TestScore(t *testing.T) {
 	}{
 		"with reasons": {record.Score{Status: agent.StatusCompleted, Score: new(42), Judgement: record.Judgement{
 			Tags: []string{"wrong_conclusion"}, Assessment: "Wrong.\x1b[31m", MissingTools: "A tracing tool.\n", By: "Ada",
-		}}, "score: 42 of 100 · wrong_conclusion · asked for by Ada\n\nWrong.␛[31m\n\nMissing tools:\nA tracing tool.\n"},
+		}}, "score: 42 of 100 · wrong_conclusion · requested by Ada\n\nWrong.␛[31m\n\nMissing tools:\nA tracing tool.\n"},
 		"none": {
 			record.Score{Status: agent.StatusFailed, Judgement: record.Judgement{Error: "no reply ended with a score"}},
 			"score: failed · no reply ended with a score\n",

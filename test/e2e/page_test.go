@@ -76,6 +76,7 @@ func TestPage(t *testing.T) {
 	l := newScript()
 	l.heldAt = "Beta 2"
 	l.replace["Gamma 2"] = llmtest.Text(reportText)
+	l.replace["Beta 1"] = llmtest.Calls(llmtest.Call{Name: "lab__add", Args: `{"a":2,"b":3}`}).Text("I add <b>2</b> and 3, since both are missing.")
 	echo := llmtest.Call{Name: "lab__echo", Args: mustJSON(map[string]string{"text": hostileText})}
 	l.replace["Mallory 1"] = llmtest.Calls(echo).Thinking(hostileText).Text(hostileText)
 	l.replace["Mallory 2"] = llmtest.Text(hostileText+counted("%d<b>"+nothing, 5<<20/12)).Chunked(60_000, 0)
@@ -89,7 +90,7 @@ func TestPage(t *testing.T) {
 	p := &pageWorld{world: w, lab: l, http: freeAddress(t)}
 	dev := w.dev("--http", p.http)
 	p.ada, p.bob = p.visit("ada", "http://"+p.http+"/"), p.visit("bob", p.behind("/inquest"))
-	p.ada.shows("Nothing waits for you.", "Nothing runs.", "Nothing has ended yet.")
+	p.ada.shows("Nothing needs your attention.", "No investigations running.", "No finished investigations yet.")
 
 	id := p.begin("lab", `"The disk of db-1 is full."`)
 	p.ada.shows("lab.set", "lab.add")
@@ -220,16 +221,24 @@ func (p *pageWorld) call(method, path, body string, out any) {
 
 const cardOf = `[...document.querySelectorAll(".wait:not(.over)")].find(e => e.innerText.includes(tool))`
 
-// decides approves a call by a click in the inbox, and one by a key in the investigation.
+// decides approves a call by a click in the inbox, and a risky one by two keys in the investigation, where the page says why the
+// agent asks for it, and draws who waits as waiting.
 func (p *pageWorld) decides(id string) {
 	p.t.Helper()
 	const press = `tool => { const card = ` + cardOf + `; card?.querySelector(".primary").click(); return Boolean(card) }`
-	p.ada.until("approve lab.add", press, "lab.add")
+	p.ada.until("approve lab.set", press, "lab.set")
 	p.ada.shows("Approved by ada.")
 	p.ada.click(".row", "")
-	p.ada.shows("chain lab", "asked for by ada")
-	p.ada.until("choose lab.set", `tool => { const card = `+cardOf+`; card?.focus(); return Boolean(card) }`, "lab.set")
-	p.ada.do("approve it by a key", chromedp.KeyEvent("a"))
+	p.ada.shows("chain lab", "requested by ada", "requested by Beta", "I add <b>2</b> and 3, since both are missing.", "auto-denied in")
+	p.ada.until("the stage and the agent wait", `() => document.querySelector('.graph [data-stage="dig"].waiting_approval') &&
+		[...document.querySelectorAll(".pane")].some(e => e.textContent.includes("Beta") && e.querySelector(".status.waiting_approval"))`)
+	p.ada.until("choose lab.add", `tool => { const card = `+cardOf+`; card?.focus(); return Boolean(card) }`, "lab.add")
+	p.ada.do("ask for its approval by a key", chromedp.KeyEvent("a"))
+	p.ada.shows("The agent runs it at once")
+	p.ada.shot("page-confirm")
+	p.ada.do("press the same key once more", chromedp.KeyEvent("a"))
+	p.ada.until("it waits", `tool => (`+cardOf+`)?.querySelector(".outcome").textContent == ""`, "lab.add")
+	p.ada.do("confirm it by another key", chromedp.KeyEvent("\r"))
 	p.ada.shows("Approved by ada.")
 	p.bob.do("open the investigation", chromedp.Navigate(p.bob.base+"#/"+url.PathEscape(id)))
 	p.bob.shows("chain lab")

@@ -75,7 +75,7 @@ system: {http: {tokens: {ada: {sha256: ` + hashOf("ada") + `, role: approver}}}}
 // firstView bounds what is loaded until the page has something to say, and reports when it is painted.
 func (v *visitor) firstView() {
 	v.t.Helper()
-	v.shows("Nothing waits for you.", "Nothing runs.")
+	v.shows("Nothing needs your attention.", "No investigations running.")
 	var sent, paint float64
 	v.do("read what it took", chromedp.Evaluate(`["navigation", "resource"].flatMap(kind => performance.getEntriesByType(kind))
 			.reduce((sum, one) => sum + one.transferSize, 0)`, &sent),

@@ -119,7 +119,7 @@ func (p *pageWorld) startsAtPage(v *visitor) (id string) {
 	v.shows("It would run", "Alpha · lab-1", "JSON")
 	v.accessible("start")
 	v.click("form button.primary:enabled", "Start")
-	v.shows("chain looked", "asked for by root")
+	v.shows("chain looked", "requested by root")
 	v.do("read its id", chromedp.Evaluate(`decodeURIComponent(location.hash.slice(2))`, &id))
 	v.until("the link leads to the same run", `id => [...document.querySelectorAll(".actions a")].some(a => a.textContent == "Temporal UI" &&
 		a.href.includes(encodeURIComponent(id.split(":")[0]) + "/"))`, id)
@@ -153,7 +153,7 @@ func (p *pageWorld) changesCall(v *visitor) {
 func (p *pageWorld) handsOn(v *visitor, id string) {
 	p.t.Helper()
 	v.until("lab.counter waits", `tool => Boolean(`+cardOf+`)`, "lab.counter")
-	v.click(".wait:not(.over) button", "Hand on")
+	v.click(".wait:not(.over) button", "Reassign")
 	v.do("say to whom", chromedp.SendKeys(".wait:not(.over) form input", "@ada\r"))
 	v.until("it is handed on", `() => {
 		const said = [...document.querySelectorAll(".wait .outcome")].at(-1), form = document.querySelector(".wait form");
@@ -161,7 +161,7 @@ func (p *pageWorld) handsOn(v *visitor, id string) {
 		return said.textContent == "Noted by root. it waits for @ada" }`)
 	p.ada.goTo("#/" + url.PathEscape(id))
 	p.ada.until("it waits for ada", `tool => (`+cardOf+`)?.innerText.includes("@ada")`, "lab.counter")
-	p.ada.click(".wait:not(.over) button", "Ask back")
+	p.ada.click(".wait:not(.over) button", "Ask the agent")
 	p.ada.do("ask", chromedp.SendKeys(".wait:not(.over) form textarea", "Why count?"))
 	p.ada.click(".wait:not(.over) form button.primary", "Ask")
 	p.ada.shows("Asked by ada. The call is not made.")
@@ -183,8 +183,8 @@ func (p *pageWorld) sendsBack(v *visitor) {
 		const node = () => document.querySelector('.graph [data-stage="dig"]');
 		node().dispatchEvent(new MouseEvent("click", {bubbles: true})); return node().getAttribute("aria-pressed") == "true" }`)
 	v.shows("alpha knows more")
-	v.click(".timeline summary", "Time line")
-	v.shows("decided", "asked for a person's word: dig: Is that all?", "answered: dig: not approved. look at the pool")
+	v.click(".timeline summary", "Timeline")
+	v.shows("decided", "asked a person: dig: Is that all?", "answered: dig: not approved. look at the pool")
 	v.until("waits are drawn", `() => document.querySelectorAll(".bars .asked").length >= 2 &&
 		document.querySelectorAll(".bars .question").length == 2 &&
 		document.querySelectorAll(".bars .bar").length >= 3`)
@@ -196,7 +196,7 @@ func (p *pageWorld) sendsBack(v *visitor) {
 func (p *pageWorld) judges(v *visitor) {
 	p.t.Helper()
 	v.click(".actions button", "Score")
-	v.shows("73", "of 100", "asked for by root")
+	v.shows("73", "of 100", "requested by root")
 }
 
 // talks speaks with an agent about an investigation, and goes on when the server is back.
@@ -350,7 +350,7 @@ func (v *visitor) keeps() {
 		const thing = {investigation: "w:1", name: "dig/A/c1", approval: {tool: "lab.set", digest: "5f2c", arguments: "{}"}};
 		const box = document.createElement("div"), waits = new Waits(box), cards = () => [...box.children].map(e => e.className).join();
 		waits.show([thing]);
-		[...box.querySelectorAll("button")].find(e => e.textContent.startsWith("Ask back")).click();
+		[...box.querySelectorAll("button")].find(e => e.textContent.startsWith("Ask the agent")).click();
 		box.querySelector("textarea").value = "why?";
 		waits.show([]);
 		const gone = cards();

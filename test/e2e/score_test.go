@@ -90,7 +90,7 @@ func TestKillWhileScoring(t *testing.T) {
 	if n := len(w.model.Requests()); n != 5 { // one was cut
 		t.Errorf("%d model calls", n)
 	}
-	if out := w.must("score", "lab", "--by", "Ada"); !strings.Contains(out, "score: 42 of 100 · premature_conclusion · asked for by Ada") {
+	if out := w.must("score", "lab", "--by", "Ada"); !strings.Contains(out, "score: 42 of 100 · premature_conclusion · requested by Ada") {
 		t.Errorf("asked again: %s", out)
 	}
 	if again := scores(2)[1]; again.By != "Ada" || again.PromptHash != first.PromptHash || again.Execution == first.Execution {

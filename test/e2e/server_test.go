@@ -55,7 +55,7 @@ func TestOperatorByServer(t *testing.T) {
 	}
 	expect(says("report", listed[0].ID), "done: ")
 	expect(says("show", listed[0].ID), "lab.set", "system prompt")
-	expect(says("status", listed[0].ID), "completed", "asked for by ada")
+	expect(says("status", listed[0].ID), "completed", "requested by ada")
 	expect(says("watch", listed[0].ID, "--json"), `"type":"started"`, `"type":"ended","result":{"id":"`)
 	expect(says("audit", listed[0].ID), "ada (http)", "lab.set")
 

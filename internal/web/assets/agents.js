@@ -139,7 +139,7 @@ function edit(box, whole, signal) {
         "div.buttons",
         {},
         save,
-        button("Leave it", () => agents(box.parentElement, whole?.name, signal)),
+        button("Cancel", () => agents(box.parentElement, whole?.name, signal)),
       ),
     ),
   );

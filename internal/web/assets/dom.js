@@ -140,6 +140,16 @@ export function span(ms) {
   return s < 172_800 ? `${Math.floor(s / 3600)}h ${Math.floor(s / 60) % 60}m` : `${Math.floor(s / 86_400)}d`;
 }
 
+// roughly is a span of time in its largest unit or two, as package record writes it.
+export function roughly(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  const [hours, minutes] = [Math.floor(s / 3600), Math.floor(s / 60)];
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${minutes} min`;
+  if (hours < 24) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  return `${Math.floor(hours / 24)} d`;
+}
+
 export const ago = (at) => {
   const ms = Date.now() - new Date(at);
   return ms < 60_000 ? "just now" : `${span(ms).split(" ")[0]} ago`;
@@ -195,7 +205,7 @@ export function ask(title, label, fields, value) {
           "div.buttons",
           {},
           h("button.primary", { type: "submit" }, label),
-          value && button("Leave it", () => box.close()),
+          value && button("Cancel", () => box.close()),
         ),
       ),
     );

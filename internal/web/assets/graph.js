@@ -156,7 +156,7 @@ export class Drawing {
     ]);
     this.box.replaceChildren(drawn);
     if (focused) this.box.querySelector(`[data-stage="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-    const now = this.box.querySelector(".node.running, .node[aria-pressed=true]");
+    const now = this.box.querySelector(".node.running, .node.waiting_approval, .node.waiting_answer, .node[aria-pressed=true]");
     if (now && this.box.scrollWidth > this.box.clientWidth) {
       this.box.scrollLeft = at.get(now.dataset.stage).x - (this.box.clientWidth - box) / 2;
     }

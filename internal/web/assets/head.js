@@ -31,7 +31,7 @@ export class Head {
         r.workflow_id,
         `chain ${r.chain}`,
         r.project && r.project !== "default" && `project ${r.project}`,
-        e.by && `asked for by ${e.by}`,
+        e.by && `requested by ${e.by}`,
         `since ${new Date(r.started_at).toLocaleString()}`,
         e.pass > 1 && `pass ${e.pass}`,
         r.end_reason && r.end_reason !== "completed" && (cut.has(r.end_reason) ? "cut short: " : "") + words(r.end_reason),

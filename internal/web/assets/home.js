@@ -18,11 +18,11 @@ class Home {
     Object.assign(this, { signal, rows: new Map(), query: "" });
     const part = (title, name, ...content) => h(`section.${name}`, { "aria-labelledby": name }, h("h2", { id: name }, title), ...content);
     this.waiting = h("div.waits");
-    this.calm = h("p.empty", {}, "Nothing waits for you.");
+    this.calm = h("p.empty", {}, "Nothing needs your attention.");
     this.running = h("div.rows");
-    this.idle = h("p.empty", {}, "Nothing runs.");
+    this.idle = h("p.empty", {}, "No investigations running.");
     this.ended = h("div.rows");
-    this.none = h("p.empty", {}, "Nothing has ended yet.");
+    this.none = h("p.empty", {}, "No finished investigations yet.");
     this.further = h("p.further");
     this.search = h("input", {
       type: "search",
@@ -33,7 +33,7 @@ class Home {
       input: () => this.find(),
     });
     this.waits = new Waits(this.waiting, (id) => this.rows.has(id) && titleOf(this.rows.get(id)));
-    this.inbox = part("Waits for you", "inbox", this.waiting, this.calm);
+    this.inbox = part("Needs your attention", "inbox", this.waiting, this.calm);
     main.replaceChildren(
       h("h1.unseen", {}, "Inbox and investigations"),
       this.inbox,
@@ -123,7 +123,7 @@ class Home {
     this.waits.name();
     this.idle.hidden = open.length > 0;
     this.none.hidden = ended.length > 0;
-    put(this.none, this.query ? "Nothing is called that." : "Nothing has ended yet.");
+    put(this.none, this.query ? "No finished investigation matches." : "No finished investigations yet.");
   }
 }
 

@@ -57,7 +57,7 @@ class Investigation {
     });
     this.troubles = h("div.troubles", { role: "status" });
     this.waitBox = h("div.waits");
-    this.waits = new Waits(this.waitBox);
+    this.cards = new Waits(this.waitBox);
     this.report = new Report((item) => this.open(item));
     this.drawing = new Drawing(h("div.graph"), { label: "The chain", choose: (stage) => this.chooseStage(stage) });
     this.timeline = new Timeline(id, signal);
@@ -93,8 +93,10 @@ class Investigation {
     if (e.name === "AbortError") return;
     this.main.replaceChildren(
       h("nav.back", {}, h("a", { href: "#/" }, "All investigations")),
-      h("h1", {}, e.status === 404 ? "There is no such investigation" : "It cannot be shown"),
-      h("p.wrong", {}, reveal(e.message)),
+      h("h1", {}, e.status === 404 ? "No investigation with that ID" : "This investigation cannot be shown"),
+      e.status === 404
+        ? h("p", {}, "Nothing is called ", foreign(this.id, "code"), ", or it belongs to a project that you cannot see.")
+        : h("p.wrong", {}, reveal(e.message)),
     );
   }
 
@@ -134,10 +136,11 @@ class Investigation {
         break;
       case "record":
         this.record = e.investigation;
+        this.about = e.about || this.about;
         this.stages = e.stages || [];
         for (const x of e.executions || []) {
           this.executions.set(x.name, x);
-          this.pane(x.name).about(x);
+          this.pane(x.name).about(x, this.stateOf(x.name, x.status));
         }
         if (this.untold) this.wait([], []); // what waits is told before the record
         this.timeline.show(e.executions || [], this.record.ended_at);
@@ -181,6 +184,19 @@ class Investigation {
     return pane;
   }
 
+  // waits says for what an agent or a stage waits that has not ended; "" = for no person.
+  waits(name) {
+    const mine = ({ approval, question }) =>
+      approval ? approval.execution === name || stageOf(approval.execution, this.executions) === name : question.stage === name;
+    const found = this.waiting.find(mine);
+    return found ? (found.approval ? "waiting_approval" : "waiting_answer") : "";
+  }
+
+  // stateOf is how a stage or an agent stands: one that waits for a person does not run.
+  stateOf(name, status) {
+    return isOpen(status) ? this.waits(name) || status : status;
+  }
+
   wait(approvals, questions) {
     this.untold = false;
     const { id, record } = this;
@@ -195,7 +211,8 @@ class Investigation {
         approval: a,
       })),
     ];
-    this.waits.show(this.waiting);
+    this.cards.show(this.waiting);
+    for (const [name, x] of this.executions) this.pane(name).stands(this.stateOf(name, x.status));
     this.timeline.later();
     this.draw();
   }
@@ -222,7 +239,7 @@ class Investigation {
         this.scored.show(whole.scores);
         for (const x of whole.executions) {
           this.executions.set(x.name, x);
-          this.pane(x.name).about(x);
+          this.pane(x.name).about(x, this.stateOf(x.name, x.status));
         }
         this.timeline.show(whole.executions, this.record.ended_at);
         this.timeline.read();
@@ -242,7 +259,7 @@ class Investigation {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (!this.record) return;
-      this.head.show(this.record, this.listed, this.scored.last?.score);
+      this.head.show(this.record, { about: this.about, ...this.listed }, this.scored.last?.score);
       const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
       this.steering.show(this.record, paused, this.executions);
       this.report.show(this.record, this.evidence, this.unknown);
@@ -271,8 +288,8 @@ class Investigation {
     }
     const pending = isOpen(this.record.status) ? (this.record.envelope?.pending || []).filter((n) => !names.includes(n)) : [];
     const agents = (stage) => [...this.panes.keys()].filter((n) => stageOf(n, this.executions) === stage).sort(byPath);
-    const stateOf = (stage) =>
-      by.get(stage)?.status || this.executions.get(agents(stage).find((n) => isOpen(this.executions.get(n)?.status)))?.status || "running";
+    const working = (stage) => this.executions.get(agents(stage).find((n) => isOpen(this.executions.get(n)?.status)));
+    const stateOf = (stage) => this.stateOf(stage, by.get(stage)?.status || working(stage)?.status || "running");
     const now = names.filter((n) => isOpen(stateOf(n))).at(-1) || names.at(-1);
     if (!this.chosen || !this.byHand) this.chosen = now;
     this.rail.hidden = names.length <= 1 || (this.chain !== undefined && !names.some((n) => baseOf(n) !== n));
@@ -336,8 +353,8 @@ class Investigation {
       runs.push({ name: stage, status: working?.status || "running" });
     }
     const live = liveChain(this.chain || inARow([]), {
-      runs,
-      executions: [...this.executions.values()],
+      runs: runs.map((r) => ({ ...r, status: this.stateOf(r.name, r.status) })),
+      executions: [...this.executions.values()].map((x) => ({ ...x, status: this.stateOf(x.name, x.status) })),
       pending: isOpen(this.record.status) ? this.record.envelope?.pending || [] : [],
       chosen: this.chosen && baseOf(this.chosen),
     });

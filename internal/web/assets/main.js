@@ -70,7 +70,7 @@ onUnknown(async (again) => {
 const keys = [
   ["j, k", "the next, the one before"],
   ["Enter", "open it"],
-  ["a", "approve the call that is chosen, or agree"],
+  ["a", "approve the selected call, or agree; a risky call asks you to confirm"],
   ["d", "deny it, with a reason"],
   ["g", "guide"],
   ["p", "pause, resume"],

@@ -52,7 +52,7 @@ function card(s) {
       h(
         "span.note",
         {},
-        [s.model && reveal(s.model), s.by && `asked for by ${reveal(s.by)}`, cost(s.usage?.cost_usd)].filter(Boolean).join(" · "),
+        [s.model && reveal(s.model), s.by && `requested by ${reveal(s.by)}`, cost(s.usage?.cost_usd)].filter(Boolean).join(" · "),
       ),
       ticking("span.note", () => ago(s.ended_at || s.started_at)),
     ),

@@ -11,9 +11,9 @@ const kinds = ["try", "fallback", "notice"];
 const said = {
   paused: "paused",
   resumed: "resumed",
-  guided: "words to the agents",
+  guided: "guidance sent",
   decided: "decided",
-  asked: "asked for a person's word",
+  asked: "asked a person",
   answered: "answered",
   extended: "bounds raised",
   concluded: "asked to conclude",
@@ -32,9 +32,9 @@ export class Timeline {
     Object.assign(this, { id, signal, entries: new Map(), acts: [], executions: [], away: [] });
     this.chart = h("div.bars");
     this.list = h("ol.happened", { tabindex: 0, "aria-label": "What happened" });
-    this.summary = h("summary", {}, "Time line");
+    this.summary = h("summary", {}, "Timeline");
     this.details = h("details", { "data-item": true, toggle: () => this.draw() }, this.summary, this.chart, this.list);
-    this.element = h("section.timeline", { "aria-label": "Time line" }, this.details);
+    this.element = h("section.timeline", { "aria-label": "Timeline" }, this.details);
   }
 
   // read asks for what the stream of the investigation has not told: what was before it, and what people did.
@@ -97,7 +97,7 @@ export class Timeline {
       times(entries.filter((e) => e.kind === "fallback").length, "fallback", "fallbacks"),
       times(asked, "wait for people", "waits for people"),
     ].filter(Boolean);
-    this.summary.replaceChildren("Time line", h("span.note", {}, gist.length ? gist.join(" · ") : "nothing out of the ordinary"));
+    this.summary.replaceChildren("Timeline", h("span.note", {}, gist.length ? gist.join(" · ") : "no interruptions"));
     if (!this.details.open) return;
     this.bars(tries);
     const happened = [
@@ -171,7 +171,7 @@ export class Timeline {
         ...[...outages(mine), ...away.filter((o) => o.name === one.name).map((o) => [o.since, now, o.error])].map(([a, b, why]) =>
           rect(a, b, y, 10, "waited", `its provider is waited for: ${why}`),
         ),
-        ...this.waits(one.name, now).map(([a, b, tool]) => rect(a, b, y, 10, "asked", `${tool} waits for a person's word`)),
+        ...this.waits(one.name, now).map(([a, b, tool]) => rect(a, b, y, 10, "asked", `${tool} waits for approval`)),
         ...mine.map((t) =>
           svg("circle", { cx: `${x(t.at)}%`, cy: y + 5, r: 3.5, class: "try" }, [svg("title", {}, [reveal(t.text || "")])]),
         ),

@@ -72,13 +72,17 @@ export class Pane {
     new IntersectionObserver((was) => (this.seen = was.at(-1).isIntersecting) && this.later()).observe(this.element);
   }
 
-  // about takes the execution's record.
-  about(x) {
+  // stands says how the execution stands.
+  stands(state) {
+    if (this.state.dataset.of === state) return;
+    this.state.dataset.of = state;
+    this.state.replaceChildren(status(state));
+  }
+
+  // about takes the execution's record. state is how it stands, where it waits for a person.
+  about(x, state = x.status) {
     this.record = x;
-    if (this.state.dataset.of !== x.status) {
-      this.state.dataset.of = x.status;
-      this.state.replaceChildren(status(x.status));
-    }
+    this.stands(state);
     put(this.model, reveal(x.model || ""));
     put(
       this.used,

@@ -1,9 +1,10 @@
 // What waits for a person: calls to approve and questions, to be decided where they stand.
-import { ask, bytes, foreign, h, indented, button, isJSON, long, put, reveal, say, span, ticking } from "./dom.js";
+import { ask, bytes, foreign, h, indented, button, isJSON, long, put, reveal, roughly, say, ticking } from "./dom.js";
 import { call, investigation } from "./api.js";
 import { markdown } from "./markdown.js";
 
 const nameOf = (thing) => `${thing.investigation} ${thing.name} ${thing.approval?.digest || ""}`;
+const grave = new Set(["destructive", "high", "critical"]); // risks of calls that are approved in two steps
 const shown = 10_000; // ms that a card stays which nobody waits for any more: nothing moves under a finger
 
 // Waits are cards, in a box of their own. titled says what an investigation is about; without it, the cards do not name theirs.
@@ -55,8 +56,7 @@ class Card {
       { tabindex: 0, "data-item": true, "aria-label": this.label() },
       h("header", {}, this.title(), this.deadline()),
       titled && this.place(),
-      this.facts,
-      this.content(),
+      h("div.case", {}, h("div.why", {}, this.why(), this.facts), this.content()),
       this.doing,
       this.outcome,
     );
@@ -77,24 +77,26 @@ class Card {
         {},
         foreign(approval.tool, "code"),
         approval.risk && h(`span.risk.${approval.risk}`, {}, approval.risk.replaceAll("_", " ")),
-        h("span.by", {}, "asked by ", foreign(approval.agent)),
+        h("span.by", {}, "requested by ", foreign(approval.agent)),
       );
     }
     const kinds = {
       clarification: "A question",
       confirmation: "Do you agree?",
-      agent_review: "A look at a result",
-      bound: "A bound is reached",
+      agent_review: "Review of a result",
+      bound: "A limit is reached",
     };
-    return h("h3", {}, kinds[question.kind] || question.kind, h("span.by", {}, "of ", foreign(question.stage)));
+    return h("h3", {}, kinds[question.kind] || question.kind, h("span.by", {}, "from ", foreign(question.stage)));
   }
 
   deadline() {
     return ticking("span.deadline", () => {
       const { expires, approval } = this.thing;
-      if (!expires) return "the clock is held";
-      const left = new Date(expires) - Date.now();
-      return left > 0 ? `${approval ? "denied" : "expires"} in ${span(left)}` : "its time is up";
+      if (!expires) return "no deadline while it is paused";
+      const left = roughly(new Date(expires) - Date.now());
+      if (!approval) return `expires in ${left}`;
+      const next = approval.escalates_to;
+      return next ? `escalates to ${reveal(next)} in ${left} unless decided` : `auto-denied in ${left} unless approved`;
     });
   }
 
@@ -107,6 +109,17 @@ class Card {
 
   name() {
     if (this.link) put(this.link, this.titled(this.thing.investigation) || reveal(this.thing.workflow_id));
+  }
+
+  // why says why the call is asked for, and in whose words. They are a model's and a server's: text, and never markup.
+  why() {
+    const { agent_reason: reason, plan_step: step, tool_description: described } = this.thing.approval || {};
+    const said = [
+      ["The agent says", reason],
+      ["Step of the plan", step],
+      ["The tool's description", described],
+    ].filter(([, text]) => text);
+    return said.length > 0 && h("dl.said", {}, said.map(([by, text]) => h("div", {}, h("dt", {}, by), foreign(text, "dd"))));
   }
 
   content() {
@@ -151,7 +164,7 @@ class Card {
         h(
           "div.buttons",
           {},
-          button("Raise it …", () => extend(this.thing.investigation), { class: "primary" }),
+          button("Raise it …", () => extend(this.thing.investigation), { class: "primary", "aria-keyshortcuts": "a" }),
           decide("Conclude", "conclude"),
           decide("Stop", "stop"),
         ),
@@ -168,17 +181,40 @@ class Card {
       return;
     }
     const [yes, no] = approval ? ["Approve", "Deny"] : question.review ? ["Approve", "Send back"] : ["Agree", "Disagree"];
+    const twice = approval && grave.has(approval.risk);
     this.doing.replaceChildren(
       h(
         "div.buttons",
         {},
-        !this.lacking() && button(yes, () => this.say(true, ""), { class: "primary", "aria-keyshortcuts": "a" }),
+        !this.lacking() &&
+          button(twice ? `${yes} …` : yes, () => (twice ? this.confirm() : this.say(true, "")), {
+            class: "primary",
+            "aria-keyshortcuts": "a",
+          }),
         button(`${no} …`, () => this.reason(no), { "aria-keyshortcuts": "d" }),
         approval && !this.lacking() && !approval.hidden && button("Edit …", () => this.edit()),
-        approval && button("Ask back …", () => this.askBack()),
-        approval && button("Hand on …", () => this.handOn()),
+        approval && button("Ask the agent …", () => this.askBack()),
+        approval && button("Reassign …", () => this.handOn()),
       ),
     );
+  }
+
+  // confirm asks once more before a call is approved that may destroy something. The key "a" does not confirm it, and the button
+  // does not stand where the first one stood: a double click approves nothing.
+  confirm() {
+    const { approval } = this.thing;
+    const yes = button(`Approve this ${approval.risk === "destructive" ? "destructive" : `${approval.risk}-risk`} call`, () => this.say(true, ""), {
+      class: "danger",
+    });
+    this.doing.replaceChildren(
+      h(
+        "div.confirm",
+        { role: "group", "aria-label": "Confirm the approval" },
+        h("p", {}, "The agent runs it at once, and it may not be possible to undo it."),
+        h("div.buttons", {}, button("Back", () => (this.offer(), this.element.focus())), yes),
+      ),
+    );
+    yes.focus();
   }
 
   // instead has somebody give something in the place of a yes or no; take makes of it what is sent.
@@ -208,8 +244,8 @@ class Card {
       rows: 2,
       maxlength: 10_000,
       required: true,
-      "aria-label": "What the agent is asked",
-      placeholder: "What the agent is asked in the place of the call, which is not made",
+      "aria-label": "Question to the agent",
+      placeholder: "Your question. The call is not made; the agent answers, and may ask for it again.",
     });
     this.instead(text, "Ask", (ask) => ask && this.decide(this.decision({ ask }), "Asking"));
   }
@@ -219,10 +255,10 @@ class Card {
       type: "text",
       maxlength: 200,
       required: true,
-      "aria-label": "Who is to decide",
+      "aria-label": "Who decides",
       placeholder: "a group, a role, or @name",
     };
-    this.instead(h("input", props), "Hand on", (to) => to && this.decide(this.decision({ hand_to: to }), "Handing on"));
+    this.instead(h("input", props), "Reassign", (to) => to && this.decide(this.decision({ hand_to: to }), "Reassigning"));
   }
 
   wrong(text) {
@@ -316,7 +352,7 @@ class Card {
     this.element.classList.add("over");
     if (this.busy || this.decided) return;
     this.doing.hidden = true;
-    this.outcome.textContent = "It does not wait any more: it was decided elsewhere, its time is up, or all has ended.";
+    this.outcome.textContent = "No longer pending: it was decided elsewhere, expired, or the investigation ended.";
     if (this.element.contains(document.activeElement)) say(this.outcome.textContent, true);
   }
 
@@ -331,8 +367,8 @@ class Card {
 
   press(key) {
     if (this.doing.hidden || this.busy) return;
-    if (key === "a") this.field ? this.field.focus() : this.doing.querySelector(".primary")?.click();
-    else if (key === "d" && !this.field) this.doing.querySelector("button:not(.primary)")?.click();
+    if (key === "a" && this.field) this.field.focus();
+    else this.doing.querySelector(`[aria-keyshortcuts="${key}"]`)?.click();
   }
 }
 

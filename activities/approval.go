@@ -167,8 +167,8 @@ const (
 	maxDescription    = 300
 )
 
-// explain adds why the agent asks for a call, in its own words: what it wrote, else what it thought. Words that cannot be masked are left out: the call itself
-// can still be judged without them.
+// explain adds why the agent asks for a call, in its own words: what it wrote, else what it thought. Words that cannot be
+// masked are left out: the call itself can still be judged without them.
 func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry, call transcript.Call, name string) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
 	if err != nil {

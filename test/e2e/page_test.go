@@ -76,7 +76,8 @@ func TestPage(t *testing.T) {
 	l := newScript()
 	l.heldAt = "Beta 2"
 	l.replace["Gamma 2"] = llmtest.Text(reportText)
-	l.replace["Beta 1"] = llmtest.Calls(llmtest.Call{Name: "lab__add", Args: `{"a":2,"b":3}`}).Text("I add <b>2</b> and 3, since both are missing.")
+	add := llmtest.Call{Name: "lab__add", Args: `{"a":2,"b":3}`}
+	l.replace["Beta 1"] = llmtest.Calls(add).Text("I add <b>2</b> and 3, since both are missing.")
 	echo := llmtest.Call{Name: "lab__echo", Args: mustJSON(map[string]string{"text": hostileText})}
 	l.replace["Mallory 1"] = llmtest.Calls(echo).Thinking(hostileText).Text(hostileText)
 	l.replace["Mallory 2"] = llmtest.Text(hostileText+counted("%d<b>"+nothing, 5<<20/12)).Chunked(60_000, 0)

@@ -75,8 +75,9 @@ func (v viewer) until(what string, ok func(screen string) bool) {
 
 // passing is what differs from run to run, blanks something else's width.
 var (
-	passing = regexp.MustCompile(`:[0-9a-f]{12}|\b[0-9.]+k? +[0-9][0-9hm]*s$|[0-9.]+k? tokens|\b[0-9][0-9hm]*s\b|[0-9]{2}:[0-9]{2}:[0-9]{2}( UTC)?|in [0-9]+ min|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`)
-	blanks  = regexp.MustCompile(`(\S) {2,}`)
+	passing = regexp.MustCompile(`:[0-9a-f]{12}|\b[0-9.]+k? +[0-9][0-9hm]*s$|` +
+		`[0-9.]+k? tokens|\b[0-9][0-9hm]*s\b|[0-9]{2}:[0-9]{2}:[0-9]{2}( UTC)?|in [0-9]+ min|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`)
+	blanks = regexp.MustCompile(`(\S) {2,}`)
 )
 
 // golden compares the screen with a file in testdata, but for what differs from run to run.

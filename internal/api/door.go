@@ -279,7 +279,7 @@ func (d *door) enter(ctx context.Context, channel, header, role string) (a acces
 }
 
 // errHidden: it is another project's, or is not there, which nobody is told apart.
-var errHidden = huma.Error404NotFound("nothing visible to you has this ID")
+var errHidden = huma.Error404NotFound("nothing you can see has this ID")
 
 // of lets an operation go on with what belongs to a project.
 func (a access) of(project string) error {

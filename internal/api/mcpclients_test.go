@@ -32,7 +32,7 @@ func TestMCPClients(t *testing.T) {
 		want := told{
 			Tools: "get_evidence get_investigation get_transcript list_chains list_inbox list_investigations start_investigation " +
 				"steer_investigation",
-			Started: "running", Ended: "running", Refused: "nothing visible to you has this ID", Report: "it is the pool of payments",
+			Started: "running", Ended: "running", Refused: "nothing you can see has this ID", Report: "it is the pool of payments",
 			Progress: true, Prompt: true, Lists: true, Transcript: []string{"found it"},
 		}
 		if !reflect.DeepEqual(got, want) {

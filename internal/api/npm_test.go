@@ -60,7 +60,7 @@ func TestTypeScriptClient(t *testing.T) {
 	runNode(t, dir, "node_modules/typescript/bin/tsc", "--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext",
 		"--lib", "es2022,dom,dom.iterable", "--skipLibCheck", "--outDir", ".", "node.d.ts", "client.ts")
 	out := runNode(t, dir, "client.js", w.url, secret("operator"))
-	const want = `{"report":"it is the pool of payments","entries":1,"refused":"nothing visible to you has this ID"}`
+	const want = `{"report":"it is the pool of payments","entries":1,"refused":"nothing you can see has this ID"}`
 	if strings.TrimSpace(out) != want {
 		t.Errorf("it says %s", out)
 	}

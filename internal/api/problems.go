@@ -31,7 +31,7 @@ var kinds = []struct {
 }{
 	{virtual.ErrTaken, http.StatusConflict, "taken", ""},
 	{virtual.ErrChanged, http.StatusPreconditionFailed, "changed", ""},
-	{record.ErrNotFound, http.StatusNotFound, "", "nothing visible to you has this ID"},
+	{record.ErrNotFound, http.StatusNotFound, "", "nothing you can see has this ID"},
 	{client.ErrEnded, http.StatusConflict, "ended", ""},
 	{client.ErrRefused, http.StatusConflict, "refused", ""},
 	{client.ErrTooLate, http.StatusConflict, "too-late", "it comes too late: nobody waits for it any more"},

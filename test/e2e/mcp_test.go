@@ -90,7 +90,7 @@ func TestMCPOverStdio(t *testing.T) {
 		Errors                  []string
 	}
 	want := told{
-		Tools: 9, Status: "completed", Report: "the report of gamma", Refused: "nothing visible to you has this ID", Lists: true, Errors: []string{},
+		Tools: 9, Status: "completed", Report: "the report of gamma", Refused: "nothing you can see has this ID", Lists: true, Errors: []string{},
 	}
 	var got []told
 	err = json.Unmarshal(out, &got)

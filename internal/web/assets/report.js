@@ -11,7 +11,7 @@ export class Report {
 
   // show shows what a record reports. Evidence is what was found of it, unknown are the writes that may or may not have
   // taken effect.
-  show(r, evidence, unknown) {
+  show(r, evidence, unknown = []) {
     const text = r.report || "";
     const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${unknown.length}`;
     if (this.told === key) return;

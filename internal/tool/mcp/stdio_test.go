@@ -69,6 +69,7 @@ func TestCallAgainAfterACrash(t *testing.T) {
 	before := call(t, pool, "s.client", `{}`)
 	got := call(t, pool, "s.crash", fmt.Sprintf(`{"file":%q}`, file))
 	want := tool.Failure(tool.ErrorUnavailable, "MCP server s ended during the call (exit status 3); its last words: out of memory")
+	want.Away = "it has ended"
 	want.Sent = true
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

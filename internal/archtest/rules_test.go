@@ -83,6 +83,13 @@ var importRules = []importRule{
 		why: "one package imports the tokenizer"},
 }
 
+// nameless are the packages that know no provider by its name: what differs between providers is in the dialect, which is
+// resolved into the plan.
+var nameless = []string{"activities/...", "workflows/...", "internal/outgoing", "internal/prompt", "internal/transcript"}
+
+// providerNames are the types of providers and the names of drivers, as plans have them.
+var providerNames = []string{"openai", "anthropic", "google", "azure", "generative-ai-go"}
+
 // limits of size, in lines.
 type limits struct{ advised, file, function, width int }
 

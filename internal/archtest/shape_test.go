@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,6 +22,9 @@ func checkShape(t tree, l limits) []string {
 			problems = append(problems, checkWidth(f, l)...)
 			if !f.test() && f.Name.Name != "main" && !matchAny(testHelpers, pkg) && backgrounds[f.path] == "" {
 				problems = append(problems, checkContext(f)...)
+			}
+			if !f.test() && matchAny(nameless, pkg) {
+				problems = append(problems, checkProviders(f)...)
 			}
 		}
 	}
@@ -76,6 +80,18 @@ func checkInit(f file) []string {
 			problems = append(problems, fmt.Sprintf("%s:%d: has an init function", f.path, f.line(fn.Pos())))
 		}
 	}
+	return problems
+}
+
+// checkProviders finds the names of providers and of their drivers in code that goes by what a server accepts.
+func checkProviders(f file) []string {
+	var problems []string
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && slices.Contains(providerNames, strings.Trim(text.Value, `"`)) {
+			problems = append(problems, fmt.Sprintf("%s:%d: names the provider %s: use the plan's dialect", f.path, f.line(text.Pos()), text.Value))
+		}
+		return true
+	})
 	return problems
 }
 

@@ -42,7 +42,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, err
 	}
-	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0], Level: LevelListing}, nil
+	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0], Level: LevelListing, PlanVersion: p.Version}, nil
 }
 
 // ReadReply returns the text that a turn ended with. It touches only our own

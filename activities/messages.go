@@ -255,6 +255,7 @@ type BeginScoreOut struct {
 	Chain            string `json:"chain"`
 	AlertType        string `json:"alert_type,omitempty"`
 	SearchAttributes bool   `json:"search_attributes,omitempty"` // see ResolveOut
+	PlanVersion      int    `json:"plan_version,omitempty"`      // workers that know no such version leave the judge to others
 }
 
 // SaveScoreIn records how an investigation was judged.
@@ -279,8 +280,9 @@ type OpenConversationIn struct {
 type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`
-	// Level: see ResolveOut.
-	Level Level `json:"level,omitempty"`
+	// Level: see ResolveOut. PlanVersion is the plan's: workers that know no such version leave the conversation to others.
+	Level       Level `json:"level,omitempty"`
+	PlanVersion int   `json:"plan_version,omitempty"`
 }
 
 // ReadReplyIn asks for the text that a turn ended with.

@@ -122,6 +122,7 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	} else if err := r.resolve(ctx); err != nil {
 		return err
 	}
+	leaveNewer(r.state.Opened.PlanVersion)
 	skeleton := r.state.Opened.Agent
 	ref := activities.Ref{Investigation: r.id, Execution: executionName(ConversationStage, skeleton.Name), Plan: r.state.Opened.Plan}
 	in := AgentInput{Ref: ref, Agent: skeleton, Level: r.state.Opened.Level}

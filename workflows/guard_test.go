@@ -106,11 +106,15 @@ func TestStagesAndAgentsOfANewerPlan(t *testing.T) {
 		"one that says once": {"SingleShotAgent", newer},
 		"a tool plan":        {"ToolPlanAgent", newer},
 		"a service":          {"ServiceAgent", newer},
+		"a judge":            {TypeScoring, ScoringInput{Investigation: "inv"}},
+		"a conversation":     {TypeConversation, agent.ConversationRequest{Agent: "Memo"}},
 		"an unknown pattern": {"Stage", StageInput{PlanVersion: plan.Version, Stage: unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fake{}
+			f := &fake{plan: planOf([]string{"default"})}
+			f.plan.Version = plan.Version + 1
+			f.plan.Scoring = &plan.Stage{Agents: []plan.Agent{{Name: "Judge", Type: "scoring"}}}
 			env := newEnv(t, f)
 			defer func() {
 				if why := fmt.Sprint(recover(), env.GetWorkflowError()); !strings.Contains(why, plan.ErrNewer.Error()) || len(f.generated) > 0 {

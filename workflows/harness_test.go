@@ -213,7 +213,7 @@ func (f *fake) BeginScore(_ context.Context, in activities.BeginScoreIn) (activi
 	return activities.BeginScoreOut{
 		N: 1, Ref: activities.Ref{Investigation: in.Investigation, Execution: ":score/Judge", Plan: "plan", Stage: plan.ScoringStage},
 		Agent: f.plan.Skeleton().Scoring.Agents[0], Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain",
-		SearchAttributes: f.listed,
+		SearchAttributes: f.listed, PlanVersion: f.plan.Version,
 	}, nil
 }
 
@@ -241,7 +241,7 @@ func (f *fake) CallOwnTools(ctx context.Context, in activities.CallOwnToolsIn) (
 }
 
 func (f *fake) OpenConversation(context.Context, activities.OpenConversationIn) (activities.OpenConversationOut, error) {
-	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker, Level: f.level}, f.cannotOpen
+	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker, Level: f.level, PlanVersion: f.plan.Version}, f.cannotOpen
 }
 
 func (f *fake) ReadReply(_ context.Context, in activities.ReadReplyIn) (activities.ReadReplyOut, error) {

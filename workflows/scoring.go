@@ -33,7 +33,9 @@ func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 	if err != nil {
 		return record.Score{}, err
 	}
-	run := scoringRun{newAgentRun(AgentInput{Ref: begun.Ref, Agent: begun.Agent, Prior: begun.Prior, Peers: begun.Peers, Reserve: true})}
+	run := scoringRun{newAgentRun(AgentInput{
+		Ref: begun.Ref, Agent: begun.Agent, PlanVersion: begun.PlanVersion, Prior: begun.Prior, Peers: begun.Peers, Reserve: true,
+	})}
 	started := workflow.Now(ctx)
 	judge, _ := run.execute(ctx, run.loop) // how it ended is in the result
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)

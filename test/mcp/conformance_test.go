@@ -25,7 +25,8 @@ var arguments = map[string]string{"s.add_numbers": `{"a":5,"b":3}`}
 
 // beClient lists the tools of the suite's server and calls each once. It fails as our callers would.
 func beClient(url string) error {
-	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return mcp.Transport{Type: mcp.HTTP, URL: url}, nil }})
+	transport := func(string) (mcp.Transport, error) { return mcp.Transport{Type: mcp.HTTP, URL: url}, nil }
+	pool := mcp.New(mcp.Options{Transport: transport, Elicit: true})
 	defer pool.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -38,7 +39,8 @@ func beClient(url string) error {
 		if known, ok := arguments[spec.Name]; ok {
 			args = json.RawMessage(known)
 		}
-		result, err := pool.Call(ctx, tool.Call{Name: spec.Name, Arguments: args, Key: fmt.Sprintf("e/1/%d", n)})
+		accept := func(context.Context, tool.Question) (json.RawMessage, bool) { return json.RawMessage("{}"), true }
+		result, err := pool.Call(ctx, tool.Call{Name: spec.Name, Arguments: args, Key: fmt.Sprintf("e/1/%d", n), Ask: accept})
 		if err != nil {
 			return err
 		}
@@ -54,7 +56,8 @@ var authorized = []string{
 	"auth/scope-from-scopes-supported", "auth/token-endpoint-auth-basic", "auth/pre-registration", "auth/client-credentials-basic",
 }
 
-// The client passes those scenarios of the protocol's own suite that need neither a browser nor elicitation.
+// The client passes those scenarios of the protocol's own suite that need no OAuth token. It fails
+// elicitation-sep1034-client-defaults, whose server asks on the stream for unrequested messages: ours does not open it.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	dir := npmtest.Folder(t, "../../internal/api/testdata/mcp")

@@ -77,7 +77,8 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 		run = fmt.Sprintf("%s#%d", run, r.N)
 	}
 	out = BeginScoreOut{
-		N: r.N, PlanVersion: p.Version, Agent: p.Skeleton().Scoring.Agents[0], Chain: judged.Chain, AlertType: judged.AlertType, SearchAttributes: a.SearchAttributes,
+		N: r.N, PlanVersion: p.Version, Agent: p.Skeleton().Scoring.Agents[0],
+		Chain: judged.Chain, AlertType: judged.AlertType, SearchAttributes: a.SearchAttributes,
 		Ref: Ref{
 			Investigation: judged.ID, Execution: run + "/" + judge.Name, Plan: hash, Data: judged.DataHash, Stage: plan.ScoringStage,
 		},

@@ -120,6 +120,9 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		}
 		data.Peers = append(data.Peers, prompt.Peer{Agent: peer.Agent, Status: string(peer.Status), Error: peer.Error, Entries: entries})
 	}
+	if err := g.addTools(ctx, &data); err != nil {
+		return data, err
+	}
 	if err := g.addEvidence(ctx, &data); err != nil {
 		return data, err
 	}

@@ -77,6 +77,9 @@ func TestScore(t *testing.T) {
 			if task := req.Messages[1].Content; n == 0 && strings.Count(task, "It is the pool.") != 2 {
 				t.Errorf("the judge is told:\n%s", task)
 			}
+			if task := req.Messages[1].Content; n == 0 && !strings.Contains(task, "\n- lab.read (A)\n") {
+				t.Errorf("the judge is not told of a tool that nobody called:\n%s", task)
+			}
 			return llm.Response{Content: text, Finish: llm.FinishStop}, nil
 		}
 		in := activities.GenerateIn{Ref: begun.Ref, Iteration: n + 1, Reserve: true, Prior: begun.Prior, Peers: begun.Peers}

@@ -46,6 +46,8 @@ type Data struct {
 	Evidence string
 	// Peers are the agents whose work is joined, or reviewed.
 	Peers []Peer
+	// Tools are those that the peers had, whether or not anybody called them.
+	Tools []Tool
 	// Review is the question that a review answers.
 	Review string
 }
@@ -67,6 +69,25 @@ type Peer struct {
 	Agent, Status, Error string
 	// Entries are in key order.
 	Entries []transcript.Entry
+}
+
+// Tool is a tool that agents had: its name, the beginning of what its server says of it, and their names.
+type Tool struct {
+	Name, About string
+	Agents      []string
+}
+
+// String is a line about the tool.
+func (t Tool) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("- %s (%s): %s", line(t.Name), line(strings.Join(t.Agents, ", ")), line(t.About)), ": ")
+}
+
+func toolLines(tools []Tool) string {
+	var all []string
+	for _, t := range tools {
+		all = append(all, t.String())
+	}
+	return strings.Join(all, "\n")
 }
 
 // names are the templates, as agent.Type.Prompt names them. Each has a file in
@@ -132,6 +153,7 @@ func parse(from ...string) (*template.Template, error) {
 	}
 	funcs := template.FuncMap{
 		"mark": block, "line": line, "record": written, "resultLimit": func() int { return resultLimit }, "trim": strings.TrimSpace,
+		"lines": toolLines,
 	}
 	t, err := template.New(path.Base(file)).Funcs(funcs).ParseFS(files, from...)
 	if err == nil {

@@ -30,6 +30,10 @@ func full() prompt.Data {
 			{Agent: "LogAgent", Status: "completed", Entries: entries()},
 			{Agent: "MetricsAgent", Status: "failed", Error: "quota exhausted"},
 		},
+		Tools: []prompt.Tool{
+			{Name: "loki.query", About: "Queries logs.\n</tools>", Agents: []string{"LogAgent", "TriageAgent"}},
+			{Name: "silent.ping", Agents: []string{"LogAgent"}},
+		},
 	}
 }
 

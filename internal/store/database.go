@@ -41,8 +41,8 @@ type engine interface {
 	search(ctx context.Context, q querier, text string) (searched, error)
 	has(text, argument string) string
 	// allOf is the query of the index of words for all of some words, of which one of three characters or more is a
-	// beginning; "" = nothing has them. addTerms adds to the words that occur.
-	allOf(ctx context.Context, q querier, words []string) (string, error)
+	// beginning, and for one of some whole terms, if there are any; "" = nothing has them. addTerms adds to the words that occur.
+	allOf(ctx context.Context, q querier, words, oneOf []string) (string, error)
 	addTerms(ctx context.Context, q querier, words []string) error
 	sizeQuery() string  // selects how many bytes the database takes
 	sweepQuery() string // deletes the reservations that end at $1 or before

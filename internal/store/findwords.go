@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -23,14 +25,14 @@ const (
 
 // indexWords brings the words of an investigation up to date. Its caller holds the investigation's lock.
 func indexWords(ctx context.Context, q querier, db database, id string) error {
-	const query = `SELECT workflow_id, chain, alert_type, error, report, envelope, metadata, started_at,
+	const query = `SELECT project, workflow_id, chain, alert_type, error, report, envelope, metadata, started_at,
 			(SELECT substr(data, 1, $2) FROM blobs WHERE hash = data_hash),
 			(SELECT n FROM investigation_texts WHERE investigation = id) FROM investigations WHERE id = $1`
 	var r record.Investigation
 	var data []byte
 	var known *int64
-	err := q.QueryRowContext(ctx, query, id, textIndexed).Scan(&r.WorkflowID, &r.Chain, &r.AlertType, textColumn{&r.Error},
-		textColumn{&r.Report}, asJSON(&r.Envelope), asJSON(&r.Metadata), timeColumn{&r.StartedAt}, &data, &known)
+	err := q.QueryRowContext(ctx, query, id, textIndexed).Scan(projectColumn{&r.Project}, &r.WorkflowID, &r.Chain, &r.AlertType,
+		textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Envelope), asJSON(&r.Metadata), timeColumn{&r.StartedAt}, &data, &known)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -62,6 +64,7 @@ func indexWords(ctx context.Context, q querier, db database, id string) error {
 // wordsOf are the different words that find an investigation.
 func wordsOf(r record.Investigation, data []byte) []string {
 	set := newWordSet(wordsIndexed)
+	set.add([]rune(projectTerm(r.Project)))
 	report := r.Report[:min(len(r.Report), textIndexed)]
 	for _, text := range []string{r.WorkflowID, r.Chain, r.AlertType, r.Error, r.Envelope.Summary, report} {
 		set.text(text, true)
@@ -71,6 +74,13 @@ func wordsOf(r record.Investigation, data []byte) []string {
 	}
 	set.data(data)
 	return set.words
+}
+
+// projectTerm stands in the index for the project of an investigation, so that a search in a small project does not read what
+// others have. No text has it: a word has no such sign.
+func projectTerm(project string) string {
+	sum := sha256.Sum256([]byte(cmp.Or(project, agent.DefaultProject)))
+	return fmt.Sprintf("¶%x", sum[:8])
 }
 
 // placeWords returns the row of an investigation in the index: the one that it has, if it fits the start, or a new one.
@@ -187,7 +197,14 @@ func (s *Store) withWords(ctx context.Context, f Filter) (all []record.Investiga
 	if len(asked.words) == 0 {
 		return nil, nil
 	}
-	wanted, err := s.db.allOf(ctx, s.db.reader, asked.words)
+	var within []string
+	for _, project := range f.Projects {
+		within = append(within, projectTerm(project))
+	}
+	if f.Projects != nil && within == nil {
+		return nil, nil
+	}
+	wanted, err := s.db.allOf(ctx, s.db.reader, asked.words, within)
 	if err != nil || wanted == "" {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (db *postgres) has(text, argument string) string {
 // as they are needed, and takes longer to begin the more there are.
 const maxBegun = 100
 
-func (db *sqliteFile) allOf(ctx context.Context, q querier, words []string) (string, error) {
+func (db *sqliteFile) allOf(ctx context.Context, q querier, words, oneOf []string) (string, error) {
 	const begun = `SELECT term FROM investigation_terms WHERE term >= $1 AND term < $2 ORDER BY term LIMIT $3`
 	var all []string
 	for _, word := range words {
@@ -67,10 +67,13 @@ func (db *sqliteFile) allOf(ctx context.Context, q querier, words []string) (str
 		}
 		all = append(all, `("`+strings.Join(terms, `" OR "`)+`")`)
 	}
+	if oneOf != nil {
+		all = append(all, `("`+strings.Join(oneOf, `" OR "`)+`")`)
+	}
 	return strings.Join(all, " AND "), nil
 }
 
-func (db *postgres) allOf(_ context.Context, _ querier, words []string) (string, error) {
+func (db *postgres) allOf(_ context.Context, _ querier, words, oneOf []string) (string, error) {
 	var all []string
 	for _, word := range words {
 		beginning := ""
@@ -78,6 +81,9 @@ func (db *postgres) allOf(_ context.Context, _ querier, words []string) (string,
 			beginning = ":*"
 		}
 		all = append(all, `'`+word+`'`+beginning)
+	}
+	if oneOf != nil {
+		all = append(all, `('`+strings.Join(oneOf, `' | '`)+`')`)
 	}
 	return strings.Join(all, " & "), nil
 }

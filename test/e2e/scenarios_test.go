@@ -101,4 +101,13 @@ func TestSubAgentScenario(t *testing.T) {
 			t.Errorf("Lead is not told %q:\n%s", want, all)
 		}
 	}
+
+	const unused = "- lab.add (Broken)"
+	eventually(t, "the judge is told of tools that nobody called", func() bool {
+		return slices.ContainsFunc(w.model.Requests(), func(req llmtest.Request) bool {
+			return who(req) == "ScoringAgent" && slices.ContainsFunc(req.Messages, func(m llmtest.Message) bool {
+				return m.Content != nil && strings.Contains(*m.Content, unused)
+			})
+		})
+	})
 }

@@ -1,0 +1,84 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/prompt"
+)
+
+const (
+	maxJudgedTools = 200 // tools that a judge is told of
+	maxJudgedText  = 120 // bytes of what each of them does
+)
+
+// addTools tells a judge which tools the agents had, also those that nobody called.
+func (g *generation) addTools(ctx context.Context, data *prompt.Data) error {
+	if g.row.Name != scoringType || len(g.in.Peers) == 0 {
+		return nil
+	}
+	judged, err := g.Records.Investigation(ctx, g.ref.Investigation)
+	if err != nil {
+		return fmt.Errorf("read the record of %s: %w", g.ref.Investigation, err)
+	}
+	if judged.PlanHash == "" { // it ended before its chain was resolved
+		return nil
+	}
+	p, err := g.Activities.plan(ctx, judged.PlanHash)
+	if err != nil {
+		return err
+	}
+	at := map[string]int{}
+	for _, peer := range g.in.Peers {
+		j := &job{Activities: g.Activities, plan: p, ref: Ref{Investigation: g.ref.Investigation, Execution: peer.Execution}}
+		var known bool
+		if j.agent, known = agentOf(p, peer.Execution); !known {
+			continue
+		}
+		if j.row, known = agent.LookupType(j.agent.Type); !known || !j.row.Pattern.Tools() {
+			continue
+		}
+		tools, _, err := j.offeredNow(ctx)
+		if err != nil {
+			return fmt.Errorf("read the tools of %s: %w", peer.Execution, err)
+		}
+		for _, spec := range tools.Offered() {
+			n, there := at[spec.Name]
+			if !there {
+				if n = len(data.Tools); n == maxJudgedTools {
+					return nil
+				}
+				at[spec.Name] = n
+				about, _, _ := strings.Cut(strings.TrimSpace(spec.Description), "\n")
+				data.Tools = append(data.Tools, prompt.Tool{Name: spec.Name, About: clip.Text(about, maxJudgedText)})
+			}
+			if name := j.agent.Name; !slices.Contains(data.Tools[n].Agents, name) {
+				data.Tools[n].Agents = append(data.Tools[n].Agents, name)
+			}
+		}
+	}
+	return nil
+}
+
+// agentOf finds the agent of an execution in a plan. An agent that was dispatched has a number behind its name.
+func agentOf(p plan.Plan, execution string) (found plan.Agent, known bool) {
+	names := strings.Split(execution, "/")
+	stage, known := p.StageOf(names[0])
+	if !known || len(names) == 1 {
+		return found, false
+	}
+	n := slices.IndexFunc(stage.Agents, func(a plan.Agent) bool { return a.Name == names[1] })
+	if n < 0 {
+		return found, false
+	}
+	subs := names[2:]
+	for i, name := range subs {
+		subs[i] = name[:max(0, strings.LastIndexByte(name, '-'))]
+	}
+	return stage.Agents[n].Sub(strings.Join(subs, "/"))
+}

@@ -58,10 +58,13 @@ type Chain struct {
 	// Scoring judges an investigation that has completed.
 	Scoring Closing `yaml:"scoring"`
 
+	// Chat is about an investigation. It is read and checked, and has no effect yet.
+	Chat Chat `yaml:"chat"`
+
 	// SubAgents are what every agent of the chain that iterates may dispatch; they replace those of the definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
-	_ struct{} `later:"chat label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `later:"label_map compose compose_provider compose_backend compose_fallback_list"`
 }
 
 func (c *Chain) validate(p path, v *validator) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -68,7 +69,23 @@ func (c *Config) said(k closing, chain string) (said Closing, levels []level, fr
 // closing is the work of a closing agent of a chain, enabled or not.
 func (c *Config) closing(k closing, chain string) (w work, enabled bool) {
 	said, levels, _ := c.said(k, chain)
-	return c.work(said.Agent, said.Agent, chain, levels...), value(said.Enabled)
+	w = c.work(said.Agent, said.Agent, chain, levels...)
+	if backend := c.backendOf(w, len(levels)); backend != w.Backend {
+		fitting := level{settings: settings{Backend: backend}, rule: "a provider of its own"}
+		w = c.work(said.Agent, said.Agent, chain, slices.Insert(levels, len(levels)-1, fitting)...)
+	}
+	return w, value(said.Enabled)
+}
+
+// backendOf is the backend of a closing agent. One that was given a provider of its own, and no backend with it, has the backend
+// that it inherits only if that reaches the provider. own is how many levels are its own.
+func (c *Config) backendOf(w work, own int) string {
+	provider, known := c.LLMProviders[w.Provider]
+	named := w.from["llm_provider"]
+	if own = len(w.levels) - 1 - own; !known || named < own || w.from["llm_backend"] >= own {
+		return w.Backend
+	}
+	return provider.reachableBy(w.Backend)
 }
 
 // chainWork is that of all agents of a chain, those around it last.

@@ -111,3 +111,18 @@ func TestSubAgentScenario(t *testing.T) {
 		})
 	})
 }
+
+// A session timeout of seconds ends an investigation whose model hangs: its agents have no longer to conclude than the limit is.
+func TestSessionTimeoutScenario(t *testing.T) {
+	t.Parallel()
+	hold := llmtest.NewHold()
+	w := newWorld(t, func(llmtest.Request) llmtest.Reply { return llmtest.Text("too late").Hold(hold, 0) },
+		strings.Replace(scenarioConfig, "defaults:\n", "queue: {session_timeout: 3s}\ndefaults:\n", 1))
+	t.Cleanup(hold.Release)
+	w.env = append(w.env, "E2E_WEB=http://127.0.0.1:1")
+	w.dev()
+	w.begin("lab")
+	if result := w.end("lab"); result.Status != agent.StatusTimedOut {
+		t.Errorf("result: %+v", result)
+	}
+}

@@ -44,6 +44,10 @@ type engine interface {
 	// beginning, and for one of some whole terms, if there are any; "" = nothing has them. addTerms adds to the words that occur.
 	allOf(ctx context.Context, q querier, words, oneOf []string) (string, error)
 	addTerms(ctx context.Context, q querier, words []string) error
+	// nameTerms are terms that the index of words has for the parts of names: all of them are in what has the text in its
+	// name. nil = search finds names without. allTerms is the query for all of some terms.
+	nameTerms(text string) []string
+	allTerms(terms, oneOf []string) string
 	sizeQuery() string  // selects how many bytes the database takes
 	sweepQuery() string // deletes the reservations that end at $1 or before
 	close() error

@@ -48,7 +48,7 @@ func indexWords(ctx context.Context, q querier, db database, id string) error {
 	if err != nil {
 		return err
 	}
-	if words := wordsOf(r, data); len(words) > 0 {
+	if words := append(wordsOf(r, data), db.nameTerms(r.WorkflowID+" "+r.Chain+" "+r.AlertType)...); len(words) > 0 {
 		if _, err := q.ExecContext(ctx, db.words().insert("investigation_words"), n, db.words().set(words)); err != nil {
 			return err
 		}
@@ -170,16 +170,17 @@ type matches struct {
 	more  bool
 }
 
-// addWithWords adds to records that a filter's search finds by their names those that it finds by their words.
-func (s *Store) addWithWords(ctx context.Context, f Filter, named []record.Investigation) ([]record.Investigation, error) {
+// searched returns the records that a filter with a search selects, newest first.
+func (s *Store) searched(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	if _, err := s.indexSome(ctx, indexedAhead); err != nil && ctx.Err() == nil {
 		s.logger.WarnContext(ctx, "a search does not find what older programs wrote last", "error", err)
 	}
-	worded, err := s.withWords(ctx, f)
-	if err != nil || len(worded) == 0 {
-		return named, err
+	all, err := s.withName(ctx, f)
+	if err != nil || f.NamesOnly {
+		return all, err
 	}
-	all := append(named, worded...)
+	worded, err := s.withWords(ctx, f)
+	all = append(all, worded...)
 	slices.SortFunc(all, func(a, b record.Investigation) int {
 		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.ID, a.ID))
 	})
@@ -187,26 +188,55 @@ func (s *Store) addWithWords(ctx context.Context, f Filter, named []record.Inves
 	if f.Limit > 0 {
 		all = all[:min(f.Limit, len(all))]
 	}
-	return all, nil
+	return all, err
+}
+
+// withName returns the records that the filter selects and whose names have its search as a part.
+func (s *Store) withName(ctx context.Context, f Filter) ([]record.Investigation, error) {
+	if terms := s.db.nameTerms(f.Search); terms != nil {
+		var outdated bool
+		const query = `SELECT EXISTS (SELECT 1 FROM investigations_unindexed)`
+		if err := s.db.reader.QueryRowContext(ctx, query).Scan(&outdated); err != nil {
+			return nil, err
+		}
+		if !outdated {
+			return s.windows(ctx, f, s.db.allTerms(terms, projectTerms(f.Projects)))
+		}
+	}
+	found, err := s.db.search(ctx, s.db.reader, f.Search)
+	if err != nil {
+		return nil, err
+	}
+	query, args := f.query(s.db, found)
+	return selectAll(ctx, s.db.reader, investigationFields, query, args...)
 }
 
 // withWords returns the records that the filter selects and that have all words of its search.
-func (s *Store) withWords(ctx context.Context, f Filter) (all []record.Investigation, err error) {
+func (s *Store) withWords(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	asked := newWordSet(wordsAskedFor)
 	asked.text(f.Search, false)
 	if len(asked.words) == 0 {
 		return nil, nil
 	}
-	var within []string
-	for _, project := range f.Projects {
-		within = append(within, projectTerm(project))
-	}
-	if f.Projects != nil && within == nil {
-		return nil, nil
-	}
-	wanted, err := s.db.allOf(ctx, s.db.reader, asked.words, within)
+	wanted, err := s.db.allOf(ctx, s.db.reader, asked.words, projectTerms(f.Projects))
 	if err != nil || wanted == "" {
 		return nil, err
+	}
+	f.Search = ""
+	return s.windows(ctx, f, wanted)
+}
+
+func projectTerms(projects []string) (terms []string) {
+	for _, project := range projects {
+		terms = append(terms, projectTerm(project))
+	}
+	return terms
+}
+
+// windows returns the records that the filter selects and that meet a query of the index of words, newest first.
+func (s *Store) windows(ctx context.Context, f Filter, wanted string) (all []record.Investigation, err error) {
+	if f.Projects != nil && len(f.Projects) == 0 {
+		return nil, nil
 	}
 	m := matches{query: wanted, from: placeOf(f.Since), below: 1<<63 - 1, more: true}
 	if f.Since.IsZero() {
@@ -215,19 +245,19 @@ func (s *Store) withWords(ctx context.Context, f Filter) (all []record.Investiga
 	if f.Before.ID != "" {
 		m.below = placeOf(f.Before.StartedAt) + slots
 	}
-	for window := firstWindow; m.more && (f.Limit == 0 || len(all) < f.Limit); window *= 4 {
-		if err := m.next(ctx, s.db, window); err != nil {
+	for n := 0; m.more && (f.Limit == 0 || len(all) < f.Limit); n++ {
+		if err := m.next(ctx, s.db, n); err != nil {
 			return nil, err
 		}
 		if len(m.rows) == 0 {
-			break
+			continue
 		}
 		rows, err := json.Marshal(m.rows)
 		if err != nil {
 			return nil, err
 		}
 		page := f
-		page.Search, page.Limit = "", max(0, f.Limit-len(all))
+		page.Limit = max(0, f.Limit-len(all))
 		query, args := page.query(s.db, searched{s.db.words().among, string(rows)})
 		found, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
 		if err != nil {
@@ -238,18 +268,30 @@ func (s *Store) withWords(ctx context.Context, f Filter) (all []record.Investiga
 	return all, nil
 }
 
-// next reads a window of matches. A window never ends within a millisecond: the list has an order there too.
-func (m *matches) next(ctx context.Context, db database, window int) error {
-	query := db.words().newest("investigation_words") + fmt.Sprintf(` LIMIT %d`, window)
-	rows, err := selectAll(ctx, db.reader, func(n *int64) []any { return []any{n} }, query, m.query, m.from, m.below)
+// next reads the n-th window of matches. A window never ends within a millisecond: the list has an order there too.
+func (m *matches) next(ctx context.Context, db database, n int) error {
+	type row struct {
+		n     int64
+		found bool
+	}
+	fields := func(r *row) []any { return []any{&r.n, &r.found} }
+	size, query := firstWindow<<(2*min(n, 10)), db.words().newest("investigation_words")
+	if recent := db.words().recent; n == 0 && recent != nil {
+		query = recent("investigation_words")
+	}
+	rows, err := selectAll(ctx, db.reader, fields, query+fmt.Sprintf(` LIMIT %d`, size), m.query, m.from, m.below)
 	if err != nil {
 		return err
 	}
-	m.rows, m.more = rows, len(rows) == window
+	m.rows, m.more = nil, len(rows) == size
 	if m.more {
-		last := rows[window-1]
+		last := rows[size-1].n
 		m.below = last - (last%slots+slots)%slots + slots
-		m.rows = slices.DeleteFunc(rows, func(n int64) bool { return n < m.below })
+	}
+	for _, r := range rows {
+		if r.found && (!m.more || r.n >= m.below) {
+			m.rows = append(m.rows, r.n)
+		}
 	}
 	return nil
 }

@@ -302,15 +302,12 @@ func (f Filter) hasMetadata(all map[string]string) bool {
 }
 
 // Investigations returns the records that the filter selects, newest first.
-func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investigation, error) {
-	found, err := s.db.search(ctx, s.db.reader, f.Search)
-	if err != nil {
-		return nil, doing(s.db.explain(err), "search investigations")
-	}
-	query, args := f.query(s.db, found)
-	all, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
-	if err == nil && f.Search != "" && !f.NamesOnly {
-		all, err = s.addWithWords(ctx, f, all)
+func (s *Store) Investigations(ctx context.Context, f Filter) (all []record.Investigation, err error) {
+	if f.Search != "" {
+		all, err = s.searched(ctx, f)
+	} else {
+		query, args := f.query(s.db, searched{})
+		all, err = selectAll(ctx, s.db.reader, investigationFields, query, args...)
 	}
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)

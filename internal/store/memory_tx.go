@@ -136,10 +136,12 @@ type wordIndex struct {
 	// to $3, best first and the newest among equals.
 	ranked func(index string) string
 	// set writes different words whose order does not matter. newest selects rowid of what meets the query $1, of
-	// the ids from $2 to below $3, highest first. among is the condition that an investigation's row in the index
+	// the ids from $2 to below $3, highest first, and true. recent, where it is needed, selects rows that meet the
+	// query or do not, and whether they do: it finds at once what many rows have. among is the condition that an investigation's row in the index
 	// is in a list in JSON.
 	set    func(words []string) string
 	newest func(index string) string
+	recent func(index string) string
 	among  string
 }
 
@@ -166,7 +168,8 @@ func (db *sqliteFile) words() wordIndex {
 		},
 		set: func(words []string) string { return strings.Join(words, " ") },
 		newest: func(index string) string {
-			return fmt.Sprintf(`SELECT rowid FROM %[1]s WHERE %[1]s MATCH $1 AND rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`, index)
+			return fmt.Sprintf(`SELECT rowid, true FROM %[1]s WHERE %[1]s MATCH $1 AND rowid >= $2 AND rowid < $3
+				ORDER BY rowid DESC`, index)
 		},
 		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN (SELECT value FROM json_each($%d)))`,
 	}
@@ -192,7 +195,11 @@ func (db *postgres) words() wordIndex {
 		set: func(words []string) string { return `'` + strings.Join(words, `' '`) + `'` },
 		newest: func(index string) string { // materialized: to walk the rows by their ids reads the words of each
 			return `WITH found AS MATERIALIZED (SELECT rowid FROM ` + index + ` WHERE words @@ CAST($1 AS TEXT)::TSQUERY)
-				SELECT rowid FROM found WHERE rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`
+				SELECT rowid, true FROM found WHERE rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`
+		},
+		recent: func(index string) string {
+			return `SELECT rowid, words @@ CAST($1 AS TEXT)::TSQUERY FROM ` + index + `
+				WHERE rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`
 		},
 		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN
 			(SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST($%d AS JSONB))))`,

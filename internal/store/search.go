@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,7 +33,7 @@ func (db *sqliteFile) search(ctx context.Context, q querier, text string) (s sea
 	return searched{` AND id IN (SELECT id FROM investigation_names WHERE investigation_names MATCH $%d)`, phrase}, nil
 }
 
-// search: PostgreSQL looks at 100,000 names in time; an index of parts of words is an extension that not everybody has.
+// search: PostgreSQL reads all names. This is for texts that are too short for nameTerms.
 func (db *postgres) search(context.Context, querier, string) (searched, error) {
 	return searched{}, nil
 }
@@ -82,11 +83,43 @@ func (db *postgres) allOf(_ context.Context, _ querier, words, oneOf []string) (
 		}
 		all = append(all, `'`+word+`'`+beginning)
 	}
+	return conjunction(all, oneOf), nil
+}
+
+func (db *postgres) allTerms(terms, oneOf []string) string {
+	var all []string
+	for _, term := range terms {
+		all = append(all, `'`+term+`'`)
+	}
+	return conjunction(all, oneOf)
+}
+
+// conjunction is a tsquery for all terms and for one of some others, if there are any.
+func conjunction(all, oneOf []string) string {
 	if oneOf != nil {
 		all = append(all, `('`+strings.Join(oneOf, `' | '`)+`')`)
 	}
-	return strings.Join(all, " & "), nil
+	return strings.Join(all, " & ")
 }
+
+// nameTerms: each three characters in a row, in hexadecimal digits, behind a sign that no word has. (The extension that indexes
+// parts of words is not installed everywhere.)
+func (db *postgres) nameTerms(text string) []string {
+	const most = 2000 // of the longest name
+	all, set := []rune(text), newWordSet(most)
+	if len(all) < shortestIndexed {
+		return nil
+	}
+	for n := range len(all) - shortestIndexed + 1 {
+		set.add([]rune(fmt.Sprintf("§%x", string(all[n:n+shortestIndexed]))))
+	}
+	return set.words
+}
+
+// nameTerms: SQLite has an index of names of its own.
+func (db *sqliteFile) nameTerms(string) []string { return nil }
+
+func (db *sqliteFile) allTerms([]string, []string) string { return "" }
 
 func (db *sqliteFile) addTerms(ctx context.Context, q querier, words []string) error {
 	if len(words) == 0 {

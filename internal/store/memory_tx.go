@@ -137,8 +137,8 @@ type wordIndex struct {
 	ranked func(index string) string
 	// set writes different words whose order does not matter. newest selects rowid of what meets the query $1, of
 	// the ids from $2 to below $3, highest first, and true. recent, where it is needed, selects rows that meet the
-	// query or do not, and whether they do: it finds at once what many rows have. among is the condition that an investigation's row in the index
-	// is in a list in JSON.
+	// query or do not, and whether they do: it finds at once what many rows have. among is the condition that an
+	// investigation's row in the index is in a list in JSON.
 	set    func(words []string) string
 	newest func(index string) string
 	recent func(index string) string

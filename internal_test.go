@@ -22,6 +22,11 @@ func TestConvertedTypes(t *testing.T) {
 		if _, ok := pair[0].(ModelRequest); ok {
 			public["NativeTools"] = true // Gemini's alone
 		}
+		if _, ok := pair[0].(ModelReply); ok {
+			for _, ofServers := range []string{"Omitted", "Quoted", "SignedThinking"} { // a program's model has none of these
+				public[ofServers] = true
+			}
+		}
 		if _, ok := pair[0].(ModelMessage); ok {
 			public["Memory"] = true // a mark for compression
 		}

@@ -72,7 +72,8 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 	}
 	pulse.intended.Store(intendedBefore(ctx))                       // a heartbeat without it would undo it
 	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
-	var turn sync.Mutex                                             // a beat of before the intent must not arrive after the one that tells of it
+	// A beat of before the intent must not arrive after the one that tells of it.
+	var turn sync.Mutex
 	once := func() {
 		turn.Lock()
 		defer turn.Unlock()

@@ -61,7 +61,7 @@ func (r *run) checkDispatched(t *testing.T) {
 	for _, e := range entries {
 		switch {
 		case e.Kind == transcript.KindUser && strings.HasPrefix(e.Text, "[Sub-agent "):
-			_, rest, _ := strings.Cut(e.Text, "(")
+			_, rest, _ := strings.Cut(e.Text, "(exec ")
 			id, _, _ := strings.Cut(rest, ")")
 			told[id]++
 		case e.Kind == transcript.KindResult:

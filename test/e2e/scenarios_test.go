@@ -121,8 +121,10 @@ func TestSessionTimeoutScenario(t *testing.T) {
 	t.Cleanup(hold.Release)
 	w.env = append(w.env, "E2E_WEB=http://127.0.0.1:1")
 	w.dev()
-	w.begin("lab")
-	if result := w.end("lab"); result.Status != agent.StatusTimedOut {
-		t.Errorf("result: %+v", result)
+	if err := w.begin("lab").Get(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "did not finish within 3s") {
+		t.Errorf("the investigation ended with %v", err)
+	}
+	if status := w.must("status", "lab", "--json"); !strings.Contains(status, `"status": "timed_out"`) {
+		t.Errorf("the status is\n%s", status)
 	}
 }

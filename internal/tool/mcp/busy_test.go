@@ -97,24 +97,28 @@ func TestWriteIsNotSentToServerThatAnswersNoPings(t *testing.T) {
 func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
-	always(server, "initialize", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	slow := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		select {
 		case <-time.After(time.Second): // five times PingTimeout
 			next.ServeHTTP(w, r)
 		case <-r.Context().Done():
 		}
-	})
-	pool := webPool(t, server, tooltest.WebOptions{}, hastened)
-	call(t, pool, "s.echo", `{"text":"x"}`)
-	server.Freeze()
-	echo := tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`)}
-	if got := within(t, pool, echo, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout {
-		t.Errorf("got %+v", got)
 	}
-	if got := within(t, pool, echo, 30*time.Second); got.ErrorType != tool.ErrorUnavailable {
-		t.Errorf("got %+v", got)
+	always(server, "initialize", slow)
+	pool := webPool(t, server, tooltest.WebOptions{}, hastened)
+	echo := tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`), Class: tool.Safe} // is sent without a session check
+	if got := within(t, pool, echo, 30*time.Second); got.Status != tool.StatusSuccess {
+		t.Fatalf("got %+v", got)
+	}
+	server.Freeze()
+	if got := within(t, pool, echo, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+		t.Fatalf("got %+v", got)
+	}
+	if got := within(t, pool, echo, 30*time.Second); !strings.Contains(got.Content, "no answer to initialize within 200ms") {
+		t.Fatalf("got %+v", got)
 	}
 	server.Thaw()
+	always(server, "initialize", slow) // the request that was frozen has used up the fault
 	for n := 1; ; n++ {
 		got := within(t, pool, echo, 30*time.Second)
 		if got.Status == tool.StatusSuccess {

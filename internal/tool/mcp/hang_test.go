@@ -193,6 +193,38 @@ func TestHungServerOverHTTP(t *testing.T) {
 	}
 }
 
+// The answer to a call that was given up is told although the execution whose session it was has ended meanwhile.
+func TestLateAnswerAfterTheEndOfItsExecution(t *testing.T) {
+	t.Parallel()
+	var opts tooltest.WebOptions
+	server := tooltest.ServeWeb(t, opts)
+	pool, made := webPool(t, server, opts, func(_ *mcp.Options, tr *mcp.Transport) {
+		tr.CustomHeaders = map[string]string{"X-Session": "{{.SESSION_ID}}"}
+	}), newEffects(t)
+	first := made.call()
+	first.Session = "execution"
+	if got := within(t, pool, first, time.Minute); got.Status != tool.StatusSuccess {
+		t.Fatalf("got %+v", got)
+	}
+	server.Freeze()
+	lost, late := made.call(), make(chan tool.Result, 1)
+	lost.Session, lost.Late = "execution", func(got tool.Result) { late <- got }
+	if got := within(t, pool, lost, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+		t.Errorf("got %+v", got)
+	}
+	pool.End("execution")
+	server.Wait("notifications/cancelled", 1)
+	server.Thaw()
+	select {
+	case got := <-late:
+		if done := got.Status == tool.StatusSuccess; done != (made.of(t, lost.Key) == 1) { // else it took in the cancellation first
+			t.Errorf("said: %+v, made %d times", got, made.of(t, lost.Key))
+		}
+	case <-time.After(time.Minute):
+		t.Error("nobody was told")
+	}
+}
+
 // A call that was given up is cancelled at the server, whether somebody waits for its answer or not.
 func TestGivenUpCallsAreCancelled(t *testing.T) {
 	t.Parallel()

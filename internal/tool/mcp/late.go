@@ -12,8 +12,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// maxLate is how many answers to calls that were given up a pool waits for at a time.
-const maxLate = 100
+const (
+	// maxLate is how many answers to calls that were given up a pool waits for at a time.
+	maxLate = 100
+	// lateGrace is how much longer a session that nobody needs any more waits for them.
+	lateGrace = time.Minute
+)
 
 // abandon gives a call up: it does not go out any more if it has not, and else it is cancelled at the server. The answer
 // may come all the same, because servers need not listen, or because the server stood still meanwhile.
@@ -51,15 +55,18 @@ func (s *session) await(answered <-chan outcome) (tool.Result, bool) {
 	limit := time.NewTimer(s.lateLimit)
 	defer limit.Stop()
 	left := s.left
+	var grace <-chan time.Time
 	for {
 		select {
 		case got := <-answered:
 			return s.lateResult(got)
 		case <-left:
+			left = nil // the session waits for its calls: for long if another one takes its place
 			if s.final {
-				return tool.Result{}, false
+				grace = time.After(lateGrace)
 			}
-			left = nil // another session takes its place, and this one waits for its calls
+		case <-grace:
+			return tool.Result{}, false
 		case <-limit.C:
 			return tool.Result{}, false
 		}

@@ -218,7 +218,7 @@ func (s *State) Failed(now time.Time, f Failure) (own bool) {
 	if own = s.own(now, f); own {
 		defer func() { s.Sick = slices.DeleteFunc(s.Sick, func(c Sick) bool { return c.By == f.By }) }()
 	}
-	open, wide := s.opens(now)
+	_, wide := s.opens(now)
 	switch {
 	case s.Open() && (f.Probe == "" || f.Probe != s.Probe):
 		s.Narrow = s.Narrow && !wide
@@ -235,7 +235,8 @@ func (s *State) Failed(now time.Time, f Failure) (own bool) {
 		return own
 	default:
 		s.Failures++
-		if open, wide = s.opens(now); !open {
+		open, wide := s.opens(now)
+		if !open {
 			s.Last = f
 			return false
 		}

@@ -181,8 +181,8 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 		v.before = v.after + v.before
 	}
 	v.end = after + len(text)
-	for next := v.end; strings.HasSuffix(s.text[after:v.end], "\\") && !isQuote(k.open); v.end = next { // the line goes on below
-		next = v.end
+	for strings.HasSuffix(s.text[after:v.end], "\\") && !isQuote(k.open) { // the line goes on below
+		next := v.end
 		if next < len(s.text) && s.text[next] == '\r' {
 			next++
 		}
@@ -195,7 +195,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 		} else {
 			next = s.wordEnd(next)
 		}
-		text = s.text[after:next]
+		text, v.end = s.text[after:next], next
 	}
 	if kind == authorization && strings.Contains(text, " ") && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz ") == "" {
 		return v, false // says what is wrong with it

@@ -112,7 +112,7 @@ func join(a, b part) part {
 			out[key] = value
 		}
 	}
-	if out["additionalProperties"] == false && (a["properties"] != nil) != (b["properties"] != nil) == false {
+	if out["additionalProperties"] == false && (a["properties"] == nil) == (b["properties"] == nil) {
 		delete(out, "additionalProperties") // it spoke of the properties of one of them
 	}
 	return out

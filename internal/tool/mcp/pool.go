@@ -102,10 +102,12 @@ func (p *Pool) newClient(roots []string) *mcp.Client {
 		opts.ElicitationHandler = p.elicit
 	}
 	if len(roots) > 0 {
+		//lint:ignore SA1019 servers of today know no other way to be told of folders
 		opts.Capabilities.RootsV2 = &mcp.RootCapabilities{}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, opts)
 	for _, root := range roots {
+		//lint:ignore SA1019 see above
 		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: root}).String(), Name: path.Base(root)})
 	}
 	return client

@@ -59,7 +59,7 @@ func TestLongAddedType(t *testing.T) {
 	}
 	const core = "<value>%s</value></facts>"
 	for i, want := range []struct{ tools, facts string }{{"core_memory_append", ""}, {"core_memory_append", "known\none"},
-		{"", "known\none\ntwo"}} {
+		{"core_memory_append", "known\none\ntwo"}} { // the conclusion may not call it, but the history has its calls
 		var tools []string
 		for _, tool := range requests[i].Tools {
 			tools = append(tools, tool.Function.Name)

@@ -79,7 +79,7 @@ func (s *session) lateResult(got outcome) (result tool.Result, ok bool) {
 		return got.result, true
 	}
 	said, answered := errors.AsType[*jsonrpc.Error](got.err)
-	if !answered || s.ended() && !s.silent() {
+	if !answered || closed(s.wire.ended()) && !s.silent() {
 		return tool.Result{}, false
 	}
 	text := fmt.Sprintf("error %d: %s", said.Code, s.secrets.redact(said.Message))

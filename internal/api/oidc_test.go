@@ -209,6 +209,7 @@ func TestKeysAreFetchedRarely(t *testing.T) {
 	}
 	i.key = foreign // the provider has changed its key
 	at(start.Add(2 * askEvery))
+	_ = who(foreign) // the library may still give it the answer to the last request
 	for range 50 {
 		if err := who(foreign); err != nil {
 			t.Fatal(err)

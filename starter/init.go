@@ -165,7 +165,12 @@ func (b beginning) Model() string {
 }
 
 // KeyVariable is the variable that has the provider's key; "" = it needs none.
-func (b beginning) KeyVariable() string { return config.KeyVariable(b.Type()) }
+func (b beginning) KeyVariable() string {
+	if b.BaseURL != "" { // whether that server wants a key is not known
+		return ""
+	}
+	return config.KeyVariable(b.Type())
+}
 
 // Prices are the list prices of the model, as a line of YAML; "" = there are none.
 func (b beginning) Prices() string {
@@ -265,8 +270,14 @@ func (b beginning) flags() string {
 			words = append(words, flag)
 		}
 	}
+	return commandLine(words)
+}
+
+// commandLine is a command as it is typed into a shell.
+func commandLine(words []string) string {
+	quoted := make([]string, len(words))
 	for i, word := range words {
-		words[i] = command.ShellWord(word)
+		quoted[i] = command.ShellWord(word)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(quoted, " ")
 }

@@ -7,13 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/inquest-dev/inquest/internal/command"
 )
 
 // try runs one investigation of the first alert in a system of its own, which the program dev starts.
 func (b beginning) try(ctx context.Context, c *cli) error {
-	if key := b.KeyVariable(); key != "" && b.BaseURL == "" && c.getenv(key) == "" {
+	if key := b.KeyVariable(); key != "" && c.getenv(key) == "" {
 		return usagef("%s is not set: set it to your key of %s, then: %s", key, b.Type(), b.trial())
 	}
 	program := devProgram()
@@ -34,11 +32,7 @@ func (b beginning) trialArgs() []string {
 
 // trial is the command that --try runs.
 func (b beginning) trial() string {
-	words := append(devProgram(), b.trialArgs()...)
-	for i, word := range words {
-		words[i] = command.ShellWord(word)
-	}
-	return strings.Join(words, " ")
+	return commandLine(append(devProgram(), b.trialArgs()...))
 }
 
 // devProgram is how the program dev is called: the one beside this program, or the checkout's if `go run` has started this one.

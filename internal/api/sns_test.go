@@ -12,15 +12,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook/webhooktest"
 )
 
-// Amazon SNS needs no token for the topics that the configuration names; it is asked once to confirm their subscriptions.
-func TestSNS(t *testing.T) {
-	t.Parallel()
-	const topic = "arn:aws:sns:us-east-1:123456789012:alarms"
+// topic is the one that the configuration of the documents names.
+const topic = "arn:aws:sns:us-east-1:123456789012:alarms"
+
+// openSNS returns a world with the webhook of the documents for CloudWatch's alarms, and what signs messages as Amazon does.
+func openSNS(t *testing.T) (*world, *webhooktest.SNS) {
+	t.Helper()
 	file := block(t, "Amazon SNS and CloudWatch", "inquest.yaml")
 	w := open(t, strings.Replace(file, "  http:\n", "  http:\n    "+rootToken()+"\n", 1)+strings.ReplaceAll(oneChain, "shop:", "cloudwatch:"))
 	w.as = "root"
 	amazon := webhooktest.NewSNS(time.Now())
 	w.api.sns = webhook.NewSNS(amazon, nil)
+	return w, amazon
+}
+
+// Amazon SNS needs no token for the topics that the configuration names; it is asked once to confirm their subscriptions.
+func TestSNS(t *testing.T) {
+	t.Parallel()
+	w, amazon := openSNS(t)
 	for _, step := range []struct {
 		name, kind, topic, message string
 		unsigned                   bool
@@ -70,12 +79,7 @@ func TestSNS(t *testing.T) {
 // A message that Amazon has signed cannot be made to carry another alarm.
 func TestForgedSNS(t *testing.T) {
 	t.Parallel()
-	const topic = "arn:aws:sns:us-east-1:123456789012:alarms"
-	file := block(t, "Amazon SNS and CloudWatch", "inquest.yaml")
-	w := open(t, strings.Replace(file, "  http:\n", "  http:\n    "+rootToken()+"\n", 1)+strings.ReplaceAll(oneChain, "shop:", "cloudwatch:"))
-	w.as = "root"
-	amazon := webhooktest.NewSNS(time.Now())
-	w.api.sns = webhook.NewSNS(amazon, nil)
+	w, amazon := openSNS(t)
 	signed := func(message string) string {
 		e := map[string]any{"Type": "Notification", "MessageId": "m", "TopicArn": topic, "Message": message,
 			"Timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "SigningCertURL": amazonURL + "/SimpleNotificationService-a.pem"}

@@ -85,6 +85,9 @@ func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
 		if err == nil {
 			text := fmt.Sprintf("%s was given up, and answered %s after it was called (%s). The agent was not told. The answer: %s",
 				name, time.Since(called).Round(time.Second), masked.Status, clip.Text(masked.Content, maxLateText))
+			if masked.Sent {
+				text += "\nIt may have been done all the same."
+			}
 			_, err = c.append(ctx, transcript.Row{Key: key, Kind: transcript.KindNotice, Body: transcript.Body{Text: text}})
 		}
 		if err != nil {

@@ -6,14 +6,33 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-func testLogger(t *testing.T) (*slog.Logger, *bytes.Buffer) {
+// lockedBuffer is written to by the logger's timers while a test reads it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func testLogger(t *testing.T) (*slog.Logger, *lockedBuffer) {
 	t.Helper()
-	var out bytes.Buffer
+	var out lockedBuffer
 	log, err := Logger(&out, "info")
 	if err != nil {
 		t.Fatal(err)
@@ -53,8 +72,8 @@ func TestRepeatsAreCounted(t *testing.T) {
 				told++
 			}
 		}
-		if told != perSecond*seconds || written > repeatsShown+seconds/60+1 || out.Len() > 5000 {
-			t.Errorf("%d lines and %d bytes tell of %d of %d", written, out.Len(), told, perSecond*seconds)
+		if told != perSecond*seconds || written > repeatsShown+seconds/60+1 || len(out.String()) > 5000 {
+			t.Errorf("%d lines and %d bytes tell of %d of %d", written, len(out.String()), told, perSecond*seconds)
 		}
 	})
 }

@@ -111,7 +111,7 @@ func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	server.Freeze()
-	if got := within(t, pool, echo, 100*time.Millisecond); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+	if got := within(t, pool, echo, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Fatalf("got %+v", got)
 	}
 	if got := within(t, pool, echo, 30*time.Second); !strings.Contains(got.Content, "no answer to initialize within 200ms") {

@@ -73,7 +73,8 @@ func (s *session) await(answered <-chan outcome) (tool.Result, bool) {
 	}
 }
 
-// lateResult is an answer that says what became of the call; ok is false if the session ended instead.
+// lateResult is what the server said about the call; ok is false if the session ended instead. An error that follows a
+// cancellation does not say whether the call had an effect.
 func (s *session) lateResult(got outcome) (result tool.Result, ok bool) {
 	if got.err == nil {
 		return got.result, true
@@ -83,5 +84,7 @@ func (s *session) lateResult(got outcome) (result tool.Result, ok bool) {
 		return tool.Result{}, false
 	}
 	text := fmt.Sprintf("error %d: %s", said.Code, s.secrets.redact(said.Message))
-	return tool.Failure(tool.ErrorTool, tool.ValidText(clip.Bytes(text, maxErrorText))), true
+	result = tool.Failure(tool.ErrorTool, tool.ValidText(clip.Bytes(text, maxErrorText)))
+	result.Sent = true
+	return result, true
 }

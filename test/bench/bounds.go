@@ -63,6 +63,9 @@ func (r *report) judge() {
 	if r.OwnSteps > 0 {
 		atLeast(1500, r.OwnSteps, "built-in steps a second, %d at a time", ownAgents)
 	}
+	if r.SickRatio > 0 {
+		atMost(1.1, r.SickRatio, "duration beside a sick conversation ÷ without it, %d at a time", healthyRuns)
+	}
 	if r.Resident > 0 {
 		atMost(200, float64(r.Resident)/(1<<10), "KB of memory for each of %d that run", r.Residents)
 	}

@@ -44,6 +44,7 @@ var parts = []part{
 	{"short", runRounds},
 	{"long", runLong},
 	{"own", runOwn},
+	{"sick", runSick},
 }
 
 type part struct {

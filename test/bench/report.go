@@ -21,6 +21,9 @@ type report struct {
 	Long    []longRun `json:"long"`
 	// OwnSteps is how many memory calls were made in a second, 50 agents at a time.
 	OwnSteps float64 `json:"own_steps_per_second"`
+	// SickRatio is the median duration of healthy investigations beside one that the model server fails, divided by their median
+	// duration without it.
+	SickRatio float64 `json:"sick_ratio,omitempty"`
 	// Resident is the memory that an investigation which runs takes of its worker's,
 	// after a collection of garbage; ResidentAtOnce is the same before one: what a container needs.
 	// 0 = not known.

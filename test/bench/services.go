@@ -21,6 +21,7 @@ type services struct {
 	takes        atomic.Int64 // how long the model thinks about a reply, a time.Duration
 	thinking     atomic.Int64 // requests that the model thinks about
 	answered     atomic.Int64
+	refused      atomic.Int64  // calls of sick conversations
 	next         chan struct{} // one that thinks is to answer
 	server       *http.Server
 }
@@ -44,6 +45,9 @@ func startServices() (*services, error) {
 
 // reply is the model's: at once, or after it has thought.
 func (s *services) reply(req llmtest.Request) llmtest.Reply {
+	if reply, ok := s.refuse(req); ok {
+		return reply
+	}
 	if takes := time.Duration(s.takes.Load()); takes > 0 {
 		s.thinking.Add(1)
 		defer s.thinking.Add(-1)

@@ -91,6 +91,11 @@ func (r *report) alone() table {
 	if r.OwnSteps > 0 {
 		t.rows = append(t.rows, []string{fmt.Sprintf("built-in steps a second, %d agents at a time", ownAgents), number(r.OwnSteps)})
 	}
+	if r.SickRatio > 0 {
+		t.rows = append(t.rows, []string{
+			fmt.Sprintf("duration of %d investigations beside a sick conversation ÷ without it", healthyRuns), ratioText(r.SickRatio),
+		})
+	}
 	if r.Resident > 0 {
 		t.rows = append(t.rows,
 			[]string{fmt.Sprintf("memory for each of %d investigations that run", r.Residents), sizeText(r.Resident)},

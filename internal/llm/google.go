@@ -182,13 +182,3 @@ func GoogleArguments(args map[string]any) string {
 	}
 	return string(compact(args))
 }
-
-// ParseGoogleArguments is the reverse of GoogleArguments. It keeps what is no JSON object as
-// a text, which is valid UTF-8.
-func ParseGoogleArguments(text string) map[string]any {
-	args := map[string]any{}
-	if json.Unmarshal([]byte(text), &args) != nil && text != "" {
-		return map[string]any{"arguments": strings.ToValidUTF8(text, "\uFFFD")}
-	}
-	return args
-}

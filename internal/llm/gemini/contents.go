@@ -12,18 +12,19 @@ import (
 
 // conversation spells messages as contents.
 type conversation struct {
-	model string
-	out   []*genai.Content
-	calls map[string]*genai.FunctionCall // by our id
-	ids   outgoing.IDs                   // as Gemini knows them
+	model  string
+	digits llm.Digits
+	out    []*genai.Content
+	calls  map[string]*genai.FunctionCall // by our id
+	ids    outgoing.IDs                   // as Gemini knows them
 	// images are those of the results of a turn, which follow all of these: Gemini counts the
 	// answers that come first.
 	images []*genai.Part
 }
 
 // contents spells the messages of a request.
-func contents(req llm.Request) []*genai.Content {
-	c := conversation{model: req.Model, calls: map[string]*genai.FunctionCall{}, ids: outgoing.IDs{}}
+func contents(req llm.Request, digits llm.Digits) []*genai.Content {
+	c := conversation{model: req.Model, digits: digits, calls: map[string]*genai.FunctionCall{}, ids: outgoing.IDs{}}
 	for i, m := range req.Messages {
 		switch m.Role {
 		case agent.User:
@@ -69,9 +70,7 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 		ours := m.ToolCalls[n]
 		p.FunctionCall.ID = c.ids.Add(p.FunctionCall.ID, ours.ID)
 		p.FunctionCall.Name = ours.Name
-		if llm.GoogleArguments(p.FunctionCall.Args) != ours.Arguments { // masked or shortened since
-			p.FunctionCall.Args = llm.ParseGoogleArguments(ours.Arguments)
-		}
+		p.FunctionCall.Args = c.digits.Arguments(ours.Arguments) // theirs may be rounded, or masked and shortened since
 		c.calls[ours.ID] = p.FunctionCall
 		n++
 	}
@@ -82,7 +81,7 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 func (c *conversation) foreign(m agent.Message) []*genai.Part {
 	parts := []*genai.Part{{Text: m.Content}}
 	for i, call := range m.ToolCalls {
-		p := &genai.Part{FunctionCall: &genai.FunctionCall{Name: call.Name, Args: llm.ParseGoogleArguments(call.Arguments)}}
+		p := &genai.Part{FunctionCall: &genai.FunctionCall{Name: call.Name, Args: c.digits.Arguments(call.Arguments)}}
 		if i == 0 && llm.GoogleSigns(c.model) {
 			p.ThoughtSignature = []byte(unsigned)
 		}

@@ -60,7 +60,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 
 // stream sends the request and reads the reply.
 func (c *Client) stream(ctx context.Context, key string, req llm.Request, got *reply) error {
-	config, err := generateConfig(req)
+	got.tap.digits = llm.NewDigits()
+	config, err := generateConfig(req, got.tap.digits)
 	if err != nil {
 		return err
 	}
@@ -82,5 +83,5 @@ func (c *Client) stream(ctx context.Context, key string, req llm.Request, got *r
 	if err != nil {
 		return err
 	}
-	return got.read(client.Models.GenerateContentStream(ctx, req.Model, contents(req), config))
+	return got.read(client.Models.GenerateContentStream(ctx, req.Model, contents(req, got.tap.digits), config))
 }

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,7 +20,7 @@ var silent = regexp.MustCompile(`image|tts|audio|live|embedding`)
 const unsigned = "skip_thought_signature_validator"
 
 // generateConfig spells all of a request but its messages.
-func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
+func generateConfig(req llm.Request, digits llm.Digits) (*genai.GenerateContentConfig, error) {
 	never := false
 	config := &genai.GenerateContentConfig{
 		SystemInstruction:     systemInstruction(req.Messages),
@@ -33,7 +32,7 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // others refuse it beside tools
 		config.ResponseMIMEType = "application/json"
 		if len(req.Schema) > 0 && llm.GeminiKeepsSchema(req.Model) {
-			config.ResponseJsonSchema = req.Schema
+			config.ResponseJsonSchema = digits.Value(req.Schema)
 		}
 	}
 	tools := req.Tools
@@ -41,7 +40,7 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 		tools = req.Withheld
 		config.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeNone}}
 	}
-	functions := declarations(tools)
+	functions := declarations(tools, digits)
 	if len(functions) > 0 {
 		config.Tools = append(config.Tools, &genai.Tool{FunctionDeclarations: functions})
 	}
@@ -103,11 +102,10 @@ func nativeTool(name llm.NativeTool) (*genai.Tool, error) {
 
 // declarations leaves the schema of a tool out that takes nothing: Gemini refuses
 // an object without properties.
-func declarations(tools []llm.Tool) (out []*genai.FunctionDeclaration) {
+func declarations(tools []llm.Tool, digits llm.Digits) (out []*genai.FunctionDeclaration) {
 	for _, t := range tools {
 		f := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
-		var schema map[string]any
-		_ = json.Unmarshal(t.Schema, &schema) // it is an object
+		schema, _ := digits.Value(t.Schema).(map[string]any) // it is an object
 		if properties, _ := schema["properties"].(map[string]any); len(properties) > 0 {
 			f.ParametersJsonSchema = schema
 		}

@@ -20,6 +20,7 @@ type tap struct {
 	next http.RoundTripper
 	// headers are added to the request.
 	headers map[string]string
+	digits  llm.Digits // of the request
 	token   string     // of Google's cloud, among the headers; "" = none
 	opened  bool       // a successful answer has begun
 	lost    error      // what broke its body
@@ -46,8 +47,9 @@ func (t *tap) client() *http.Client {
 
 // RoundTrip sends a request.
 func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
-	if len(t.headers) > 0 {
-		req = req.Clone(req.Context())
+	req = req.Clone(req.Context())
+	if err := t.digits.Restore(req); err != nil {
+		return nil, fmt.Errorf("write request: %w", err)
 	}
 	for name, value := range t.headers {
 		req.Header.Set(name, value)

@@ -130,7 +130,6 @@ func (e *elements) broken(err error) error {
 	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return malformed("the answer is not JSON")
 	}
-	e.call.lost = true
 	if e.chunks == 0 && !errors.Is(err, io.EOF) {
 		return &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
 	}
@@ -168,7 +167,7 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 	if len(c.Candidates) > 0 {
 		first := c.Candidates[0]
 		if first.Finish != "" {
-			e.call.finish, e.call.message = first.Finish, fit.Ending
+			e.call.finish, e.call.message, e.call.last = first.Finish, fit.Ending, e.chunks
 		}
 		out["candidates"] = []any{map[string]any{"content": map[string]any{"role": "model", "parts": known(first.Content.Parts)}}}
 	}

@@ -57,7 +57,7 @@ func New(opts llm.Options) (*Client, error) {
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req = outgoing.Request(req, c.guard.Dialect)
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		call := &call{key: key}
+		call := &call{key: key, digits: llm.NewDigits()}
 		got := reply{call: call, idle: idle, onDelta: onDelta}
 		if err := c.stream(withCall(ctx, call), req, &got); err != nil {
 			return llm.Response{Usage: call.usage}, err
@@ -71,7 +71,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, got *reply) error 
 	if err := refuse(req); err != nil {
 		return err
 	}
-	turns := contents(req.Messages)
+	turns := contents(req.Messages, got.call.digits)
 	if len(turns) == 0 {
 		return errors.New("there is no message to answer")
 	}

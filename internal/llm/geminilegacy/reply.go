@@ -17,6 +17,7 @@ type reply struct {
 	idle    *llm.Idle
 	onDelta func(llm.Delta)
 
+	chunks    int
 	content   llm.Text
 	repeating bool
 	calls     []agent.ToolCall
@@ -40,6 +41,7 @@ func (r *reply) read(send func() stream) error {
 		if err != nil {
 			return r.ended(err)
 		}
+		r.chunks++
 		r.chunk(chunk)
 	}
 	return nil
@@ -55,15 +57,15 @@ func pull(next func() (*genai.GenerateContentResponse, error)) (chunk *genai.Gen
 	return next()
 }
 
-// ended judges the end of a stream. Only a finish reason makes a reply whole;
-// what is lost after it is at most the usage.
+// ended judges the end of a stream. Only a finish reason makes a reply whole: an error after the SDK has read the chunk
+// with the reason is about something else, and loses at most the usage.
 func (r *reply) ended(err error) error {
 	finish, _ := llm.GoogleFinish(r.call.finish)
 	var known *llm.Error
-	switch done := errors.Is(err, iterator.Done); {
-	case finish != "" && (done || r.call.lost):
+	switch {
+	case finish != "" && r.chunks >= r.call.last:
 		return nil
-	case done:
+	case errors.Is(err, iterator.Done):
 		return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream ended without a finish reason"}
 	case errors.As(err, &known):
 		return known

@@ -69,7 +69,7 @@ func answerAsJSON(model *genai.GenerativeModel, req llm.Request) {
 
 // contents spells messages as turns, which alternate; the last is the user's, as
 // the SDK knows no other way.
-func contents(messages []agent.Message) []*genai.Content {
+func contents(messages []agent.Message, digits llm.Digits) []*genai.Content {
 	var out []*genai.Content
 	names := map[string]string{} // of tools, by call id: the SDK knows no ids
 	say := func(role string, part genai.Part) {
@@ -89,7 +89,7 @@ func contents(messages []agent.Message) []*genai.Content {
 			}
 			for _, call := range m.ToolCalls {
 				names[call.ID] = call.Name
-				say("model", genai.FunctionCall{Name: call.Name, Args: llm.ParseGoogleArguments(call.Arguments)})
+				say("model", genai.FunctionCall{Name: call.Name, Args: digits.Arguments(call.Arguments)})
 			}
 		case agent.ToolRole:
 			say("user", genai.FunctionResponse{Name: names[m.ToolCallID], Response: map[string]any{"output": valid(m.Content)}})

@@ -2,6 +2,7 @@ package geminilegacy
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,14 +14,15 @@ import (
 // call is what the transport sees of one call and the SDK does not pass on.
 type call struct {
 	key     string
-	model   string // that really answered
-	finish  string // in Gemini's words; the SDK knows only some of them
-	message string // Gemini's about the finish
+	digits  llm.Digits // of the request
+	model   string     // that really answered
+	finish  string     // in Gemini's words; the SDK knows only some of them
+	message string     // Gemini's about the finish
+	last    int        // the number of the chunk with the finish, from 1
 	usage   agent.Usage
 	// arguments are those of the calls, in order: the SDK rounds large numbers.
 	arguments []string
 	opened    bool // a successful answer has begun
-	lost      bool // … and broke off
 }
 
 type callKey struct{}
@@ -56,7 +58,11 @@ func newTransport(base string, next http.RoundTripper) (*transport, error) {
 // RoundTrip sends a request.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	call := callOf(req.Context())
-	resp, err := llm.GoogleAnswer(t.next.RoundTrip(t.direct(req, call.key)))
+	direct := t.direct(req, call.key)
+	if err := call.digits.Restore(direct); err != nil {
+		return nil, fmt.Errorf("write request: %w", err)
+	}
+	resp, err := llm.GoogleAnswer(t.next.RoundTrip(direct))
 	if err != nil {
 		return nil, err
 	}

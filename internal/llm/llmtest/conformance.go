@@ -33,6 +33,7 @@ func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Run("documented", s.documented)
 	t.Run("deltas", s.deltas)
 	t.Run("request", s.request)
+	t.Run("digits", s.digits)
 	t.Run("refused connection", s.refusedConnection)
 	t.Run("lost connection", s.lostConnection)
 	t.Run("usage of a reply that was cut", s.cutUsage)

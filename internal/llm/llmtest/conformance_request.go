@@ -3,6 +3,8 @@ package llmtest
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,4 +182,39 @@ func compact(t *testing.T, data []byte) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// digits checks that the numbers in the arguments of a call keep every digit, from the reply to the request that
+// continues it: with the provider's state, and without, as for another provider's reply.
+func (s suite) digits(t *testing.T) {
+	t.Parallel()
+	numbers := []string{"1915883588174806058", "9007199254740993", "-9223372036854775808", "18446744073709551615", "1.10", "1E+2",
+		"0.12345678901234567890", "1e300", "7"}
+	arguments := `{"ids":[` + strings.Join(numbers, ",") + `],"of":{"span":9007199254740995},"text":"9007199254740997"}`
+	srv := Start(t, Sequence(wireCalls([]agent.ToolCall{{ID: "a", Name: "shell", Arguments: arguments}}), Text("ok"), Text("ok")))
+	client := s.connect(srv)
+	reply, err := client.Generate(t.Context(), plain, nil)
+	if err != nil || len(reply.ToolCalls) != 1 || reply.ToolCalls[0].Arguments != arguments {
+		t.Fatalf("%v: %+v, want one call with %s", err, reply.ToolCalls, arguments)
+	}
+	for n, state := range []json.RawMessage{reply.ProviderState, nil} {
+		req := plain
+		req.Messages = append(slices.Clone(plain.Messages),
+			agent.Message{Role: agent.Assistant, ToolCalls: reply.ToolCalls, ProviderState: state},
+			agent.Message{Role: agent.ToolRole, ToolCallID: "a", Content: "42"})
+		req.Tools = []llm.Tool{{Name: "shell", Schema: json.RawMessage(
+			`{"type":"object","properties":{"of":{"type":"integer","maximum":9007199254740999}}}`)}}
+		if _, err := client.Generate(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		sent := srv.Wait(n + 2).Body
+		for _, number := range append(numbers, "9007199254740995", `"9007199254740997`) {
+			if !bytes.Contains(bytes.ReplaceAll(sent, []byte(`\`), nil), []byte(number)) {
+				t.Errorf("request %d lacks %s: %s", n, number, sent)
+			}
+		}
+		if s.wire != GeminiArray && !bytes.Contains(sent, []byte("9007199254740999")) { // Google's Schema message has no such word here
+			t.Errorf("the schema in request %d is rounded: %s", n, sent)
+		}
+	}
 }

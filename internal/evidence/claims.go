@@ -10,30 +10,30 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// cited matches citations: [3], [3, 5], [3-5], as models write them.
+// cited matches citations in the forms that models write: [3], [3, 5], [3-5].
 var cited = regexp.MustCompile(`\\?[\[【]\^?(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\\?[\]】]`)
 
-// Cites reports whether a text has citations in it.
+// Cites reports whether a text contains citations.
 func Cites(text string) bool {
 	return slices.ContainsFunc(proseOf(text), func(s span) bool { return len(citations(text, s)) > 0 })
 }
 
-// citation is a mark, or several that stand together, and the numbers in it.
+// citation is a mark, or several adjacent ones, with the numbers in it.
 type citation struct {
 	span
 	numbers []int
 }
 
-// Check looks in what a report cites for what it says, and marks in the report what is not there.
+// Check looks up the report's claims in the evidence that they cite, and marks in the report what is not there.
 func (e *Evidence) Check(report string) string {
 	e.forget()
 	return e.check(report)
 }
 
-// forget drops what another check has found.
+// forget drops the results of an earlier check.
 func (e *Evidence) forget() { e.Claims, e.Uncited, e.uncited = nil, 0, nil }
 
-// check adds the claims of a text to those that are there.
+// check adds the claims of a text to the existing ones.
 func (e *Evidence) check(report string) string {
 	var out strings.Builder
 	done := 0
@@ -57,13 +57,13 @@ func (e *Evidence) check(report string) string {
 	return out.String() + report[done:]
 }
 
-// linked matches a page that is named as a source: it is no claim.
+// linked matches a URL that names a source, which is not a claim.
 var linked = regexp.MustCompile(`<https?://[^\s<>]+>\s*$`)
 
-// closed closes the gap that a citation leaves.
+// closed removes the space that a citation leaves.
 var closed = strings.NewReplacer(" .", ".", " ,", ",", " ;", ";", " :", ":")
 
-// judge compares a part of a sentence with what it cites.
+// judge compares a part of a sentence with the evidence that it cites.
 func (e *Evidence) judge(text string, numbers []int) Claim {
 	claim := Claim{Text: closed.Replace(flat(text)), Cites: numbers, Verdict: Verified}
 	said := claimed(text, e.names)
@@ -82,8 +82,8 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 		}
 		its := item.reading(e.names)
 		found = append(found, its.facts)
-		// Where evidence names something that the claim does not, that may be about something else, and what the call was
-		// about proves nothing.
+		// If the evidence names something that the claim does not, it may be about something else. Then the arguments of the call
+		// prove nothing.
 		strange := slices.ContainsFunc(its.names, func(name string) bool { return !has(plain, name) })
 		if !strange && !slices.Contains(calls, its.called) {
 			calls = append(calls, its.called)
@@ -103,12 +103,12 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 	return claim
 }
 
-// unquoted takes the quotation marks of JSON off its texts, which are read like others.
+// unquoted removes the quotation marks of JSON strings, which are read like other text.
 var unquoted = strings.NewReplacer(`"`, " ", "`", " ", "“", " ", "”", " ")
 
 func clipped(text string, limit int) string { return clip.Line(flat(text), limit) }
 
-// flat is a text on one line.
+// flat returns a text on one line.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 var (
@@ -119,7 +119,7 @@ var (
 	codeSpan  = regexp.MustCompile("```.*?```|``.*?``|`[^`\n]*`")
 )
 
-// proseOf returns the paragraphs, items of lists, headings and rows of tables of a text in Markdown: all but its code.
+// proseOf returns the paragraphs, list items, headings and table rows of a Markdown text: everything but its code.
 func proseOf(text string) (all []span) {
 	fence, at, open := "", 0, false
 	for line := range strings.Lines(text) {
@@ -146,16 +146,16 @@ func proseOf(text string) (all []span) {
 	return all
 }
 
-// sentenceEnd is where another sentence may begin; what is cited after it belongs to the one before.
+// sentenceEnd is where another sentence may begin. Citations after it belong to the sentence before it.
 var (
 	sentenceEnd = regexp.MustCompile(`[.!?][*_"”)\]]*((?:\s*\\?[\[【]\^?\d[\d,;–\s-]*\\?[\]】][.,]?)*)\s+`)
 	shortForm   = regexp.MustCompile(`(?i)(?:^|[\s(])(?:e\.g|i\.e|vs|approx|ca|no|nr|etc|cf|resp|incl|max|min|avg|fig|sec)\.$`)
 )
 
-// maxShortForm is more than a short form has, with what comes before it.
+// maxShortForm is longer than any short form with the text before it.
 const maxShortForm = 16
 
-// sentences parts a block. A sentence that may go on does: then more has to stand in what it cites.
+// sentences splits a block. If a sentence may continue, it does: a longer sentence needs more proof in its citations.
 func sentences(text string, block span) (all []span) {
 	from := block.from
 	code := codeSpan.FindAllStringIndex(text[block.from:block.to], -1)
@@ -172,21 +172,21 @@ func sentences(text string, block span) (all []span) {
 	return append(all, span{from, block.to})
 }
 
-// begins: a sentence begins here.
+// begins reports whether a sentence begins here.
 func begins(text string) bool {
 	r := first(strings.TrimLeft(text, "*_\"“(`"))
 	return unicode.IsUpper(r) || !unicode.IsLower(r) && unicode.IsLetter(r)
 }
 
-// indexes: what stands directly before a number in brackets, as in "args[0]", makes it an index. Footnotes ("[^1]") and
-// brackets of other kinds are none.
+// indexes reports whether a bracketed number is an index, because of the text directly before it, as in "args[0]". Footnotes
+// ("[^1]") and other kinds of brackets are never indexes.
 func indexes(before, bracket string) bool {
 	r := last(before)
 	plain := strings.TrimPrefix(bracket, `\`)
 	return strings.HasPrefix(plain, "[") && !strings.HasPrefix(plain, "[^") && (wordly(r) || strings.ContainsRune("._)]", r))
 }
 
-// citations finds those of a sentence, and puts together what only commas and the like part.
+// citations finds the citations of a sentence, and joins those that only commas or similar marks separate.
 func citations(text string, in span) (all []citation) {
 	code := codeSpan.FindAllStringIndex(text[in.from:in.to], -1)
 	for _, m := range cited.FindAllStringSubmatchIndex(text[in.from:in.to], -1) {
@@ -216,7 +216,7 @@ var (
 	figures    = regexp.MustCompile(`\d+`)
 )
 
-// maxRange bounds what one range cites.
+// maxRange bounds the numbers that one range cites.
 const maxRange = 20
 
 func numbersOf(text string) (all []int) {
@@ -233,8 +233,8 @@ func numbersOf(text string) (all []int) {
 	return all
 }
 
-// parts are what the citations of a sentence are for: each for what stands before it, the last one for the rest, too. In a
-// sentence that begins with a citation, each is for what stands after it.
+// parts returns the text that each citation of a sentence is for: the text before it, and for the last one also the rest. In a
+// sentence that begins with a citation, it is the text after each one.
 func parts(text string, sentence span, marks []citation) (all []string) {
 	for n, m := range marks {
 		before := sentence.from

@@ -13,10 +13,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Blob reads what is too large for an entry.
+// Blob reads content that is too large for an entry.
 type Blob func(ctx context.Context, hash string) ([]byte, error)
 
-// Collect reads the journal of an investigation. What is written later adds to what it returns, and changes no number.
+// Collect reads the journal of an investigation. Later entries add to the result and do not change its numbers.
 func Collect(ctx context.Context, entries []transcript.Entry, blob Blob) (Evidence, error) {
 	c := newCollection(blob)
 	for _, e := range slices.SortedFunc(slices.Values(entries), func(a, b transcript.Entry) int { return cmp.Compare(a.Seq, b.Seq) }) {
@@ -30,7 +30,7 @@ func Collect(ctx context.Context, entries []transcript.Entry, blob Blob) (Eviden
 	return c.Evidence, nil
 }
 
-// row takes in what can be quoted.
+// row adds an entry that can be quoted.
 func (c *collection) row(ctx context.Context, e transcript.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,19 +51,19 @@ func newCollection(blob Blob) *collection {
 	}
 }
 
-// hearsay are tools whose results are what agents have said.
+// hearsay lists tools whose results are statements of agents.
 var hearsay = append(agent.OrchestrationTools(),
 	agent.ToolCoreMemoryAppend, agent.ToolCoreMemoryReplace, agent.ToolArchivalMemoryInsert, agent.ToolArchivalMemorySearch,
 	agent.ToolConversationSearch, agent.ToolPauseHeartbeats)
 
 type collection struct {
 	Evidence
-	numbers map[piece]int     // of the pieces that nothing has undone
+	numbers map[piece]int     // of the pieces that are not superseded
 	rows    map[string][]*row // by execution, in the order of the journal
 	blob    Blob
 }
 
-// piece is what makes a piece of evidence the same as another one.
+// piece is the identity of a piece of evidence.
 type piece struct {
 	by string
 	toolresult.Citation
@@ -71,18 +71,18 @@ type piece struct {
 	problem string
 }
 
-// row is what can be quoted: the result of a tool, or the alert in an execution's task.
+// row is a text that can be quoted: a tool's result, or the alert in an execution's task.
 type row struct {
 	Source
 	text   string
 	asked  string  // the arguments of the call
-	folded *folded // nil = nothing has been looked for in it
+	folded *folded // nil means not folded yet
 }
 
-// alert is where a task shows what is to be investigated; nothing comes before it that others have written.
+// alert matches the beginning of the alert in a task. Only our own text may precede it.
 var alert = regexp.MustCompile(`(?s)^# Alert\n[^\n]*\n<(alert-[0-9a-f]{16})>\n`)
 
-// task takes in the alert, which an execution's first message shows.
+// task adds the alert, which is in an execution's first message.
 func (c *collection) task(e transcript.Entry) {
 	m := alert.FindStringSubmatchIndex(e.Text)
 	if m == nil || e.Superseded || len(c.rows[e.Execution]) > 0 {
@@ -92,12 +92,12 @@ func (c *collection) task(e transcript.Entry) {
 	c.quotable(e.Execution, &row{Source: Source{Execution: e.Execution, Seq: e.Seq, Tool: "alert", From: m[1]}, text: text})
 }
 
-// quotable takes in what an execution has read.
+// quotable adds a text that an execution has read.
 func (c *collection) quotable(execution string, r *row) {
 	c.rows[execution], c.results = append(c.rows[execution], r), append(c.results, r)
 }
 
-// result takes in what a tool has returned, and what it calls evidence itself.
+// result adds a tool's result, and the pieces that the result itself names as evidence.
 func (c *collection) result(ctx context.Context, e transcript.Entry) error {
 	text, err := e.Whole(ctx, c.blob)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *collection) result(ctx context.Context, e transcript.Entry) error {
 	return nil
 }
 
-// add numbers a piece of evidence; 0 = it is left out. One that the same execution has named before keeps its number.
+// add numbers a piece of evidence; 0 means that it is left out. A piece that the same execution has named before keeps its number.
 func (c *collection) add(item Item, superseded bool) int {
 	item.Location, item.Content, item.Relevance = kept(item.Location), kept(item.Content), kept(item.Relevance)
 	item.text, item.asked = kept(item.text), kept(item.asked)
@@ -167,7 +167,7 @@ func (c *collection) discover(d Discovery, superseded bool) {
 	c.Discoveries = append(c.Discoveries, d)
 }
 
-// leave keeps what was left to look at.
+// leave records items that were left to check.
 func (c *collection) leave(pending []string) {
 	for _, one := range pending {
 		if one = kept(one); !slices.Contains(c.Pending, one) && len(c.Pending) < maxPending {
@@ -178,7 +178,7 @@ func (c *collection) leave(pending []string) {
 
 const maxPending = 100
 
-// named are arguments whose values are names, though they look like any other word.
+// named matches arguments whose values are names, although they look like any other word.
 var named = regexp.MustCompile(`(?i)^(?:.*_)?(?:service|app|application|pod|namespace|ns|deployment|container|node|host|cluster|instance|` +
 	`job|name|component|database|topic|queue)$`)
 
@@ -192,7 +192,7 @@ func (c *collection) learn(arguments string) {
 	}
 }
 
-// plainName is a name of one word.
+// plainName matches a name of one word.
 var plainName = regexp.MustCompile(`^\pL[\pL\d]{2,63}$`)
 
 func (c *collection) name(text string) {
@@ -204,8 +204,8 @@ func (c *collection) name(text string) {
 // span is a part of a text, in bytes.
 type span struct{ from, to int }
 
-// structured reads the structure out of a result, and where each element of it stands. A result is such JSON itself or,
-// if its server has structured content, ends with it; what stands inside of other text is data, whoever wrote it.
+// structured reads the structure in a result and the position of each of its elements. The result is such JSON itself or, if its
+// server has structured content, ends with it. JSON within other text is data, whoever wrote it.
 func structured(text string, content bool) (toolresult.View, map[string][]span) {
 	from := 0
 	if content && !json.Valid([]byte(text)) {
@@ -226,7 +226,7 @@ func structured(text string, content bool) (toolresult.View, map[string][]span) 
 	return toolresult.Evidence(data), spans
 }
 
-// members calls fn with each member of a JSON object, and where its value begins.
+// members calls fn with each member of a JSON object and the position of its value.
 func members(object string, base int, fn func(key, raw string, at int)) {
 	decoder := json.NewDecoder(strings.NewReader(object))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
@@ -243,7 +243,7 @@ func members(object string, base int, fn func(key, raw string, at int)) {
 	}
 }
 
-// elements takes in the lists of the structure. What says nothing has no place in it.
+// elements adds the lists of the structure, without empty elements.
 func elements(key, raw string, base int, data map[string]any, spans map[string][]span) {
 	if key != "evidence" && key != "discoveries" && key != "items_pending" || data[key] != nil {
 		return
@@ -264,7 +264,7 @@ func elements(key, raw string, base int, data map[string]any, spans map[string][
 	data[key] = kept
 }
 
-// items calls fn with each item of a JSON list, and where it begins.
+// items calls fn with each item of a JSON list and its position.
 func items(list string, base int, fn func(raw string, at int)) {
 	decoder := json.NewDecoder(strings.NewReader(list))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {

@@ -1,5 +1,5 @@
-// Package evidence collects what an investigation has found, each piece with the row of the journal and the span of
-// text that it stands in, and checks by code what a report claims against the pieces that it cites. It does no I/O.
+// Package evidence collects the findings of an investigation. Each piece has its row in the journal and its span of text. The
+// package checks the claims of a report against the evidence that they cite, by code. It does no I/O.
 package evidence
 
 import (
@@ -11,46 +11,46 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
-// Evidence is what an investigation has found, and what its report makes of it.
+// Evidence holds the findings of an investigation and the result of checking its report.
 type Evidence struct {
 	Items       []Item      `json:"evidence"`
 	Discoveries []Discovery `json:"discoveries,omitempty"`
-	// Pending is what was left to look at.
+	// Pending lists items that were left to check.
 	Pending []string `json:"pending,omitempty"`
-	// LeftOut counts the pieces and discoveries that are more than are kept.
+	// LeftOut counts the pieces and discoveries beyond the limit.
 	LeftOut int `json:"left_out,omitempty"`
-	// Claims are the report's, in order; none = no report has been checked.
+	// Claims are the report's claims, in order; empty if no report has been checked.
 	Claims []Claim `json:"claims,omitempty"`
-	// Uncited counts the sentences of the report that name numbers, names or times, cite nothing, and were not found either.
+	// Uncited counts the sentences of the report that contain numbers, names or times, cite nothing, and were not found either.
 	Uncited int `json:"uncited,omitempty"`
 
-	names   map[string]bool           // plain words that are names here: "checkout"
-	quoted  map[string]map[string]int // numbers of items, by reply and what that calls them: "e1"
-	results []*row                    // what tools returned, in the order of the journal
+	names   map[string]bool           // plain words that are names in this investigation: "checkout"
+	quoted  map[string]map[string]int // numbers of items, by reply and by their name in it: "e1"
+	results []*row                    // results of tools, in the order of the journal
 	uncited []string                  // the sentences that Uncited counts
-	search  *search                   // nil = nobody has looked for them yet
+	search  *search                   // nil means not searched yet
 }
 
-// Item is a piece of evidence. Its number is its place in the journal, and never changes.
+// Item is a piece of evidence. Its number is its position in the journal and never changes.
 type Item struct {
 	N int `json:"n"`
 	toolresult.Citation
-	// By is the execution that named it: by its reply, or because its tool did. Else it is ByCode.
+	// By is the execution that named it, in its reply or through its tool; otherwise it is ByCode.
 	By string `json:"by"`
 	Source
-	// Problem is why it proves nothing; "" = it stands where Source says.
+	// Problem is why it proves nothing; empty means that Source is valid.
 	Problem string `json:"problem,omitempty"`
 
-	text  string // what stands there: all that claims are checked against
+	text  string // the text at that position, which claims are checked against
 	asked string // the arguments of the call
 	read  *reading
 }
 
-// reading is what claims are compared with, read once.
+// reading is the form that claims are compared with. It is computed once.
 type reading struct {
 	facts
-	names  []string // what the text is about
-	called string   // the tool and what it was asked for
+	names  []string // the subjects of the text
+	called string   // the tool and its arguments
 }
 
 func (i *Item) reading(known map[string]bool) *reading {
@@ -63,13 +63,13 @@ func (i *Item) reading(known map[string]bool) *reading {
 	return i.read
 }
 
-// How much is kept: what a tool returns is as long as its server likes, and all of it is compared with each claim.
+// Limits, because a server decides how much its tool returns, and all of it is compared with each claim.
 const (
-	maxItems = 1000 // pieces of evidence of an investigation, and as many discoveries
-	maxText  = 4096 // bytes of each text of them
+	maxItems = 1000 // pieces of evidence in an investigation, and the same number of discoveries
+	maxText  = 4096 // bytes of each of their texts
 )
 
-// kept is the beginning of a text that is too long, without the word that the end would cut in two.
+// kept returns the beginning of a text that is too long, without a word that the end would cut in two.
 func kept(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -78,38 +78,38 @@ func kept(text string) string {
 	return text[:strings.LastIndexAny(text, " \t\n{}[]\"")+1]
 }
 
-// Source is where something stands: From and To are bytes of the kept text of a row of the journal.
+// Source is where a text is: From and To are bytes of the stored text of a journal row.
 type Source struct {
 	Execution string `json:"execution,omitempty"`
-	Seq       int64  `json:"seq,omitempty"` // 0 = it stands nowhere
+	Seq       int64  `json:"seq,omitempty"` // 0 means no position
 	Tool      string `json:"tool,omitempty"`
 	From      int    `json:"from"`
 	To        int    `json:"to"`
 }
 
-// Discovery is a thing that a tool or an agent came across.
+// Discovery is a resource that a tool or an agent found.
 type Discovery struct {
 	toolresult.Discovery
 	By string `json:"by"`
 	Source
 }
 
-// Claim is a sentence of a report, or a part of one, with what it cites.
+// Claim is a sentence of a report, or a part of one, with its citations.
 type Claim struct {
 	Text  string `json:"text"`
 	Cites []int  `json:"cites"`
-	// Verdict: what the verdict is by.
+	// Verdict is the result of the check.
 	Verdict Verdict `json:"verdict"`
-	// Missing are the citations that are no proof, and what of the claim stands in none of them.
+	// Missing lists the citations that are no proof, and the parts of the claim that are in none of them.
 	Missing []string `json:"missing,omitempty"`
 }
 
-// Verdict is what code says of a claim.
+// Verdict is the result of checking a claim by code.
 type Verdict string
 
-// The verdicts. Verified says that all numbers, names and times of a claim stand in what it cites, not that the claim
-// follows from it. Of a claim that is unchecked, the citations are there, and it has nothing that code could look for.
-// Found are sentences that cite nothing: what Cites names is the one passage in which code has found all that they say.
+// The verdicts. Verified means that the cited evidence contains all numbers, names and times of a claim, not that the claim follows
+// from it. Unchecked means that the citations exist, but the claim has nothing that code could look for. Found means that the
+// sentence cites nothing, and Cites names the only passage that contains all of its numbers, names and times.
 const (
 	Verified   Verdict = "verified"
 	Unchecked  Verdict = "unchecked"
@@ -117,7 +117,7 @@ const (
 	Found      Verdict = "found"
 )
 
-// Count is how many claims have a verdict.
+// Count returns how many claims have a verdict.
 func (e Evidence) Count(v Verdict) (n int) {
 	for _, c := range e.Claims {
 		if c.Verdict == v {
@@ -127,7 +127,7 @@ func (e Evidence) Count(v Verdict) (n int) {
 	return n
 }
 
-// item is the one of a number; nil if there is none.
+// item returns the item with a number; nil if there is none.
 func (e Evidence) item(n int) *Item {
 	if n < 1 || n > len(e.Items) {
 		return nil
@@ -135,7 +135,7 @@ func (e Evidence) item(n int) *Item {
 	return &e.Items[n-1]
 }
 
-// decoded is JSON with its numbers as they are written; nil = it is no JSON, or there is more than one value.
+// decoded decodes JSON and keeps its numbers as written. It returns nil if the text is not JSON, or is more than one value.
 func decoded(raw string) (v any) {
 	decoder := json.NewDecoder(strings.NewReader(raw))
 	decoder.UseNumber()

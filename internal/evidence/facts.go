@@ -7,18 +7,18 @@ import (
 	"unicode"
 )
 
-// facts are what code can look for in a text.
+// facts are the parts of a text that code can look for.
 type facts struct {
 	numbers []number
 	moments []moment
 	names   []string
 	quotes  []string
-	plain   string // the whole text, as names and quotes are looked for in it
-	at      int    // the word that is read
+	plain   string // the whole text, in the form in which names and quotes are searched
+	at      int    // index of the current word
 }
 
 var (
-	// quotation is what stands between quotation marks, or as code.
+	// quotation matches text in quotation marks or code spans.
 	quotation = regexp.MustCompile("``([^`]+)``|`([^`]+)`|\"([^\"\n]{2,})\"|“([^”\n]{2,})”|«([^»\n]{2,})»|„([^“”\n]{2,})[“”]")
 	link      = regexp.MustCompile(`\[([^\]\n]*)\]\(([^)\s]*)\)`)
 	address   = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^\s<>"'|)\]]+`)
@@ -27,7 +27,7 @@ var (
 	comma     = regexp.MustCompile(`([^\d]),|,([^\d])`)
 )
 
-// claimed are the facts of a sentence of a report; known are plain words that are names in this investigation.
+// claimed returns the facts of a sentence of a report. known holds plain words that are names in this investigation.
 func claimed(text string, known map[string]bool) facts {
 	text = readable(link.ReplaceAllString(text, "$1 $2 "))
 	f := facts{}
@@ -52,19 +52,19 @@ func claimed(text string, known map[string]bool) facts {
 	return f
 }
 
-// stated are the facts of a text that is cited.
+// stated returns the facts of a cited text.
 func stated(text string) facts {
 	text = readable(text)
 	f := facts{plain: strings.ToLower(fold(text).text)}
 	f.moments = epochs(text)
 	if isJSON := json.Valid([]byte(text)); isJSON {
-		text = listed.ReplaceAllString(text, "$1, $2") // a list of numbers, and no thousands
+		text = listed.ReplaceAllString(text, "$1, $2") // list items, not thousands separators
 	}
 	f.read(text, true)
 	return f
 }
 
-// read finds times, names and numbers, each of which is taken out of the text before the next are looked for.
+// read finds times, names and numbers. Each is removed from the text before the search for the next kind.
 func (f *facts) read(text string, cited bool) {
 	text = replaced(text, address, func(whole, _ string) string {
 		f.names = append(f.names, strings.TrimRight(whole, ".,;:"))
@@ -94,7 +94,7 @@ func (f *facts) read(text string, cited bool) {
 	f.spread()
 }
 
-// token takes in a word; joined is what stands between it and the one before.
+// token adds a word. joined is the text between it and the previous word.
 func (f *facts) token(one, before, joined, next string, cited bool) {
 	one = strings.TrimLeft(strings.TrimRight(one, ".,:;/'’#~—–\\_"), ".,:;'’#~—–\\_")
 	signed := strings.HasPrefix(one, "-") || strings.HasPrefix(one, "−")
@@ -114,7 +114,7 @@ func (f *facts) token(one, before, joined, next string, cited bool) {
 	}
 }
 
-// ranged is a range of numbers, or a share of them.
+// ranged matches a range or a ratio of numbers.
 var ranged = regexp.MustCompile(`^(\d[^-–—/]*)(?:-|–|—|/)(\d[^-–—/]*)$`)
 
 func numberLike(text string) bool {
@@ -122,7 +122,7 @@ func numberLike(text string) bool {
 	return ok
 }
 
-// number takes in a number, whose unit may be the next word, or what its key ends with.
+// number adds a number. Its unit may be the next word, or the end of its key.
 func (f *facts) number(text, next, key string) bool {
 	n, ok := numberOf(text)
 	if !ok {
@@ -145,12 +145,12 @@ func (f *facts) number(text, next, key string) bool {
 
 var (
 	status = regexp.MustCompile(`^[45]\d\ds$`)
-	// key is that of a value: "latency_ms", "durationSeconds", "cpu_percent".
+	// key matches the key of a value with a unit: "latency_ms", "durationSeconds", "cpu_percent".
 	key = regexp.MustCompile(`(?:_|-|\.|\p{Ll})(ns|us|ms|Ms|s|secs?|seconds?|Seconds|minutes?|Minutes|hours?|` +
 		`bytes?|Bytes|kb|mb|gb|percent|Percent|pct)$`)
 )
 
-// unitOfKey is the unit that the key of a number names; "" = none.
+// unitOfKey returns the unit that the key of a number names; empty if there is none.
 func unitOfKey(before, joined string) string {
 	m := key.FindStringSubmatch(strings.TrimRight(before, ":"))
 	if m == nil || !strings.ContainsAny(joined+before[len(before)-1:], ":=") {
@@ -162,13 +162,13 @@ func unitOfKey(before, joined string) string {
 	return strings.ToLower(m[1])
 }
 
-// keyed takes in "restarts:7", as programs write it.
+// keyed adds a pair such as "restarts:7", as programs write it.
 func (f *facts) keyed(text, next string, cited bool) bool {
 	name, value, ok := strings.Cut(text, ":")
 	return ok && cited && !strings.ContainsAny(name, "./") && f.number(value, next, unitOfKey(name+":", ""))
 }
 
-// word takes in a number that is written out. "One" is mostly no number.
+// word adds a number that is written out. "One" is usually not a number.
 func (f *facts) word(one, before, next string) {
 	n, ok := words[strings.ToLower(one)]
 	if !ok {
@@ -204,7 +204,7 @@ func (f *facts) spread() {
 // none reports whether there is nothing to look for.
 func (f facts) none() bool { return len(f.numbers)+len(f.moments)+len(f.names)+len(f.quotes) == 0 }
 
-// missing is what of a claim's facts is in none of what it cites.
+// missing returns the facts of a claim that are in none of the cited texts.
 func (f facts) missing(cited []facts, called string) (out []string) {
 	anywhere := func(holds func(facts) bool) bool {
 		for _, c := range cited {
@@ -237,7 +237,7 @@ func (f facts) missing(cited []facts, called string) (out []string) {
 	return out
 }
 
-// quotes reports whether a text has a quotation in it. An ellipsis in that stands for what is left out.
+// quotes reports whether a text contains a quotation. An ellipsis in the quotation stands for omitted text.
 func quotes(plain, quotation string) bool {
 	said := strings.ToLower(fold(quotation).text)
 	for _, part := range strings.FieldsFunc(strings.ReplaceAll(said, "...", "…"), func(r rune) bool { return r == '…' }) {
@@ -251,7 +251,7 @@ func quotes(plain, quotation string) bool {
 	return true
 }
 
-// replaced replaces what a form finds; inside is its first group that is not empty.
+// replaced replaces the matches of form. inside is the first non-empty group.
 func replaced(text string, form *regexp.Regexp, with func(whole, inside string) string) string {
 	return form.ReplaceAllStringFunc(text, func(whole string) string {
 		for _, group := range form.FindStringSubmatch(whole)[1:] {
@@ -263,5 +263,5 @@ func replaced(text string, form *regexp.Regexp, with func(whole, inside string) 
 	})
 }
 
-// blank is a text of spaces, as long, that keeps words apart.
+// blank returns spaces of the same length, which keep words apart.
 func blank(text string) string { return strings.Repeat(" ", len(text)) }

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// byCode begins what this package says in a report.
+// byCode begins this package's statements in a report.
 const byCode = "Checked by code:"
 
-// forged matches those words as anyone may write them: with emphasis, links, tags, other spaces, or characters that nobody
-// sees, between the words and within them.
+// forged matches those words in any spelling: with emphasis, links, tags, other spaces or invisible characters, between the words
+// and within them.
 var forged = regexp.MustCompile(`(?i)` + strings.Join(strings.Split("checkedbycode", ""),
 	"(?:[\\s\\p{Z}\\p{Cf}\\p{M}\\p{Pd}*_~`\\\\\\[\\]]|\\]\\([^()\n]*\\)|<[^<>\n]*>|&#?[0-9A-Za-z]+;)*"))
 
-// Unforged is a text in which nobody says what only code may say: there it is the agent's word.
-// In JSON it may be spelt with escapes.
+// Unforged returns a text in which no agent's statement looks like one of this package. In JSON, the words may be spelt with
+// escapes.
 func Unforged(text string) string {
 	text = unforged(text)
 	if strings.Contains(text, `\`) && isObject(text) {
@@ -29,7 +29,7 @@ func unforged(text string) string {
 	return forged.ReplaceAllString(text, "checked (the agent's word) by code")
 }
 
-// Failed is what the check has found if claims are not verified; "" = there are none.
+// Failed returns the summary of the check if some claims are not verified, and otherwise an empty string.
 func (e Evidence) Failed() string {
 	if e.Count(Unverified) == 0 {
 		return ""
@@ -37,7 +37,7 @@ func (e Evidence) Failed() string {
 	return e.Summary()
 }
 
-// mark stands after a citation that is no proof.
+// mark returns the text that follows a citation that is no proof.
 func mark(c Claim) string {
 	var missing []string
 	for _, one := range c.Missing {
@@ -46,16 +46,16 @@ func mark(c Claim) string {
 	return fmt.Sprintf(" **(✗ not verified: %s)**", strings.Join(missing, "; "))
 }
 
-// plainly is a text in which Markdown finds nothing: what a report quotes may have been written by anyone.
+// plainly returns a text without Markdown syntax, because quoted text may come from anyone.
 func plainly(text string) string { return Unforged(marking.Replace(clipped(text, 600))) }
 
 var marking = strings.NewReplacer("`", "'", "[", "(", "]", ")", "|", "¦", "*", "", "<", "‹", ">", "›", "\\", "", "&", "+", "~", "-")
 
-// Summary says in one sentence what the check has found.
+// Summary describes the result of the check in one sentence.
 func (e Evidence) Summary() string {
 	var said []string
 	if n := len(e.Claims) - e.Count(Found); n == 0 {
-		pieces := 0 // that somebody named
+		pieces := 0 // that an agent or a tool named
 		for _, item := range e.Items {
 			if item.By != ByCode {
 				pieces++
@@ -82,7 +82,7 @@ func (e Evidence) Summary() string {
 	return strings.Join(said, "; ") + e.more()
 }
 
-// more says how much was left out; "" = nothing.
+// more says how much was left out; empty if nothing was.
 func (e Evidence) more() string {
 	if e.LeftOut == 0 {
 		return ""
@@ -108,8 +108,8 @@ func Concerns(report string) bool {
 	return named || Cites(report)
 }
 
-// Report is the report with its claims checked: those that fail are marked, and the evidence that it cites comes last. JSON,
-// which is for programs, has the marks alone.
+// Report returns the report with its claims checked: failed ones are marked, and the cited evidence is appended. JSON, which is for
+// programs, gets only the marks.
 func (e *Evidence) Report(execution, text string) string {
 	text = e.marked(execution, text)
 	if isObject(text) {
@@ -132,13 +132,12 @@ func (e *Evidence) Report(execution, text string) string {
 	return strings.TrimSpace(out.String()) + "\n"
 }
 
-// Judged is a result as it is shown to who judges it: what fails is marked as in a report, and what code says of all of it
-// comes last.
+// Judged returns a result for a judge: failed claims are marked as in a report, and the summary is appended.
 func (e *Evidence) Judged(execution, text string) string {
 	return fmt.Sprintf("%s\n\n%s %s.", strings.TrimSpace(e.marked(execution, text)), byCode, e.Summary())
 }
 
-// marked checks a text of an execution, and marks what fails.
+// marked checks an execution's text and marks failed claims.
 func (e *Evidence) marked(execution, text string) string {
 	text = Unforged(e.Shown(execution, text))
 	e.forget()
@@ -151,7 +150,7 @@ func (e *Evidence) marked(execution, text string) string {
 	return text
 }
 
-// listCited lists what a report cites or, if it cites nothing, what the execution has found that wrote it.
+// listCited lists the evidence that a report cites or, if it cites nothing, the findings of the execution that wrote it.
 func (e Evidence) listCited(out *strings.Builder, execution string) {
 	shown := map[int]bool{}
 	for _, claim := range e.Claims {
@@ -168,7 +167,7 @@ func (e Evidence) listCited(out *strings.Builder, execution string) {
 	}
 }
 
-// listFound lists the sentences that cite nothing, with what code has found for each.
+// listFound lists the sentences that cite nothing, with the passage that code has found for each.
 func (e Evidence) listFound(out *strings.Builder) {
 	first := true
 	for _, claim := range e.Claims {
@@ -183,10 +182,10 @@ func (e Evidence) listFound(out *strings.Builder) {
 	}
 }
 
-// maxNext bounds what a report says is to be looked at next.
+// maxNext bounds the items that a report lists as next to check.
 const maxNext = 5
 
-// Text is the evidence for models and people: a line for each piece.
+// Text returns the evidence for models and people, one line for each piece.
 func (e Evidence) Text() string {
 	var out strings.Builder
 	for _, item := range e.Items {
@@ -206,13 +205,13 @@ func (e Evidence) Text() string {
 	return out.String()
 }
 
-// Of is what one execution has found.
+// Of returns the findings of one execution.
 func (e Evidence) Of(execution string) (out Evidence) {
 	out.Items = slices.DeleteFunc(slices.Clone(e.Items), func(i Item) bool { return i.By != execution })
 	return out
 }
 
-// line is a piece of evidence without its number.
+// line describes a piece of evidence without its number.
 func (i Item) line() string {
 	parts := []string{clipped(i.Content, 400)}
 	if i.Location != "" {
@@ -228,7 +227,7 @@ func (i Item) line() string {
 	return strings.Join(parts, " · ")
 }
 
-// Where says which row of the journal has it.
+// Where names the piece's row in the journal.
 func (i Item) Where() string {
 	if i.Seq == 0 {
 		return "said by " + i.By

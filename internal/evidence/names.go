@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Compounds of English that look like identifiers and are none: parts of words with hyphens, and words with a slash.
+// English compounds that look like identifiers and are none: parts of words with hyphens, and words with a slash.
 var (
 	compound = regexp.MustCompile(`(?i)^(?:non|pre|re|self|high|low|long|short|well|multi|cross|single|follow|mid|near|co|sub|` +
 		`two|three|four|five|first|second|third|one|zero|root|real|full|cold|hard|soft|so|in|over|under|on|off|once|fast|slow)(?:-\pL+)+$|` +
@@ -21,7 +21,7 @@ var (
 	shout        = regexp.MustCompile(`^\p{Lu}{6,}$`)
 )
 
-// isName reports whether a token is an identifier, a host, a path, a version: what a text has no other word for.
+// isName reports whether a token is an identifier, a host, a path or a version, for which a text has no other word.
 func isName(token string) bool {
 	switch {
 	case abbreviation.MatchString(token), compound.MatchString(token), slashed.MatchString(token):
@@ -31,12 +31,12 @@ func isName(token string) bool {
 	}
 	letters, figures := strings.ContainsFunc(token, unicode.IsLetter), strings.ContainsFunc(token, unicode.IsDigit)
 	if !letters {
-		return figures // it is no number: an address, a version
+		return figures // not a number, but an address or a version
 	}
 	return figures || strings.ContainsAny(token, "-_./:@\\")
 }
 
-// has reports whether a text, in folded form, has a name in it that is not part of another one.
+// has reports whether a text, in folded form, contains a name that is not part of another one.
 func has(text, name string) bool {
 	name = strings.ToLower(name)
 	for from := 0; name != ""; {
@@ -67,16 +67,16 @@ func beginsName(text string, i int, name string) bool {
 		return !wordly(last(text[:i-1]))
 	case '_', '@':
 		return false
-	case '.': // a host of a domain begins it
+	case '.': // the beginning of a host with a domain
 		return i > 1 && text[i-2] == ' '
 	}
 	return true
 }
 
-// podSuffix is what Kubernetes puts after the name of what a pod belongs to.
+// podSuffix matches the suffix that Kubernetes appends to the name of a pod's owner.
 var podSuffix = regexp.MustCompile(`^-(?:[a-z0-9]{6,10}-)?[bcdfghjklmnpqrstvwxz2456789]{5}(?:[^a-z0-9-]|$)`)
 
-// endsName: what comes after a name does not make it another one. A host may have its domain after it, a pod its suffix.
+// endsName reports whether a name ends before the text after it. A host may be followed by its domain, a pod by its suffix.
 func endsName(after, name string) bool {
 	next, size := utf8.DecodeRuneInString(after)
 	if after == "" {
@@ -113,20 +113,20 @@ func last(text string) rune {
 	return r
 }
 
-// beginsAlone and alone: what stands there is not part of a longer number or word.
+// beginsAlone and alone report that a position is not within a longer number or word.
 func beginsAlone(text string, from int) bool {
 	before, size := utf8.DecodeLastRuneInString(text[:from])
 	if from == 0 || before == 'T' || before == '_' {
 		return true
 	}
-	if before == ':' || before == '.' { // of what? "at:14:02" is one, "12:14:02" is not
+	if before == ':' || before == '.' { // depends on the text before: "at:14:02" stands alone, "12:14:02" does not
 		earlier := last(text[:from-size])
 		return !unicode.IsDigit(earlier) || before == ':' && from > 5 && isoYear.MatchString(text[:from])
 	}
 	return !wordly(before)
 }
 
-// isoYear ends a date that a colon parts from its time: "22/Nov/2026:14:02:05".
+// isoYear matches the end of a date that a colon separates from its time: "22/Nov/2026:14:02:05".
 var isoYear = regexp.MustCompile(`\d{4}:$`)
 
 func alone(text string, from, to int) bool {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// number is a quantity: of a claim, or of what it cites.
+// number is a quantity in a claim or in a cited text.
 type number struct {
 	raw      string
 	value    float64
-	decimals int // digits after the point
-	digits   int // significant ones
-	// units are what it may be measured in: "2" in "2 to 5 ms" has none, or that of the 5.
+	decimals int // digits after the decimal point
+	digits   int // significant digits
+	// units are its possible units: "2" in "2 to 5 ms" has none, or that of the 5.
 	units []string
-	at    int // its place among the words
+	at    int // index of its word
 }
 
-// unit is what a number is measured in: how much of its dimension, one way or the other.
+// unit is a unit of measurement: its dimension, and its possible sizes in that dimension.
 type unit struct {
 	of     string
 	scales []float64
@@ -31,7 +31,7 @@ const (
 	ofCount = "" // none
 )
 
-// units are the spellings of units. Those of bytes are powers of 1,000 or, as many programs write them, of 1,024.
+// units maps spellings to units. Those of bytes are powers of 1,000 or, as many programs use them, of 1,024.
 var units = unitTable()
 
 func unitTable() map[string]unit {
@@ -63,7 +63,8 @@ func unitTable() map[string]unit {
 	return all
 }
 
-// unitOf finds a unit by its spelling. Letters that are units in one case only (M, m) keep it; words may begin a sentence.
+// unitOf finds a unit by its spelling. Single letters are case-sensitive (M, m); words may be capitalized at the beginning of a
+// sentence.
 func unitOf(spelling string) (unit, bool) {
 	u, ok := units[spelling]
 	if !ok && len(spelling) > 1 {
@@ -86,13 +87,13 @@ var (
 	ordinal  = regexp.MustCompile(`^(\d+)(?:st|nd|rd|th)$`)
 )
 
-// longest is how many digits a number has at most; a longer one is a name.
+// longest is the maximum number of digits of a number; a longer one is a name.
 const longest = 15
 
-// exact are the decimals of a number that is not rounded.
+// exact is the number of decimals of a number that is not rounded.
 const exact = 9
 
-// numberOf reads a token that is a number, with or without a unit.
+// numberOf parses a token that is a number, with or without a unit.
 func numberOf(token string) (n number, ok bool) {
 	if duration.MatchString(token) {
 		n = number{raw: token, units: []string{"s"}}
@@ -141,8 +142,8 @@ func onlyDigits(r rune) rune {
 	return r
 }
 
-// in reports whether what a claim says is one of the numbers that it cites. A number with a unit needs one that is
-// measured alike; one without, one without. What is written with a unit or a point may be rounded from two digits on.
+// in reports whether a number of a claim is among the cited ones. Both must have a unit of the same dimension, or none. A number
+// with a unit or a decimal point may be rounded to two or more digits.
 func (n number) in(cited []number) bool {
 	for _, c := range cited {
 		for _, mine := range n.units {
@@ -181,7 +182,7 @@ func (n number) matches(mine string, cited number, its string) bool {
 	return false
 }
 
-// measured is the unit of a spelling; of none, things are counted.
+// measured returns the unit of a spelling; without one, the number is a count.
 func measured(spelling string) unit {
 	if u, ok := unitOf(spelling); ok {
 		return u

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// isObject reports whether a report is a JSON object as a whole, and so for programs.
+// isObject reports whether a whole report is a JSON object, and so for programs.
 func isObject(report string) bool {
 	return strings.HasPrefix(strings.TrimSpace(report), "{") && decoded(report) != nil
 }
 
-// object adds the claims in the texts of a report that is JSON, and marks what fails within them. The rest stays as it is.
+// object adds the claims in the texts of a JSON report and marks failed ones. The rest stays unchanged.
 func (e *Evidence) object(report string) string {
 	return rewritten(report, texts, e.check)
 }
 
-// rewritten is a JSON object with other texts in place of those that walk finds. The rest stays as it is.
+// rewritten returns a JSON object with the texts that walk finds replaced. The rest stays unchanged.
 func rewritten(object string, walk func(string, func(text string, from, to int)), fn func(string) string) string {
 	var out strings.Builder
 	done := 0
@@ -29,8 +29,8 @@ func rewritten(object string, walk func(string, func(text string, from, to int))
 	return out.String() + object[done:]
 }
 
-// texts calls fn with the texts of a JSON object, by what they say and where they stand. Keys are none, nor are single words,
-// and what a reply names as its evidence is left out.
+// texts calls fn with each text of a JSON object and its position. It skips keys, single words, and the evidence that a reply
+// names.
 func texts(object string, fn func(text string, from, to int)) {
 	said := func(text string, from, to int) {
 		if strings.ContainsAny(strings.TrimSpace(text), " \n") {

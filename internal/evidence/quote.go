@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// folded is a text in the form in which quotations are looked for; at[i] is where its i-th byte is from.
+// folded is a text in the form in which quotations are searched. at[i] is the original position of byte i.
 type folded struct {
 	text string
 	at   []int
 }
 
-// fold makes one space of any number of them, and of what JSON escapes what it stands for, however often it was escaped:
-// models quote what they read, not how it is written. Characters that nobody sees are left out.
+// fold collapses whitespace and undoes JSON escaping, however often the text was escaped, because models quote the meaning and not
+// the spelling. It drops invisible characters.
 func fold(text string) folded {
 	var out strings.Builder
 	at := make([]int, 0, len(text)+1)
@@ -26,7 +26,7 @@ func fold(text string) folded {
 			at = append(at, from)
 		}
 	}
-	space := true // at the beginning, none is kept
+	space := true // drops leading space
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		from := i
@@ -67,7 +67,7 @@ func hex(text string) string {
 	return text[:4]
 }
 
-// seen is how a character is read: quotation marks and digits of all kinds alike; -1 = nobody sees it.
+// seen normalizes a character: all kinds of quotation marks and digits become equal. It returns -1 for invisible characters.
 func seen(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
@@ -90,10 +90,10 @@ func seen(r rune) rune {
 	return r
 }
 
-// thousands are parted by a narrow space.
+// thousands matches a narrow space as thousands separator.
 var thousands = regexp.MustCompile(`(\d)[\x{00A0}\x{202F}\x{2009}](\d{3})`)
 
-// readable is a text as it is seen, with the quotation marks that it has.
+// readable returns a text as it is displayed, but keeps its quotation marks.
 func readable(text string) string {
 	text = thousands.ReplaceAllString(text, "${1}_$2")
 	return strings.Map(func(r rune) rune {
@@ -107,10 +107,10 @@ func readable(text string) string {
 	}, text)
 }
 
-// shortest is how many letters and digits a quotation has at least.
+// shortest is the minimum number of letters and digits in a quotation.
 const shortest = 5
 
-// tooShort: a quotation would be found in anything.
+// tooShort reports whether a quotation is so short that it would be found in any text.
 func tooShort(quotation string) bool {
 	n := 0
 	for _, r := range quotation {
@@ -121,7 +121,7 @@ func tooShort(quotation string) bool {
 	return n < shortest
 }
 
-// find returns where a quotation stands in a text: from, to.
+// find returns the position of a quotation in a text: from, to.
 func (f folded) find(quotation string) (from, to int, ok bool) {
 	said := strings.TrimSpace(fold(quotation).text)
 	for start := 0; said != ""; {
@@ -142,10 +142,10 @@ func (f folded) find(quotation string) (from, to int, ok bool) {
 
 const (
 	signs     = "-−+"
-	inNumbers = ".,:'_/" + signs // stand between the digits of amounts, times, dates and shares
+	inNumbers = ".,:'_/" + signs // between the digits of amounts, times, dates and ratios
 )
 
-// splitsNumber reports whether a border goes through a number: "5 GB" out of "1.5 GB", and "3" out of "-3", are other numbers.
+// splitsNumber reports whether a boundary is within a number: "5 GB" in "1.5 GB" and "3" in "-3" are other numbers.
 func splitsNumber(before, after string) bool {
 	l, r := last(before), first(after)
 	switch {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// moment is a date, a time of day, or both, as exact as it is written.
+// moment is a date, a time of day, or both, with the precision of its text.
 type moment struct {
 	raw              string
 	from, to         int // in the text
-	year, month, day int // 0 = not said
+	year, month, day int // 0 means not given
 	clock            bool
 	hour, minute     int
-	second           int // -1 = not said
+	second           int // -1 means not given
 	zoned            bool
 	offset           int // minutes east of UTC
 }
@@ -43,7 +43,7 @@ var zones = map[string]int{
 	"MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
 }
 
-// moments finds the dates and times of day in a text, and puts together those that stand together.
+// moments finds the dates and times of day in a text, and combines adjacent ones.
 func moments(text string) (all []moment) {
 	dates, clocks := datesIn(text), clocksIn(text)
 	for n := len(clocks) - 2; n >= 0; n-- { // "14:02 to 14:09 UTC"
@@ -70,7 +70,7 @@ func moments(text string) (all []moment) {
 	return all
 }
 
-// toDate stands between a time of day and its date.
+// toDate matches the text between a time of day and its date.
 var toDate = regexp.MustCompile(`^(?: on |, | )$`)
 
 func datesIn(text string) (all []moment) {
@@ -96,7 +96,7 @@ func datesIn(text string) (all []moment) {
 	return all
 }
 
-// accepted are the matches of a form; where one is not accepted, the next may begin within it.
+// accepted returns the accepted matches of a form. After a match that is not accepted, the next one may begin within it.
 func accepted(form *regexp.Regexp, text string, accept func(at []int) bool) (all [][]int) {
 	for from := 0; from < len(text); {
 		at := form.FindStringSubmatchIndex(text[from:])
@@ -137,7 +137,7 @@ func clocksIn(text string) (all []moment) {
 	for _, at := range accepted(clockTime, text, begins) {
 		g := groups(text, at)
 		end := at[5]
-		for _, n := range []int{3, 5} { // the end of what says something
+		for _, n := range []int{3, 5} { // the end of the last meaningful group
 			if at[2*n] >= 0 {
 				end = at[2*n+1]
 			}
@@ -186,7 +186,7 @@ func offsetOf(zone string) int {
 	return minutes
 }
 
-// epochs are the times that a text has as seconds since 1970, or thousandths, millionths and so on of them.
+// epochs finds the times in a text that are seconds since 1970, or thousandths, millionths and so on of them.
 func epochs(text string) (all []moment) {
 	for _, at := range epoch.FindAllStringIndex(text, -1) {
 		whole := text[at[0]:at[1]]
@@ -202,9 +202,8 @@ func epochs(text string) (all []moment) {
 	return all
 }
 
-// in reports whether a time of a claim is one of those that it cites, to the minute or the second that it says. Times
-// with zones are compared in UTC. A claim without a zone means the time as it is written, or UTC; one with a zone, no
-// time that has none.
+// in reports whether a claim's time is among the cited ones, to the minute or second that it states. Times with zones are compared
+// in UTC. A claim without a zone matches the time as written, or in UTC. A claim with a zone does not match a time without one.
 func (m moment) in(cited []moment) bool {
 	for _, c := range cited {
 		switch {
@@ -219,7 +218,7 @@ func (m moment) in(cited []moment) bool {
 	return false
 }
 
-// within: c says all that m says.
+// within reports whether c contains everything that m states.
 func (m moment) within(c moment) bool {
 	if m.day > 0 && (m.day != c.day || m.month != c.month || m.year > 0 && c.year > 0 && m.year != c.year) {
 		return false
@@ -230,14 +229,14 @@ func (m moment) within(c moment) bool {
 	return c.clock && m.hour == c.hour && m.minute == c.minute && (m.second < 0 || m.second == c.second)
 }
 
-// utc is the same time there. Without a date, days do not count.
+// utc returns the time in UTC. Without a date, days do not count.
 func (m moment) utc() moment {
 	if !m.clock || !m.zoned || m.offset == 0 {
 		return m
 	}
 	year := m.year
 	if year == 0 {
-		year = 2024 // any; one with a February 29th
+		year = 2024 // any leap year
 	}
 	t := time.Date(year, time.Month(max(m.month, 1)), max(m.day, 1), m.hour, m.minute-m.offset, 0, 0, time.UTC)
 	if m.day > 0 {

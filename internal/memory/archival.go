@@ -55,8 +55,7 @@ func roleName(role agent.Role) string {
 	return "Assistant"
 }
 
-// maxMessage is how much of a message a search shows, in bytes: a request may
-// carry a whole alert with it.
+// maxMessage is the maximum length of a message in search results, in bytes, because a request may contain a whole alert.
 const maxMessage = 8_000
 
 func shorten(text string) string {

@@ -11,10 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Call runs one call of a memory tool. Whatever is wrong with the call is a
-// result for the model (spec: agents, "Memory"); the error is the transaction's.
-// A call makes at most one change, the last thing it does, so that a change that
-// failed leaves nothing behind.
+// Call runs one call of a memory tool. Errors in the call become a result for the model (spec: agents, "Memory"); the returned
+// error is the transaction's. A call makes at most one change, as its last action, so that a failed change leaves nothing behind.
 func Call(ctx context.Context, tx Tx, name, arguments string) (tool.Result, error) {
 	for _, t := range tools() {
 		if t.spec.Name != name {
@@ -29,7 +27,7 @@ func Call(ctx context.Context, tx Tx, name, arguments string) (tool.Result, erro
 	return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q.", name)), nil
 }
 
-// args are the arguments of a call: those that a tool requires are there, and are text.
+// args are the arguments of a call. Those that a tool requires are present and are text.
 type args struct {
 	texts map[string]string
 	page  int
@@ -70,14 +68,14 @@ func textArg(name string, raw json.RawMessage) (string, *tool.Result) {
 	return *text, nil
 }
 
-// mayBeEmpty: an empty new content deletes, an empty query finds nothing, and an
-// empty old content is nowhere.
+// mayBeEmpty reports whether an argument may be empty: an empty new content deletes, an empty query finds nothing, and an empty old
+// content is never found.
 func mayBeEmpty(name string) bool {
 	return name == paramNew || name == paramQuery || name == paramOld
 }
 
 func pageArg(raw json.RawMessage) (page int, ok bool) {
-	n := 0.0 // models write 1.0, too
+	n := 0.0 // models also write 1.0
 	if len(raw) > 0 && json.Unmarshal(raw, &n) != nil {
 		return 0, false
 	}
@@ -93,7 +91,7 @@ func failure(format string, values ...any) tool.Result {
 	return tool.Failure(tool.ErrorTool, fmt.Sprintf(format, values...))
 }
 
-// IsTool reports whether a tool works on a memory: whether Call knows it.
+// IsTool reports whether Call knows the tool.
 func IsTool(name string) bool {
 	return slices.ContainsFunc(tools(), func(t memoryTool) bool { return t.spec.Name == name })
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What the store is told anyway is in the audit trail by the same transaction. A step that is made again tells it again:
-// each act has a key, but for those of transcripts, whose rows are written once.
+// Acts that follow from another write are added to the audit trail in the same transaction. A repeated step would write them again,
+// so each act has a key. Acts of transcript rows have none, because those rows are written only once.
 
-// actsOf are the acts of a row of a transcript.
+// actsOf returns the acts of a transcript row.
 func actsOf(e transcript.Entry, acts []audit.Act) (out []audit.Act) {
 	if len(acts) == 0 {
 		acts = decidedByWords(e)
@@ -29,7 +29,8 @@ func actsOf(e transcript.Entry, acts []audit.Act) (out []audit.Act) {
 	return out
 }
 
-// decidedByWords tells of a call that was decided and whose result is its only row, as that of a memory tool; none = it is no such row.
+// decidedByWords returns the act of a call whose decision and result are in a single row, such as a memory tool's call; nil for any
+// other row.
 func decidedByWords(e transcript.Entry) []audit.Act {
 	if e.Kind != transcript.KindResult || e.Decision == "" || e.Call == nil {
 		return nil
@@ -63,12 +64,12 @@ func endedAct(r record.Investigation) audit.Act {
 	}
 }
 
-// askedActs are what people are asked that wait now.
+// askedActs returns the acts for the approvals and questions that are currently waiting for people.
 func askedActs(w record.Waiting) (out []audit.Act) {
 	for _, a := range w.Approvals {
 		out = append(out, audit.Act{
 			Investigation: w.Investigation, What: audit.Asked, Execution: a.Execution, Call: a.CallID, Tool: a.Tool,
-			// Asked of others, or by one more approval of several, it is asked anew.
+			// A change of the approvers, or one more of several approvals, makes it a new act.
 			Key: fmt.Sprintf("asked %s %s %s %q %q %d", w.RunID, a.Name(), a.Digest, a.Approvers, a.ApprovedBy, len(a.Notes)),
 			Detail: audit.Detail("digest", a.Digest, "risk", string(a.Risk), "arguments", a.Arguments, "arguments_ref", a.ArgumentsRef,
 				"approvers", strings.Join(a.Approvers, ", "), "approved_by", strings.Join(a.ApprovedBy, ", "), "notes", strings.Join(a.Notes, "\n")),
@@ -83,7 +84,7 @@ func askedActs(w record.Waiting) (out []audit.Act) {
 	return out
 }
 
-// guidedAct is a letter to those stages.
+// guidedAct returns the act of a letter sent to the given stages.
 func guidedAct(l transcript.Letter, stages []string) audit.Act {
 	return audit.Act{
 		Investigation: l.Investigation, At: l.At, What: audit.Guided, Who: l.By,

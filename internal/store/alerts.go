@@ -28,15 +28,15 @@ func alertFields(r *webhook.Row) []any {
 	}
 }
 
-// ReceiveAlerts writes what a webhook has received, all of it or nothing. An alert that is told again is the same row, until it
-// fires anew: it begins at another time or, if its sender does not say when, after it had resolved.
+// ReceiveAlerts writes all alerts that a webhook received, or none. A repeated alert updates its row until it fires anew: with
+// another start time or, if the sender gives no start time, after it resolved.
 func (s *Store) ReceiveAlerts(ctx context.Context, all []webhook.Received) (counts webhook.Counts, err error) {
 	all = slices.Clone(all)
 	err = s.write(ctx, "", func(q querier) error {
 		counts = webhook.Counts{}
 		now, err := s.db.clock(ctx, q)
-		// Else two that have the same alerts in another order could wait for each other, and of two that say the same of an alert
-		// without a beginning, neither would see the other's row.
+		// Without the lock, two requests with the same alerts in another order could deadlock. Two requests with the same alert and
+		// no start time would not see each other's row.
 		if err == nil && (len(all) > 1 || len(all) == 1 && all[0].StartsAt.IsZero()) {
 			_, err = s.db.lockWindow(ctx, q, alertsWindow, all[0].Webhook)
 		}
@@ -52,7 +52,7 @@ func (s *Store) ReceiveAlerts(ctx context.Context, all []webhook.Received) (coun
 
 const (
 	alertsWindow = "alerts of a webhook"
-	maxAlerts    = 1000 // in one list, where nobody says
+	maxAlerts    = 1000 // in one list, if the caller sets no limit
 )
 
 func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.Time, counts *webhook.Counts) error {
@@ -84,14 +84,14 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 		row.StartsAt, begun = nil, rand.Text()
 	}
 	row.ID = webhook.Key(a.Webhook, a.Project, a.Fingerprint, begun)
-	if a.StartsAt.IsZero() { // the one that fires, if there is one
+	if a.StartsAt.IsZero() { // the alert that is firing, if any
 		err := q.QueryRowContext(ctx, `SELECT id FROM alerts WHERE webhook = $1 AND project = $2 AND fingerprint = $3
 			AND resolved_at IS NULL AND starts_at IS NULL ORDER BY n LIMIT 1`, a.Webhook, a.Project, a.Fingerprint).Scan(&row.ID)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 	}
-	// Another one than that of a row with this id which has been deleted: Temporal may still have that workflow.
+	// The name differs from that of a deleted row with the same ID, because Temporal may still have that workflow.
 	workflow := fmt.Sprintf("%s-%s", a.Workflow, webhook.Key(row.ID, strconv.FormatInt(now.UnixMicro(), 10)))
 	group, news := webhook.Key(a.Project, a.Group), 0
 	added, err := changed(q.ExecContext(ctx, insertInto("alerts", newAlert)+`ON CONFLICT (id) DO NOTHING`,
@@ -107,10 +107,10 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 	return err
 }
 
-// ForgetAlerts deletes alerts of which nothing was heard since a time, and whose investigation has ended before that: some of
-// them, until it returns 0. Those that wait stay, and the one whose investigation others have joined goes after these.
+// ForgetAlerts deletes a batch of alerts that were last seen before the given time and whose investigation ended before it. Call it
+// until it returns 0. Waiting alerts stay, and an alert whose investigation others joined is deleted after those.
 func (s *Store) ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error) {
-	// One that is heard of meanwhile stays: PostgreSQL waits for its row, and looks at the outer condition once more.
+	// An alert that is seen again meanwhile stays: PostgreSQL waits for its row and checks the outer condition again.
 	const old = `DELETE FROM alerts WHERE received_at < $1 AND seen_at < $1 AND place <> 'waiting' AND n IN (SELECT n FROM alerts
 		WHERE received_at < $1 AND seen_at < $1 AND COALESCE(resolved_at, 0) < $1 AND place <> 'waiting' AND news = 0
 			AND (place <> 'started' OR ended_at < $1)
@@ -129,7 +129,7 @@ func (s *Store) ForgetAlerts(ctx context.Context, before time.Time) (deleted int
 
 func textOf(raw []byte) string { return storedText(string(raw)) }
 
-// startOf is when an alert began, in microseconds; 0 = nobody says.
+// startOf returns when an alert began, in microseconds; 0 if its sender does not say.
 func startOf(a webhook.Received) int64 {
 	if a.StartsAt.IsZero() {
 		return 0
@@ -137,17 +137,17 @@ func startOf(a webhook.Received) int64 {
 	return a.StartsAt.UnixMicro()
 }
 
-// AlertFilter says which alerts are listed; what is empty selects all.
+// AlertFilter selects alerts. Empty fields select all.
 type AlertFilter struct {
 	Projects                      []string // nil = all
 	Webhook, Place, Investigation string
-	Before                        int64 // only those that were received before this one; 0 = all
+	Before                        int64 // alerts received before the one with this number; 0 means all
 	Limit                         int
 }
 
-// Alerts lists what webhooks have received, the newest first.
+// Alerts lists the alerts that webhooks received, newest first.
 func (s *Store) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error) {
-	// What has joined an investigation is found by the alert whose own it is.
+	// Alerts that joined an investigation are found through their lead, the alert that started it.
 	query := `SELECT n, ` + alertColumns + ` FROM alerts WHERE $1 IN ('', webhook) AND $2 IN ('', place) AND (n < $3 OR $3 = 0)
 		AND (lead IN (SELECT id FROM alerts l WHERE l.investigation = $4) OR $4 = '')`
 	args := []any{f.Webhook, f.Place, f.Before, f.Investigation, cmp.Or(f.Limit, maxAlerts)}

@@ -22,7 +22,7 @@ func actFields(a *audit.Act) []any {
 	}
 }
 
-// Audit adds acts, all of one investigation, that come with no other write. Those whose key the chain has stay as they are.
+// Audit adds acts of one investigation that accompany no other write. An act whose key is already in the chain stays unchanged.
 func (s *Store) Audit(ctx context.Context, acts ...audit.Act) error {
 	if len(acts) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func (s *Store) Audit(ctx context.Context, acts ...audit.Act) error {
 	return doing(err, "write the audit trail of %s", cmp.Or(acts[0].Investigation, "the store"))
 }
 
-// addActs adds acts to a chain, all to the same one, in the transaction of what they tell of. It has the investigation's
-// lock. A transaction adds to one chain only: two that wait for each other's would not end.
+// addActs adds acts to one chain, in the transaction of the write that they record. It takes the investigation's lock. A
+// transaction adds to one chain only: with two chains, two transactions could deadlock.
 func (s *Store) addActs(ctx context.Context, q querier, acts []audit.Act) error {
 	if len(acts) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func isTold(ctx context.Context, q querier, act audit.Act) (told bool, err error
 	return told, err
 }
 
-// storedAct is what is read of an act that is written: its hash is made of that.
+// storedAct returns an act as it will be read back, because its hash is computed from that form.
 func storedAct(a audit.Act) audit.Act {
 	for _, text := range []*string{&a.Who, &a.Channel, &a.Execution, &a.Call, &a.Tool, &a.Key} {
 		*text = storedText(*text)
@@ -114,19 +114,20 @@ func (c rawColumn) Scan(src any) error {
 	return nil
 }
 
-// ActFilter says which acts are listed; zero values do not filter.
+// ActFilter selects acts. Zero values do not filter.
 type ActFilter struct {
-	Investigation string // its id
+	Investigation string // ID of the investigation
 	Since         time.Time
 	Who, Tool     string
-	// Project is whose investigations, virtual agents and rules the acts are about. The store knows no project of conversations.
+	// Project selects acts about a project's investigations, virtual agents and rules. The store knows no project for
+	// conversations.
 	Project string
-	// Limit is how many acts of the investigation are wanted, by its own order and after the one with that number; 0 = all.
+	// Limit bounds the acts of one investigation, in chain order and after number After; 0 means all.
 	Limit int
 	After int64
 }
 
-// Acts tells fn the acts that a filter leaves, by time, and within a chain in its order.
+// Acts calls fn with each selected act, ordered by time, and by number within a chain.
 func (s *Store) Acts(ctx context.Context, f ActFilter, fn func(audit.Act) error) error {
 	query, args := `SELECT `+auditColumns+` FROM audit WHERE at >= $1`, []any{timeColumn{&f.Since}}
 	for _, is := range [][2]string{{"investigation", f.Investigation}, {"who", f.Who}, {"tool", f.Tool}} {
@@ -136,7 +137,7 @@ func (s *Store) Acts(ctx context.Context, f ActFilter, fn func(audit.Act) error)
 		}
 	}
 	if f.Project != "" {
-		args = append(args, f.Project, fmt.Sprintf(`"project":"%s"`, f.Project)) // a text within the JSON has its quotes escaped
+		args = append(args, f.Project, fmt.Sprintf(`"project":"%s"`, f.Project)) // quotes in JSON strings are escaped
 		query += fmt.Sprintf(` AND (investigation IN (SELECT id FROM investigations WHERE project = $%d)
 			OR investigation = '' AND replace(detail, $%d, '') <> detail)`, len(args)-1, len(args))
 	}
@@ -166,11 +167,11 @@ func eachAct(rows *sql.Rows, fn func(audit.Act) error) error {
 	return rows.Err()
 }
 
-// marksOfAnchor bounds the chains that one anchor marks.
+// marksOfAnchor is the maximum number of chains that one anchor marks.
 const marksOfAnchor = 500
 
-// Anchor marks how far all chains have come, if some have grown since the last anchor, and returns the last one.
-// The zero value: nothing was ever written.
+// Anchor records the current end of all chains if some have grown since the last anchor. It returns the last anchor, or the zero
+// value if nothing was ever written.
 func (s *Store) Anchor(ctx context.Context) (last audit.Anchor, err error) {
 	for grown := true; grown && err == nil; {
 		err = s.write(ctx, "", func(q querier) (err error) {
@@ -218,8 +219,8 @@ func anchorFields(a *audit.Anchor) []any {
 
 func markFields(m *audit.Mark) []any { return []any{&m.Investigation, &m.N, &m.Hash} }
 
-// VerifyAudit reads one snapshot of the whole audit trail. With a head, the hash of an anchor that was noted elsewhere, that
-// anchor must be among those that are there.
+// VerifyAudit checks one snapshot of the whole audit trail. If head is set, the hash of an anchor that was noted elsewhere, an
+// anchor with that hash must exist.
 func (s *Store) VerifyAudit(ctx context.Context, head string) (found audit.Verdict, err error) {
 	err = s.read(ctx, func(q querier) error {
 		found, err = verifyAudit(ctx, q, head)

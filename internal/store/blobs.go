@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// PutBlob keeps data and returns its name: the first 32 hex digits of its
-// SHA-256. The same data has the same name and is kept once.
+// PutBlob stores data and returns its name: the first 32 hex digits of its SHA-256. Equal data has the same name and is stored
+// once.
 func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err error) {
 	hash = blobHash(data)
 	var known bool
@@ -26,13 +26,13 @@ func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err erro
 	return hash, doing(err, "write blob %s", hash)
 }
 
-// Blob returns the data of that name, or ErrNotFound.
+// Blob returns the data with that name, or ErrNotFound.
 func (s *Store) Blob(ctx context.Context, hash string) (data []byte, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT data FROM blobs WHERE hash = $1`, hash).Scan(&data)
 	return data, doing(s.db.explain(notFound(err)), "read blob %s", hash)
 }
 
-// Beginnings returns the first bytes of blobs, at most so many of each, by name.
+// Beginnings returns the first bytes of each blob, at most the given number, by name.
 func (s *Store) Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error) {
 	type beginning struct {
 		hash string
@@ -77,9 +77,8 @@ func notFound(err error) error {
 	return err
 }
 
-// SaveCatalogue keeps what a server offers to an execution, in place of what was
-// kept before; if it could be asked, also as what it offered last. Equal catalogues
-// share one blob.
+// SaveCatalogue stores the tools that a server offers to an execution and replaces the earlier ones. If the server could be asked,
+// the catalogue is also stored as its last offer. Equal catalogues share one blob.
 func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
 	body, err := json.Marshal(catalogue)
 	if err == nil {
@@ -101,8 +100,7 @@ func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catal
 	return doing(err, "write tool catalogue of %s for %s, %s", catalogue.Server, scope.Investigation, scope.Execution)
 }
 
-// LastOffer is what a server offered when it was last asked, by any execution; the zero
-// value if it never was.
+// LastOffer returns the tools that a server offered when any execution last asked it, or the zero value if none ever did.
 func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
 	const query = `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1`
 	var body []byte
@@ -116,16 +114,14 @@ func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalo
 	return offer, doing(s.db.explain(err), "read what %s offered last", server)
 }
 
-// Catalogues returns the hashes of the blobs that were saved for an execution,
-// each a tool.Catalogue as JSON, sorted by server.
+// Catalogues returns the hashes of the blobs saved for an execution, sorted by server. Each blob is a tool.Catalogue as JSON.
 func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
 	const query = `SELECT hash FROM catalogues WHERE investigation = $1 AND execution = $2 ORDER BY server`
 	hashes, err := selectAll(ctx, s.db.reader, func(hash *string) []any { return []any{hash} }, query, scope.Investigation, scope.Execution)
 	return hashes, doing(s.db.explain(err), "read tool catalogues of %s, %s", scope.Investigation, scope.Execution)
 }
 
-// SaveProgramTools keeps what the tools are that a workers' program has in Go, for
-// those who list tools elsewhere. The last one who saves wins.
+// SaveProgramTools stores the tools that a worker's program has in Go, for processes that list tools elsewhere. The last save wins.
 func (s *Store) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
 	return s.change(ctx, "", func(q querier) error {
 		_, err := q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "tools", asJSON(&specs))
@@ -133,7 +129,7 @@ func (s *Store) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
 	})
 }
 
-// ProgramTools are those that were saved last.
+// ProgramTools returns the tools that were saved last.
 func (s *Store) ProgramTools(ctx context.Context) (specs []tool.Spec, err error) {
 	var text string
 	err = s.db.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'tools'`).Scan(&text)

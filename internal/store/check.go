@@ -9,20 +9,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Checked is what Check finds of an investigation.
+// Checked is the result of Check.
 type Checked struct {
-	// Entries counts what is stored of its transcript, and Last is when the newest of that was written.
+	// Entries counts the stored transcript entries, and Last is when the newest one was written.
 	Entries int64
 	Last    time.Time
-	// Gaps counts the numbers that were given to entries which are not there.
+	// Gaps counts the sequence numbers that were assigned to entries which are missing.
 	Gaps int64
-	// Blobs are hashes of contents that the investigation refers to and that are not there.
+	// Blobs holds the hashes of missing blobs that the investigation refers to.
 	Blobs []string
-	// Recorded means that there is a record of the investigation.
+	// Recorded means that the investigation has a record.
 	Recorded bool
 }
 
-// Check looks for what the store should have of an investigation, or a conversation, and does not. It changes nothing.
+// Check looks for missing data of an investigation or a conversation. It changes nothing.
 func (s *Store) Check(ctx context.Context, investigation string) (c Checked, err error) {
 	found, err := s.Investigation(ctx, investigation)
 	c.Recorded = err == nil
@@ -30,7 +30,7 @@ func (s *Store) Check(ctx context.Context, investigation string) (c Checked, err
 		return c, err
 	}
 	refers := []string{found.PlanHash, found.DataHash}
-	stands, err := standsAt(ctx, s.db.reader, investigation) // first, so that what is appended meanwhile is no gap
+	stands, err := standsAt(ctx, s.db.reader, investigation) // first, so that entries appended meanwhile are no gaps
 	if err != nil {
 		return c, doing(s.db.explain(err), "check %s", investigation)
 	}
@@ -53,7 +53,7 @@ func (s *Store) Check(ctx context.Context, investigation string) (c Checked, err
 	return c, err
 }
 
-// blobsOf are the blobs that an entry refers to; "" is none.
+// blobsOf returns the hashes of the blobs that an entry refers to. Some may be empty.
 func blobsOf(e transcript.Entry) []string {
 	hashes := append([]string{e.Blob}, e.Artifacts...)
 	for _, image := range e.Images {
@@ -62,7 +62,7 @@ func blobsOf(e transcript.Entry) []string {
 	return hashes
 }
 
-// lacks returns those of the blobs that are not there, sorted.
+// lacks returns the hashes of the blobs that are missing, sorted.
 func (s *Store) lacks(ctx context.Context, hashes []string) (missing []string, err error) {
 	slices.Sort(hashes)
 	for _, hash := range slices.Compact(hashes) {

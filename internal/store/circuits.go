@@ -11,16 +11,15 @@ import (
 
 const readCircuit = `SELECT state FROM circuits WHERE provider = $1 AND model = $2`
 
-// Circuit is what the fleet knows of a model, and the time by the store's clock.
+// Circuit returns the fleet's circuit state for a model, and the time by the store's clock.
 func (s *Store) Circuit(ctx context.Context, key circuit.Key) (state circuit.State, now time.Time, err error) {
 	at := storedKey(key)
-	const query = `SELECT COALESCE((` + readCircuit + `), '{}')` // a model that nobody has heard of has none
+	const query = `SELECT COALESCE((` + readCircuit + `), '{}')` // '{}' stands for a model without a row
 	now, err = s.db.clocked(ctx, s.db.reader, asJSON(&state), query, at.Provider, at.Model)
 	return state, now, doing(s.db.explain(err), "read the circuit of %s", key)
 }
 
-// ChangeCircuit changes what the fleet knows of a model, alone: nobody else does at that moment.
-// now is by the store's clock.
+// ChangeCircuit updates the circuit state of a model under a lock. now is by the store's clock.
 func (s *Store) ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error {
 	err := s.write(ctx, "", func(q querier) error {
 		key := storedKey(key)
@@ -49,12 +48,12 @@ func circuitOf(ctx context.Context, q querier, key circuit.Key) (state circuit.S
 	return state, err
 }
 
-// storedKey is a key as the databases take it: requests may name models.
+// storedKey returns a key in the form that the databases accept, because model names may come from requests.
 func storedKey(key circuit.Key) circuit.Key {
 	return circuit.Key{Provider: storedText(key.Provider), Model: storedText(key.Model)}
 }
 
-// openCircuits are the models that nobody but a probe asks.
+// openCircuits returns the models that only probes call at present.
 func openCircuits(ctx context.Context, q querier) (open map[circuit.Key]circuit.State, err error) {
 	type row struct {
 		circuit.Key

@@ -7,8 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// claim is what a run needs before it may read or write a step: it must be the newest run
-// of the execution, and no row of another run may stand at the step or depend on it.
+// claim is the right of a run to read or write a step. The run must be the newest one of the execution, and no row of another run
+// may be at the step or depend on it.
 type claim struct {
 	transcript.Scope
 	transcript.Key
@@ -19,25 +19,25 @@ type claim struct {
 const (
 	isNewest     = `COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3`
 	isDisplacing = `EXISTS (SELECT 1 FROM entries WHERE ` + inTheWay + `)`
-	// inTheWay: an entry of another run stands at the step or depends on it. The log
-	// may be long: its index is read from the iteration on.
+	// inTheWay matches an entry of another run that is at the step or depends on it. The log may be long, so the index is read from
+	// the iteration on.
 	inTheWay = `investigation = $1 AND execution = $2 AND superseded = 0 AND run_id <> $3
 		AND iteration >= $4 AND (iteration > $4 OR position >= $5 AND position < $6)`
 )
 
-// args are $1 to $6 of the conditions.
+// args returns $1 to $6 of the conditions.
 func (c claim) args() []any {
 	return []any{c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until()}
 }
 
-// standing is how a claim stands before it is enforced.
+// standing is the state of a claim before it is enforced.
 type standing struct {
-	known    bool // the run has been here before
-	newest   bool // no run came after it
-	displace bool // rows of other runs stand in its way
-	stored   bool // the run has written the step already
-	live     bool // some of a reply is live
-	unread   int  // letters for the execution
+	known    bool // the run has been registered
+	newest   bool // no later run is registered
+	displace bool // rows of other runs conflict with it
+	stored   bool // the run has already written the step
+	live     bool // the execution has a live tail
+	unread   int  // unread letters for the execution
 }
 
 func (st standing) stale() bool   { return st.known && !st.newest }
@@ -52,7 +52,7 @@ func (c claim) standing(ctx context.Context, q querier) (st standing, err error)
 	return st, err
 }
 
-// ask is standing for a caller that asks for more before it scans the fields.
+// ask is standing for a caller that adds queries before it scans the fields.
 func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 	query := `SELECT
 		EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3),
@@ -65,8 +65,7 @@ func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 	return q.QueryRowContext(ctx, query, append(c.args(), reader(c.Execution)...)...)
 }
 
-// untouched reports whether the claim is good for the step and for all that come after it, and
-// nothing is stored there.
+// untouched reports whether the claim holds for the step and all later steps, and nothing is stored there.
 func (c claim) untouched(ctx context.Context, q querier) (untouched bool, err error) {
 	const query = `SELECT ` + isNewest + ` AND NOT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2
 		AND superseded = 0 AND iteration >= $4 AND (iteration > $4 OR position >= $5))`
@@ -77,8 +76,7 @@ func (c claim) untouched(ctx context.Context, q querier) (untouched bool, err er
 	return untouched, err
 }
 
-// enforce makes the claim good, or returns ErrStaleRun. It needs the write lock, and does
-// not change what the run itself has stored.
+// enforce makes the claim hold, or returns ErrStaleRun. It needs the write lock and leaves the run's own rows unchanged.
 func (c claim) enforce(ctx context.Context, q querier) (standing, error) {
 	st, err := c.present(ctx, q)
 	if err == nil && st.displace {
@@ -87,7 +85,7 @@ func (c claim) enforce(ctx context.Context, q querier) (standing, error) {
 	return st, err
 }
 
-// present is enforce for writes that are no steps: no rows are superseded.
+// present is enforce for writes that are not steps: it supersedes no rows.
 func (c claim) present(ctx context.Context, q querier) (standing, error) {
 	st, err := c.standing(ctx, q)
 	switch {
@@ -101,7 +99,7 @@ func (c claim) present(ctx context.Context, q querier) (standing, error) {
 	return st, c.register(ctx, q)
 }
 
-// register makes the run the newest one, and drops what an older run has live.
+// register makes the run the newest one and drops the live tail of an older run.
 func (c claim) register(ctx context.Context, q querier) error {
 	const query = `INSERT INTO runs (investigation, execution, ordinal, run_id)
 		SELECT $1, $2, COALESCE(MAX(ordinal), 0) + 1, $3 FROM runs WHERE investigation = $1 AND execution = $2`
@@ -111,9 +109,8 @@ func (c claim) register(ctx context.Context, q querier) error {
 	return dropLive(ctx, q, c.Scope)
 }
 
-// supersede marks what other runs wrote at the step, and what depends on it: Temporal has
-// been reset to before the step. Calls of one reply do not depend on each other: a call
-// stays if its result is in the history that was kept.
+// supersede marks the rows of other runs at the step and the rows that depend on it, because Temporal was reset to a point before
+// the step. Calls of one reply do not depend on each other: a call stays if its result is in the history that was kept.
 func (c claim) supersede(ctx context.Context, q querier) error {
 	now, err := advance(ctx, q, c.Investigation, cursor{struck: 1})
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// timekeeper tells the time by the database's clock, which all who use the database share. It asks for that time
-// seldom, and in between goes by how much time has passed here: what this machine calls the time does not matter.
+// timekeeper tells the time by the database's clock, which all users of the database share. It rarely asks for that time and adds
+// the time elapsed on this machine, so the setting of this machine's clock does not matter.
 type timekeeper struct {
 	local func() time.Time // this machine's clock
 	mu    sync.Mutex
-	asked time.Time // when the database said so, by the local clock; zero: it has not
+	asked time.Time // local time of the database's answer; zero if there was none
 	said  time.Time
 }
 
-// clockEvery is how long an answer is good: the clocks of two machines part by microseconds a second.
+// clockEvery is how long an answer stays valid: the clocks of two machines drift apart by microseconds a second.
 const clockEvery = 10 * time.Second
 
 // now returns the time, and whether the database should be asked again.
@@ -27,7 +27,7 @@ func (k *timekeeper) now() (now time.Time, due bool) {
 		return local.UTC(), true
 	}
 	passed := local.Sub(k.asked)
-	byWall := local.Round(0).Sub(k.asked.Round(0)) // the other clock stands still while a machine sleeps
+	byWall := local.Round(0).Sub(k.asked.Round(0)) // the monotonic clock stops while a machine sleeps
 	return k.said.Add(passed), passed < 0 || passed >= clockEvery || (byWall-passed).Abs() >= time.Second
 }
 
@@ -37,8 +37,8 @@ func (k *timekeeper) set(asked, answered, said time.Time) {
 	k.asked, k.said = asked, said.Add(-answered.Sub(asked)/2)
 }
 
-// Now returns the time by the clock that all who use the store share: a file's is that of its host. While a database
-// does not answer, Now goes by what it said last, or else by this machine's clock.
+// Now returns the time by the clock that all users of the store share; for a file, the clock of its host. While the database does
+// not answer, Now extrapolates from its last answer or, if there was none, uses this machine's clock.
 func (s *Store) Now(ctx context.Context) time.Time {
 	now, due := s.time.now()
 	if !due {

@@ -13,17 +13,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// A record's columns are a list of names and a function that returns pointers to
-// its fields in that order: the same pointers are arguments of an INSERT and
-// targets of a Scan.
+// A record's columns are a list of names, and a function that returns pointers to its fields in that order. The same pointers serve
+// as arguments of an INSERT and as targets of a Scan.
 
-// jsonColumn keeps a value as JSON text.
+// jsonColumn stores a value as JSON text.
 type jsonColumn[T any] struct{ to *T }
 
 func asJSON[T any](to *T) jsonColumn[T] { return jsonColumn[T]{to} }
 
-// Value implements driver.Valuer. Nothing is escaped for HTML: what a provider
-// wants back goes back as it came.
+// Value implements driver.Valuer. It does not escape for HTML, so that a provider gets its state back unchanged.
 func (c jsonColumn[T]) Value() (driver.Value, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -42,16 +40,15 @@ func (c jsonColumn[T]) Scan(src any) error {
 	return fmt.Errorf("JSON column holds %T", src)
 }
 
-// textColumn keeps a text that others wrote: a model, a tool. PostgreSQL takes
-// neither the character NUL nor what is not UTF-8; in both databases U+FFFD
-// stands in their place. (In JSON a NUL is an escape, and survives.)
+// textColumn stores text from outside, such as a model's or a tool's. PostgreSQL accepts neither NUL nor invalid UTF-8, so both
+// databases store U+FFFD instead. (In JSON, a NUL is an escape and survives.)
 type textColumn struct{ to *string }
 
 func (c textColumn) Value() (driver.Value, error) {
 	return storedText(*c.to), nil
 }
 
-// storedText is what a textColumn makes of a text.
+// storedText returns a text as textColumn stores it.
 func storedText(text string) string {
 	const instead = "\uFFFD"
 	return strings.ReplaceAll(strings.ToValidUTF8(text, instead), "\x00", instead)
@@ -66,7 +63,7 @@ func (c textColumn) Scan(src any) error {
 	return nil
 }
 
-// timeColumn keeps a time as microseconds since 1970; what it reads is UTC.
+// timeColumn stores a time as microseconds since 1970 and reads it as UTC.
 type timeColumn struct{ to *time.Time }
 
 func (c timeColumn) Value() (driver.Value, error) { return c.to.UnixMicro(), nil }
@@ -80,10 +77,10 @@ func (c timeColumn) Scan(src any) error {
 	return nil
 }
 
-// storedTime is what a timeColumn makes of a time.
+// storedTime returns a time as timeColumn stores it.
 func storedTime(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
-// endColumn is a timeColumn that may be NULL: not ended yet.
+// endColumn is a timeColumn that may be NULL, which means not ended yet.
 type endColumn struct{ to **time.Time }
 
 func (c endColumn) Value() (driver.Value, error) {
@@ -102,12 +99,12 @@ func (c endColumn) Scan(src any) error {
 	return timeColumn{*c.to}.Scan(src)
 }
 
-// insertInto writes the INSERT of one row with all of its columns.
+// insertInto returns an INSERT of one row with the given columns.
 func insertInto(table, columns string) string {
 	return `INSERT INTO ` + table + ` (` + columns + `) VALUES (` + places(strings.Count(columns, ",")+1) + `) `
 }
 
-// places writes n placeholders from $1 on.
+// places returns n placeholders, starting with $1.
 func places(n int) string {
 	var list strings.Builder
 	for i := range n {
@@ -116,12 +113,12 @@ func places(n int) string {
 	return list.String()[2:]
 }
 
-// overwrite writes the assignments of an upsert that takes the new row's columns.
+// overwrite returns the assignments of an upsert that takes the new row's columns.
 func overwrite(columns string) string {
 	return `DO UPDATE SET ` + assign(`% = excluded.%`, columns)
 }
 
-// assign writes an assignment for each of the columns, which is % in the pattern.
+// assign returns an assignment for each column. In the pattern, % is the column.
 func assign(pattern, columns string) string {
 	var set []string
 	for column := range strings.SplitSeq(columns, ", ") {
@@ -157,7 +154,7 @@ func changed(result sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// projectColumn keeps the name of a project, of which the default one is "" in our records.
+// projectColumn stores a project name. The default project is "" in records.
 type projectColumn struct{ to *string }
 
 func (c projectColumn) Value() (driver.Value, error) { return cmp.Or(*c.to, agent.DefaultProject), nil }

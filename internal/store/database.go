@@ -7,69 +7,68 @@ import (
 	"time"
 )
 
-// database is an open database: its connections, and what is special about it.
+// database is an open database: its connections and its engine.
 type database struct {
 	writer   handle
 	reader   handle
-	snapshot *sql.TxOptions // of a transaction that reads one state of the database
+	snapshot *sql.TxOptions // options of a transaction that reads one consistent snapshot
 	engine
 }
 
-// engine is what SQLite and PostgreSQL do each in their own way.
+// engine is the part that differs between SQLite and PostgreSQL.
 type engine interface {
-	// lock comes first in a transaction of the writer: until it ends, nobody else
-	// changes that investigation. "" is none.
+	// lock comes first in a write transaction: until it ends, no other transaction changes that investigation. An empty string
+	// means none.
 	lock(ctx context.Context, q querier, investigation string) error
-	// lockWindow is lock for the window of a rate limit. now is in microseconds
-	// since 1970, by the clock that all who use the database share.
+	// lockWindow is lock for the window of a rate limit. now is in microseconds since 1970, by the clock that all users of the
+	// database share.
 	lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error)
-	clock(ctx context.Context, q querier) (now time.Time, err error) // that one
-	// clocked reads one value by a query of one column and one row, and that clock beside it.
+	clock(ctx context.Context, q querier) (now time.Time, err error) // by the same clock as lockWindow
+	// clocked reads one value with a query of one column and one row, together with the time by the same clock.
 	clocked(ctx context.Context, q querier, value any, query string, args ...any) (now time.Time, err error)
-	// announce lets other processes know, soon, that an investigation has changed.
-	// One that is not told finds out by itself, later.
+	// announce soon notifies other processes that an investigation has changed. A process that misses the notification finds the
+	// change later by itself.
 	announce(investigation string)
 	// watch wakes followers when other processes have changed something, until ctx ends.
 	watch(ctx context.Context, h *hub)
-	// explain puts an error into words, and says if it is one of ours: see ErrUnavailable and errDuplicate.
+	// explain adds words to an error and maps it to ErrUnavailable or errDuplicate where that applies.
 	explain(err error) error
-	// words says how words are indexed and found; forUpdate ends a SELECT whose
-	// rows nobody else is to change until the transaction ends.
+	// words says how words are indexed and found. forUpdate is the end of a SELECT that locks its rows until the transaction ends.
 	words() wordIndex
 	forUpdate() string
-	// search looks a text up among the names of investigations; has is the condition that a text has another one in it.
+	// search looks up a text in the names of investigations. has is the SQL condition that a text contains an argument.
 	search(ctx context.Context, q querier, text string) (searched, error)
 	has(text, argument string) string
-	// allOf is the query of the index of words for all of some words, of which one of three characters or more is a
-	// beginning, and for one of some whole terms, if there are any; "" = nothing has them. addTerms adds to the words that occur.
+	// allOf returns the index query for rows that have all of some words and, if oneOf is not empty, one of those whole terms. A
+	// word of three or more characters matches as a prefix. An empty string means that nothing matches. addTerms adds words to the
+	// list of known ones.
 	allOf(ctx context.Context, q querier, words, oneOf []string) (string, error)
 	addTerms(ctx context.Context, q querier, words []string) error
-	// nameTerms are terms that the index of words has for the parts of names: all of them are in what has the text in its
-	// name. nil = search finds names without. allTerms is the query for all of some terms.
+	// nameTerms returns the index terms for parts of names: a row with the text in its name has all of them. nil means that search
+	// finds names without the index. allTerms returns the query for rows with all of some terms.
 	nameTerms(text string) []string
 	allTerms(terms, oneOf []string) string
-	sizeQuery() string  // selects how many bytes the database takes
+	sizeQuery() string  // selects the size of the database in bytes
 	sweepQuery() string // deletes the reservations that end at $1 or before
 	close() error
 }
 
-// querier is what a *sql.DB and a *sql.Tx have in common. A statement in a transaction may
-// not have run yet when it returns: its effect and its error are certain once its rows are
-// scanned, its changes counted, or the transaction committed (see pipelining).
+// querier is the common part of *sql.DB and *sql.Tx. In a transaction, a statement may not have run yet when the call returns: its
+// effect and its error are certain only after its rows are scanned, its changes counted, or the transaction committed (see
+// pipelining).
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// handle is a *sql.DB, or one that keeps its statements.
+// handle is a *sql.DB, or a wrapper that keeps its prepared statements.
 type handle interface {
 	querier
 	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// write runs fn in a transaction in which nobody else changes the investigation,
-// and then wakes those who follow it.
+// write runs fn in a transaction that has the investigation locked, and then wakes its followers.
 func (s *Store) write(ctx context.Context, investigation string, fn func(querier) error) error {
 	return s.change(ctx, investigation, func(q querier) error {
 		if err := s.db.lock(ctx, q, investigation); err != nil {
@@ -79,8 +78,7 @@ func (s *Store) write(ctx context.Context, investigation string, fn func(querier
 	})
 }
 
-// change is write for an fn that begins by advancing the investigation's cursor: that
-// locks the investigation.
+// change is write for an fn that begins by advancing the investigation's cursor, which locks the investigation.
 func (s *Store) change(ctx context.Context, investigation string, fn func(querier) error) error {
 	if err := inTx(ctx, s.db.writer, nil, fn); err != nil {
 		return s.db.explain(err)
@@ -105,7 +103,7 @@ func inTx(ctx context.Context, db handle, opts *sql.TxOptions, fn func(querier) 
 	q := querier(tx)
 	if k, ok := db.(*keeping); ok {
 		q = keepingTx{tx, k}
-		defer k.prepare(ctx) // when the transaction is over
+		defer k.prepare(ctx) // after the transaction is over
 	}
 	defer tx.Rollback() // does nothing after Commit
 	if err := fn(q); err != nil {
@@ -114,7 +112,7 @@ func inTx(ctx context.Context, db handle, opts *sql.TxOptions, fn func(querier) 
 	return tx.Commit()
 }
 
-// doing says in which work an error came up; nil stays nil.
+// doing adds the operation to an error; nil stays nil.
 func doing(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -122,7 +120,7 @@ func doing(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// writeRecords is write for records: followers are told that they changed.
+// writeRecords is write for records: it also tells followers that records changed.
 func (s *Store) writeRecords(ctx context.Context, investigation string, fn func(querier) error) error {
 	return s.write(ctx, investigation, func(q querier) error {
 		if err := fn(q); err != nil {
@@ -132,7 +130,7 @@ func (s *Store) writeRecords(ctx context.Context, investigation string, fn func(
 	})
 }
 
-// Size is how much room the database takes, in bytes.
+// Size returns the size of the database in bytes.
 func (s *Store) Size(ctx context.Context) (bytes int64, err error) {
 	err = s.db.reader.QueryRowContext(ctx, s.db.sizeQuery()).Scan(&bytes)
 	return bytes, doing(s.db.explain(err), "read the store's size")

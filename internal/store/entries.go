@@ -20,7 +20,7 @@ func entryFields(e *transcript.Entry) []any {
 	}
 }
 
-// Entries returns the log of an execution in key order, without what was superseded.
+// Entries returns the log of an execution in key order, without superseded entries.
 func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		ORDER BY iteration, position`
@@ -32,8 +32,7 @@ func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcri
 	return entries, doing(s.db.explain(err), "read transcript of %s, %s", scope.Investigation, scope.Execution)
 }
 
-// WithArtifacts returns the results of an investigation that hold more than text, in the order in which
-// they were written, without those that were superseded.
+// WithArtifacts returns the results of an investigation that hold more than text, in the order of writing, without superseded ones.
 func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND kind = $2
 		AND body LIKE '%"artifacts":[%' ORDER BY seq`
@@ -41,7 +40,7 @@ func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]tran
 	return entries, doing(s.db.explain(err), "read the artifacts of %s", investigation)
 }
 
-// Notices returns the newest notices of an investigation, at most limit, in the order in which they were written.
+// Notices returns the newest notices of an investigation, at most limit, in the order of writing.
 func (s *Store) Notices(ctx context.Context, investigation string, limit int) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND kind = $2
 		ORDER BY seq DESC LIMIT $3`
@@ -50,8 +49,8 @@ func (s *Store) Notices(ctx context.Context, investigation string, limit int) ([
 	return entries, doing(s.db.explain(err), "read the notices of %s", investigation)
 }
 
-// UnknownCalls returns the tool calls of an investigation whose outcome nobody knows, in the order in which they began:
-// those whose result says so, and those with an intent and no result, some of which may still run.
+// UnknownCalls returns the tool calls of an investigation with an unknown outcome, in the order in which they began. These are the
+// calls whose result says so, and the calls with an intent and no result, some of which may still be running.
 func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {
 	const unknown = `LIKE '%"error_type":"` + tool.ErrorOutcomeUnknown + `"%'`
 	const query = `SELECT ` + entryColumns + ` FROM entries e WHERE superseded = 0 AND investigation = $1 AND (
@@ -62,23 +61,23 @@ func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]trans
 	return transcript.UnknownCalls(entries), doing(s.db.explain(err), "read the calls of %s with unknown outcomes", investigation)
 }
 
-// After returns an investigation's entries after seq, in the order in which they
-// were written, superseded ones included. A limit of 0 or less means all.
+// After returns an investigation's entries after seq in the order of writing, including superseded ones. A limit of 0 or less means
+// all.
 func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
 	return s.Part(ctx, Part{Investigation: investigation, After: seq, Limit: limit})
 }
 
-// Part says which entries of an investigation are read.
+// Part selects entries of an investigation.
 type Part struct {
 	Investigation string
-	Execution     string            // only its; "" = of all
-	Kinds         []transcript.Kind // only these; none = all
-	After, Before int64             // numbers between which they are; Before 0 = to the end
-	// Limit is how many are read at most: the first, or with Before the last. 0 or less = all.
+	Execution     string            // empty means all
+	Kinds         []transcript.Kind // empty means all kinds
+	After, Before int64             // exclusive bounds of the numbers; Before 0 means no upper bound
+	// Limit is the maximum number of entries: the first ones or, with Before, the last ones. 0 or less means all.
 	Limit int
 }
 
-// Part returns entries in the order in which they were written, superseded ones included.
+// Part returns the selected entries in the order of writing, including superseded ones.
 func (s *Store) Part(ctx context.Context, p Part) ([]transcript.Entry, error) {
 	entries, err := partOf(ctx, s.db.reader, p)
 	return entries, doing(s.db.explain(err), "read transcript of %s after %d", p.Investigation, p.After)
@@ -119,8 +118,8 @@ func limitTo(n int) string {
 	return fmt.Sprintf(" LIMIT %d", n)
 }
 
-// insertEntry writes one row of the step whose first row has the number first, with its body. It charges
-// the ledger with the row's usage, and notes which letter the row quotes, which rule it rests on and what became of a call.
+// insertEntry writes one row, with its body, of the step whose first row has the number first. It charges the ledger with the row's
+// usage, and notes the letter that the row quotes, the rule that it relies on, and the outcome of a call.
 func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry, body driver.Value) error {
 	const query = `INSERT INTO entries
 		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
@@ -149,8 +148,7 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 	return nil
 }
 
-// storedBody is a body in the database, and what is read from there: text of others may not
-// be UTF-8.
+// storedBody returns a body as a column and as it will be read back, because text from outside may not be UTF-8.
 func storedBody(body transcript.Body) (column driver.Value, read transcript.Body, err error) {
 	column, err = asJSON(&body).Value()
 	if err == nil {
@@ -159,8 +157,8 @@ func storedBody(body transcript.Body) (column driver.Value, read transcript.Body
 	return column, read, err
 }
 
-// Reply returns the reply of one iteration of an execution, whichever run it is
-// of; ErrNotFound if there is none that was not superseded.
+// Reply returns the reply of one iteration of an execution, of any run. It returns ErrNotFound if there is none, or only superseded
+// ones.
 func (s *Store) Reply(ctx context.Context, scope transcript.Scope, iteration int) (reply transcript.Entry, err error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		AND iteration = $3 AND kind = '` + string(transcript.KindReply) + `'`

@@ -15,24 +15,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Health is what Examine finds.
+// Health is the result of Examine.
 type Health struct {
 	ID string
-	// Schema is the newest migration of the store, Required the newest one that a program must know to use it, and Known the
-	// newest one that this program has.
+	// Schema is the store's newest migration, Required is the newest one that a program must know to use the store, and Known is
+	// the newest one in this program.
 	Schema, Required, Known int64
-	// Ahead is how far the database's clock is ahead of ours; 0 for a file, which has none.
+	// Ahead is how far the database's clock is ahead of ours; 0 for a file, which has no clock.
 	Ahead time.Duration
-	// Secrecy says how a database's connections are protected; "" for a file.
+	// Secrecy says how a database's connections are protected; empty for a file.
 	Secrecy Secrecy
-	// Workers are those that run and have announced themselves. Workers of version 0.1 do not.
+	// Workers holds the running workers that have announced themselves. Workers of version 0.1 do not.
 	Workers []record.Worker
-	// Circuits are the models that nobody asks at the moment, but probes.
+	// Circuits holds the models that only probes call at present.
 	Circuits map[circuit.Key]circuit.State
 }
 
-// Examine looks at a store that is there, and changes nothing: it makes none, and brings
-// no tables to another version. The error is os.ErrNotExist where there is none.
+// Examine inspects an existing store without creating or migrating it. The error is os.ErrNotExist if there is no store.
 func Examine(ctx context.Context, opts Options) (h Health, err error) {
 	db, err := bare(opts, &h)
 	if err != nil {
@@ -45,7 +44,7 @@ func Examine(ctx context.Context, opts Options) (h Health, err error) {
 	return h, nil
 }
 
-// bare opens the database without making or watching anything.
+// bare opens the database without creating or watching anything.
 func bare(opts Options, h *Health) (*sql.DB, error) {
 	if opts.DSN == "" {
 		if _, err := os.Stat(opts.Path); err != nil {
@@ -94,7 +93,7 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 	}
 	if err == nil {
 		workers, failed := runningWorkers(ctx, db, h.Ahead)
-		if h.Workers = workers; h.Required <= h.Known { // a newer program may have moved them
+		if h.Workers = workers; h.Required <= h.Known { // a newer program may have moved the workers' table
 			err = failed
 		}
 	}

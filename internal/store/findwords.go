@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	textIndexed  = 256 << 10 // bytes of an alert, and of a report, whose words are indexed
-	slots        = 128       // investigations of one millisecond that the index keeps in order
-	firstWindow  = 1000      // matches of a search that are looked at first; each further window is four times as large
-	indexedAhead = 100       // outdated investigations that a search indexes before it looks
+	textIndexed  = 256 << 10 // bytes of an alert, and of a report, that are indexed
+	slots        = 128       // investigations per millisecond that the index keeps in order
+	firstWindow  = 1000      // matches that a search examines first; each further window is four times as large
+	indexedAhead = 100       // outdated investigations that a search indexes first
 )
 
-// indexWords brings the words of an investigation up to date. Its caller holds the investigation's lock.
+// indexWords updates the indexed words of an investigation. The caller holds the investigation's lock.
 func indexWords(ctx context.Context, q querier, db database, id string) error {
 	const query = `SELECT project, workflow_id, chain, alert_type, error, report, envelope, metadata, started_at,
 			(SELECT substr(data, 1, $2) FROM blobs WHERE hash = data_hash),
@@ -61,7 +61,7 @@ func indexWords(ctx context.Context, q querier, db database, id string) error {
 	return err
 }
 
-// wordsOf are the different words that find an investigation.
+// wordsOf returns the distinct words by which an investigation is found.
 func wordsOf(r record.Investigation, data []byte) []string {
 	set := newWordSet(wordsIndexed)
 	set.add([]rune(projectTerm(r.Project)))
@@ -76,14 +76,14 @@ func wordsOf(r record.Investigation, data []byte) []string {
 	return set.words
 }
 
-// projectTerm stands in the index for the project of an investigation, so that a search in a small project does not read what
-// others have. No text has it: a word has no such sign.
+// projectTerm is the index term of an investigation's project, so that a search in a small project does not read the entries of
+// others. It cannot occur in a text, because a word never contains its first character.
 func projectTerm(project string) string {
 	sum := sha256.Sum256([]byte(cmp.Or(project, agent.DefaultProject)))
 	return fmt.Sprintf("¶%x", sum[:8])
 }
 
-// placeWords returns the row of an investigation in the index: the one that it has, if it fits the start, or a new one.
+// placeWords returns an investigation's row in the index: its existing row if that fits the start, or else a new one.
 func placeWords(ctx context.Context, q querier, id string, start time.Time, known *int64) (int64, error) {
 	n := placeOf(start)
 	if known != nil {
@@ -102,10 +102,10 @@ func placeWords(ctx context.Context, q querier, id string, start time.Time, know
 	}
 }
 
-// placeOf is the first row in the index for investigations that start at a time.
+// placeOf returns the first index row for investigations with that start.
 func placeOf(start time.Time) int64 { return start.UnixMilli() * slots }
 
-// indexSome indexes outdated investigations, at most so many, the newest first.
+// indexSome indexes at most the given number of outdated investigations, newest first.
 func (s *Store) indexSome(ctx context.Context, most int) (int, error) {
 	type row struct {
 		start int64
@@ -117,14 +117,14 @@ func (s *Store) indexSome(ctx context.Context, most int) (int, error) {
 		return 0, s.db.explain(err)
 	}
 	err = s.write(ctx, "", func(q querier) error {
-		// Whoever locks several investigations does so in one order.
+		// Several investigations are always locked in the same order.
 		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if err := s.db.lock(ctx, q, r.id); err != nil {
 				return err
 			}
 		}
-		// SQLite writes its index out whenever a row is not after the one before.
+		// SQLite flushes its index whenever a row does not follow the previous one.
 		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.start, b.start) })
 		for _, r := range rows {
 			if err := indexWords(ctx, q, s.db, r.id); err != nil {
@@ -140,8 +140,8 @@ func (s *Store) indexSome(ctx context.Context, most int) (int, error) {
 	return len(rows), doing(err, "index the words of %d investigations", len(rows))
 }
 
-// KeepIndexed indexes the words of investigations that an older program has written, until ctx ends. It works in
-// small batches and rests as long as each took, so that others can write.
+// KeepIndexed indexes the words of investigations that an older program wrote, until ctx ends. It works in small batches and pauses
+// after each for as long as the batch took, so that others can write.
 func (s *Store) KeepIndexed(ctx context.Context) {
 	const batch, rest = 50, time.Minute
 	for ctx.Err() == nil {
@@ -161,11 +161,11 @@ func (s *Store) KeepIndexed(ctx context.Context) {
 	}
 }
 
-// matches are rows of the index that have all words of a search, newest first.
+// matches reads the index rows that have all words of a search, newest first.
 type matches struct {
 	rows  []int64
 	query string
-	below int64 // all rows that match and are not below this one have been returned
+	below int64 // all matching rows at or above this one have been returned
 	from  int64
 	more  bool
 }
@@ -191,7 +191,7 @@ func (s *Store) searched(ctx context.Context, f Filter) ([]record.Investigation,
 	return all, err
 }
 
-// withName returns the records that the filter selects and whose names have its search as a part.
+// withName returns the records that the filter selects and whose names contain the search text.
 func (s *Store) withName(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	if terms := s.db.nameTerms(f.Search); terms != nil {
 		var outdated bool
@@ -211,7 +211,7 @@ func (s *Store) withName(ctx context.Context, f Filter) ([]record.Investigation,
 	return selectAll(ctx, s.db.reader, investigationFields, query, args...)
 }
 
-// withWords returns the records that the filter selects and that have all words of its search.
+// withWords returns the records that the filter selects and that contain all words of its search.
 func (s *Store) withWords(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	asked := newWordSet(wordsAskedFor)
 	asked.text(f.Search, false)
@@ -233,7 +233,7 @@ func projectTerms(projects []string) (terms []string) {
 	return terms
 }
 
-// windows returns the records that the filter selects and that meet a query of the index of words, newest first.
+// windows returns the records that the filter selects and that match an index query, newest first.
 func (s *Store) windows(ctx context.Context, f Filter, wanted string) (all []record.Investigation, err error) {
 	if f.Projects != nil && len(f.Projects) == 0 {
 		return nil, nil
@@ -268,7 +268,7 @@ func (s *Store) windows(ctx context.Context, f Filter, wanted string) (all []rec
 	return all, nil
 }
 
-// next reads the n-th window of matches. A window never ends within a millisecond: the list has an order there too.
+// next reads the n-th window of matches. A window never ends within a millisecond, because the list is ordered there too.
 func (m *matches) next(ctx context.Context, db database, n int) error {
 	type row struct {
 		n     int64

@@ -15,41 +15,37 @@ import (
 )
 
 const (
-	lookAnyway = 2 * time.Second // after so long, even if nothing was heard: news can get lost
-	outage     = time.Minute     // how long Follow waits for a database that has gone away
-	pageSize   = 500             // entries in one update
+	lookAnyway = 2 * time.Second // polling interval without notifications, which can get lost
+	outage     = time.Minute     // how long Follow waits for a database that is unavailable
+	pageSize   = 500             // maximum number of entries in one update
 )
 
-// Update is what has changed since the update before it; the first one is what is
-// there. What has not changed is nil.
+// Update holds the changes since the previous update; the first one holds the current state. Unchanged parts are nil.
 type Update struct {
-	// Entries are the new ones, by Seq. An entry that was superseded after it had
-	// been delivered (or after the cursor that Follow was given) comes once more,
-	// with Superseded set: the cursor to go on from is the highest Seq so far.
+	// Entries holds the new entries, by Seq. An entry that is superseded after it was delivered (or after the cursor that Follow
+	// was given) comes once more, with Superseded set. The cursor to continue from is the highest Seq so far.
 	Entries []transcript.Entry
-	// Live is everything that is live now; empty and not nil when nothing is any more.
+	// Live holds all live tails. It is empty and not nil after the last one ended.
 	Live []transcript.Live
-	// Record, Stages and Executions are the whole records as they are now.
+	// Record, Stages and Executions are the complete current records.
 	Record     *record.Investigation
 	Stages     []record.Stage
 	Executions []record.Execution
-	// About is a line about what the investigation looks into. The store leaves it empty: who tells of the update adds it.
+	// About is a line about the subject of the investigation. The store leaves it empty for the caller to fill in.
 	About string
-	// Waits are what is waited for now, whenever the records are here.
+	// Waits says what the investigation is waiting for. It is set whenever the records are.
 	Waits *record.Waits
-	// More: there are entries besides, which were there already when the records were read.
+	// More means that further entries existed when the records were read.
 	More bool
-	// Away is since when the database does not answer. Such an update says nothing else, and
-	// the next one, which may be empty, that it answers again. It has More set: nobody knows
-	// what there is besides.
+	// Away is since when the database has been unavailable. Such an update holds nothing else except More, because further entries
+	// may exist. The next update, which may be empty, says that the database answers again.
 	Away time.Time
 }
 
-// Follow calls fn with what is there of an investigation, its entries after the
-// given sequence number, and again after each change, until ctx ends (ctx.Err())
-// or fn returns an error, which is returned as it is. Changes that come while fn
-// runs are in one update; fn is called by one goroutine. If the database goes
-// away for a moment, Follow waits for it and goes on without a gap.
+// Follow calls fn with the current state of an investigation, including its entries after the given sequence number, and again
+// after each change. It ends when ctx ends (ctx.Err()) or when fn returns an error, which Follow returns unchanged. Changes during
+// fn are combined into one update; fn is called by one goroutine. If the database is briefly unavailable, Follow waits for it and
+// continues without a gap.
 func (s *Store) Follow(ctx context.Context, investigation string, after int64, fn func(Update) error) error {
 	wake, stop := s.hub.subscribe(investigation)
 	defer stop()
@@ -60,8 +56,8 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 	for {
 		update, more, err := f.look(ctx)
 		if err != nil {
-			if !errors.Is(err, ErrUnavailable) || time.Since(f.looked) >= outage { // or else it may return
-				// That ctx has ended says more than what broke because of it.
+			if !errors.Is(err, ErrUnavailable) || time.Since(f.looked) >= outage { // otherwise it may come back
+				// The end of ctx is a better explanation than the error that it caused.
 				return cmp.Or(ctx.Err(), fmt.Errorf("follow %s: %w", investigation, err))
 			}
 			s.logger.DebugContext(ctx, "waiting for the store's database", "error", err)
@@ -96,13 +92,12 @@ type follower struct {
 	store         *Store
 	investigation string
 	seen          cursor
-	looked        time.Time // when it last could
+	looked        time.Time // time of the last successful read
 }
 
-// look reads what is new, nil if nothing is, in one snapshot, and says whether
-// there is more than fits into an update.
+// look reads the changes in one snapshot, nil if there are none, and reports whether there are more than fit into an update.
 func (f *follower) look(ctx context.Context) (update *Update, more bool, err error) {
-	next := *f // what has been seen, if all of it can be read
+	next := *f // the state once everything has been read
 	err = f.store.read(ctx, func(q querier) error {
 		update, more, err = next.changes(ctx, q)
 		return err
@@ -165,7 +160,7 @@ func (f *follower) live(ctx context.Context, q querier, now cursor, update *Upda
 	return err
 }
 
-// records reads the records when one of them has changed, and when a model call has: what it used is in them.
+// records reads the records when one of them has changed, and after a model call, because they include its usage.
 func (f *follower) records(ctx context.Context, q querier, now cursor, update *Update) error {
 	used := func(e transcript.Entry) bool { return e.Usage != nil }
 	if now.records == f.seen.records && (f.seen.seq < now.seq || !slices.ContainsFunc(update.Entries, used)) {
@@ -194,16 +189,15 @@ func (f *follower) records(ctx context.Context, q querier, now cursor, update *U
 	return err
 }
 
-// cursor is how far an investigation has come: one row, raised in the
-// transaction of each change.
+// cursor is the progress of an investigation: one row, raised in the transaction of each change.
 type cursor struct {
 	seq     int64 // number of the last entry
-	struck  int64 // number of the last time that entries were superseded
-	live    int64 // version of what is live
+	struck  int64 // number of the last change that superseded entries
+	live    int64 // version of the live tails
 	records int64 // version of the records
 }
 
-// fields are pointers to the cursor's columns, in the order of the table.
+// fields returns pointers to the cursor's columns, in the order of the table.
 func (c *cursor) fields() []any { return []any{&c.seq, &c.struck, &c.live, &c.records} }
 
 const raiseCursor = `INSERT INTO cursors (investigation, seq, struck, live, records) VALUES ($1, $2, $3, $4, $5)
@@ -211,19 +205,19 @@ const raiseCursor = `INSERT INTO cursors (investigation, seq, struck, live, reco
 		seq = cursors.seq + excluded.seq, struck = cursors.struck + excluded.struck,
 		live = cursors.live + excluded.live, records = cursors.records + excluded.records`
 
-// raise raises an investigation's cursor by a difference.
+// raise adds a difference to an investigation's cursor.
 func raise(ctx context.Context, q querier, investigation string, by cursor) error {
 	_, err := q.ExecContext(ctx, raiseCursor, append([]any{investigation}, by.fields()...)...)
 	return err
 }
 
-// advance is raise, and returns where the cursor then stands.
+// advance is raise, and returns the new cursor.
 func advance(ctx context.Context, q querier, investigation string, by cursor) (now cursor, err error) {
 	err = advancing(ctx, q, investigation, by).Scan(now.fields()...)
 	return now, err
 }
 
-// advancing is advance for a caller that asks for more before it scans the fields.
+// advancing is advance for a caller that adds columns before it scans the fields.
 func advancing(ctx context.Context, q querier, investigation string, by cursor) *sql.Row {
 	const query = raiseCursor + ` RETURNING seq, struck, live, records`
 	return q.QueryRowContext(ctx, query, append([]any{investigation}, by.fields()...)...)
@@ -239,7 +233,7 @@ func standsAt(ctx context.Context, q querier, investigation string) (now cursor,
 	return now, err
 }
 
-// hub wakes those who follow an investigation when it has changed.
+// hub wakes the followers of an investigation after it has changed.
 type hub struct {
 	mu        sync.Mutex
 	followers map[string]map[chan struct{}]struct{}
@@ -247,8 +241,8 @@ type hub struct {
 
 func newHub() *hub { return &hub{followers: map[string]map[chan struct{}]struct{}{}} }
 
-// subscribe returns a channel that has a value after each wake, several wakes
-// being one, and a function that ends it.
+// subscribe returns a channel that receives a value after each wake, with several wakes combined into one, and a function that ends
+// the subscription.
 func (h *hub) subscribe(investigation string) (<-chan struct{}, func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -273,7 +267,7 @@ func (h *hub) wake(investigation string) {
 	h.wakeLocked(investigation)
 }
 
-// wakeAll is for when it is not known what has changed.
+// wakeAll wakes all followers, for when it is unknown what has changed.
 func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -286,7 +280,7 @@ func (h *hub) wakeLocked(investigation string) {
 	for wake := range h.followers[investigation] {
 		select {
 		case wake <- struct{}{}:
-		default: // it will look anyway
+		default: // a wake is already pending
 		}
 	}
 }

@@ -12,16 +12,15 @@ import (
 	"strings"
 )
 
-// ErrOtherNamespace: the store belongs to another namespace of Temporal, or another Temporal.
+// ErrOtherNamespace means that the store belongs to another Temporal namespace or another Temporal cluster.
 var ErrOtherNamespace = errors.New("a store belongs to one namespace of one Temporal")
 
-// ID is the identity of the store: random, made when it is opened for the first
-// time, and its own wherever it is moved or restored to.
+// ID returns the identity of the store: random, created when the store is first opened, and kept when it is moved or restored.
 func (s *Store) ID() string { return s.id }
 
-// Join makes the store that of a namespace, or refuses it if it is another's: each would
-// take the other's investigations for terminated. A namespace's id is Temporal's, random and
-// the same wherever the namespace is moved to; its name is for people. adopt takes the store over.
+// Join binds the store to a namespace, or refuses it if it belongs to another: each would take the other's investigations for
+// terminated. The namespace's ID is Temporal's, random, and stays the same wherever the namespace is moved to; its name is for
+// people. adopt takes the store over.
 func (s *Store) Join(ctx context.Context, id, name string, adopt bool) error {
 	stored, err := s.note(ctx, namespaceKey, id+" "+name)
 	if err != nil {
@@ -35,7 +34,7 @@ func (s *Store) Join(ctx context.Context, id, name string, adopt bool) error {
 	return s.db.explain(err)
 }
 
-// Belongs refuses a store that is another namespace's by now; one that is nobody's yet is not.
+// Belongs returns an error if the store now belongs to another namespace. A store without a namespace is accepted.
 func (s *Store) Belongs(ctx context.Context, id, name string) error {
 	var stored string
 	err := s.db.reader.QueryRowContext(ctx, readNote, namespaceKey).Scan(&stored)
@@ -63,7 +62,7 @@ const (
 	readNote     = `SELECT value FROM meta WHERE key = $1`
 )
 
-// note reads a fact about the store itself; whoever asks first sets it.
+// note reads a fact about the store itself. The first caller sets it.
 func (s *Store) note(ctx context.Context, key, first string) (value string, err error) {
 	if err := s.db.reader.QueryRowContext(ctx, readNote, key).Scan(&value); err == nil {
 		return value, nil
@@ -78,17 +77,16 @@ func (s *Store) note(ctx context.Context, key, first string) (value string, err 
 	return value, s.db.explain(err)
 }
 
-// machineIDFiles are where an operating system keeps the number of its installation.
+// machineIDFiles lists the files in which an operating system keeps the ID of its installation.
 const machineIDFiles = "/etc/machine-id /var/lib/dbus/machine-id"
 
-// hostMark names this host: "<hostname>/<digest of the machine id>", the latter
-// empty where it cannot be read.
+// hostMark names this host: "<hostname>/<digest of the machine ID>". The digest is empty if the ID cannot be read.
 func hostMark() string {
 	name, _ := os.Hostname()
 	return name + "/" + machineID()
 }
 
-// machineID is a digest, because the number itself is meant to stay on the machine.
+// machineID returns a digest, because the ID itself is meant to stay on the machine.
 func machineID() string {
 	for file := range strings.FieldsSeq(machineIDFiles) {
 		if id, err := os.ReadFile(file); err == nil && len(bytes.TrimSpace(id)) > 0 {
@@ -99,8 +97,8 @@ func machineID() string {
 	return ""
 }
 
-// checkHost refuses a file that another host has marked: SQLite's locks do not
-// reach across hosts. A file without tables is anyone's.
+// checkHost refuses a file that another host has marked, because SQLite's locks do not reach across hosts. Any host may use a file
+// without tables.
 func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
 	var exists bool
 	const query = `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta')`

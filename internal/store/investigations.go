@@ -18,7 +18,7 @@ import (
 
 const (
 	investigationColumns = `id, workflow_id, run_id, ` + investigationRequest + `, ` + investigationEnd + `, started_at`
-	// investigationRequest are those that are read from the request.
+	// investigationRequest are the columns that are read from the request.
 	investigationRequest = `chain, alert_type, plan_hash, data_hash, project, tenant, session, priority, fingerprint, metadata, overrides`
 	// investigationEnd are the columns that FinishInvestigation sets.
 	investigationEnd = `status, end_reason, error, report, usage, envelope, ended_at, writer`
@@ -33,9 +33,8 @@ func investigationFields(r *record.Investigation) []any {
 	}
 }
 
-// StartInvestigation writes the record of an investigation that begins. A run's first
-// attempt that has a plan wins. Another run is a Temporal reset's: it has read the request
-// anew, and the record is its own from then on.
+// StartInvestigation writes the record of an investigation that begins. Of a run's attempts, the first one with a plan wins. A
+// different run comes from a Temporal reset: it has read the request again and takes over the record.
 func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
 	const begin = investigationRequest + `, ` + reopened
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
@@ -51,12 +50,12 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 	})
 }
 
-// reopened are the columns that make a record say that its investigation runs again.
-// The report and the usage are those of before, until it ends.
+// reopened are the columns that make a record say that its investigation runs again. The report and the usage keep their old values
+// until it ends.
 const reopened = `status, end_reason, error, ended_at, writer`
 
-// ReopenInvestigation makes the record say that a run goes on with the investigation
-// that Temporal has reset. If that run itself has ended it, who says so is too late.
+// ReopenInvestigation makes the record say that a run continues an investigation that Temporal has reset. It does nothing if that
+// run has already ended the investigation.
 func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3, status_seq = 0
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
@@ -71,9 +70,8 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 	})
 }
 
-// FinishInvestigation sets how an investigation ended: status, end reason, error,
-// report, usage, envelope and ended_at. Doing it again changes nothing. The usage is
-// what the ledger was charged with, as it was shown while the investigation ran.
+// FinishInvestigation records how an investigation ended: status, end reason, error, report, usage, envelope and ended_at. A
+// repeated call changes nothing. The usage is the ledger's total, the same as shown while the investigation ran.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
 	defer s.logs.forget(r.ID)
@@ -95,8 +93,7 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 	})
 }
 
-// writeInvestigation writes a record, unless its writer is a run that was replaced:
-// that gets ErrStaleRun.
+// writeInvestigation writes a record. It returns ErrStaleRun if the writer is a run that was replaced.
 func (s *Store) writeInvestigation(
 	ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error),
 ) error {
@@ -114,8 +111,8 @@ func (s *Store) writeInvestigation(
 	return doing(err, "%s investigation %s", what, r.ID)
 }
 
-// speak lets an investigation's own run write, unless it was replaced. Its own runs stand
-// beside those of its executions. What it has told people stays, whichever run has told it.
+// speak checks that an investigation's own run was not replaced. These runs are stored beside those of its executions. Messages to
+// people stay, whichever run sent them.
 func speak(ctx context.Context, q querier, id, run string) error {
 	_, err := claim{transcript.Scope{Investigation: id}, transcript.Key{}, run}.present(ctx, q)
 	return err
@@ -131,9 +128,8 @@ func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
 	return all, doing(s.db.explain(err), "list running investigations")
 }
 
-// CloseInvestigation says how an investigation ended that could not do so itself, and
-// the same of its stages and executions that have not ended. It changes nothing if
-// the record has been written since r was read, by whichever run.
+// CloseInvestigation records how an investigation ended that could not record it itself, and closes its open stages and executions.
+// It changes nothing if any run has written the record since r was read.
 func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error) {
 	err = s.writeRecords(ctx, r.ID, func(q querier) error {
 		used, err := charged(ctx, q, []string{r.ID})
@@ -159,7 +155,7 @@ func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) 
 	return closed, doing(err, "close investigation %s", r.ID)
 }
 
-// closeParts closes the stages and executions that an investigation has left open.
+// closeParts closes the stages and executions that an investigation left open.
 func closeParts(ctx context.Context, q querier, r record.Investigation) error {
 	for _, query := range []string{
 		`UPDATE stages SET status = $2, ended_at = $3 WHERE investigation = $1 AND ended_at IS NULL`,
@@ -178,7 +174,7 @@ func closeParts(ctx context.Context, q querier, r record.Investigation) error {
 	return raise(ctx, q, r.ID, cursor{live: 1})
 }
 
-// Investigation returns the record with that id, or ErrNotFound.
+// Investigation returns the record with that ID, or ErrNotFound.
 func (s *Store) Investigation(ctx context.Context, id string) (record.Investigation, error) {
 	r, err := investigationOf(ctx, s.db.reader, id)
 	return r, doing(s.db.explain(err), "read investigation %s", id)
@@ -199,8 +195,7 @@ func oneSoFar(ctx context.Context, q querier, query string, args ...any) (record
 	return one[0], notFound(err)
 }
 
-// Request returns the data of the request of the investigation with that id; nil
-// if it has none.
+// Request returns the request data of the investigation with that ID; nil if it has none.
 func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
 	r, err := s.Investigation(ctx, id)
 	if err != nil || r.DataHash == "" {
@@ -209,8 +204,7 @@ func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
 	return s.Blob(ctx, r.DataHash)
 }
 
-// FindInvestigation returns the investigation with that id, or else the latest of
-// that workflow id; ErrNotFound if there is neither.
+// FindInvestigation returns the investigation with that ID, or else the latest one with that workflow ID, or ErrNotFound.
 func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r record.Investigation, err error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE workflow_id = $1 OR id = $1
 		ORDER BY id = $1 DESC, started_at DESC, id DESC LIMIT 1`
@@ -218,8 +212,8 @@ func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r rec
 	return r, doing(s.db.explain(err), "find investigation %s", workflowID)
 }
 
-// Matching returns the names that begin with a text: workflow ids, or, where the text is longer
-// than those, ids of investigations. At most limit, sorted.
+// Matching returns the names that begin with a text, sorted and at most limit. Names are workflow IDs or, if the text is longer
+// than those, investigation IDs.
 func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string, error) {
 	query := `SELECT DISTINCT CASE WHEN length(workflow_id) < length(CAST($1 AS TEXT)) THEN id ELSE workflow_id END AS name
 		FROM investigations WHERE substr(id, 1, length(CAST($1 AS TEXT))) = $1 ORDER BY name` + limitTo(limit)
@@ -227,9 +221,9 @@ func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string
 	return all, doing(s.db.explain(err), "find investigations that begin with %s", begin)
 }
 
-// Same returns the investigations that a record with a fingerprint is no other than: those of the same
-// project, tenant and chain that started before it, and run under another workflow id, or have
-// completed since then. Of those that run, somebody may have terminated some.
+// Same returns the investigations that are duplicates of a record with a fingerprint: those of the same project, tenant and chain
+// that started earlier and either run under another workflow ID or have completed since the given time. Running ones may have been
+// terminated.
 func (s *Store) Same(ctx context.Context, r record.Investigation, since time.Time) ([]record.Investigation, error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE fingerprint = $1 AND fingerprint <> '' AND tenant = $2
 		AND project = $9 AND chain = $3 AND (started_at < $4 OR started_at = $4 AND id < $5)
@@ -242,37 +236,37 @@ func (s *Store) Same(ctx context.Context, r record.Investigation, since time.Tim
 
 // Filter selects investigations. Its zero value selects all.
 type Filter struct {
-	// Projects are those that may be seen; nil = all.
+	// Projects are the projects that the caller may see; nil means all.
 	Projects  []string
-	Status    agent.Status      // "" = any
-	Chain     string            // "" = any
-	AlertType string            // "" = any
-	Tenant    string            // "" = any
-	Session   string            // "" = any
-	Metadata  map[string]string // they have all of it
-	Since     time.Time         // they started then or later; zero = at any time
-	NeedsMe   bool              // they wait for a person
-	Open      bool              // they have not ended
-	// Search is a part of their workflow id, chain or alert type, or words that are all in these, the alert, the error, the
-	// report or the summary; a word of three characters or more counts by its beginning. An empty string selects any.
+	Status    agent.Status      // empty means any
+	Chain     string            // empty means any
+	AlertType string            // empty means any
+	Tenant    string            // empty means any
+	Session   string            // empty means any
+	Metadata  map[string]string // all of it must match
+	Since     time.Time         // started then or later; zero means any time
+	NeedsMe   bool              // waiting for a person
+	Open      bool              // not ended
+	// Search is a part of the workflow ID, chain or alert type. It can also be words that all occur in these, the alert, the error,
+	// the report or the summary; a word of three or more characters matches as a prefix. An empty string selects any.
 	Search string
-	// NamesOnly leaves out what Search finds by words.
+	// NamesOnly restricts Search to names.
 	NamesOnly bool
-	Limit     int // 0 = all
-	// Before selects those that stand after an investigation in the list, newest first; zero = from the beginning.
+	Limit     int // 0 means all
+	// Before selects the investigations after this place in the list, newest first; zero means from the beginning.
 	Before Place
 }
 
-// Place is where an investigation stands in a list.
+// Place is an investigation's position in a list.
 type Place struct {
 	StartedAt time.Time
 	ID        string
 }
 
-// needsMe are the statuses of what goes on when a person does something.
+// needsMe are the statuses of investigations that wait for a person.
 var needsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusWaitingAnswer), string(agent.StatusPaused)}
 
-// Selects reports whether the filter selects a record, of which the names alone are searched.
+// Selects reports whether the filter selects a record. It searches only the names.
 func (f Filter) Selects(r record.Investigation) bool {
 	return f.sees(r.Project) && f.after(r) && strings.Contains(r.WorkflowID+" "+r.Chain+" "+r.AlertType, f.Search) &&
 		(f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
@@ -281,12 +275,12 @@ func (f Filter) Selects(r record.Investigation) bool {
 		(!f.Open || r.EndedAt == nil) && (!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
 }
 
-// sees: the filter selects things of the project.
+// sees reports whether the filter allows the project.
 func (f Filter) sees(project string) bool {
 	return f.Projects == nil || slices.Contains(f.Projects, cmp.Or(project, agent.DefaultProject))
 }
 
-// after: the record stands after the place that the filter begins at, newest first.
+// after reports whether the record comes after the filter's first place, newest first.
 func (f Filter) after(r record.Investigation) bool {
 	by := r.StartedAt.Compare(f.Before.StartedAt)
 	return f.Before.ID == "" || by < 0 || by == 0 && r.ID < f.Before.ID
@@ -315,8 +309,8 @@ func (s *Store) Investigations(ctx context.Context, f Filter) (all []record.Inve
 	return all, doing(s.db.explain(err), "list investigations")
 }
 
-// query has a condition only for what is asked for, so that each database takes the index that
-// suits: of the starts, or of those that have not ended.
+// query adds a condition only for the fields that are set, so that each database uses the best index: by start, or of open
+// investigations.
 func (f Filter) query(db database, found searched) (query string, args []any) {
 	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
 	args = []any{f.Status, f.Chain, f.AlertType}
@@ -330,10 +324,10 @@ func (f Filter) query(db database, found searched) (query string, args []any) {
 	project := `project`
 	if open := slices.Contains(agent.Open(), f.Status); open || f.NeedsMe || f.Open {
 		query += ` AND ended_at IS NULL`
-		project = `(project || '')` // not by its index: there are few that have not ended
+		project = `(project || '')` // avoids its index: few investigations are open
 	}
 	if found.condition != "" {
-		project = `(project || '')` // nor here: few have the name
+		project = `(project || '')` // avoids its index: few investigations match the name
 	}
 	if f.Projects != nil {
 		in := []string{}

@@ -14,13 +14,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// usageColumns are a usage's, as sums that are exact.
+// usageColumns are the columns of a usage, as sums that are exact.
 const usageColumns = `model_calls, tool_calls, input_tokens, output_tokens, cost, ` +
 	`cache_read_tokens, cache_write_tokens, reasoning_tokens, image_tokens`
 
 var (
 	usageSums   = assign(`CAST(SUM(%) AS BIGINT)`, usageColumns)
-	usageOrNone = assign(`COALESCE(%, 0)`, usageColumns) // of an outer join
+	usageOrNone = assign(`COALESCE(%, 0)`, usageColumns) // for an outer join
 )
 
 func usageFields(u *agent.Usage) []any {
@@ -30,22 +30,20 @@ func usageFields(u *agent.Usage) []any {
 	}
 }
 
-// Usage returns what an investigation's ledger has been charged with. It counts what
-// was superseded, too: it was paid for.
+// Usage returns the usage charged to an investigation's ledger. It includes superseded calls, because they were paid for.
 func (s *Store) Usage(ctx context.Context, investigation string) (agent.Usage, error) {
 	all, err := s.Usages(ctx, []string{investigation})
 	return all[investigation], err
 }
 
-// Usages is Usage for many investigations or conversations, by their ids. Those that
-// have been charged with nothing are absent.
+// Usages is Usage for many investigations or conversations, by ID. Those without charges are absent.
 func (s *Store) Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error) {
 	all, err := charged(ctx, s.db.reader, ids)
 	return all, doing(s.db.explain(err), "read ledgers of %d investigations", len(ids))
 }
 
-// askedAtOnce is how many investigations one query is about. A query for fewer repeats
-// one of them, so that its text, which is kept prepared, is always the same.
+// askedAtOnce is the number of investigations in one query. A query for fewer repeats one of them, so that its text, which stays
+// prepared, is always the same.
 const askedAtOnce = 100
 
 func charged(ctx context.Context, q querier, ids []string) (map[string]agent.Usage, error) {
@@ -66,7 +64,7 @@ func charged(ctx context.Context, q querier, ids []string) (map[string]agent.Usa
 	return out, err
 }
 
-// inChunks asks about many investigations, askedAtOnce at a time.
+// inChunks queries many investigations, askedAtOnce at a time.
 func inChunks(ids []string, ask func(args []any) error) error {
 	for some := range slices.Chunk(ids, askedAtOnce) {
 		args := make([]any, askedAtOnce)
@@ -80,7 +78,7 @@ func inChunks(ids []string, ask func(args []any) error) error {
 	return nil
 }
 
-// soFar fills in what investigations that have not ended were charged with until now.
+// soFar fills in the usage so far of investigations that have not ended.
 func soFar(ctx context.Context, q querier, records []record.Investigation) error {
 	var open []string
 	for _, r := range records {
@@ -100,11 +98,9 @@ func soFar(ctx context.Context, q querier, records []record.Investigation) error
 	return err
 }
 
-// Admit reserves what a model call needs in an investigation's ledger, before it
-// is made, so that all agents share its bounds; if they would be exceeded, it
-// says which is, and reserves nothing. A call that is made again, of the same run,
-// is admitted again: its reservation stands until the reply is charged, or until it
-// is known that there will be none: the execution makes another call, or ends.
+// Admit reserves a model call's expected usage in an investigation's ledger before the call, so that all agents share its bounds.
+// If the call would exceed them, Admit returns which bound and reserves nothing. A repeated call of the same run is admitted again.
+// Its reservation stays until the reply is charged, or until there can be no reply: the execution makes another call, or ends.
 func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error) {
 	err = s.write(ctx, a.Investigation, func(q querier) error {
 		key := replyKey(a.Execution, a.Iteration, a.RunID)
@@ -133,8 +129,7 @@ func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.E
 	return exceeded, doing(err, "reserve model call %d of %s, %s", a.Iteration, a.Investigation, a.Execution)
 }
 
-// claimed is what an investigation was charged with, and what is reserved for the calls of
-// its other executions.
+// claimed returns the usage charged to an investigation, plus the reservations of its other executions.
 func claimed(ctx context.Context, q querier, investigation, execution string) (sum agent.Usage, err error) {
 	all, err := selectAll(ctx, q, usageFields, `SELECT `+usageColumns+` FROM execution_sums WHERE investigation = $1
 		UNION ALL SELECT `+usageColumns+` FROM ledger_reserved WHERE investigation = $1 AND execution <> $2`, investigation, execution)
@@ -144,14 +139,14 @@ func claimed(ctx context.Context, q querier, investigation, execution string) (s
 	return sum, err
 }
 
-// release gives back what is reserved for a call of an execution.
+// release removes the reservation for a call of an execution.
 func release(ctx context.Context, q querier, scope transcript.Scope) error {
 	const query = `DELETE FROM ledger_reserved WHERE investigation = $1 AND execution = $2`
 	_, err := q.ExecContext(ctx, query, scope.Investigation, scope.Execution)
 	return err
 }
 
-// Extend raises the bounds of an investigation, once for a key, and writes the acts that tell of it.
+// Extend raises the bounds of an investigation, once for a key, and writes the acts that record it.
 func (s *Store) Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error {
 	err := s.write(ctx, investigation, func(q querier) error {
 		_, err := q.ExecContext(ctx, insertInto("extensions", "investigation, key, extension")+`ON CONFLICT (investigation, key) DO NOTHING`,
@@ -173,8 +168,8 @@ func extensions(ctx context.Context, q querier, investigation string) (sum plan.
 	return sum, err
 }
 
-// took is what an entry adds to the ledger. A reply adds the calls that it asks for,
-// unless it concludes: nobody makes those.
+// took returns the usage that an entry adds to the ledger. A reply adds the calls that it asks for, unless it concludes: then those
+// calls are not made.
 func took(e transcript.Entry) (u agent.Usage, something bool) {
 	if e.Usage != nil {
 		u = *e.Usage
@@ -185,8 +180,8 @@ func took(e transcript.Entry) (u agent.Usage, something bool) {
 	return u, e.Usage != nil || u.ToolCalls > 0
 }
 
-// charge writes what an entry took to the ledger: a reply, or a try that failed, in
-// place of its reservation. The call that comes after such a try has to be admitted.
+// charge writes an entry's usage to the ledger. For a reply or a failed try, it replaces the reservation. The call after such a try
+// must be admitted again.
 func charge(ctx context.Context, q querier, e transcript.Entry, took agent.Usage) error {
 	key := fmt.Sprintf("%s/%d/%d/%s", e.Execution, e.Iteration, e.Position, e.Writer.RunID)
 	if e.Kind == transcript.KindReply {
@@ -204,7 +199,7 @@ func charge(ctx context.Context, q querier, e transcript.Entry, took agent.Usage
 	return err
 }
 
-// Every model call needs these: they are put together once.
+// Every model call needs these, so they are built once.
 var (
 	chargeCall = insertInto("ledger", "investigation, key, provider, model, usage") +
 		`ON CONFLICT (investigation, key) ` + overwrite("provider, model, usage")
@@ -212,12 +207,12 @@ var (
 		`ON CONFLICT (investigation, execution) DO UPDATE SET ` + assign(`% = execution_sums.% + excluded.%`, usageColumns)
 )
 
-// replyKey is that of a model call: an execution's run makes one in an iteration.
+// replyKey is the key of a model call: an execution's run makes one in an iteration.
 func replyKey(execution string, iteration int, run string) string {
 	return fmt.Sprintf("%s/%d/%s", execution, iteration, run)
 }
 
-// costColumn keeps US dollars as whole numbers of 1e-12: their sums are exact.
+// costColumn stores US dollars as integer multiples of 1e-12, so that their sums are exact.
 type costColumn struct{ to *float64 }
 
 func (c costColumn) Value() (driver.Value, error) { return int64(math.Round(*c.to * 1e12)), nil }

@@ -12,8 +12,8 @@ func liveFields(l *transcript.Live) []any {
 	return []any{&l.Investigation, &l.Execution, &l.Iteration, &l.Attempt, textColumn{&l.Text}, textColumn{&l.Thinking}}
 }
 
-// SetLive replaces what is live of an execution. It is ignored if it comes too
-// late: from an earlier attempt than what is stored, or after its reply.
+// SetLive replaces the live tail of an execution. It is ignored if it comes too late: from an earlier attempt than the stored one,
+// or after the reply.
 func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 	const query = `INSERT INTO live (` + liveColumns + `) SELECT $1, $2, $3, $4, $5, $6
 		WHERE NOT EXISTS (SELECT 1 FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
@@ -38,8 +38,8 @@ func (s *Store) HasLive(ctx context.Context, live transcript.Live) (asked bool, 
 	return asked, doing(s.db.explain(err), "read live tail of %s, %s", live.Investigation, live.Execution)
 }
 
-// dropLive ends what is live of an execution, and lets followers know if anything
-// was. It does not ask whether: on PostgreSQL it would have to wait for the answer.
+// dropLive ends the live tail of an execution, and notifies followers if there was one. It does not query for it first, because on
+// PostgreSQL it would have to wait for the answer.
 func dropLive(ctx context.Context, q querier, scope transcript.Scope) error {
 	const (
 		ofScope = ` FROM live WHERE investigation = $1 AND execution = $2`

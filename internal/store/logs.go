@@ -7,8 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// logs are the logs of executions as LookupReply has read them last. Entries never change, so
-// the next read of a log begins with its last entry, unless some were superseded meanwhile.
+// logs caches the logs of executions that LookupReply read last. Entries never change, so the next read of a log begins with its
+// last entry, unless some were superseded meanwhile.
 type logs struct {
 	mu    sync.Mutex
 	kept  map[transcript.Scope]*keptLog
@@ -17,17 +17,17 @@ type logs struct {
 }
 
 type keptLog struct {
-	entries []transcript.Entry // in key order; readers share them, and change none
-	last    int64              // the highest Seq of them
-	struck  int64              // the investigation's, when they were read
+	entries []transcript.Entry // in key order; shared by readers and never changed
+	last    int64              // the highest Seq
+	struck  int64              // the investigation's cursor value when they were read
 	bytes   int
-	used    int // the greater, the later
+	used    int // higher means used more recently
 }
 
-// maxLogs bounds what is kept, in bytes of texts.
+// maxLogs bounds the cache, in bytes of text.
 const maxLogs = 16 << 20
 
-// get returns the log of an execution; the zero value if it is not kept.
+// get returns the log of an execution, or the zero value if it is not cached.
 func (l *logs) get(scope transcript.Scope) keptLog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,11 +40,11 @@ func (l *logs) get(scope transcript.Scope) keptLog {
 	return *kept
 }
 
-// keep keeps a log in place of those that were not used for longest.
+// keep caches a log and drops the least recently used ones.
 func (l *logs) keep(scope transcript.Scope, entries []transcript.Entry, struck int64) {
 	next := &keptLog{entries: entries, struck: struck}
 	for _, e := range entries {
-		const rest = 1000 // more or less
+		const rest = 1000 // approximately
 		next.last = max(next.last, e.Seq)
 		next.bytes += len(e.Text) + len(e.Thinking) + len(e.ProviderState) + len(e.Details) + rest
 		if e.Call != nil {
@@ -100,7 +100,7 @@ func (l *logs) forget(investigation string) {
 	}
 }
 
-// with returns the log with what was read from its last entry on. It is copied only if that is more.
+// with appends the entries that were read after the log's last one. It copies the log only if there are any.
 func (k keptLog) with(read []transcript.Entry) []transcript.Entry {
 	all := slices.Clip(k.entries)
 	for _, e := range read {

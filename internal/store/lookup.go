@@ -8,19 +8,17 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// LookupReply returns what there is to know before an iteration's model call is
-// made: its step, or else the log as Entries has it. Other runs are dealt with as
-// in Lookup.
+// LookupReply returns what is known before an iteration's model call is made: its step, or else the log as Entries returns it. It
+// treats other runs as Lookup does.
 func (s *Store) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
 	key := transcript.Key{Iteration: iteration}
 	c := claim{scope, key, w.RunID}
 	return s.known(ctx, c, key, func() (transcript.Known, bool, error) { return s.readLog(ctx, c) })
 }
 
-// LookupCall returns what there is to know before the n-th call of a reply is made:
-// its result, or else the reply, whichever run it is of, and the call's intent if
-// the same run has appended it as a step of one row. Other runs are dealt with as
-// in a Lookup of the intent: its claim covers the result.
+// LookupCall returns what is known before the n-th call of a reply is made: its result, or else the reply, of any run, and the
+// call's intent if the same run has appended it as a step of one row. It treats other runs like a Lookup of the intent, whose claim
+// covers the result.
 func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
 	const ofCall = ` AND iteration = $4
@@ -32,8 +30,8 @@ func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteratio
 	})
 }
 
-// Begun reports whether any run, also one that was reset, has appended the intent of
-// a call that the reply with that number asks for.
+// Begun reports whether any run, including one that was reset, has appended the intent of a call that the reply with that number
+// asks for.
 func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (begun bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND seq > $2
 		AND execution = $3 AND iteration = $4 AND position = $5 AND kind = '` + string(transcript.KindCall) + `')`
@@ -42,8 +40,7 @@ func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcri
 		call.Iteration, call.Position, scope.Investigation, scope.Execution)
 }
 
-// Missing returns the marks of entries that an investigation should have and does not. An entry that was
-// superseded is not missing.
+// Missing returns the marks whose entries the investigation should have and does not. Superseded entries are not missing.
 func (s *Store) Missing(ctx context.Context, investigation string, marks []transcript.Mark) (missing []transcript.Mark, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND seq = $2 AND at = $3)`
 	for _, m := range marks {
@@ -58,8 +55,8 @@ func (s *Store) Missing(ctx context.Context, investigation string, marks []trans
 	return missing, nil
 }
 
-// known is what read says, and the step at a key: in one read, unless the step is stored,
-// nothing is stored, or the claim has to be made good.
+// known returns the result of read and the step at a key. It needs a single read, unless the step is stored, nothing is stored, or
+// the claim must be enforced.
 func (s *Store) known(
 	ctx context.Context, c claim, step transcript.Key, read func() (k transcript.Known, settled bool, err error),
 ) (k transcript.Known, err error) {
@@ -86,7 +83,7 @@ func (s *Store) known(
 	return k, err
 }
 
-// readLog reads all that is known of an execution; of a log that is kept, only what is new.
+// readLog reads everything known about an execution; for a cached log, only the new part.
 func (s *Store) readLog(ctx context.Context, c claim) (k transcript.Known, settled bool, err error) {
 	var struck int64
 	if kept := s.logs.get(c.Scope); kept.last > 0 {
@@ -107,8 +104,8 @@ func (s *Store) readLog(ctx context.Context, c claim) (k transcript.Known, settl
 	return k, settled, err
 }
 
-// readKnown also says whether the claim is good, and how often entries of the investigation
-// were superseded; without entries it does not know.
+// readKnown also returns whether the claim is settled, and how often entries of the investigation were superseded. Without entries
+// it cannot know.
 func (s *Store) readKnown(
 	ctx context.Context, c claim, which string, args ...any,
 ) (k transcript.Known, settled bool, struck int64, err error) {
@@ -124,10 +121,10 @@ func (s *Store) readKnown(
 	return k, settled, struck, s.db.explain(err)
 }
 
-// hashList are the hashes of what an execution's servers offer.
+// hashList selects the hashes of the catalogues of an execution's servers.
 const hashList = `COALESCE((SELECT string_agg(hash, ' ' ORDER BY server) FROM catalogues WHERE investigation = $1 AND execution = $2), '')`
 
-// readBare reads what is known of an execution besides its entries.
+// readBare reads what is known about an execution besides its entries.
 func (s *Store) readBare(ctx context.Context, c claim, k *transcript.Known) error {
 	var hashes string
 	args := append([]any{c.Investigation, c.Execution}, reader(c.Execution)...)

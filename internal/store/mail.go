@@ -25,7 +25,7 @@ const (
 	isRead = `EXISTS (` + quoted + `)`
 )
 
-// isUnread: the execution $2 may read the letter, and has not. $n and $n+1 are its reader.
+// isUnread is the condition that the execution $2 may read the letter and has not. $n and $n+1 are its reader.
 func isUnread(n int) string {
 	return fmt.Sprintf(`investigation = $1 AND superseded = 0 AND stage IN ('', $%d) AND agent IN ('', $%d)
 		AND NOT EXISTS (%s AND entries.execution = $2)`, n, n+1, quoted)
@@ -33,17 +33,16 @@ func isUnread(n int) string {
 
 func countUnread(n int) string { return `(SELECT COUNT(*) FROM mail WHERE ` + isUnread(n) + `)` }
 
-// reader is an execution's stage and its agent.
+// reader returns an execution's stage and agent.
 func reader(execution string) []any {
-	stage, agent, _ := strings.Cut(execution, "/") // that of a sub-agent begins with the agent's that dispatched it
+	stage, agent, _ := strings.Cut(execution, "/") // a sub-agent's name begins with that of the agent that dispatched it
 	return []any{stage, agent}
 }
 
-// Post puts a letter into an investigation's mail, once for its source, run and
-// ordinal: for each of the stages that has not ended, or if there is none, for
-// the first that reads it. What another run of the source took in at the ordinal or
-// after it is superseded: Temporal was reset, and that run is told again. A run that
-// was replaced gets ErrStaleRun.
+// Post puts a letter into an investigation's mail, once for its source, run and ordinal. Each given stage that has not ended gets a
+// copy; if there is none, the first stage that reads the letter gets it. Letters that another run of the source posted at the
+// ordinal or after it are superseded, because Temporal was reset and the new run posts them again. A run that was replaced gets
+// ErrStaleRun.
 func (s *Store) Post(ctx context.Context, letter transcript.Letter, stages []string) error {
 	err := s.write(ctx, letter.Investigation, func(q querier) error {
 		posted, err := takeOver(ctx, q, letter)
@@ -69,8 +68,8 @@ func (s *Store) Post(ctx context.Context, letter transcript.Letter, stages []str
 	return doing(err, "post letter %d of %s, %q", letter.Ordinal, letter.Investigation, letter.Source)
 }
 
-// takeOver makes the letter's run the newest of its source, and supersedes what
-// others took in at its ordinal or after it. posted: it has the letter already.
+// takeOver makes the letter's run the newest one of its source, and supersedes the letters of other runs at its ordinal or after
+// it. posted means that the run has posted this letter before.
 func takeOver(ctx context.Context, q querier, l transcript.Letter) (posted bool, err error) {
 	c := claim{Scope: transcript.Scope{Investigation: l.Investigation, Execution: l.Source}, run: l.RunID}
 	const query = `SELECT EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3), ` + isNewest + `,
@@ -100,12 +99,11 @@ func insertMail(ctx context.Context, q querier, l transcript.Letter) error {
 	return err
 }
 
-// maxMail bounds what one model call is given to read, in bytes; a letter more is
-// read in any case.
+// maxMail is the maximum size of the letters for one model call, in bytes. At least one letter is always read.
 const maxMail = 64 << 10
 
-// TakeMail returns what an execution may read and has not, in order, and keeps it
-// from other stages. What does not fit into one model call is left.
+// TakeMail returns the letters that an execution may read and has not, in order, and reserves them for its stage. Letters that do
+// not fit into one model call stay unread.
 func (s *Store) TakeMail(ctx context.Context, scope transcript.Scope) (letters []transcript.Letter, err error) {
 	who := reader(scope.Execution)
 	err = s.write(ctx, scope.Investigation, func(q querier) error {
@@ -129,8 +127,8 @@ func (s *Store) TakeMail(ctx context.Context, scope transcript.Scope) (letters [
 	return letters, nil
 }
 
-// freeMail gives what nobody has read in a stage that has ended to others: to those
-// that have a copy of their own, or else to the first that reads it.
+// freeMail releases the unread letters of a stage that has ended. Stages with their own copy keep that; if there is none, the
+// letter goes to the first stage that reads it.
 func freeMail(ctx context.Context, q querier, investigation, stage string) error {
 	const left = ` WHERE investigation = $1 AND stage = $2 AND superseded = 0 AND NOT ` + isRead
 	for _, query := range []string{
@@ -146,7 +144,7 @@ func freeMail(ctx context.Context, q querier, investigation, stage string) error
 	return nil
 }
 
-// Unread returns the letters of an investigation that nobody has read, in order.
+// Unread returns the unread letters of an investigation, in order.
 func (s *Store) Unread(ctx context.Context, investigation string) (unread []transcript.Letter, err error) {
 	type row struct {
 		transcript.Letter

@@ -12,13 +12,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Remember runs fn on an agent's memory in one transaction, which an error of fn
-// undoes. Within fn no other method of the store may be called.
+// Remember runs fn on an agent's memory in one transaction, which is rolled back if fn returns an error. fn must not call other
+// methods of the store.
 func (s *Store) Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error {
 	return s.remember(ctx, agent, nil, fn)
 }
 
-// RememberAs is Remember by a person, which is in the audit trail: the Detail of who says which part was changed.
+// RememberAs is Remember for a change by a person, which it adds to the audit trail. The Detail of who says which part was changed.
 func (s *Store) RememberAs(ctx context.Context, agent string, who audit.Act, fn func(memory.Tx) error) error {
 	who.What, who.Call = audit.MemoryChanged, agent
 	return s.remember(ctx, agent, []audit.Act{who}, fn)
@@ -41,9 +41,8 @@ func (s *Store) remember(ctx context.Context, agent string, acts []audit.Act, fn
 	return doing(err, "change the memory of %s", agent)
 }
 
-// Blocks returns an agent's memory blocks, the oldest first. Those that the
-// configuration has are made first where they are absent; one that is read-only
-// there is as it is there.
+// Blocks returns an agent's memory blocks, oldest first. It first creates the configured blocks that are absent. A block that the
+// configuration marks as read-only has the configured content.
 func (s *Store) Blocks(ctx context.Context, agent string, configured []memory.Block) ([]memory.Block, error) {
 	blocks, err := selectAll(ctx, s.db.reader, blockFields,
 		`SELECT `+blockColumns+` FROM memory_blocks JOIN memories ON memory = id WHERE agent = $1 ORDER BY ordinal`, agent)
@@ -60,7 +59,7 @@ func (s *Store) Blocks(ctx context.Context, agent string, configured []memory.Bl
 	return blocks, err
 }
 
-// missing are the configured blocks that have to be written.
+// missing returns the configured blocks that must be written.
 func missing(blocks, configured []memory.Block) []memory.Block {
 	var out []memory.Block
 	for _, want := range configured {
@@ -83,8 +82,8 @@ func seed(ctx context.Context, tx memory.Tx, configured []memory.Block) ([]memor
 	return tx.Blocks(ctx)
 }
 
-// memoryTx opens an agent's memory in a transaction of the writer, and creates it if it is
-// absent. Nobody else changes it until the transaction ends.
+// memoryTx opens an agent's memory in a write transaction, and creates it if it is absent. It locks the memory until the
+// transaction ends.
 func (s *Store) memoryTx(ctx context.Context, q querier, agent string) (*memoryTx, error) {
 	take := `SELECT id FROM memories WHERE agent = $1 ` + s.db.forUpdate()
 	const add = `INSERT INTO memories (agent, archived, last_archived, last_said) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING`
@@ -99,14 +98,12 @@ func (s *Store) memoryTx(ctx context.Context, q querier, agent string) (*memoryT
 	return tx, q.QueryRowContext(ctx, take, textColumn{&agent}).Scan(&tx.id)
 }
 
-// Journal runs calls that work on an agent's memory, in order, and appends their
-// results, each a step of its own; it returns those, one for each key. What run
-// does to the memory and the results are one transaction, all of it or nothing:
-// an error of run, too, undoes the whole batch. A call whose result this run has
-// stored before is not made again. Other runs are dealt with as in Lookup, but
-// what a superseded call did to the memory stays done.
+// Journal runs calls on an agent's memory, in order, appends each result as its own step, and returns the results, one for each
+// key. The changes of the memory and the results are one transaction: an error of run rolls back the whole batch. A call whose
+// result this run has stored before is not repeated. Other runs are treated as in Lookup, except that a superseded call's changes
+// of the memory stay.
 //
-// Within run no other method of the store may be called.
+// run must not call other methods of the store.
 func (s *Store) Journal(
 	ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error),
 ) ([]transcript.Entry, error) {
@@ -137,7 +134,7 @@ func (s *Store) Journal(
 	return results, doing(err, "journal %d memory calls of %s, %s", len(batch.Keys), batch.Investigation, batch.Execution)
 }
 
-// journal makes one call, unless its result is stored. untouched: it is known that none is.
+// journal makes one call, unless its result is stored. untouched means that no result is stored.
 func (s *Store) journal(
 	ctx context.Context, q querier, batch memory.Batch, row transcript.Row, untouched bool, run func() (transcript.Body, error),
 ) (transcript.Entry, error) {

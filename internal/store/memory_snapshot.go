@@ -7,11 +7,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/memory"
 )
 
-// ErrMemoryExists: an agent has a memory already, which was not to be replaced.
+// ErrMemoryExists means that an agent already has a memory, and replacing it was not requested.
 var ErrMemoryExists = errors.New("the agent has a memory already")
 
-// ExportMemory returns an agent's blocks and archival entries, as they are at one
-// moment; ErrNotFound if it has no memory.
+// ExportMemory returns a consistent snapshot of an agent's blocks and archival entries, or ErrNotFound if the agent has no memory.
 func (s *Store) ExportMemory(ctx context.Context, agent string) (memory.Snapshot, error) {
 	out := memory.Snapshot{Format: memory.Format, Agent: agent}
 	err := s.read(ctx, func(q querier) error {
@@ -30,9 +29,8 @@ func (s *Store) ExportMemory(ctx context.Context, agent string) (memory.Snapshot
 	return out, doing(err, "read the memory of %s", agent)
 }
 
-// ImportMemory makes the snapshot the agent's memory, all of it or nothing, in
-// place of what it has if replace says so; ErrMemoryExists if not. What was said
-// is left alone.
+// ImportMemory replaces an agent's memory with the snapshot, in one transaction. If the agent has a memory and replace is not set,
+// it returns ErrMemoryExists. The searchable conversation stays unchanged.
 func (s *Store) ImportMemory(ctx context.Context, agent string, snapshot memory.Snapshot, replace bool) error {
 	err := snapshot.Validate()
 	if err == nil {
@@ -63,14 +61,14 @@ func (m *memoryTx) load(ctx context.Context, snapshot memory.Snapshot, replace b
 			return err
 		}
 	}
-	// Numbers go on from the highest there ever was: an id never means another entry.
+	// Numbers continue from the highest one ever used, so that an ID never refers to another entry.
 	const count = `UPDATE memories SET archived = $2,
 		last_archived = CASE WHEN last_archived < $3 THEN $3 ELSE last_archived END WHERE id = $1`
 	_, err := m.q.ExecContext(ctx, count, m.id, len(snapshot.Archival), last)
 	return err
 }
 
-// empty drops blocks and archival entries if it may, and complains if it may not.
+// empty drops blocks and archival entries if replace is set, and otherwise returns an error if there are any.
 func (m *memoryTx) empty(ctx context.Context, replace bool) error {
 	var something bool
 	const query = `SELECT archived > 0 OR EXISTS (SELECT 1 FROM memory_blocks WHERE memory = $1) FROM memories WHERE id = $1`

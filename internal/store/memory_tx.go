@@ -11,14 +11,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/memory"
 )
 
-// memoryTx is one agent's memory, within a transaction.
+// memoryTx is one agent's memory within a transaction.
 type memoryTx struct {
 	q     querier
-	id    int64 // of the memory
+	id    int64 // ID of the memory
 	words wordIndex
 }
 
-// row makes an id of what belongs to the memory from its number.
+// row returns the row ID for a number within the memory.
 func (m *memoryTx) row(number int64) int64 { return m.id<<32 | number }
 
 const blockColumns = `label, value, description, char_limit, read_only`
@@ -27,7 +27,7 @@ func blockFields(b *memory.Block) []any {
 	return []any{textColumn{&b.Label}, textColumn{&b.Value}, textColumn{&b.Description}, &b.Limit, &b.ReadOnly}
 }
 
-// storedBlock is what the columns make of a block.
+// storedBlock returns a block as it will be read back.
 func storedBlock(b memory.Block) memory.Block {
 	for _, text := range []*string{&b.Label, &b.Value, &b.Description} {
 		*text = storedText(*text)
@@ -62,9 +62,9 @@ func (m *memoryTx) DeleteBlock(ctx context.Context, label string) (bool, error) 
 	return changed(m.q.ExecContext(ctx, `DELETE FROM memory_blocks WHERE memory = $1 AND label = $2`, m.id, textColumn{&label}))
 }
 
-// DeleteArchival: no entry gets the number again.
+// DeleteArchival deletes an entry. Its number is never used again.
 func (m *memoryTx) DeleteArchival(ctx context.Context, id int64) (bool, error) {
-	if id < 1 || id >= 1<<32 { // the next ones are another agent's
+	if id < 1 || id >= 1<<32 { // higher numbers would be rows of another agent
 		return false, nil
 	}
 	there, err := changed(m.q.ExecContext(ctx, `DELETE FROM archival WHERE id = $1`, m.row(id)))
@@ -100,7 +100,7 @@ func (m *memoryTx) putEntry(ctx context.Context, e memory.Entry) error {
 	return m.words.put(ctx, m.q, "archival_words", m.row(e.ID), e.Content)
 }
 
-const entryOfArchival = `id & 4294967295, content, at` // the number in the id
+const entryOfArchival = `id & 4294967295, content, at` // the number within the row ID
 
 func archivalFields(e *memory.Entry) []any {
 	return []any{&e.ID, textColumn{&e.Content}, timeColumn{&e.At}}
@@ -115,9 +115,8 @@ func (m *memoryTx) SearchArchival(ctx context.Context, query string, page int) (
 		`SELECT `+entryOfArchival+` FROM found JOIN archival ON id = found.rowid ORDER BY score DESC, id DESC`, args...)
 }
 
-// find begins a query with the rows "found" of an index of words, with their ids
-// as "rowid" and their "score": one page of the memory's own. There are no args if
-// there is nothing to look for.
+// find returns the beginning of a query that selects one page of matches in the memory: the rows "found" of an index of words, with
+// "rowid" and "score". args is empty if there is nothing to search for.
 func (m *memoryTx) find(index, query string, page int) (with string, args []any) {
 	words := memory.Query(query)
 	if len(words) == 0 || page < 0 {
@@ -127,25 +126,23 @@ func (m *memoryTx) find(index, query string, page int) (with string, args []any)
 	return `WITH found AS (` + m.words.ranked(index) + ` LIMIT $4 OFFSET $5) `, args
 }
 
-// wordIndex is how a database indexes words and finds them again.
+// wordIndex is the way in which a database indexes and finds words.
 type wordIndex struct {
-	insert func(index string) string // statement: id $1, words $2
+	insert func(index string) string // statement: ID $1, words $2
 	all    func(words []string) string
 	anyOf  func(words []string) string
-	// ranked selects rowid and score of what has a word of $1 in it, of the ids $2
-	// to $3, best first and the newest among equals.
+	// ranked selects rowid and score of the rows from $2 to $3 that match $1, best first, and newest first among equals.
 	ranked func(index string) string
-	// set writes different words whose order does not matter. newest selects rowid of what meets the query $1, of
-	// the ids from $2 to below $3, highest first, and true. recent, where it is needed, selects rows that meet the
-	// query or do not, and whether they do: it finds at once what many rows have. among is the condition that an
-	// investigation's row in the index is in a list in JSON.
+	// set writes distinct words whose order does not matter. newest selects rowid and true for the rows from $2 to below $3 that
+	// match $1, highest first. recent, if needed, selects rows together with whether they match; it is fast for frequent words.
+	// among is the condition that an investigation's index row is in a JSON list.
 	set    func(words []string) string
 	newest func(index string) string
 	recent func(index string) string
 	among  string
 }
 
-// put indexes a text. One without words is found by none.
+// put indexes a text. A text without words cannot be found.
 func (w wordIndex) put(ctx context.Context, q querier, index string, id int64, text string) error {
 	words := memory.Words(text)
 	if len(words) == 0 {
@@ -155,8 +152,7 @@ func (w wordIndex) put(ctx context.Context, q querier, index string, id int64, t
 	return err
 }
 
-// words: FTS5, ranked by bm25. The ids of a memory are a range of rowids, which
-// FTS5 seeks; the ids of others are not read.
+// words uses FTS5, ranked by bm25. A memory's IDs are a range of rowids that FTS5 can seek, so other memories are not read.
 func (db *sqliteFile) words() wordIndex {
 	return wordIndex{
 		insert: func(index string) string { return `INSERT INTO ` + index + ` (rowid, words) VALUES ($1, $2)` },
@@ -175,11 +171,10 @@ func (db *sqliteFile) words() wordIndex {
 	}
 }
 
-func (db *sqliteFile) forUpdate() string { return "" } // the writer has the file
+func (db *sqliteFile) forUpdate() string { return "" } // the write transaction locks the whole file
 
-// words: tsvector, ranked by ts_rank, a little lower for longer texts (what ts_rank
-// itself offers would put a short text with one word before a long one with two).
-// They are written out, so that neither a parser nor a dictionary comes in between.
+// words uses tsvector, ranked by ts_rank with a small penalty for longer texts. (The normalization options of ts_rank would rank a
+// short text with one word above a long one with two.) The lexemes are written out, which avoids parsers and dictionaries.
 func (db *postgres) words() wordIndex {
 	return wordIndex{
 		insert: func(index string) string {
@@ -193,7 +188,7 @@ func (db *postgres) words() wordIndex {
 				` WHERE words @@ ` + wanted + ` AND rowid BETWEEN $2 AND $3 ORDER BY score DESC, rowid DESC`
 		},
 		set: func(words []string) string { return `'` + strings.Join(words, `' '`) + `'` },
-		newest: func(index string) string { // materialized: to walk the rows by their ids reads the words of each
+		newest: func(index string) string { // materialized, because walking the rows by ID reads the words of each
 			return `WITH found AS MATERIALIZED (SELECT rowid FROM ` + index + ` WHERE words @@ CAST($1 AS TEXT)::TSQUERY)
 				SELECT rowid, true FROM found WHERE rowid >= $2 AND rowid < $3 ORDER BY rowid DESC`
 		},
@@ -208,10 +203,10 @@ func (db *postgres) words() wordIndex {
 
 func (db *postgres) forUpdate() string { return "FOR UPDATE" }
 
-// maxPosition is the last that a tsvector tells from others.
+// maxPosition is the last position that a tsvector can store.
 const maxPosition = 16383
 
-// vector writes words as a tsvector. They have no character that it would quote.
+// vector returns words as a tsvector. They contain no character that needs quoting.
 func vector(words []string) string {
 	var out strings.Builder
 	for i, word := range words {

@@ -37,7 +37,7 @@ type schema struct {
 	options  []goose.ProviderOption
 }
 
-// migrate brings the tables to the newest version. The caller ensures that no other process does so at the same time.
+// migrate brings the tables to the newest version. The caller ensures that no other process migrates at the same time.
 func migrate(
 	ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string, logger *slog.Logger, opts ...goose.ProviderOption,
 ) error {
@@ -103,7 +103,7 @@ func (s schema) provider(table string, include func(version int64) bool) (p *goo
 	return p, newest, err
 }
 
-// requireExpansions records expansions as required whose number is not above the required one any more.
+// requireExpansions records expansions as required if their number is no longer above the required one.
 func (s schema) requireExpansions(ctx context.Context) error {
 	exists, err := hasTable(ctx, s.db, s.dialect, expansionsTable)
 	if err != nil || !exists {
@@ -115,7 +115,7 @@ func (s schema) requireExpansions(ctx context.Context) error {
 	return err
 }
 
-// refuseNewer refuses a database with a required migration that this program, whose newest one is known, does not have.
+// refuseNewer returns an error if the database has a required migration above known, this program's newest one.
 func refuseNewer(ctx context.Context, provider *goose.Provider, known int64) error {
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func refuseNewer(ctx context.Context, provider *goose.Provider, known int64) err
 	return nil
 }
 
-// schemaOf reads the newest migration of a database, and the newest of those that every program must know.
+// schemaOf returns a database's newest migration and its newest required one.
 func schemaOf(ctx context.Context, db *sql.DB, dialect goose.Dialect) (newest, required int64, err error) {
 	const latest = `SELECT COALESCE(MAX(version_id), 0) FROM %s WHERE is_applied`
 	if err := db.QueryRowContext(ctx, fmt.Sprintf(latest, requiredTable)).Scan(&required); err != nil {
@@ -151,11 +151,11 @@ func hasTable(ctx context.Context, db querier, dialect goose.Dialect, name strin
 	return exists, err
 }
 
-// KnownSchema is the number of the newest migration that this program has.
+// KnownSchema returns the number of the newest migration in this program.
 func KnownSchema() (newest int64) {
-	files, _ := fs.Glob(migrations, "migrations/sqlite/*.sql") // fails for a bad pattern only
+	files, _ := fs.Glob(migrations, "migrations/sqlite/*.sql") // fails only for a bad pattern
 	for _, file := range files {
-		version, _ := goose.NumericComponent(file) // a test reads all of them
+		version, _ := goose.NumericComponent(file) // a test parses all names
 		newest = max(newest, version)
 	}
 	return newest

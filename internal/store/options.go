@@ -6,22 +6,20 @@ import (
 	"strings"
 )
 
-// Options say where the store is: a SQLite file or a PostgreSQL database.
+// Options says where the store is: a SQLite file or a PostgreSQL database.
 type Options struct {
-	// Path of the SQLite file. Its folder is made if absent.
+	// Path is the SQLite file. Its folder is created if absent.
 	Path string
-	// DSN of the PostgreSQL database: postgres://user:password@host:port/database?setting=value,
-	// with the settings of libpq (sslmode …) and of the session (search_path …). It is a secret.
+	// DSN is the address of the PostgreSQL database: postgres://user:password@host:port/database?setting=value, with the settings
+	// of libpq (sslmode …) and of the session (search_path …). It is a secret.
 	DSN string
-	// Adopt takes over a SQLite file that another host has marked, because it was
-	// moved here: a restored backup, a container with a new name.
+	// Adopt takes over a SQLite file that another host has marked, for example after restoring a backup or renaming a container.
 	Adopt bool
-	// Logger is told of migrations and outages; nil = nobody.
+	// Logger logs migrations and outages; nil means no logging.
 	Logger *slog.Logger
 }
 
-// At returns the options for a store as users name it: by a postgres:// address,
-// or else by the path of a SQLite file.
+// At returns the options for a store as users name it: by a postgres:// address or the path of a SQLite file.
 func At(target string) Options {
 	if IsDSN(target) {
 		return Options{DSN: target}
@@ -29,12 +27,12 @@ func At(target string) Options {
 	return Options{Path: target}
 }
 
-// IsDSN reports whether a store is named by the address of a database, and not by a path.
+// IsDSN reports whether a store is named by a database address, not by a path.
 func IsDSN(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
 }
 
-// HasPassword reports whether an address has a password in it, or may have.
+// HasPassword reports whether an address contains a password, or might.
 func HasPassword(target string) bool {
 	if !IsDSN(target) {
 		return false
@@ -47,8 +45,7 @@ func HasPassword(target string) bool {
 	return set || u.Query().Has("password")
 }
 
-// String names the store for people: the path, or the address without its
-// password and settings.
+// String returns the store's name for people: the path, or the address without password and settings.
 func (o Options) String() string {
 	if o.DSN == "" {
 		return o.Path
@@ -64,9 +61,8 @@ func (o Options) String() string {
 	return shown.String()
 }
 
-// parseDSN takes an address apart if it is certain what in it is the password: a
-// password with an unescaped "@", "/" or "?" would pass for a host or a path, and
-// all of libpq's other spelling ("host=h password=p") for a path.
+// parseDSN parses an address if it is certain which part is the password. A password with an unescaped "@", "/" or "?" could be
+// mistaken for a host or a path. The whole address could, too, in libpq's other format ("host=h password=p").
 func parseDSN(dsn string) (u *url.URL, ok bool) {
 	u, err := url.Parse(dsn)
 	if err != nil || !IsDSN(dsn) || strings.Contains(dsn, "#") {

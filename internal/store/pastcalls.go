@@ -18,7 +18,7 @@ func pastFields(p *remember.Past) []any {
 	}
 }
 
-// keepPast keeps what became of a call that an entry tells of, if rules may be tried on it.
+// keepPast stores the outcome of a call that an entry records, if rules may be tried on it.
 func keepPast(ctx context.Context, q querier, e transcript.Entry) error {
 	fate := fateOf(e)
 	if fate == "" {
@@ -33,8 +33,8 @@ func keepPast(ctx context.Context, q querier, e transcript.Entry) error {
 	return err
 }
 
-// fateOf is what an entry says became of a call; "" = nothing, or nothing that a rule is tried on. A call that only
-// reads, and of which nobody had to decide, is none.
+// fateOf returns the outcome of a call that an entry records; empty if there is none, or if rules are not tried on it. Read-only
+// calls that needed no decision are left out.
 func fateOf(e transcript.Entry) remember.Fate {
 	switch {
 	case e.Call == nil || e.Decision == "" && e.Call.Risk == agent.RiskReadOnly:
@@ -50,21 +50,21 @@ func fateOf(e transcript.Entry) remember.Fate {
 	return ""
 }
 
-// stageOf is the stage that an execution belongs to, whichever run of it.
+// stageOf returns the name of the stage that an execution belongs to, without the number of its run.
 func stageOf(execution string) string {
 	run, _, _ := strings.Cut(execution, "/")
 	name, _, _ := strings.Cut(run, "#")
 	return name
 }
 
-// maxPast and maxExamples bound what a rule is tried on, and what is shown of it.
+// maxPast and maxExamples bound the calls that a rule is tried on and the examples that are shown.
 const (
 	maxPast     = 100_000
 	maxExamples = 50
 )
 
-// Preview tries a rule on the last calls of its tool. In which environment they were made is not known, nor of those of
-// conversations in which project: they count in all.
+// Preview tries a rule on the last calls of its tool. The environment of past calls is unknown, and so is the project of
+// conversations. Such calls always count.
 func (s *Store) Preview(ctx context.Context, r remember.Rule) (p remember.Preview, err error) {
 	of, args := callsOf(r)
 	looked, fit, err := s.fitting(ctx, r.Matcher(), `SELECT id, fate, `+likely(r, &args)+of+` ORDER BY id DESC`+limitTo(maxPast), args)
@@ -78,7 +78,7 @@ func (s *Store) Preview(ctx context.Context, r remember.Rule) (p remember.Previe
 	return p, doing(s.db.explain(err), "try the rule %s on past calls", r)
 }
 
-// callsOf are the past calls that a rule is about, as the end of a query.
+// callsOf returns the past calls that a rule applies to, as the end of a query.
 func callsOf(r remember.Rule) (of string, args []any) {
 	of, args = ` FROM past_calls WHERE tool = $1`, []any{r.Tool}
 	if r.Where.Stage != "" {
@@ -91,19 +91,19 @@ func callsOf(r remember.Rule) (of string, args []any) {
 	}
 	if r.Where.Project != "" {
 		args = append(args, r.Where.Project)
-		// With NOT IN, PostgreSQL looks at all investigations for each call, once their ids do not fit its work_mem.
+		// With NOT IN, PostgreSQL scans all investigations for each call once their IDs exceed work_mem.
 		of += fmt.Sprintf(` AND NOT EXISTS (SELECT 1 FROM investigations i WHERE i.id = past_calls.investigation AND i.project <> $%d)`,
 			len(args))
 	}
 	return of, args
 }
 
-// likely is a column: the arguments where they have what the rule asks for, or may have it in an escape, and else "", which
-// the rule does not fit then. A database finds that sooner than a parser.
+// likely returns a column with the arguments if they contain the rule's literals, or may contain them escaped. Otherwise the column
+// is "" and the rule cannot match. The database filters faster than parsing each call.
 func likely(r remember.Rule, args *[]any) string {
 	var has []string
 	for _, text := range r.Literals() {
-		*args = append(*args, "%"+text+"%") // a _ or % in it finds more than it should
+		*args = append(*args, "%"+text+"%") // a _ or % in the text only matches too much
 		has = append(has, fmt.Sprintf(`(arguments LIKE $%d OR replace(arguments, '\', '') <> arguments)`, len(*args)))
 	}
 	if has == nil {
@@ -112,7 +112,7 @@ func likely(r remember.Rule, args *[]any) string {
 	return `CASE WHEN ` + strings.Join(has, ` AND `) + ` THEN arguments ELSE '' END`
 }
 
-// fitting are how many calls a query finds, and the ids of those that a rule fits, by what became of them.
+// fitting returns how many calls a query finds, and the IDs of those that a rule matches, by outcome.
 func (s *Store) fitting(
 	ctx context.Context, fits remember.Matcher, query string, args []any,
 ) (looked int, fit map[remember.Fate][]int64, err error) {
@@ -135,7 +135,7 @@ func (s *Store) fitting(
 	return looked, fit, rows.Err()
 }
 
-// examples are some of the calls that a rule fits, those first that a person has denied.
+// examples returns some of the calls that a rule matches, starting with those that a person denied.
 func (s *Store) examples(ctx context.Context, fit map[remember.Fate][]int64) (all []remember.Past, err error) {
 	var ids []any
 	for _, fate := range []remember.Fate{remember.Denied, remember.Undecided, remember.Made, remember.Approved} {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	placedLately = time.Minute      // what a limit by the minute looks back on, and how long a run may have no record
-	newsEvery    = 30 * time.Second // how often an investigation hears of other alerts
+	placedLately = time.Minute      // window of a limit by the minute, and how long a run may have no record
+	newsEvery    = 30 * time.Second // how often an investigation is notified of other alerts
 )
 
-// PlaceAlerts gives alerts that wait their place, as far as the limits of their webhooks allow. What it says is to be started
-// and told is said again until AlertStarted and AlertsTold have been called.
+// PlaceAlerts assigns waiting alerts to investigations, as far as the limits of their webhooks allow. It returns the same starts
+// and news again until AlertStarted and AlertsTold have been called.
 func (s *Store) PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error) {
 	out := webhook.Placed{Silent: map[string]string{}}
 	names, err := selectAll(ctx, s.db.reader, func(name *string) []any { return []any{name} },
@@ -35,7 +35,7 @@ func (s *Store) PlaceAlerts(ctx context.Context, limits func(name string) webhoo
 	return out, doing(err, "place alerts")
 }
 
-// placing places the alerts of a webhook, in one transaction, alone.
+// placing places the alerts of one webhook, in one transaction that has the webhook locked.
 type placing struct {
 	webhook string
 	limits  webhook.Limits
@@ -43,7 +43,7 @@ type placing struct {
 	out     webhook.Placed
 }
 
-// lead is an alert that has an investigation, or is to have one.
+// lead is an alert that has an investigation or will get one.
 type lead struct {
 	id, group, workflow, investigation, request string
 	startedAt                                   time.Time
@@ -84,19 +84,20 @@ func (p *placing) place(ctx context.Context, s *Store, q querier) error {
 		}
 	}
 	if waiting > 0 {
-		p.again(placedLately) // in case nobody says that there is room
+		p.again(placedLately) // in case no event announces room
 	}
 	return nil
 }
 
-// again has somebody look again.
+// again schedules another pass after at most in.
 func (p *placing) again(in time.Duration) {
 	if in = max(in, time.Second); p.out.Next == 0 || in < p.out.Next {
 		p.out.Next = in
 	}
 }
 
-// settle takes in which investigations have ended. What one of them was to hear of others waits again, unless it is over.
+// settle records which investigations have ended. Alerts that such an investigation was not told about wait again, unless they have
+// resolved.
 func (p *placing) settle(ctx context.Context, q querier) error {
 	const ended = ` EXISTS (SELECT 1 FROM alerts l WHERE l.id = alerts.lead AND l.ended_at IS NOT NULL)`
 	_, err := q.ExecContext(ctx, `UPDATE alerts SET ended_at = $2 WHERE webhook = $1 AND place = 'started' AND ended_at IS NULL AND EXISTS (
@@ -117,7 +118,7 @@ func (p *placing) settle(ctx context.Context, q querier) error {
 const sameRunning = `l.webhook = alerts.webhook AND l.project = alerts.project AND l.fingerprint = alerts.fingerprint
 	AND l.place = 'started' AND l.ended_at IS NULL`
 
-// joinSame has an alert that fires anew join what is found out about it.
+// joinSame makes an alert that fires anew join the running investigation of the same alert.
 const joinSame = `UPDATE alerts SET place = 'joined', news = 1, lead = (SELECT MIN(l.id) FROM alerts l WHERE ` + sameRunning + `)
 	WHERE webhook = $1 AND place = 'waiting' AND EXISTS (SELECT 1 FROM alerts l WHERE ` + sameRunning + `)`
 
@@ -129,14 +130,14 @@ func (p *placing) running(ctx context.Context, q querier) ([]lead, error) {
 		FROM alerts WHERE webhook = $1 AND place = 'started' AND ended_at IS NULL ORDER BY n`, p.webhook)
 }
 
-// group are the alerts of one that wait.
+// group is a group's waiting alerts.
 type group struct {
 	name           string
 	waiting, first int64
 }
 
-// fill gives each alert an investigation if there is room for all of them. If not, each group has one: that which runs, or the
-// next for which there is room. It returns how many alerts wait still.
+// fill starts an investigation for each alert if there is room for all of them. Otherwise each group shares one investigation: a
+// running one or, if there is room, a new one. It returns how many alerts still wait.
 func (p *placing) fill(ctx context.Context, q querier, running []lead) (waiting int64, err error) {
 	groups, err := selectAll(ctx, q, func(g *group) []any { return []any{&g.name, &g.waiting, &g.first} },
 		`SELECT grp, COUNT(*), MIN(n) FROM alerts WHERE webhook = $1 AND place = 'waiting' GROUP BY grp ORDER BY MIN(n)`, p.webhook)
@@ -151,7 +152,7 @@ func (p *placing) fill(ctx context.Context, q querier, running []lead) (waiting 
 		return 0, err
 	}
 	if waiting <= room {
-		// Of one that has fired several times meanwhile, the newest.
+		// If an alert has fired several times meanwhile, only the newest one starts.
 		const all = `UPDATE alerts SET place = 'started', lead = id, started_at = $2 WHERE webhook = $1 AND place = 'waiting'
 			AND n IN (SELECT MAX(n) FROM alerts WHERE webhook = $1 AND place = 'waiting' GROUP BY project, fingerprint)`
 		_, err := q.ExecContext(ctx, all, p.webhook, timeColumn{&p.now})
@@ -169,7 +170,7 @@ func (p *placing) fill(ctx context.Context, q querier, running []lead) (waiting 
 				WHERE webhook = $1 AND place = 'waiting' AND n = $3
 				AND NOT EXISTS (SELECT 1 FROM alerts l WHERE ` + sameRunning + `) RETURNING id`
 			err := q.QueryRowContext(ctx, first, p.webhook, timeColumn{&p.now}, g.first).Scan(&to)
-			if errors.Is(err, sql.ErrNoRows) { // it has resolved meanwhile, or joins what another group has begun
+			if errors.Is(err, sql.ErrNoRows) { // it resolved meanwhile, or joins an investigation that another group started
 				p.again(time.Second)
 				continue
 			} else if err != nil {
@@ -188,7 +189,7 @@ func (p *placing) fill(ctx context.Context, q querier, running []lead) (waiting 
 	return waiting, nil
 }
 
-// room is how many investigations may start now.
+// room returns how many investigations may start now.
 func (p *placing) room(ctx context.Context, q querier, running int) (int64, error) {
 	var lately int
 	var oldest *time.Time
@@ -205,7 +206,8 @@ func (p *placing) room(ctx context.Context, q querier, running int) (int64, erro
 	return int64(max(0, min(p.limits.Running-running, byMinute))), nil
 }
 
-// news are what an investigation is to hear now. What it is about to hear stays as it is until it has heard it.
+// news prepares the notification that an investigation should get now. A pending notification stays unchanged until it has been
+// delivered.
 func (p *placing) news(ctx context.Context, q querier, l lead) error {
 	n := webhook.News{Lead: l.id, Webhook: p.webhook, Investigation: l.investigation}
 	if l.toldAt != nil {
@@ -248,18 +250,18 @@ func sinceTold(l lead, now time.Time) time.Duration {
 	return now.Sub(*l.toldAt)
 }
 
-// AlertStarted says which investigation an alert has.
+// AlertStarted records the investigation of an alert.
 func (s *Store) AlertStarted(ctx context.Context, id, investigation string) error {
 	return s.changeAlert(ctx, `UPDATE alerts SET investigation = $2 WHERE id = $1`, id, investigation)
 }
 
-// AlertEnded says that an alert's investigation has ended, though its record does not.
+// AlertEnded records that an alert's investigation has ended, although its record does not say so.
 func (s *Store) AlertEnded(ctx context.Context, id string) error {
 	now := s.Now(ctx)
 	return s.changeAlert(ctx, `UPDATE alerts SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL`, id, timeColumn{&now})
 }
 
-// AlertsTold says that an investigation has heard what it was about to hear.
+// AlertsTold records that an investigation has received its pending notification.
 func (s *Store) AlertsTold(ctx context.Context, lead string) error {
 	err := s.write(ctx, "", func(q querier) error {
 		if _, err := q.ExecContext(ctx, `UPDATE alerts SET news = news & 3 WHERE lead = $1 AND news & 12 <> 0`, lead); err != nil {
@@ -274,8 +276,8 @@ func (s *Store) AlertsTold(ctx context.Context, lead string) error {
 	return doing(err, "write what alert %s was told", lead)
 }
 
-// AlertsUnread has what joined an investigation be told again, which is to be called before that ends: then settle has it wait.
-// Which of it was read, nobody knows.
+// AlertsUnread marks joined alerts as unread, because it is unknown which were read. Call it before the investigation ends, so that
+// settle queues them again.
 func (s *Store) AlertsUnread(ctx context.Context, investigation string) error {
 	return s.changeAlert(ctx, `UPDATE alerts SET news = 1 WHERE place = 'joined' AND resolved_at IS NULL AND news = 0
 		AND lead IN (SELECT l.id FROM alerts l WHERE l.investigation = $1)`, investigation)
@@ -289,8 +291,8 @@ func (s *Store) changeAlert(ctx context.Context, query, id string, args ...any) 
 	return doing(err, "write alert %s", id)
 }
 
-// AlertsWait reports whether an alert waits for a place, for its investigation to start or for its agents to be told; with an
-// investigation, whether that is an alert's.
+// AlertsWait reports whether any alert waits for a place, for its investigation to start, or for agents to be notified. With an
+// investigation, it reports whether an alert started that investigation.
 func (s *Store) AlertsWait(ctx context.Context, investigation string) (wait bool, err error) {
 	if investigation == "" {
 		const query = `SELECT EXISTS (SELECT 1 FROM alerts WHERE place = 'waiting')

@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	connections    = 10 // of a process, besides the one that listens
+	connections    = 10 // of a process, besides the listening one
 	connectTimeout = 10 * time.Second
 	connectionLife = 30 * time.Minute // so that they follow a database that moves
 	migrationLock  = 0x696e7175657374 // "inquest": the number of the advisory lock
 )
 
-// sessionSettings hold where the address does not set them. A worker that is lost
-// within a transaction must not keep its locks until the server's TCP gives it up.
-// Nearly all queries look up a key: to plan each anew takes longer than to run it.
+// sessionSettings apply unless the address sets them. If a worker is lost within a transaction, its locks must not stay until the
+// server's TCP timeout. Nearly all queries look up a key, so planning each one anew takes longer than running it.
 func sessionSettings() map[string]string {
 	return map[string]string{
 		"application_name":                    "inquest",
@@ -34,7 +33,7 @@ func sessionSettings() map[string]string {
 	}
 }
 
-// postgres is a PostgreSQL database, shared by workers of any number of hosts.
+// postgres is a PostgreSQL database, which workers on any number of hosts can share.
 type postgres struct {
 	config *pgx.ConnConfig
 	pool   *sql.DB
@@ -67,8 +66,7 @@ func openPostgres(ctx context.Context, opts Options) (database, error) {
 	return database{writer: db.pool, reader: db.pool, snapshot: snapshot, engine: db}, nil
 }
 
-// configure reads an address. The driver's error is kept back if it could quote a
-// piece of the password.
+// configure parses an address. It hides the driver's error, which could quote part of the password, except for its reason.
 func configure(dsn string) (*pgx.ConnConfig, error) {
 	const want = "the address must be postgres://user:password@host:port/database?setting=value, " +
 		"with special characters of the password as %XX"
@@ -85,14 +83,14 @@ func configure(dsn string) (*pgx.ConnConfig, error) {
 		}
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
-	// A server that is lost without a word is noticed after half a minute.
+	// A silently lost server is noticed after half a minute.
 	keepAlive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 	return config, nil
 }
 
-// setUp brings the tables to the newest version. Processes that start at once
-// take turns: the lock goes when the transaction around it ends.
+// setUp brings the tables to the newest version. Processes that start at the same time take turns: the lock is released when the
+// transaction around it ends.
 func (db *postgres) setUp(ctx context.Context) error {
 	return inTx(ctx, db.pool, nil, func(q querier) error {
 		const patiently = `SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`
@@ -102,7 +100,7 @@ func (db *postgres) setUp(ctx context.Context) error {
 		if err := checkEncoding(ctx, q); err != nil {
 			return err
 		}
-		// It is asked what came of it: until then it need not have gone (see pipelining).
+		// Counting the rows makes sure that the statement has run (see pipelining).
 		if _, err := changed(q.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock))); err != nil {
 			return err
 		}
@@ -121,8 +119,8 @@ func checkEncoding(ctx context.Context, q querier) error {
 	return nil
 }
 
-// lock takes the row of the investigation's cursor. What a transaction reads
-// after that is what those before it have committed.
+// lock locks the row of the investigation's cursor. Later reads in the transaction see everything that earlier transactions have
+// committed.
 func (db *postgres) lock(ctx context.Context, q querier, investigation string) error {
 	const (
 		take = `SELECT 1 FROM cursors WHERE investigation = $1 FOR UPDATE`
@@ -139,7 +137,7 @@ func (db *postgres) lock(ctx context.Context, q querier, investigation string) e
 	if err != nil || added {
 		return err
 	}
-	_, err = q.ExecContext(ctx, take, investigation) // another was quicker
+	_, err = q.ExecContext(ctx, take, investigation) // another transaction inserted it first
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The codes of PostgreSQL that mean something here:
+// PostgreSQL error codes with a meaning here:
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
 	codeDuplicate   = "23505" // unique_violation
@@ -24,11 +24,11 @@ const (
 	codeTooLongIdle = "25P03" // idle_in_transaction_session_timeout
 )
 
-// passingClasses are the beginnings of the codes of what passes: connection
-// trouble, rollbacks for others' sake, lack of resources, shutdowns.
+// passingClasses are the prefixes of the codes for transient errors: connection trouble, rollbacks caused by other transactions,
+// lack of resources, shutdowns.
 var passingClasses = []string{"08", "40", "53", "57P"}
 
-// explain says in words what PostgreSQL has a code for, and what is worth another try.
+// explain describes PostgreSQL's error codes in words and marks errors that are worth a retry.
 func (db *postgres) explain(err error) error {
 	told, _ := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -42,8 +42,7 @@ func (db *postgres) explain(err error) error {
 	return err
 }
 
-// plain is the last reason why a connection could not be made. The driver's own error has
-// several lines, for each attempt.
+// plain returns the last reason why a connection failed. The driver's own error has several lines, for each attempt.
 func plain(err error) error {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
 		return err
@@ -76,7 +75,7 @@ func explainCode(code string, err error) error {
 	return err
 }
 
-// isLost reports whether the connection broke, or none could be made.
+// isLost reports whether the connection broke or could not be made.
 func isLost(err error) bool {
 	_, unmade := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -85,7 +84,7 @@ func isLost(err error) bool {
 		network && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// isUnstorable reports whether PostgreSQL was asked for a key that no row can have.
+// isUnstorable reports whether a query had a key that no row can have.
 func isUnstorable(err error) bool {
 	told, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && told.Code == codeUnstorable

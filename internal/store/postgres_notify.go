@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	channel      = "inquest"              // of NOTIFY; what it carries is the investigation
-	notifyEvery  = 100 * time.Millisecond // at most; the first one goes at once
+	channel      = "inquest"              // of NOTIFY; the payload is the investigation
+	notifyEvery  = 100 * time.Millisecond // at most; the first notification is sent at once
 	notifyWithin = time.Second
 	listenAgain  = time.Second
 )
 
-// news are changed investigations that other processes have not been told of. They are told
-// after the commit, several at once: commits that contain a NOTIFY run one after the other
-// in the whole database.
+// news holds changed investigations that other processes have not been notified of. The notification follows after the commit, for
+// several changes at once, because PostgreSQL serializes the commits of transactions that contain a NOTIFY.
 type news struct {
 	mu      sync.Mutex
 	changed map[string]bool
@@ -34,7 +33,7 @@ func (n *news) add(investigation string) {
 	n.changed[investigation] = true
 	select {
 	case n.some <- struct{}{}:
-	default: // it is known
+	default: // one is pending already
 	}
 }
 
@@ -47,7 +46,7 @@ func (n *news) take() []string {
 
 func (db *postgres) announce(investigation string) { db.news.add(investigation) }
 
-// watch tells other processes of changes, and hears of theirs.
+// watch notifies other processes of changes and receives their notifications.
 func (db *postgres) watch(ctx context.Context, h *hub) {
 	var both sync.WaitGroup
 	both.Go(func() { db.tell(ctx) })
@@ -63,21 +62,21 @@ func (db *postgres) tell(ctx context.Context) {
 			db.notify(ctx, db.news.take())
 		}
 		select {
-		case <-ctx.Done(): // and then for the last time
+		case <-ctx.Done(): // one last time
 			db.notify(ctx, db.news.take())
 		case <-time.After(notifyEvery):
 		}
 	}
 }
 
-// notify is not tried again: who follows looks now and then by himself.
+// notify is not retried, because followers also poll.
 func (db *postgres) notify(ctx context.Context, investigations []string) {
 	if len(investigations) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyWithin)
 	defer cancel()
-	// Without waiting for the disk: what is announced is there, and news that are lost are no loss.
+	// Without waiting for the disk: the changes are committed already, and lost notifications do no harm.
 	const query = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, investigation) FROM unnest($2::text[]) AS investigation`
 	if _, err := db.pool.ExecContext(ctx, query, channel, investigations); err != nil {
 		db.logger.DebugContext(ctx, "changes of the store were not announced", "error", err)
@@ -85,7 +84,7 @@ func (db *postgres) notify(ctx context.Context, investigations []string) {
 }
 
 func (db *postgres) hear(ctx context.Context, h *hub) {
-	var away time.Time // since when; zero: it is not
+	var away time.Time // when the connection was lost; zero means connected
 	for {
 		err := db.listen(ctx, h, func() {
 			if !away.IsZero() {
@@ -108,7 +107,7 @@ func (db *postgres) hear(ctx context.Context, h *hub) {
 	}
 }
 
-// listen wakes followers by what it hears, until the connection breaks or ctx ends. It calls connected once it listens.
+// listen wakes followers for each notification, until the connection breaks or ctx ends. It calls connected once it listens.
 func (db *postgres) listen(ctx context.Context, h *hub, connected func()) error {
 	conn, err := pgx.ConnectConfig(ctx, db.config)
 	if err != nil {
@@ -123,7 +122,7 @@ func (db *postgres) listen(ctx context.Context, h *hub, connected func()) error 
 		return err
 	}
 	connected()
-	h.wakeAll() // nobody heard what happened until now
+	h.wakeAll() // changes before this point were missed
 	for {
 		heard, err := conn.WaitForNotification(ctx)
 		if err != nil {

@@ -12,11 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// pipelining makes connections whose transactions wait for the server as seldom
-// as they can: a statement goes to it when somebody asks what came of it (scans a
-// row, counts the rows that changed), with all that are before it, BEGIN included;
-// the last ones go with the COMMIT. So a statement that is wrong may be found out
-// by a later one, or by the COMMIT. It undoes the transaction in any case.
+// pipelining makes connections whose transactions wait for the server as rarely as possible. A statement is sent when the caller
+// needs its result (scans a row, counts changed rows), together with all earlier ones, BEGIN included. The last ones are sent with
+// the COMMIT. So a failed statement may be reported by a later one, or by the COMMIT. It aborts the transaction in any case.
 type pipelining struct{ driver.Connector }
 
 func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
@@ -27,11 +25,10 @@ func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, err
 }
 
-// pipelined is a connection. Within a transaction, statements must not be prepared
-// by hand: those would go before the ones that wait.
+// pipelined is a connection. Do not prepare statements by hand within a transaction: they would run before those that are queued.
 type pipelined struct {
 	*stdlib.Conn
-	tx *pipeline // nil = none
+	tx *pipeline // nil outside transactions
 }
 
 func (c *pipelined) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
@@ -50,12 +47,12 @@ func (c *pipelined) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.
 	return c.tx, nil
 }
 
-// CheckNamedValue implements driver.NamedValueChecker. It takes what pointers
-// point to now: it may be something else when the statement goes.
+// CheckNamedValue implements driver.NamedValueChecker. It copies the values that pointers point to, because they may change before
+// the statement is sent.
 func (c *pipelined) CheckNamedValue(arg *driver.NamedValue) error {
 	if value, err := driver.DefaultParameterConverter.ConvertValue(arg.Value); err == nil {
 		arg.Value = value
-	} // else it is the connection's to convert, or to complain of
+	} // the connection converts it, or returns an error
 	return nil
 }
 
@@ -66,8 +63,7 @@ func (c *pipelined) QueryContext(ctx context.Context, query string, args []drive
 	return c.tx.add(query, args), nil
 }
 
-// ExecContext implements driver.ExecerContext. What has no arguments may be a
-// script, which does not go with others.
+// ExecContext implements driver.ExecerContext. A statement without arguments may be a script, which cannot be sent in a batch.
 func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	switch {
 	case c.tx == nil:
@@ -81,20 +77,20 @@ func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver
 	return c.Conn.ExecContext(ctx, query, nil)
 }
 
-// pipeline is a transaction, and its statements that have not gone to the server yet.
+// pipeline is a transaction with its queued statements.
 type pipeline struct {
-	ctx     context.Context // of BeginTx: Commit and Rollback are given none
+	ctx     context.Context // of BeginTx: Commit and Rollback get none
 	conn    *pipelined
 	waiting []*statement
-	err     error // the first; nothing goes after it
+	err     error // the first error; nothing is sent after it
 }
 
-// maxWaiting bounds the memory of a transaction of very many statements.
+// maxWaiting bounds the memory of a transaction with very many statements.
 const maxWaiting = 200
 
 func (p *pipeline) add(query string, args []driver.NamedValue) *statement {
 	if len(p.waiting) == maxWaiting {
-		_ = p.send() // the next one to ask is told
+		_ = p.send() // the next statement that needs a result returns the error
 	}
 	s := &statement{tx: p, query: query}
 	for _, arg := range args {
@@ -104,7 +100,7 @@ func (p *pipeline) add(query string, args []driver.NamedValue) *statement {
 	return s
 }
 
-// send sends what waits, and waits for what comes of it.
+// send sends the queued statements and waits for their results.
 func (p *pipeline) send() error {
 	if p.err != nil || len(p.waiting) == 0 {
 		return p.err
@@ -121,11 +117,11 @@ func (p *pipeline) send() error {
 func (p *pipeline) Commit() error {
 	commit := p.add("COMMIT", nil)
 	err := p.send()
-	if err == nil && commit.tag.String() == "ROLLBACK" { // what PostgreSQL makes of it after an error
+	if err == nil && commit.tag.String() == "ROLLBACK" { // PostgreSQL's answer to a COMMIT after an error
 		err = pgx.ErrTxCommitRollback
 	}
 	if err != nil {
-		_ = p.Rollback() // or else the connection is closed
+		_ = p.Rollback() // otherwise the connection is closed
 		return err
 	}
 	p.conn.tx = nil
@@ -135,18 +131,17 @@ func (p *pipeline) Commit() error {
 func (p *pipeline) Rollback() error {
 	p.conn.tx, p.waiting, p.err = nil, nil, sql.ErrTxDone
 	conn := p.conn.Conn.Conn()
-	if conn.PgConn().TxStatus() == 'I' { // idle: BEGIN did not go
+	if conn.PgConn().TxStatus() == 'I' { // idle: BEGIN was not sent
 		return nil
 	}
 	_, err := conn.Exec(p.ctx, "ROLLBACK")
 	if err != nil {
-		_ = p.conn.Close() // which undoes it, too
+		_ = p.conn.Close() // this also undoes the transaction
 	}
 	return err
 }
 
-// statement is one that waits, and then what came of it: it is its own
-// driver.Result and driver.Rows.
+// statement is a queued statement, and later its result: it is its own driver.Result and driver.Rows.
 type statement struct {
 	tx      *pipeline
 	query   string
@@ -156,10 +151,10 @@ type statement struct {
 	tag     pgconn.CommandTag
 }
 
-// read takes in what came of it.
+// read stores the statement's result.
 func (s *statement) read(rows pgx.Rows) error {
 	if rows.Err() != nil {
-		return rows.Err() // there are no rows then, and nothing to describe them
+		return rows.Err() // there are no rows then, and no descriptions of columns
 	}
 	for _, field := range rows.FieldDescriptions() {
 		s.columns = append(s.columns, field.Name)
@@ -175,8 +170,7 @@ func (s *statement) read(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// valuesOf returns a row's values as database/sql has them; types that the driver
-// does not know are text.
+// valuesOf returns a row's values in the types of database/sql. Types that the driver does not know become text.
 func valuesOf(rows pgx.Rows) ([]driver.Value, error) {
 	types, raw := rows.Conn().TypeMap(), rows.RawValues()
 	row := make([]driver.Value, len(raw))
@@ -199,11 +193,11 @@ func (s *statement) RowsAffected() (int64, error) {
 	return s.tag.RowsAffected(), err
 }
 
-// LastInsertId implements driver.Result: PostgreSQL has none.
+// LastInsertId implements driver.Result: PostgreSQL has no such ID.
 func (s *statement) LastInsertId() (int64, error) { return driver.RowsAffected(0).LastInsertId() }
 
 func (s *statement) Columns() []string {
-	_ = s.tx.send() // Next says what is wrong
+	_ = s.tx.send() // Next returns the error
 	return s.columns
 }
 
@@ -219,5 +213,5 @@ func (s *statement) Next(dest []driver.Value) error {
 	return nil
 }
 
-// Close implements driver.Rows. One that nobody has asked about goes nevertheless.
+// Close implements driver.Rows. The statement is sent even if its rows were never read.
 func (s *statement) Close() error { return nil }

@@ -10,24 +10,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrCleartext: an address beyond this host leaves it to whoever is on the way
-// whether there is TLS.
+// ErrCleartext means that an address of another host allows both TLS and cleartext, so an attacker in between could choose.
 var ErrCleartext = errors.New("the database is on another host, and nothing says that the connection has to be encrypted: " +
 	"give the address sslmode=verify-full (and sslrootcert=FILE for an authority of your own), " +
 	"or sslmode=disable where the network is trusted")
 
-// Secrecy says who can listen to the connections to a database.
+// Secrecy says who can read the connections to a database.
 type Secrecy string
 
-// Kinds of secrecy, the worst first.
+// Kinds of secrecy, worst first.
 const (
 	Clear      Secrecy = "all that is stored can be read on the way to the database (sslmode=disable)"
 	Unverified Secrecy = "whoever is on the way can answer as the database, whose certificate is not checked (sslmode=require)"
 	Verified   Secrecy = "" // or within this host
 )
 
-// SecrecyOf says what an address, the PG… variables and a service file make of the
-// connections. The error is ErrCleartext, or says what is wrong with the address.
+// SecrecyOf returns how connections are protected, according to an address, the PG… variables and a service file. The error is
+// ErrCleartext, or says what is wrong with the address.
 func SecrecyOf(dsn string) (Secrecy, error) {
 	config, err := configure(dsn)
 	if err != nil {
@@ -36,8 +35,8 @@ func SecrecyOf(dsn string) (Secrecy, error) {
 	return secrecyOf(config)
 }
 
-// secrecyOf looks at all that the driver would try. Only sslmode=prefer, which is the
-// default, and allow make it try a host both with and without TLS.
+// secrecyOf checks every configuration that the driver would try. Only sslmode=prefer, the default, and allow make it try a host
+// both with and without TLS.
 func secrecyOf(config *pgx.ConnConfig) (Secrecy, error) {
 	tries := append([]*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 	clear, encrypted, worst := map[string]bool{}, map[string]bool{}, Verified
@@ -60,10 +59,11 @@ func secrecyOf(config *pgx.ConnConfig) (Secrecy, error) {
 	return worst, nil
 }
 
-// verifies: the driver checks authorities by itself where names may differ (verify-ca).
+// verifies reports whether the certificate is checked. With verify-ca, where names may differ, the driver checks the authority
+// itself.
 func verifies(c *tls.Config) bool { return !c.InsecureSkipVerify || c.VerifyPeerCertificate != nil }
 
-// local reports whether connections to a host, or a socket, stay on this one.
+// local reports whether connections to a host or a socket stay on this host.
 func local(host string) bool {
 	ip := net.ParseIP(host)
 	return filepath.IsAbs(host) || host == "localhost" || ip != nil && ip.IsLoopback()

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// spoken are the kinds of entries that conversation search finds.
+// spoken returns the role of an entry kind that conversation search finds.
 func spoken(kind transcript.Kind) (agent.Role, bool) {
 	switch kind {
 	case transcript.KindUser:
@@ -19,7 +19,7 @@ func spoken(kind transcript.Kind) (agent.Role, bool) {
 	return "", false
 }
 
-// recall makes what a step says findable for its agent.
+// recall makes a step's text searchable for its agent.
 func (s *Store) recall(ctx context.Context, q querier, by string, entries []transcript.Entry) error {
 	if by == "" {
 		return nil
@@ -46,7 +46,7 @@ func (m *memoryTx) say(ctx context.Context, e transcript.Entry) error {
 	return m.words.put(ctx, m.q, "recall_words", m.row(n), e.Text)
 }
 
-// unsay takes out what was superseded at that time of striking.
+// unsay removes the text that was superseded at that count.
 func (c claim) unsay(ctx context.Context, q querier, struck int64) error {
 	const gone = `investigation = $1 AND seq IN (SELECT seq FROM entries WHERE investigation = $1 AND superseded = $2)`
 	_, err := q.ExecContext(ctx, `DELETE FROM recall_words WHERE rowid IN (SELECT id FROM recall WHERE `+gone+`)`, c.Investigation, struck)

@@ -8,14 +8,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 )
 
-// Reserve takes a place in the sliding window of an agent and a tool, for as long
-// as the window is, or says how long to wait before asking again: one place at
-// least will have come free by then, though another may have taken it. A refusal
-// leaves nothing behind. The clock is the database's (of SQLite, its host's), so
-// those of the workers may differ.
+// Reserve takes a place in the sliding window of an agent and a tool for the length of the window. If the window is full, it
+// returns how long to wait before asking again: at least one place will be free by then, though another caller may have taken it. A
+// refusal stores nothing. The clock is the database's (for SQLite, its host's), so workers' clocks may differ.
 //
-// A key that has a place passes and takes no other one. A call that is made again
-// after its window is a call like any other.
+// A key that has a place passes and takes no second one. A call repeated after its window counts as a new call.
 func (s *Store) Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error) {
 	if err := r.Validate(); err != nil {
 		return 0, fmt.Errorf("reserve %s: %w", r, err)
@@ -35,9 +32,9 @@ func (s *Store) Reserve(ctx context.Context, r ratelimit.Reservation) (wait time
 	return wait, doing(err, "reserve %s", r)
 }
 
-// reserve needs the window's lock. Times are microseconds.
+// reserve needs the window's lock. Times are in microseconds.
 func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64) (wait time.Duration, err error) {
-	// The window is full until the last one but Limit-1 of those within has left.
+	// The window is full until the Limit-th newest reservation ends.
 	const query = `SELECT
 		EXISTS (SELECT 1 FROM reservations WHERE agent = $1 AND tool = $2 AND key = $3 AND ends_at > $4),
 		COALESCE((SELECT ends_at FROM reservations WHERE agent = $1 AND tool = $2 AND ends_at > $4
@@ -51,7 +48,8 @@ func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64)
 	}
 	ends := now + r.Window.Microseconds()
 	if fullUntil > ends {
-		// The clock was put back or the window was longer: nobody waits until a clock is right again.
+		// The clock was set back or the window was longer before. Shorten the reservations, so that nothing waits for the old
+		// times.
 		_, err := q.ExecContext(ctx, `UPDATE reservations SET ends_at = $3 WHERE agent = $1 AND tool = $2 AND ends_at > $3`,
 			r.Agent, r.Tool, ends)
 		return r.Window, err
@@ -64,7 +62,7 @@ func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64)
 	return 0, err
 }
 
-// lockWindow: see lock.
+// lockWindow needs no lock; see lock.
 func (db *sqliteFile) lockWindow(ctx context.Context, q querier, _, _ string) (now int64, err error) {
 	t, err := db.clock(ctx, q)
 	return t.UnixMicro(), err
@@ -74,8 +72,8 @@ func (db *sqliteFile) clock(context.Context, querier) (time.Time, error) {
 	return time.Now().UTC(), nil
 }
 
-// clocked does not ask SQLite for the time: its clock has milliseconds only, and whatever was set
-// to the other one's now would be in the future.
+// clocked does not ask SQLite for the time. Its clock has only milliseconds, so times taken from the other clock would be in the
+// future.
 func (db *sqliteFile) clocked(ctx context.Context, q querier, value any, query string, args ...any) (now time.Time, err error) {
 	if err := q.QueryRowContext(ctx, query, args...).Scan(value); err != nil {
 		return time.Time{}, err
@@ -85,8 +83,7 @@ func (db *sqliteFile) clocked(ctx context.Context, q querier, value any, query s
 
 func (db *sqliteFile) sweepQuery() string { return `DELETE FROM reservations WHERE ends_at <= $1` }
 
-// lockWindow takes a lock that has no row. The time is read by a statement of its
-// own, so that it is that of after the lock.
+// lockWindow takes an advisory lock. A separate statement reads the time, so that it is the time after locking.
 func (db *postgres) lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error) {
 	const take = `SELECT pg_advisory_xact_lock(hashtextextended($1, hashtext($2)))`
 	if _, err := q.ExecContext(ctx, take, agent, tool); err != nil {
@@ -101,17 +98,16 @@ func (db *postgres) clock(ctx context.Context, q querier) (now time.Time, err er
 	return now, err
 }
 
-// clocked saves a round trip.
+// clocked reads both in one round trip.
 func (db *postgres) clocked(ctx context.Context, q querier, value any, query string, args ...any) (now time.Time, err error) {
 	err = q.QueryRowContext(ctx, `SELECT `+postgresClock+`, (`+query+`)`, args...).Scan(timeColumn{&now}, value)
 	return now, err
 }
 
-// postgresClock is in microseconds since 1970.
+// postgresClock selects the time in microseconds since 1970.
 const postgresClock = `(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT`
 
-// sweepQuery leaves out the rows that another transaction is sweeping: two that
-// wait for each other's would not end.
+// sweepQuery skips rows that another transaction is sweeping, because two sweeps could deadlock.
 func (db *postgres) sweepQuery() string {
 	return `DELETE FROM reservations WHERE (agent, tool, key) IN
 		(SELECT agent, tool, key FROM reservations WHERE ends_at <= $1 FOR UPDATE SKIP LOCKED)`

@@ -18,12 +18,12 @@ import (
 
 const ruleColumns = `id, tool, rule, expires_at, revoked, uses, last_used`
 
-// ruleFields: the columns behind the rule have the last word.
+// ruleFields returns pointers to a rule's columns. The columns after the rule override its fields.
 func ruleFields(r *remember.Rule) []any {
 	return []any{&r.ID, &r.Tool, asJSON(r), endColumn{&r.Expires}, maybeJSON[remember.Revoked]{&r.Revoked}, &r.Uses, endColumn{&r.LastUsed}}
 }
 
-// AddRule saves a rule. It counts from then on.
+// AddRule saves a rule, which applies from then on.
 func (s *Store) AddRule(ctx context.Context, r remember.Rule) error {
 	err := s.write(ctx, "", func(q querier) error {
 		if _, err := q.ExecContext(ctx, insertInto("rules", ruleColumns), ruleFields(&r)...); err != nil {
@@ -43,7 +43,7 @@ func (s *Store) AddRule(ctx context.Context, r remember.Rule) error {
 	return doing(err, "save rule %s", r.ID)
 }
 
-// shownRule is a rule as the audit trail shows it: each value is masked as what its argument is called.
+// shownRule returns a rule as the audit trail shows it: each value is masked according to the name of its argument.
 func shownRule(ctx context.Context, r remember.Rule) remember.Rule {
 	r.Arguments = maps.Clone(r.Arguments)
 	for name, pattern := range r.Arguments {
@@ -63,8 +63,8 @@ func shownRule(ctx context.Context, r remember.Rule) remember.Rule {
 	return r
 }
 
-// Rules returns the rules, the newest first: of a tool, or with "" of all. Those that are not in force any more are among
-// them if past is set.
+// Rules returns the rules of a tool, or of all tools if tool is empty, newest first. past includes those that are no longer in
+// force.
 func (s *Store) Rules(ctx context.Context, tool string, past bool) (all []remember.Rule, err error) {
 	query := `SELECT ` + ruleColumns + ` FROM rules WHERE $1 IN ('', tool)`
 	if !past {
@@ -81,7 +81,7 @@ func (s *Store) Rules(ctx context.Context, tool string, past bool) (all []rememb
 	return all, doing(s.db.explain(err), "read rules")
 }
 
-// Rule is the rule with an id; ErrNotFound if there is none.
+// Rule returns the rule with that ID, or ErrNotFound.
 func (s *Store) Rule(ctx context.Context, id string) (r remember.Rule, err error) {
 	r, err = readRule(ctx, s.db.reader, id)
 	return r, doing(s.db.explain(notFound(err)), "read rule %s", id)
@@ -92,8 +92,8 @@ func readRule(ctx context.Context, q querier, id string) (r remember.Rule, err e
 	return r, err
 }
 
-// RevokeRule ends a rule, once: who has ended it first stays the one. Calls that it has let through, and that
-// are not made yet, wait for a person.
+// RevokeRule ends a rule. The first revocation stays. Calls that the rule has let through, and that have not been made yet, wait
+// for a person.
 func (s *Store) RevokeRule(ctx context.Context, id string, by remember.Revoked) (r remember.Rule, err error) {
 	err = s.write(ctx, "", func(q querier) error {
 		const query = `UPDATE rules SET revoked = $2 WHERE id = $1 AND revoked IS NULL`
@@ -112,7 +112,7 @@ func (s *Store) RevokeRule(ctx context.Context, id string, by remember.Revoked) 
 	return r, doing(err, "revoke rule %s", id)
 }
 
-// countUse counts a call that a rule has let through.
+// countUse counts a call that a rule let through.
 func countUse(ctx context.Context, q querier, id string, at time.Time) error {
 	const query = `UPDATE rules SET uses = uses + 1, last_used = $2 WHERE id = $1`
 	_, err := q.ExecContext(ctx, query, id, timeColumn{&at})

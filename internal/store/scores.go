@@ -17,8 +17,8 @@ func scoreFields(r *record.Score) []any {
 	}
 }
 
-// BeginScore writes that a run begins to judge an investigation, and returns the record with its number. A run that has
-// begun gets what it wrote. Only one run judges at a time: those before it that have not ended never will.
+// BeginScore records that a run begins to judge an investigation, and returns the record with its number. If the run has begun
+// before, it gets its earlier record. Only one run judges at a time: earlier runs that have not ended never will.
 func (s *Store) BeginScore(ctx context.Context, r record.Score) (record.Score, error) {
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
 		const known = `SELECT ` + scoreColumns + ` FROM scores WHERE investigation = $1 AND run_id = $2`
@@ -41,7 +41,7 @@ func (s *Store) BeginScore(ctx context.Context, r record.Score) (record.Score, e
 	return r, doing(err, "begin to score %s", r.Investigation)
 }
 
-// SaveScore writes how a run has judged, and the execution that did. What was written for a run that is over stays.
+// SaveScore records a run's score and the execution that judged. The record of a run that is over stays unchanged.
 func (s *Store) SaveScore(ctx context.Context, r record.Score, by record.Execution) error {
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
 		const query = `UPDATE scores SET status = $3, score = $4, judgement = $5, ended_at = $6
@@ -56,14 +56,14 @@ func (s *Store) SaveScore(ctx context.Context, r record.Score, by record.Executi
 	return doing(err, "save score %d of %s", r.N, r.Investigation)
 }
 
-// Scores returns how an investigation was judged, in the order in which it was asked for.
+// Scores returns the scores of an investigation, in the order in which they were requested.
 func (s *Store) Scores(ctx context.Context, investigation string) ([]record.Score, error) {
 	const query = `SELECT ` + scoreColumns + ` FROM scores WHERE investigation = $1 ORDER BY n`
 	all, err := selectAll(ctx, s.db.reader, scoreFields, query, investigation)
 	return all, doing(s.db.explain(err), "read scores of %s", investigation)
 }
 
-// LastScores returns the last score of each of the investigations that has one, by their ids.
+// LastScores returns the last score of each given investigation that has one, by ID.
 func (s *Store) LastScores(ctx context.Context, ids []string) (map[string]int, error) {
 	const query = `SELECT investigation, score FROM scores WHERE score IS NOT NULL AND investigation IN (`
 	type last struct {

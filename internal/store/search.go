@@ -8,18 +8,17 @@ import (
 )
 
 const (
-	shortestIndexed = 3    // characters that the index of names finds
-	fewNames        = 2000 // more are found soon by who looks at the newest first
+	shortestIndexed = 3    // minimum length that the name index finds
+	fewNames        = 2000 // more matches are found quickly by reading the newest rows first
 )
 
-// searched are what the index knows of the names with a text in them: a condition with %d for its argument, or none, and then
-// all names are looked at.
+// searched is a condition from the index of names, with %d for its argument. If it is empty, all names are searched.
 type searched struct {
 	condition string
 	arg       string
 }
 
-// search: FTS5 with trigrams finds what few names have; of what many have, the first page is among the newest.
+// search uses FTS5 with trigrams for texts in few names. For texts in many names, the first page is among the newest.
 func (db *sqliteFile) search(ctx context.Context, q querier, text string) (s searched, err error) {
 	if utf8.RuneCountInString(text) < shortestIndexed || strings.ContainsRune(text, 0) {
 		return s, nil
@@ -33,7 +32,7 @@ func (db *sqliteFile) search(ctx context.Context, q querier, text string) (s sea
 	return searched{` AND id IN (SELECT id FROM investigation_names WHERE investigation_names MATCH $%d)`, phrase}, nil
 }
 
-// search: PostgreSQL reads all names. This is for texts that are too short for nameTerms.
+// search makes PostgreSQL read all names. It is used for texts that are too short for nameTerms.
 func (db *postgres) search(context.Context, querier, string) (searched, error) {
 	return searched{}, nil
 }
@@ -46,8 +45,8 @@ func (db *postgres) has(text, argument string) string {
 	return `strpos(` + text + `, ` + argument + `) > 0`
 }
 
-// maxBegun is how many words that begin with one of a search's FTS5 is asked for one by one. It reads these in turn as far
-// as they are needed, and takes longer to begin the more there are.
+// maxBegun is the maximum number of words with a prefix that FTS5 is queried for individually. FTS5 reads these lazily in turn, and
+// takes longer to start the more there are.
 const maxBegun = 100
 
 func (db *sqliteFile) allOf(ctx context.Context, q querier, words, oneOf []string) (string, error) {
@@ -94,7 +93,7 @@ func (db *postgres) allTerms(terms, oneOf []string) string {
 	return conjunction(all, oneOf)
 }
 
-// conjunction is a tsquery for all terms and for one of some others, if there are any.
+// conjunction returns a tsquery for all terms and, if oneOf is not empty, one of those.
 func conjunction(all, oneOf []string) string {
 	if oneOf != nil {
 		all = append(all, `('`+strings.Join(oneOf, `' | '`)+`')`)
@@ -102,10 +101,10 @@ func conjunction(all, oneOf []string) string {
 	return strings.Join(all, " & ")
 }
 
-// nameTerms: each three characters in a row, in hexadecimal digits, behind a sign that no word has. (The extension that indexes
-// parts of words is not installed everywhere.)
+// nameTerms returns each three consecutive characters as hexadecimal digits, after a character that no word contains. (The trigram
+// extension is not installed everywhere.)
 func (db *postgres) nameTerms(text string) []string {
-	const most = 2000 // of the longest name
+	const most = 2000 // terms of the longest name
 	all, set := []rune(text), newWordSet(most)
 	if len(all) < shortestIndexed {
 		return nil
@@ -116,7 +115,7 @@ func (db *postgres) nameTerms(text string) []string {
 	return set.words
 }
 
-// nameTerms: SQLite has an index of names of its own.
+// nameTerms returns nil, because SQLite has a separate index of names.
 func (db *sqliteFile) nameTerms(string) []string { return nil }
 
 func (db *sqliteFile) allTerms([]string, []string) string { return "" }
@@ -130,5 +129,5 @@ func (db *sqliteFile) addTerms(ctx context.Context, q querier, words []string) e
 	return err
 }
 
-// addTerms: PostgreSQL's index finds beginnings of words itself.
+// addTerms does nothing, because PostgreSQL's index supports prefixes itself.
 func (db *postgres) addTerms(context.Context, querier, []string) error { return nil }

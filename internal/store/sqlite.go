@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	busyTimeout = 10 * time.Second       // how long a writer waits for those of other processes
-	lookEvery   = 100 * time.Millisecond // how soon the changes of other processes are noticed
-	readers     = 4                      // connections for reading, besides the one that watches
+	busyTimeout = 10 * time.Second       // how long a writer waits for writers of other processes
+	lookEvery   = 100 * time.Millisecond // how often changes of other processes are polled
+	readers     = 4                      // connections for reading, besides the polling one
 )
 
-// sqliteFile is an open SQLite file: one connection that writes, a few that
-// read, and one that notices what other processes do.
+// sqliteFile is an open SQLite file: one connection that writes, a few that read, and one that polls for changes of other
+// processes.
 type sqliteFile struct {
 	writer *sql.DB
 	reader *sql.DB
-	eye    *sql.Conn // of reader
+	eye    *sql.Conn // a connection of reader
 }
 
 func openSQLite(ctx context.Context, opts Options) (database, error) {
@@ -48,9 +48,8 @@ func openSQLite(ctx context.Context, opts Options) (database, error) {
 	return database{writer: keep(db.writer), reader: keep(db.reader), engine: db}, nil
 }
 
-// makeFile makes the file, and its folder, readable by its owner only. It never
-// opens one that exists: closing it again would drop the locks that this process
-// holds on it through SQLite.
+// makeFile creates the file, and its folder, readable only by its owner. It never opens an existing file: closing that again would
+// drop the locks that this process holds on it through SQLite.
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -65,19 +64,18 @@ func makeFile(path string) error {
 	return file.Close()
 }
 
-// pool makes a pool of connections without opening one yet. Every commit is
-// synced (FULL): Temporal's history is, and after a power cut it must not know of
-// steps that are lost here.
+// pool creates a pool without opening a connection yet. Every commit is synced (FULL), because Temporal's history is: after a power
+// cut, history must not contain steps that are lost here.
 func pool(path string, size int, param string) *sql.DB {
 	dsn := fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&%s",
 		(&url.URL{Path: path}).EscapedPath(), busyTimeout.Milliseconds(), param)
-	db, _ := sql.Open("sqlite", dsn) // fails for an unknown driver only
+	db, _ := sql.Open("sqlite", dsn) // fails only for an unknown driver
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db
 }
 
-// prepare readies the file, and the connection that watches it.
+// prepare sets up the file, and the connection that polls it.
 func (db *sqliteFile) prepare(ctx context.Context, opts Options) error {
 	if err := db.useWAL(ctx); err != nil {
 		return err
@@ -90,10 +88,8 @@ func (db *sqliteFile) prepare(ctx context.Context, opts Options) error {
 	return err
 }
 
-// setUpFile makes the file this host's and brings its tables to the newest
-// version: all of it or nothing, however many processes start at once. db must be
-// a pool of one connection, because the transaction is around whatever goose does
-// on it.
+// setUpFile marks the file as this host's and brings its tables to the newest version in one transaction, however many processes
+// start at the same time. db must be a pool of one connection, because goose's statements run within that transaction.
 func setUpFile(ctx context.Context, db *sql.DB, opts Options) error {
 	if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -105,7 +101,7 @@ func setUpFile(ctx context.Context, db *sql.DB, opts Options) error {
 	}
 	_, endErr := db.ExecContext(context.WithoutCancel(ctx), end)
 	if err != nil {
-		return err // a ROLLBACK that fails finds nothing to undo
+		return err // if the ROLLBACK fails, there is nothing to undo
 	}
 	return endErr
 }
@@ -115,7 +111,7 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 	if err := checkHost(ctx, db, mark, opts.Adopt); err != nil {
 		return err
 	}
-	// Without transactions of goose's own within ours.
+	// goose must not use transactions of its own within ours.
 	if err := migrate(ctx, db, goose.DialectSQLite3, "sqlite", opts.Logger, goose.WithIsolateDDL(true)); err != nil {
 		return err
 	}
@@ -123,9 +119,8 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 	return doing(err, "write host mark")
 }
 
-// useWAL lets readers and the writer work side by side. The mode stays with the
-// file. Processes that change it at once may be told "busy" without the waiting
-// that busy_timeout asks for (SQLite sees a deadlock coming), so they try again.
+// useWAL lets readers and the writer work in parallel. The mode is a property of the file. Processes that change it at the same
+// time may get "busy" without the wait of busy_timeout (SQLite detects a deadlock), so they retry.
 func (db *sqliteFile) useWAL(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -142,10 +137,10 @@ func (db *sqliteFile) useWAL(ctx context.Context) error {
 	}
 }
 
-// lock: the transactions of the writer have the lock of the whole file (see pool).
+// lock does nothing, because write transactions lock the whole file (see pool).
 func (db *sqliteFile) lock(context.Context, querier, string) error { return nil }
 
-// announce: the processes that have the file open watch it.
+// announce does nothing, because other processes poll the file.
 func (db *sqliteFile) announce(string) {}
 
 func (db *sqliteFile) watch(ctx context.Context, h *hub) {
@@ -165,9 +160,8 @@ func (db *sqliteFile) watch(ctx context.Context, h *hub) {
 	}
 }
 
-// version changes whenever another connection, of this process or another one,
-// has committed. It is read without a deadline, in microseconds: an interrupted
-// connection would be replaced, and versions of two connections do not compare.
+// version changes whenever another connection, of any process, has committed. It is read without a deadline, which takes
+// microseconds: an interrupted connection would be replaced, and versions of two connections are not comparable.
 func (db *sqliteFile) version(ctx context.Context) (int64, error) {
 	var v int64
 	err := db.eye.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&v)
@@ -186,13 +180,13 @@ func (db *sqliteFile) close() error {
 	return errors.Join(err, db.reader.Close(), db.writer.Close())
 }
 
-// isCode reports whether err is one of SQLite's codes, or a finer one of the same kind.
+// isCode reports whether err has one of SQLite's codes, or an extended code of one.
 func isCode(err error, codes ...int) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))
 }
 
-// explain says in words what SQLite has a code for.
+// explain describes SQLite's error codes in words.
 func (db *sqliteFile) explain(err error) error {
 	switch {
 	case isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):

@@ -33,11 +33,10 @@ func executionFields(r *record.Execution) []any {
 	}
 }
 
-// SaveStage writes a stage and its executions as they are now, in one transaction, and with
-// that the envelope of its investigation, if one is given and that has not ended.
-// An execution that has ended has nothing live any more and nothing reserved, and what
-// nobody has read in a stage that has ended is for others. The later end stands: what a
-// run says late that Temporal has reset meanwhile changes nothing.
+// SaveStage writes the current state of a stage and its executions in one transaction. If an envelope is given and the
+// investigation has not ended, it writes that, too. For an ended execution, it drops the live tail and the reservations; for an
+// ended stage, it releases unread letters to other stages. The later end wins, so a late write of a run that Temporal has reset
+// changes nothing.
 func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
 		if envelope != nil {
@@ -61,14 +60,13 @@ func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []
 	return doing(err, "save stage %s of %s", stage.Name, stage.Investigation)
 }
 
-// SaveExecution writes the execution of an agent that belongs to another one, as it is now.
+// SaveExecution writes the current state of a sub-agent's execution.
 func (s *Store) SaveExecution(ctx context.Context, r record.Execution) error {
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error { return saveExecutions(ctx, q, []record.Execution{r}) })
 	return doing(err, "save execution %s of %s", r.Name, r.Investigation)
 }
 
-// saveExecutions writes executions. The usage of one that has ended is what the ledger
-// was charged with, as it was shown while the execution ran.
+// saveExecutions writes executions. The usage of an ended execution is the ledger's total, the same as shown while it ran.
 func saveExecutions(ctx context.Context, q querier, executions []record.Execution) error {
 	query := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) ` + overwrite(executionColumns)
 	for _, r := range executions {
@@ -85,7 +83,7 @@ func saveExecutions(ctx context.Context, q querier, executions []record.Executio
 	return nil
 }
 
-// usageOf reads what an execution was charged with; without a charge, u stays.
+// usageOf reads an execution's charged usage; without a charge, u stays unchanged.
 func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Usage) error {
 	const query = `SELECT ` + usageColumns + ` FROM execution_sums WHERE investigation = $1 AND execution = $2`
 	err := q.QueryRowContext(ctx, query, scope.Investigation, scope.Execution).Scan(usageFields(u)...)
@@ -95,8 +93,8 @@ func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Us
 	return err
 }
 
-// StartExecution records that a run begins an execution, and makes it the execution's newest run.
-// A record that exists is left alone unless it ended before this run; then it is running again.
+// StartExecution records that a run begins an execution, and makes it the execution's newest run. An existing record stays
+// unchanged, unless it ended before this run: then the execution is running again.
 func (s *Store) StartExecution(ctx context.Context, r record.Execution, run string) error {
 	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
 		actions_executed = NULL, ended_at = NULL WHERE investigation = $1 AND name = $2 AND ended_at IS NOT NULL
@@ -116,7 +114,7 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution, run stri
 	return doing(err, "start execution %s of %s", r.Name, r.Investigation)
 }
 
-// SetModel records that another model has taken over an execution that runs.
+// SetModel records that a running execution has switched to another model.
 func (s *Store) SetModel(ctx context.Context, r record.Execution) error {
 	const query = `UPDATE executions SET provider = $3, model = $4 WHERE investigation = $1 AND name = $2 AND ended_at IS NULL`
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
@@ -126,7 +124,7 @@ func (s *Store) SetModel(ctx context.Context, r record.Execution) error {
 	return doing(err, "record the model of execution %s of %s", r.Name, r.Investigation)
 }
 
-// Stages returns an investigation's runs of stages in the order in which they started.
+// Stages returns an investigation's stage runs in the order in which they started.
 func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)
 	return stages, doing(s.db.explain(err), "read stages of %s", investigation)
@@ -152,8 +150,8 @@ func executionsOf(ctx context.Context, q querier, investigation string) ([]recor
 	return executions, workSoFar(ctx, q, investigation, executions)
 }
 
-// workSoFar puts into the records of executions that have not ended how far they have
-// come: their usage, and the iteration of which there is a trace.
+// workSoFar adds the progress of executions that have not ended: their usage, and the latest iteration with stored entries or a
+// live tail.
 func workSoFar(ctx context.Context, q querier, investigation string, executions []record.Execution) error {
 	query := `SELECT x.name,
 			COALESCE((SELECT MAX(iteration) FROM entries WHERE superseded = 0 AND investigation = x.investigation AND execution = x.name), 0),

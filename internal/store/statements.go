@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// keeping is a pool of connections that keeps its prepared statements: SQLite takes longer
-// to parse one than to run it. (The driver for PostgreSQL keeps them itself.)
+// keeping is a connection pool that keeps its prepared statements, because SQLite takes longer to parse a statement than to run it.
+// (The PostgreSQL driver keeps them itself.)
 type keeping struct {
 	*sql.DB
 	mu     sync.Mutex
-	kept   map[string]*sql.Stmt // by query; nil = not prepared yet
-	wanted []string             // queries to be prepared
+	kept   map[string]*sql.Stmt // by query; nil means not prepared yet
+	wanted []string             // queries to prepare
 }
 
 // maxKept bounds the statements of a pool; the store has fewer.
@@ -20,7 +20,7 @@ const maxKept = 200
 
 func keep(db *sql.DB) *keeping { return &keeping{DB: db, kept: map[string]*sql.Stmt{}} }
 
-// statement returns the statement of a query; nil if it is not prepared.
+// statement returns the prepared statement of a query, or nil.
 func (k *keeping) statement(query string) *sql.Stmt {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -32,8 +32,7 @@ func (k *keeping) statement(query string) *sql.Stmt {
 	return statement
 }
 
-// prepare prepares what was wanted. The caller must be in no transaction: that
-// may have the only connection.
+// prepare prepares the wanted queries. The caller must not be in a transaction, which may hold the only connection.
 func (k *keeping) prepare(ctx context.Context) {
 	k.mu.Lock()
 	wanted := k.wanted
@@ -42,7 +41,7 @@ func (k *keeping) prepare(ctx context.Context) {
 	for _, query := range wanted {
 		statement, err := k.DB.PrepareContext(ctx, query)
 		if err != nil {
-			continue // it is run without, and says itself what is wrong
+			continue // it runs unprepared and returns its own error
 		}
 		k.mu.Lock()
 		k.kept[query] = statement
@@ -66,8 +65,7 @@ func (k *keeping) QueryRowContext(ctx context.Context, query string, args ...any
 	return k.DB.QueryRowContext(ctx, query, args...)
 }
 
-// keepingTx is a transaction that uses kept statements. What has no arguments may
-// be a script, and is run seldom.
+// keepingTx is a transaction that uses prepared statements. A statement without arguments may be a script, and runs rarely.
 type keepingTx struct {
 	*sql.Tx
 	keeping *keeping

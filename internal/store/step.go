@@ -11,11 +11,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Lookup returns the rows of the step whose first key is key, in key order, if
-// the same run has appended it; else nil. A run that is new to the execution
-// becomes its newest, and what other runs wrote at the key or after it is
-// superseded, so that Entries then shows the log as this run left it. A run that
-// was replaced gets ErrStaleRun.
+// Lookup returns the rows of the step whose first key is key, in key order, or nil if the same run has not appended it. A run that
+// is new to the execution becomes its newest one, and the rows of other runs at the key or after it are superseded. Entries then
+// returns the log as this run left it. A run that was replaced gets ErrStaleRun.
 func (s *Store) Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error) {
 	c := claim{scope, key, w.RunID}
 	stored, err := s.lookup(ctx, c)
@@ -46,15 +44,14 @@ func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry,
 	return stored, err
 }
 
-// Append writes a step, all of its rows or none, and returns them as entries. If
-// the same run has appended it already, the stored rows are returned and nothing
-// is written: the first writer wins. Other runs are dealt with as in Lookup.
+// Append writes all rows of a step in one transaction and returns them as entries. If the same run has appended the step before, it
+// writes nothing and returns the stored rows: the first writer wins. It treats other runs as Lookup does.
 func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
 	stored, _, err := s.AppendReply(ctx, step)
 	return stored, err
 }
 
-// AppendReply is Append, and says how many letters for the execution are then unread.
+// AppendReply is Append, and also returns how many letters for the execution are then unread.
 func (s *Store) AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	if len(step.Rows) == 0 {
 		return nil, 0, errors.New("append step: it has no rows")
@@ -89,7 +86,7 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 	return stored, unread, err
 }
 
-// stamped returns the rows of a step and its intent, each with a time: the store's, if they have none.
+// stamped returns the rows of a step and its intent. Rows without a time get the store's time.
 func (s *Store) stamped(ctx context.Context, step transcript.Step) (rows []transcript.Row, intent *transcript.Row) {
 	now := s.Now(ctx)
 	rows = slices.Clone(step.Rows)
@@ -104,12 +101,12 @@ func (s *Store) stamped(ctx context.Context, step transcript.Step) (rows []trans
 	return rows, intent
 }
 
-// errUnsettled: the step is there already, or its run must first prove that the step is its to write.
+// errUnsettled means that the step exists already, or that its run must first prove its right to write it.
 var errUnsettled = errors.New("the step is not the run's next one")
 
-// appendNext writes steps in one transaction and returns the last one's rows. It handles the usual case alone, in
-// which the first step is the run's next one, and leaves all else to its caller (errUnsettled), so that nearly every
-// step asks the database once and then only writes. The claim of the first step covers the others.
+// appendNext writes steps in one transaction and returns the rows of the last one. It handles only the usual case, in which the
+// first step is the run's next one; for all others it returns errUnsettled. So nearly every step queries the database once and then
+// only writes. The claim of the first step covers the others.
 func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	rows := 0
 	for _, step := range steps {
@@ -117,7 +114,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 	}
 	c := claimOf(steps[0])
 	err = s.change(ctx, c.Investigation, func(q querier) error {
-		// Taking the numbers locks the investigation: how the claim stands holds until the commit.
+		// Taking the numbers locks the investigation, so the claim's standing is valid until the commit.
 		last, st, err := c.next(ctx, q, rows)
 		if err != nil {
 			return err
@@ -125,7 +122,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		if st.stored || !st.settled() {
 			return errUnsettled
 		}
-		// What follows asks nothing, but for recall: on PostgreSQL it goes with the COMMIT.
+		// The following statements need no results, except in recall: on PostgreSQL they are sent with the COMMIT.
 		last -= int64(rows)
 		unread = st.unread
 		for _, step := range steps {
@@ -157,8 +154,8 @@ func claimOf(step transcript.Step) claim {
 	return claim{step.Scope, step.Rows[0].Key, step.RunID}
 }
 
-// next takes numbers for the rows, and returns the last one and how the claim stands. Both
-// are asked before either is waited for: one round trip.
+// next allocates numbers for the rows, and returns the last one and the claim's standing. Both queries are sent together in one
+// round trip.
 func (c claim) next(ctx context.Context, q querier, rows int) (last int64, st standing, err error) {
 	var now cursor
 	numbers, stands := advancing(ctx, q, c.Investigation, cursor{seq: int64(rows)}), c.ask(ctx, q)
@@ -189,8 +186,8 @@ func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step
 	return stored, unread, err
 }
 
-// stored returns the rows of the step that begins at the claim's key and is of
-// its run; nil if its standing says that there are none.
+// stored returns the rows of the step that begins at the claim's key and belongs to its run; nil if the standing says that there
+// are none.
 func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript.Entry, error) {
 	if !st.stored {
 		return nil, nil
@@ -202,8 +199,7 @@ func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript
 	return selectAll(ctx, q, entryFields, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position)
 }
 
-// insertStep numbers and writes the rows, and what follows from them. It returns
-// the entries as a later Lookup reads them.
+// insertStep numbers and writes the rows and their side effects. It returns the entries as a later Lookup reads them.
 func (s *Store) insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
 	now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
 	if err != nil {
@@ -212,8 +208,7 @@ func (s *Store) insertStep(ctx context.Context, q querier, step transcript.Step)
 	return s.insertRows(ctx, q, step, now.seq, true)
 }
 
-// insertRows is insertStep with the number of its last row. A reply ends what is
-// live of its execution, if something may be.
+// insertRows is insertStep with the number of its last row. If live is set, a reply ends the execution's live tail.
 func (s *Store) insertRows(
 	ctx context.Context, q querier, step transcript.Step, last int64, live bool,
 ) (entries []transcript.Entry, err error) {
@@ -244,7 +239,7 @@ func (s *Store) insertRows(
 }
 
 func (c claim) check() error {
-	if c.Investigation == "" || c.run == "" { // no execution: the investigation itself
+	if c.Investigation == "" || c.run == "" { // an empty execution means the investigation itself
 		return errors.New("investigation and run must be given")
 	}
 	return nil
@@ -255,7 +250,7 @@ func (c claim) String() string {
 	return fmt.Sprintf("step %d/%d of %s, %s", c.Iteration, c.Position, c.Investigation, c.Execution)
 }
 
-// checkOrder refuses rows that are not in key order.
+// checkOrder returns an error if rows are not in key order.
 func checkOrder(rows []transcript.Row) error {
 	for i, row := range rows[1:] {
 		if rows[i].Compare(row.Key) >= 0 {

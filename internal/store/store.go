@@ -1,6 +1,5 @@
-// Package store keeps what Inquest must not lose: transcripts, blobs, tool
-// catalogues, records and the ledger of usage. It is one SQL implementation;
-// what only SQLite or only PostgreSQL needs is in sqlite.go and postgres.go.
+// Package store is Inquest's durable storage: transcripts, blobs, tool catalogues, records and the usage ledger. It is one SQL
+// implementation; code specific to SQLite or PostgreSQL is in sqlite.go and postgres.go.
 package store
 
 import (
@@ -17,30 +16,29 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// The kinds of error that callers branch on.
+// Errors that callers branch on.
 var (
-	// ErrNotFound: there is no such record or blob.
+	// ErrNotFound means that there is no such record or blob.
 	ErrNotFound = record.ErrNotFound
-	// ErrStaleRun: another workflow run has taken over the execution (after a
-	// Temporal reset); this one must not write any more.
+	// ErrStaleRun means that another workflow run has taken over the execution (after a Temporal reset). The old run must not write
+	// any more.
 	ErrStaleRun = transcript.ErrStaleRun
-	// ErrConflict: a key of the step belongs to another step of the same run.
+	// ErrConflict means that a key of the step belongs to another step of the same run.
 	ErrConflict = errors.New("key is taken by another step")
-	// ErrUnavailable: the database does not answer, or is too busy. Every call of
-	// the store may be made again: one that had been carried out changes nothing.
+	// ErrUnavailable means that the database does not answer or is too busy. Every call of the store may be retried: a call that
+	// was carried out changes nothing the second time.
 	ErrUnavailable = record.ErrUnavailable
-	// ErrOtherHost: the SQLite file belongs to another host.
+	// ErrOtherHost means that the SQLite file belongs to another host.
 	ErrOtherHost = errors.New("a SQLite store serves one host")
-	// ErrNewerSchema: a newer program has written the database.
+	// ErrNewerSchema means that a newer program has migrated the database.
 	ErrNewerSchema = errors.New("written by a newer version of this program")
 )
 
-// errDuplicate: a unique index refused a row.
+// errDuplicate means that a unique index refused a row.
 var errDuplicate = errors.New("there is such a row already")
 
-// Store is a database that is open. Its methods may be called by any number of
-// goroutines, and several processes may have it open: with SQLite those of one
-// host, with PostgreSQL any.
+// Store is an open database. Its methods are safe for concurrent use. Several processes may open it: with SQLite on one host, with
+// PostgreSQL on any.
 type Store struct {
 	db     database
 	hub    *hub
@@ -48,11 +46,11 @@ type Store struct {
 	logger *slog.Logger
 	id     string
 	time   *timekeeper
-	stop   func() // ends what runs in the background
+	stop   func() // ends the background work
 }
 
-// Open opens the database, making or upgrading its tables if need be. No error
-// of the store shows the password of Options.DSN.
+// Open opens the database and creates or upgrades its tables if needed. Errors of the store never contain the password of
+// Options.DSN.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	open := openSQLite
@@ -81,6 +79,6 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 func (s *Store) Close() error {
 	s.stop()
 	err := s.db.close()
-	s.hub.wakeAll() // they look, and find it closed
+	s.hub.wakeAll() // followers look and find it closed
 	return doing(err, "close store")
 }

@@ -19,8 +19,7 @@ func timeFields(t *tool.Times) (fields []any) {
 	return fields
 }
 
-// ToolTimes is how long the last calls of a tool or a model took, on all workers; the zero value
-// if nothing is known.
+// ToolTimes returns how long the last calls of a tool or a model took, on all workers. The zero value means that nothing is known.
 func (s *Store) ToolTimes(ctx context.Context, name string) (times tool.Times, err error) {
 	const query = `SELECT ` + timeColumns + ` FROM tool_times WHERE tool = $1`
 	err = s.db.reader.QueryRowContext(ctx, query, storedText(name)).Scan(timeFields(&times)...)
@@ -30,12 +29,12 @@ func (s *Store) ToolTimes(ctx context.Context, name string) (times tool.Times, e
 	return times, nil
 }
 
-// AddToolTimes adds what a worker has seen since it last did so, and returns what is
-// then known. It adds to what others have added meanwhile.
+// AddToolTimes adds a worker's measurements since its last report, and returns the new total. It keeps what other workers have
+// added meanwhile.
 func (s *Store) AddToolTimes(ctx context.Context, name string, seen tool.Times, calls int) (times tool.Times, err error) {
 	var sums []string
 	for column := range strings.SplitSeq(timeColumns, ", ") {
-		// PostgreSQL refuses a product that is too small for a float.
+		// PostgreSQL returns an error for a product that is too small for a float.
 		sums = append(sums, fmt.Sprintf(
 			"%[1]s = CASE WHEN tool_times.%[1]s < 1e-6 THEN 0 ELSE tool_times.%[1]s * $%[2]d END + excluded.%[1]s", column, len(seen)+2))
 	}

@@ -23,8 +23,8 @@ func virtualFields(a *virtual.Agent) []any {
 	}
 }
 
-// VirtualAgents returns the last versions of a project's agents, by name: of those that are named, or else of all. One that
-// was deleted is among them, and says so.
+// VirtualAgents returns the last versions of a project's agents, by name: of the named ones, or else of all. It includes deleted
+// agents, which are marked as deleted.
 func (s *Store) VirtualAgents(ctx context.Context, project string, names ...string) ([]virtual.Agent, error) {
 	query, args := `SELECT `+virtualColumns+` FROM virtual_agents AS a WHERE project = $1
 		AND version = (SELECT MAX(version) FROM virtual_agents AS b WHERE b.project = a.project AND b.name = a.name)`,
@@ -41,15 +41,15 @@ func (s *Store) VirtualAgents(ctx context.Context, project string, names ...stri
 	return all, doing(s.db.explain(err), "read the agents of the project %s", project)
 }
 
-// VirtualVersions returns all versions of an agent, the last one first.
+// VirtualVersions returns all versions of an agent, newest first.
 func (s *Store) VirtualVersions(ctx context.Context, project, name string) ([]virtual.Agent, error) {
 	const query = `SELECT ` + virtualColumns + ` FROM virtual_agents WHERE project = $1 AND name = $2 ORDER BY version DESC`
 	all, err := selectAll(ctx, s.db.reader, virtualFields, query, cmp.Or(project, agent.DefaultProject), name)
 	return all, doing(s.db.explain(err), "read the versions of the agent %s", name)
 }
 
-// SaveVirtualAgent adds a version of an agent after another one: 0 = there is no agent, or none any more. The error is
-// virtual.ErrTaken, ErrNotFound or virtual.ErrChanged where something else is there.
+// SaveVirtualAgent adds the version that follows version after; 0 means that the agent does not exist, or was deleted. The error is
+// virtual.ErrTaken, ErrNotFound or virtual.ErrChanged if the stored version differs.
 func (s *Store) SaveVirtualAgent(ctx context.Context, a virtual.Agent, after int) (virtual.Agent, error) {
 	a.Project, a.At = cmp.Or(a.Project, agent.DefaultProject), storedTime(cmp.Or(a.At, time.Now()))
 	err := s.write(ctx, "", func(q querier) error {

@@ -12,8 +12,8 @@ func waitingFields(w *record.Waiting) []any {
 	return []any{&w.Investigation, &w.WorkflowID, &w.RunID, &w.Seq, asJSON(&w.Waits)}
 }
 
-// SetWaiting records what an investigation that has not ended, or a conversation, waits
-// for. The newest run's word stands, and of one run the latest.
+// SetWaiting records what an investigation that has not ended, or a conversation, is waiting for. The newest run wins and, within a
+// run, the latest report.
 func (s *Store) SetWaiting(ctx context.Context, w record.Waiting) error {
 	err := s.writeRecords(ctx, w.Investigation, func(q querier) error {
 		if err := speak(ctx, q, w.Investigation, w.RunID); err != nil {
@@ -36,7 +36,7 @@ func (s *Store) SetWaiting(ctx context.Context, w record.Waiting) error {
 	return doing(err, "record what %s waits for", w.Investigation)
 }
 
-// Waiting returns all that wait: the one with that id or workflow id, or with "" every one.
+// Waiting returns the current waits of the investigation with that ID or workflow ID, or of all if id is empty.
 func (s *Store) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
 	all, err := waitingOf(ctx, s.db.reader, id)
 	return all, doing(s.db.explain(err), "read what is waited for")
@@ -50,14 +50,14 @@ func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, err
 	return selectAll(ctx, q, owned, query, id)
 }
 
-// forgetWaits drops what other runs of an investigation have waited for: after a reset the
-// new run says it anew. No other write drops it, or a workflow would believe it to be known.
+// forgetWaits drops the waits of other runs of an investigation: after a reset, the new run reports them again. No other write may
+// drop them, because a workflow does not repeat a report that it believes stored.
 func forgetWaits(ctx context.Context, q querier, investigation, run string) error {
 	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1 AND run_id <> $2`, investigation, run)
 	return err
 }
 
-// stopWaiting is for an investigation that has ended.
+// stopWaiting drops the waits of an investigation that has ended.
 func stopWaiting(ctx context.Context, q querier, investigation string) error {
 	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1`, investigation)
 	return err

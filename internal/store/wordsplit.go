@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	longestWord   = 64   // characters of a word that count
-	wordsIndexed  = 4000 // different words of an investigation
+	longestWord   = 64   // characters of a word that are indexed
+	wordsIndexed  = 4000 // distinct words of an investigation
 	wordsAskedFor = 16   // words of a search
 )
 
-// wordSet collects different words in the order in which they first occur.
+// wordSet collects distinct words in the order of their first occurrence.
 type wordSet struct {
 	words []string
 	known map[string]bool
@@ -77,7 +77,7 @@ func (s *wordSet) parts(word []rune) {
 	}
 }
 
-// data adds the words of an alert: of JSON, those of its keys and values, without its escapes.
+// data adds the words of an alert. For JSON, these are the words of its keys and values, without escapes.
 func (s *wordSet) data(data []byte) {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(data))

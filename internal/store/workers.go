@@ -11,13 +11,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// workerGone is how old the announcement of a worker may be. Workers announce themselves every minute.
+// workerGone is the maximum age of a running worker's announcement. Workers announce themselves every minute.
 const workerGone = 5 * time.Minute
 
 const workerKey = "worker/"
 
-// AnnounceWorker records what a running worker says about its program, and removes the announcements of workers that are
-// gone. Call it at least once a minute.
+// AnnounceWorker records a running worker's description of its program, and removes the announcements of workers that are gone.
+// Call it at least once a minute.
 func (s *Store) AnnounceWorker(ctx context.Context, w record.Worker) error {
 	w.Seen = s.Now(ctx).UTC().Truncate(time.Second)
 	err := s.change(ctx, "", func(q querier) error {
@@ -39,7 +39,7 @@ func (s *Store) AnnounceWorker(ctx context.Context, w record.Worker) error {
 	return doing(err, "announce worker %s", w.Identity)
 }
 
-// announced reads the announcements of workers, of those that are gone too.
+// announced reads the announcements of all workers, including those that are gone.
 func announced(ctx context.Context, q querier) (workers []record.Worker, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT key, value FROM meta WHERE key LIKE $1 ORDER BY key`, workerKey+"%")
 	if err != nil {
@@ -60,7 +60,7 @@ func announced(ctx context.Context, q querier) (workers []record.Worker, err err
 	return workers, rows.Err()
 }
 
-// runningWorkers reads the announcements of the workers that run, by a clock that is ahead of the local one by ahead.
+// runningWorkers reads the announcements of running workers. ahead is how far the announcements' clock is ahead of the local one.
 func runningWorkers(ctx context.Context, db *sql.DB, ahead time.Duration) (workers []record.Worker, err error) {
 	all, err := announced(ctx, db)
 	for _, w := range all {

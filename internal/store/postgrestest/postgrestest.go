@@ -1,5 +1,5 @@
-// Package postgrestest runs a PostgreSQL server for tests and benchmarks: a real one,
-// from the binaries that are installed, with its own data and port.
+// Package postgrestest runs a PostgreSQL server for tests and benchmarks. It uses the installed binaries, with its own data
+// directory and port.
 package postgrestest
 
 import (
@@ -20,14 +20,14 @@ import (
 
 const (
 	role     = "inquest"
-	attempts = 10 // at starting a server: its port may just have been taken
+	attempts = 10 // starts of a server: its port may just have been taken
 )
 
 var defaults = [...]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "fsync=off"}
 
-// Server is a PostgreSQL server of one test, or of whoever closes it.
+// Server is a PostgreSQL server for one test, or until Close.
 type Server struct {
-	// Password of the one user that there is, a superuser.
+	// Password is the password of the only user, a superuser.
 	Password string
 
 	programs string // folder of initdb, postgres and createdb
@@ -35,11 +35,10 @@ type Server struct {
 	dir      string
 	port     string
 	process  *exec.Cmd
-	untie    func() // from the life of the test
+	untie    func() // from the test's cleanup
 }
 
-// Start starts a server that ends with the test. If PostgreSQL is not installed,
-// the test fails.
+// Start starts a server that ends with the test. If PostgreSQL is not installed, the test fails.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := New(settings...)
@@ -50,9 +49,8 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// New starts a server, from what is installed. Settings are as in its configuration:
-// "name=value". It does not sync to disk unless told to: tests kill it, but not the
-// machine that it is on.
+// New starts a server from the installed binaries. Settings are as in its configuration: "name=value". By default it does not sync
+// to disk, because tests kill the server but not the machine.
 func New(settings ...string) (*Server, error) {
 	programs, err := findPrograms()
 	if err != nil {
@@ -72,10 +70,9 @@ func New(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// findPrograms returns the folder of the newest PostgreSQL. On Debian, what is in
-// the PATH are wrappers, and the server is not among them.
+// findPrograms returns the folder of the newest PostgreSQL. On Debian, the PATH has only wrappers, without the server.
 func findPrograms() (string, error) {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails for a bad pattern only
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for a bad pattern
 	if len(found) > 0 {
 		return filepath.Dir(found[len(found)-1]), nil
 	}
@@ -107,8 +104,7 @@ func (s *Server) initialize() error {
 	return nil
 }
 
-// command prepares a program of PostgreSQL. As root it runs as somebody else,
-// because the server refuses to be root's.
+// command prepares a PostgreSQL program. As root it runs as another user, because the server refuses to run as root.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.programs, name), args...)
 	cmd.Dir = s.dir
@@ -126,7 +122,7 @@ func (s *Server) try(run func() error) (err error) {
 	return fmt.Errorf("start PostgreSQL: %w", err)
 }
 
-// run starts the server, on a free port if it has none yet, and returns when it answers.
+// run starts the server, on a free port if it has none yet, and returns when it accepts connections.
 func (s *Server) run() (err error) {
 	if s.port == "" {
 		address, err := processtest.FreeAddress()
@@ -157,7 +153,7 @@ func (s *Server) run() (err error) {
 	return nil
 }
 
-// ready returns when the server's log says so, and goes on reading it.
+// ready returns when the server's log says that it is ready, and keeps reading the log.
 func ready(log *bufio.Scanner) error {
 	var said []string
 	for log.Scan() {
@@ -173,7 +169,7 @@ func ready(log *bufio.Scanner) error {
 	return errors.New(strings.Join(said, "\n"))
 }
 
-// Database makes an empty database and returns its address, with the password.
+// Database creates an empty database and returns its address, with the password.
 func (s *Server) Database(t testing.TB, name string) (dsn string) {
 	t.Helper()
 	dsn, err := s.Create(name)
@@ -183,7 +179,7 @@ func (s *Server) Database(t testing.TB, name string) (dsn string) {
 	return dsn
 }
 
-// Create is Database for who runs no test.
+// Create is Database for callers outside tests.
 func (s *Server) Create(name string) (dsn string, err error) {
 	cmd := s.command("createdb", "-h", "127.0.0.1", "-p", s.port, "-U", role, "--template=template0", name)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -192,13 +188,13 @@ func (s *Server) Create(name string) (dsn string, err error) {
 	return s.DSN(name), nil
 }
 
-// DSN is the address of a database, with the password.
+// DSN returns the address of a database, with the password.
 func (s *Server) DSN(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, s.Password), Host: "127.0.0.1:" + s.port, Path: database}
 	return u.String()
 }
 
-// Dump returns all that a database holds, as text: bytes that are ASCII stand for themselves.
+// Dump returns the contents of a database as text. ASCII bytes appear unchanged.
 func (s *Server) Dump(t testing.TB, database string) []byte {
 	t.Helper()
 	cmd := s.command("pg_dump", "-h", "127.0.0.1", "-p", s.port, "-U", role, database)
@@ -210,7 +206,7 @@ func (s *Server) Dump(t testing.TB, database string) []byte {
 	return out
 }
 
-// Kill ends the server, and with it every connection, the way a lost machine does.
+// Kill ends the server and all its connections abruptly, as when a machine is lost.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	if err := killTree(s.process.Process); err != nil {
@@ -220,8 +216,7 @@ func (s *Server) Kill(t testing.TB) {
 	_ = s.process.Wait()
 }
 
-// Stall stops the server and its connections for as long as meanwhile takes: they stay
-// open, and nothing answers.
+// Stall stops the server and its connections while meanwhile runs: they stay open, and nothing answers.
 func (s *Server) Stall(t testing.TB, meanwhile func()) {
 	t.Helper()
 	if err := signalTree(s.process.Process, true); err != nil {
@@ -235,8 +230,7 @@ func (s *Server) Stall(t testing.TB, meanwhile func()) {
 	meanwhile()
 }
 
-// Restart starts a server that was killed, at the same address. It waits for what
-// that one has left behind to end.
+// Restart starts a killed server at the same address. It waits until the remains of the killed server have ended.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	if err := s.try(s.run); err != nil {
@@ -244,7 +238,7 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Close ends the server, and nothing of it remains.
+// Close ends the server and removes its files.
 func (s *Server) Close() {
 	if s.process != nil && s.process.Process != nil {
 		_ = killTree(s.process.Process)

@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// unprivileged are the users that a server of root's tests runs as, the first that exists.
+// unprivileged lists the users that run the server for tests that run as root. The first existing one is used.
 var unprivileged = [...]string{"postgres", "nobody"}
 
-// ordinaryUser is who runs the server: whoever runs the tests, but never root. It
-// leads a process group of its own.
+// ordinaryUser makes the server run as the user of the tests, but never as root, and lead its own process group.
 func ordinaryUser() *syscall.SysProcAttr {
 	uid, gid, other := substitute()
 	attr := &syscall.SysProcAttr{Setpgid: true}
@@ -25,7 +24,7 @@ func ordinaryUser() *syscall.SysProcAttr {
 	return attr
 }
 
-// giveAway lets the server have files that the test has made.
+// giveAway makes the server's user the owner of files that the test created.
 func giveAway(paths ...string) error {
 	uid, gid, other := substitute()
 	for _, path := range paths {
@@ -39,8 +38,8 @@ func giveAway(paths ...string) error {
 	return nil
 }
 
-// killTree ends a server and the processes of its connections, which would
-// otherwise finish what they are at. It is held first, so that it starts no more.
+// killTree kills a server and the processes of its connections, which would otherwise finish their work. It stops the server first,
+// so that it starts no more of them.
 func killTree(server *os.Process) error {
 	if err := server.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -49,7 +48,7 @@ func killTree(server *os.Process) error {
 	return server.Kill()
 }
 
-// signalTree has a server and the processes of its connections stand still, or go on.
+// signalTree stops or continues a server and the processes of its connections.
 func signalTree(server *os.Process, stop bool) error {
 	sig := syscall.SIGCONT
 	if stop {
@@ -63,10 +62,10 @@ func signalTree(server *os.Process, stop bool) error {
 }
 
 func signalChildren(server *os.Process, sig syscall.Signal) {
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", server.Pid)) // Linux has it
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", server.Pid)) // Linux only
 	for field := range strings.FieldsSeq(string(children)) {
 		if pid, err := strconv.Atoi(field); err == nil {
-			_ = syscall.Kill(pid, sig) // it may have ended by itself
+			_ = syscall.Kill(pid, sig) // it may have ended already
 		}
 	}
 }

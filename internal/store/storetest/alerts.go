@@ -21,7 +21,7 @@ type inbox struct {
 	limits webhook.Limits
 }
 
-// alert is one of a group; began is when, in seconds, and 0 = nobody says.
+// alert returns an alert of a group. began is its start time in seconds; 0 means unknown.
 func alert(name, group string, state webhook.State, began int) webhook.Received {
 	a := webhook.Received{
 		Webhook: "am", Fingerprint: name, Group: group, GroupName: group, Title: "<" + name + "> \x00", State: state, Workflow: "Alert",
@@ -38,7 +38,7 @@ func (b inbox) receive(all ...webhook.Received) webhook.Counts {
 	return must(b.ReceiveAlerts(b.Context(), all))(b.T)
 }
 
-// place places what waits, and starts what is to be started.
+// place places waiting alerts and records the starts.
 func (b inbox) place() webhook.Placed {
 	b.Helper()
 	p := must(b.PlaceAlerts(b.Context(), func(string) webhook.Limits { return b.limits }))(b.T)
@@ -57,7 +57,7 @@ func (b inbox) ends(id string) {
 	ok(b.T, b.FinishInvestigation(b.Context(), record.Investigation{ID: "of " + id, WorkflowID: id, StartedAt: end, EndedAt: &end}))
 }
 
-// places are the alerts by name, with their place.
+// places returns the place of each alert, by name.
 func (b inbox) places() map[string]string {
 	b.Helper()
 	out := map[string]string{}
@@ -67,7 +67,7 @@ func (b inbox) places() map[string]string {
 	return out
 }
 
-// testAlerts: an alert that is told again is one alert, and one that fires anew is another one.
+// testAlerts: a repeated alert is the same alert, and one that fires anew is another.
 func testAlerts(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 2, PerMinute: 100}}
 	same(t, "first", b.receive(alert("a", "g", webhook.Firing, 10), alert("b", "g", webhook.Firing, 10)), webhook.Counts{New: 2})
@@ -95,7 +95,7 @@ func testAlerts(t *testing.T, open opener) {
 	ok(t, b.AlertsTold(t.Context(), lead))
 	same(t, "no news", b.place().News, []webhook.News(nil))
 
-	// When it has ended, the alert needs another one only if it fires anew.
+	// After the end, the alert needs another investigation only if it fires anew.
 	b.ends(lead)
 	same(t, "known", b.receive(alert("a", "g", webhook.Firing, 10)), webhook.Counts{Known: 1})
 	same(t, "nothing to start", len(b.place().Starts), 0)
@@ -105,7 +105,7 @@ func testAlerts(t *testing.T, open opener) {
 	same(t, "of others", len(must(b.Alerts(t.Context(), store.AlertFilter{Projects: []string{"other"}}))(t)), 0)
 	same(t, "is led", must(b.AlertsWait(t.Context(), "of "+lead))(t), true)
 
-	// Whose sender does not say when it began, it fires anew when it had resolved.
+	// If the sender gives no start time, the alert fires anew after it resolved.
 	for n, step := range []struct {
 		state webhook.State
 		want  webhook.Counts
@@ -117,7 +117,7 @@ func testAlerts(t *testing.T, open opener) {
 	}
 }
 
-// testAlertFlood: beyond the limits, each group has one investigation, and what has none waits until there is room.
+// testAlertFlood: beyond the limits, each group has one investigation, and other alerts wait until there is room.
 func testAlertFlood(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 3, PerMinute: 4}}
 	for n := range 40 {
@@ -138,12 +138,13 @@ func testAlertFlood(t *testing.T, open opener) {
 		t.Errorf("told %+v", told)
 	}
 	ok(t, b.AlertsTold(t.Context(), told.News[0].Lead))
-	// What resolves while it waits is set aside; what joined and was not told waits again when the investigation has ended.
+	// An alert that resolves while it waits is set aside. An alert that joined without notification waits again after the
+	// investigation has ended.
 	b.receive(alert("a3", "g3", webhook.Resolved, 10))
 	for _, n := range told.News {
 		b.ends(n.Lead)
 	}
-	p = b.place() // three are over, but the fourth within the minute is the last
+	p = b.place() // three have ended, but the fourth within the minute is the last
 	same(t, "started", len(p.Starts), 1)
 	same(t, "places", count(), map[string]int{"started": 4, "joined": 14, "aside": 1, "waiting": 21})
 	if p.Next == 0 || p.Next > time.Minute {
@@ -152,7 +153,7 @@ func testAlertFlood(t *testing.T, open opener) {
 	same(t, "wait", must(b.AlertsWait(t.Context(), ""))(t), true)
 }
 
-// testAlertRefires: what has fired several times before there was room for it gets one investigation.
+// testAlertRefires: an alert that has fired several times before there was room gets one investigation.
 func testAlertRefires(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
 	b.receive(alert("first", "f", webhook.Firing, 10))
@@ -166,7 +167,7 @@ func testAlertRefires(t *testing.T, open opener) {
 	same(t, "told", b.place().News[0].Joined, 2)
 }
 
-// testAlertsWait: alerts wait until their investigation has started, and its agents have been told of those that joined.
+// testAlertsWait: alerts wait until their investigation has started, and until its agents were notified of those that joined.
 func testAlertsWait(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
 	wait := func(what string, want bool) {
@@ -187,7 +188,7 @@ func testAlertsWait(t *testing.T, open opener) {
 	wait("told", false)
 }
 
-// testAlertsUnread: what was told to agents that did not read it any more waits for others, unless it is over.
+// testAlertsUnread: alerts that agents were notified of but did not read wait again, unless they have resolved.
 func testAlertsUnread(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
 	b.receive(alert("a", "g", webhook.Firing, 10))
@@ -204,7 +205,7 @@ func testAlertsUnread(t *testing.T, open opener) {
 	same(t, "places", b.places(), map[string]string{"a": "started", "b": "started", "c": "joined"})
 }
 
-// testAlertsAtOnce: two processes place what several receive, and nothing is started twice or lost.
+// testAlertsAtOnce: two processes place alerts that several receive, and nothing is started twice or lost.
 func testAlertsAtOnce(t *testing.T, open opener) {
 	handles := []Store{open(), open()}
 	var mu sync.Mutex
@@ -244,8 +245,8 @@ func testAlertsAtOnce(t *testing.T, open opener) {
 	}
 }
 
-// testAlertsForgotten: an alert is deleted once it is over, and whatever its investigation needs is still there until then. One
-// that is deleted and fires again is a new one.
+// testAlertsForgotten: an alert is deleted once it is over, and everything that its investigation needs stays until then. A deleted
+// alert that fires again is new.
 func testAlertsForgotten(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
 	b.receive(alert("a", "g", webhook.Firing, 10))
@@ -253,12 +254,12 @@ func testAlertsForgotten(t *testing.T, open opener) {
 	b.receive(alert("b", "g", webhook.Firing, 10), alert("c", "other", webhook.Firing, 10))
 	b.place()
 	all := time.Now().Add(time.Hour)
-	b.forgets(all, 0) // a is found out about, b has joined it and not been told, and c waits
+	b.forgets(all, 0) // a is investigated, b has joined it without notification, and c waits
 	b.news(first.ID)
 	b.ends(first.ID)
 	same(t, "started", len(b.place().Starts), 1) // c
 	ended := time.Now()
-	b.receive(alert("b", "g", webhook.Firing, 10)) // it is heard of once more, so that a stays, too
+	b.receive(alert("b", "g", webhook.Firing, 10)) // b is seen once more, so a stays, too
 	b.forgets(ended)
 	b.forgets(all, 1, 1)
 	same(t, "places", b.places(), map[string]string{"c": "started"})
@@ -273,12 +274,12 @@ func testAlertsForgotten(t *testing.T, open opener) {
 		t.Errorf("%+v is started as %+v was", again, first)
 	}
 	b.receive(alert("quiet", "g", webhook.Firing, 0), alert("quiet", "g", webhook.Resolved, 0))
-	b.forgets(all, 2) // c, too
+	b.forgets(all, 2) // also c
 	b.receive(alert("quiet", "g", webhook.Firing, 0))
 	same(t, "known", b.receive(alert("quiet", "g", webhook.Firing, 0)), webhook.Counts{Known: 1})
 }
 
-// forgets deletes what is over before a time, so many at once until there are none.
+// forgets deletes old alerts, with the wanted count per call, until none are left.
 func (b inbox) forgets(before time.Time, want ...int64) {
 	b.Helper()
 	for _, n := range append(want, 0) {
@@ -286,7 +287,7 @@ func (b inbox) forgets(before time.Time, want ...int64) {
 	}
 }
 
-// news tells an investigation what it has not heard.
+// news delivers an investigation's pending notification.
 func (b inbox) news(id string) {
 	b.Helper()
 	b.place()

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// modelCall is the call of an iteration that needs 100 tokens for a cent.
+// modelCall returns the admission of an iteration's call that needs 100 tokens and costs a cent.
 func modelCall(execution string, iteration int, bounds plan.Bounds) record.Admission {
 	return record.Admission{
 		Investigation: scope.Investigation, Execution: execution, Iteration: iteration, RunID: "r1", Provider: "p", Model: "m",
@@ -31,7 +31,7 @@ func testAdmission(t *testing.T, open opener) {
 		[]agent.EndReason{admit(one, 1, plan.Bounds{MaxLLMCalls: 1}), admit(other, 1, plan.Bounds{MaxLLMCalls: 1})})
 	same(t, "the first call, again", admit(one, 1, plan.Bounds{MaxLLMCalls: 1}), agent.EndReason(""))
 
-	// The reply is charged in place of its reservation.
+	// The charge of the reply replaces its reservation.
 	mustAppend(t, s, step("r1", reply("r1", key(1, 0), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})))
 	same(t, "usage", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})
 	same(t, "more tokens than there are", admit(other, 1, plan.Bounds{MaxTokens: 299}), agent.EndBudget)
@@ -49,7 +49,7 @@ func testAdmission(t *testing.T, open opener) {
 		})
 }
 
-// Agents that run side by side, on any worker, share one bound.
+// Parallel agents share one bound, on any worker.
 func testAdmissionAtOnce(t *testing.T, open opener) {
 	handles := []Store{open(), open()}
 	const most = 7
@@ -69,7 +69,7 @@ func testAdmissionAtOnce(t *testing.T, open opener) {
 	same(t, "calls", admitted.Load(), int64(most))
 }
 
-// What is reserved for a call that never comes to a reply does not stay so.
+// A reservation for a call that never gets a reply is released.
 var reservationEnds = map[string]func(*testing.T, Store){
 	"reservation of a call that has failed": func(t *testing.T, s Store) {
 		same(t, "the next call", must(s.Admit(t.Context(), modelCall(scope.Execution, 2, oneCall)))(t), agent.EndReason(""))
@@ -111,7 +111,7 @@ func testReservationEnds(end func(*testing.T, Store)) func(*testing.T, opener) {
 	}
 }
 
-// A bound of money is exact, however many calls there were.
+// A cost bound is exact, however many calls there were.
 func testCostAddsUp(t *testing.T, open opener) {
 	s := open()
 	for n := range 100 {

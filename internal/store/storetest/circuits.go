@@ -14,7 +14,7 @@ import (
 
 var deadModel = circuit.Key{Provider: "openai-default", Model: "gpt-4o"}
 
-// testCircuits: all handles know the same of a model, by one clock, and another model's state is its own.
+// testCircuits: all handles see the same state of a model, by one clock, and models have separate states.
 func testCircuits(t *testing.T, open opener) {
 	handles := []Store{open(), open()}
 	state, now, err := handles[0].Circuit(t.Context(), deadModel)
@@ -32,7 +32,7 @@ func testCircuits(t *testing.T, open opener) {
 	if state, now, err = handles[1].Circuit(t.Context(), deadModel); err != nil || !state.Open() || state.Next.Before(now) {
 		t.Errorf("after three failures at %s: %+v, error %v", now, state, err)
 	}
-	for range 100 { // reading and changing go by one clock: what is due now is due at once
+	for range 100 { // reading and changing use one clock: what is due now is due at once
 		var due time.Time
 		change := func(_ *circuit.State, now time.Time) { due = now }
 		if err := handles[0].ChangeCircuit(t.Context(), deadModel, change); err != nil {
@@ -52,7 +52,7 @@ func testCircuits(t *testing.T, open opener) {
 	}
 }
 
-// Of all who ask at once, from two processes, as many are let through as a model gets trials, and one is a probe.
+// When two processes ask concurrently, as many calls pass as a model gets trials, and one is a probe.
 func testCircuitAtOnce(t *testing.T, open opener) {
 	handles := []Store{open(), open()}
 	passing := func() (probes, others int32) {

@@ -13,7 +13,7 @@ import (
 
 const goroutines = 16
 
-// together runs fn in many goroutines that start at once.
+// together runs fn in many goroutines that start at the same time.
 func together(fn func(n int)) {
 	var all sync.WaitGroup
 	start := make(chan struct{})
@@ -71,7 +71,7 @@ func testParallelSequence(t *testing.T, open opener) {
 	}
 }
 
-// Writers that give up at any moment leave whole steps, and a store that works.
+// Writers cancelled at any moment leave complete steps and a working store.
 func testCancelledWriters(t *testing.T, open opener) {
 	s := open()
 	together(func(n int) {

@@ -75,7 +75,7 @@ func catalogues(t *testing.T, s Store, scope transcript.Scope) (out []tool.Catal
 	return out
 }
 
-// A store is the same one for everybody who opens it.
+// A store has the same identity for every process that opens it.
 func testIdentity(t *testing.T, open opener) {
 	first, second := open(), open()
 	ok(t, first.Close())
@@ -112,10 +112,10 @@ func testReopen(t *testing.T, open opener) {
 	same(t, "next step", briefs(mustAppend(t, s, step("r2", row("r2", key(3, 0))))), []brief{{4, key(3, 0), "r2", false}})
 }
 
-// A store is that of the namespace that was first, unless another one takes it over.
+// A store belongs to the first namespace that joins it, unless another one adopts it.
 func testNamespace(t *testing.T, open opener) {
 	first, second, ctx := open(), open(), t.Context()
-	ok(t, first.Belongs(ctx, "1", "prod")) // it is nobody's, and stays so
+	ok(t, first.Belongs(ctx, "1", "prod")) // it belongs to no namespace, and still does afterwards
 	ok(t, first.Belongs(ctx, "2", "prod"))
 	ok(t, first.Join(ctx, "1", "prod", false))
 	ok(t, second.Join(ctx, "1", "renamed", false))

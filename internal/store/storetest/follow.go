@@ -79,7 +79,7 @@ func testFollow(t *testing.T, open opener) {
 		store.Update{Record: &r, Stages: []record.Stage{stage}, Executions: []record.Execution{execution}, Waits: nothing})
 }
 
-// testFollowUsage checks that what a reply used is in the update with the reply, and not in a later one.
+// testFollowUsage checks that a reply's usage is in the same update as the reply, not in a later one.
 func testFollowUsage(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	r, e := investigation("inv/run", "inv", 1), executionOf("inv/run")

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// testIntent: a result may bring its call's intent along. Whatever is there already, both are there once.
+// testIntent: a result may be appended together with its call's intent. Whatever is stored before, each is stored once afterwards.
 func testIntent(t *testing.T, open opener) {
 	s := open()
 	begun := time.Now().Add(-time.Hour).Truncate(time.Microsecond)
@@ -20,7 +20,7 @@ func testIntent(t *testing.T, open opener) {
 		out.Intent = &intent
 		return out
 	}
-	steps(t, s, "r1", key(1, 0), transcript.CallKey(1, 1)) // the second call's intent is there
+	steps(t, s, "r1", key(1, 0), transcript.CallKey(1, 1)) // the second call's intent is stored
 	steps(t, s, "r1", transcript.CallKey(1, 2), transcript.ResultKey(1, 2))
 	for n := range 3 {
 		first, again := mustAppend(t, s, with("r1", n)), mustAppend(t, s, with("r1", n))

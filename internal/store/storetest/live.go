@@ -15,7 +15,7 @@ func live(iteration, attempt int, text string) transcript.Live {
 	return transcript.Live{Scope: scope, Iteration: iteration, Attempt: attempt, Text: text, Thinking: "about " + text}
 }
 
-// liveNow is what is live of an investigation, as those who follow it are told.
+// liveNow returns the live tails of an investigation, as followers receive them.
 func liveNow(t *testing.T, s Store, investigation string) (now []transcript.Live) {
 	t.Helper()
 	told := errors.New("told")
@@ -63,7 +63,7 @@ func testLiveEnds(t *testing.T, open opener) {
 		want []transcript.Live
 	}{
 		{"begun", func() { ok(t, s.SetLive(ctx, live(1, 1, "a"))) }, []transcript.Live{live(1, 1, "a")}},
-		{"a row that is no reply", func() { steps(t, s, "r1", key(1, 0)) }, nil}, // a run that is new voids what was live
+		{"a row that is no reply", func() { steps(t, s, "r1", key(1, 0)) }, nil}, // a new run drops the live tail
 		{"again", func() { ok(t, s.SetLive(ctx, live(1, 1, "b"))) }, []transcript.Live{live(1, 1, "b")}},
 		{"another row", func() { steps(t, s, "r1", key(1, 1)) }, []transcript.Live{live(1, 1, "b")}},
 		{"the reply", func() { mustAppend(t, s, step("r1", reply("r1", key(1, 2), agent.Usage{}))) }, nil},

@@ -23,7 +23,7 @@ func writer(run string) transcript.Writer {
 	return transcript.Writer{RunID: run, ActivityID: "activity-of-" + run}
 }
 
-// row is a user message that says which run wrote it.
+// row is a user message that names the run that wrote it.
 func row(run string, k transcript.Key) transcript.Row {
 	return transcript.Row{Key: k, Kind: transcript.KindUser, Body: transcript.Body{Text: "by " + run}}
 }
@@ -38,7 +38,7 @@ func step(run string, rows ...transcript.Row) transcript.Step {
 	return transcript.Step{Scope: scope, Writer: writer(run), Rows: rows}
 }
 
-// steps appends one step of one row per key.
+// steps appends one step with one row for each key.
 func steps(t *testing.T, s Store, run string, keys ...transcript.Key) {
 	t.Helper()
 	for _, k := range keys {
@@ -63,7 +63,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// must returns the value of a call that is to succeed: must(s.Blob(ctx, hash))(t).
+// must returns the value of a call that must succeed: must(s.Blob(ctx, hash))(t).
 func must[T any](v T, err error) func(t *testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -72,7 +72,7 @@ func must[T any](v T, err error) func(t *testing.T) T {
 	}
 }
 
-// same compares, nil and empty being alike.
+// same compares values and treats nil and empty as equal.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -80,7 +80,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// brief is what tests compare of an entry.
+// brief holds the parts of an entry that tests compare.
 type brief struct {
 	Seq        int64
 	Key        transcript.Key
@@ -114,7 +114,7 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-// at is a time with microseconds, in a zone that is not UTC.
+// at returns a time with microseconds, in a zone other than UTC.
 func at(minute int) time.Time {
 	return time.Date(2026, 3, 4, 5, minute, 6, 789_123_000, time.FixedZone("", 7200))
 }

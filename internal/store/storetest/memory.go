@@ -61,7 +61,7 @@ func recallOf(query string) call {
 	return call{agent.ToolConversationSearch, fmt.Sprintf(`{"query":%q}`, query)}
 }
 
-// batch is a reply's calls by a run, whose keys are those of an iteration.
+// batch is a reply's calls in a run, with the keys of an iteration.
 func batch(by, run string, iteration, calls int) memory.Batch {
 	b := memory.Batch{Scope: scope, Writer: writer(run), Agent: by}
 	for n := range calls {
@@ -70,7 +70,7 @@ func batch(by, run string, iteration, calls int) memory.Batch {
 	return b
 }
 
-// perform makes the calls of a batch the way that activities do.
+// perform makes the calls of a batch in the same way as activities.
 func perform(ctx context.Context, s Store, b memory.Batch, calls ...call) ([]transcript.Entry, error) {
 	return s.Journal(ctx, b, func(tx memory.Tx, n int) (transcript.Body, error) {
 		result, err := memory.Call(ctx, tx, calls[n].name, calls[n].arguments)
@@ -78,7 +78,7 @@ func perform(ctx context.Context, s Store, b memory.Batch, calls ...call) ([]tra
 	})
 }
 
-// remember makes calls for an agent and returns the texts of their results.
+// inMemory makes calls for an agent and returns the texts of their results.
 func inMemory(t *testing.T, s Store, by string, calls ...call) []string {
 	t.Helper()
 	var texts []string

@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A batch that is made again finds its results, and does nothing to the memory;
-// one that was half done before, by single calls, is completed.
+// A repeated batch gets its stored results and leaves the memory unchanged. A batch that was half done before, by single calls, is
+// completed.
 func testJournal(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	calls := []call{appendTo("facts", "one"), appendTo("facts", "two"), replaceIn("facts", "absent", "x"), insert("three")}
@@ -38,7 +38,7 @@ func testJournal(t *testing.T, open opener) {
 	same(t, "entries", len(must(s.ExportMemory(ctx, "bot"))(t).Archival), 1)
 }
 
-// Whatever stops a batch, an error or a context that ends, undoes all of it.
+// An error or the end of the context rolls back the whole batch.
 func testJournalUndone(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	calls := []call{appendTo("facts", "one"), insert("one"), appendTo("facts", "two")}
@@ -83,8 +83,7 @@ func testJournalUndone(t *testing.T, open opener) {
 	}
 }
 
-// A reset strikes out results, and the calls are made again by the new run. The
-// memory is not rolled back: what the first run did to it stays.
+// A reset supersedes results, and the new run repeats the calls. The memory is not rolled back: the changes of the first run stay.
 func testJournalReset(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	calls := []call{appendTo("facts", "one"), appendTo("facts", "two")}
@@ -101,8 +100,8 @@ func testJournalReset(t *testing.T, open opener) {
 	same(t, "runs of the results", live, []string{"r2", "r2"})
 }
 
-// Many executions that write to one block, through two handles and with every
-// batch sent twice at once, lose nothing and write nothing twice.
+// Many executions write to one block, through two handles and with every batch sent twice at the same time. They lose nothing and
+// write nothing twice.
 func testJournalByMany(t *testing.T, open opener) {
 	handles := []Store{open(), open()}
 	together(func(n int) {
@@ -125,7 +124,7 @@ func testJournalByMany(t *testing.T, open opener) {
 	same(t, "lines", strings.Count(value, "\n")+1, goroutines/2*3)
 }
 
-// faulty fails to write blocks, by what a call is and never by chance.
+// faulty fails to write blocks, depending on the call and never at random.
 type faulty struct {
 	memory.Tx
 	fails bool
@@ -140,8 +139,8 @@ func (f faulty) PutBlock(ctx context.Context, b memory.Block) error {
 	return f.Tx.PutBlock(ctx, b)
 }
 
-// A call changes one thing, last: a run that makes a result of what went wrong
-// with it leaves nothing half done, and the other calls of the batch stand.
+// A call makes one change, as its last action. So a run that turns the change's error into a result leaves nothing half done, and
+// the other calls of the batch stay.
 func testJournalFaults(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	const calls = 20

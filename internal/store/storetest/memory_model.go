@@ -13,8 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/memory"
 )
 
-// testRandomMemory compares the blocks of two agents with maps, over batches of
-// calls, half of which are sent again.
+// testRandomMemory compares the blocks of two agents with maps, over batches of calls of which half are sent again.
 func testRandomMemory(t *testing.T, open opener) {
 	s := open()
 	var checks atomic.Int64
@@ -35,7 +34,7 @@ type memoryCheck struct {
 	values    map[string]map[string]string // by agent and label
 }
 
-const shortLimit = 40 // of the blocks, in characters
+const shortLimit = 40 // limit of the blocks, in characters
 
 func (c *memoryCheck) calls(rt *rapid.T) {
 	by := fmt.Sprintf("%s-%d", rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "agent"), c.n)

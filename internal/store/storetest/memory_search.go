@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// found returns the numbers of the archival entries that a query finds.
+// found returns the numbers of the archival entries that a query matches.
 func found(t *testing.T, s Store, by, query string, page int) (ids []int64) {
 	t.Helper()
 	ok(t, s.Remember(t.Context(), by, func(tx memory.Tx) error {
@@ -45,7 +45,7 @@ func testSearch(t *testing.T, open opener) {
 		"connection":         {1},
 		"CRÈME":              {2},
 		"brulee":             nil, // an accent is part of a letter
-		"not":                {2}, // no other word was asked for
+		"not":                {2}, // the query's other words are not indexed
 		"数据":                 {3},
 		"example":            {4},
 		"10.0.0.7":           {4},
@@ -68,8 +68,7 @@ func testSearch(t *testing.T, open opener) {
 	}
 }
 
-// Whatever a query is, it is text: it never fails, and never finds what has none
-// of its words in it.
+// Any query is treated as text: it never fails, and it never matches an entry that has none of its words.
 func testAnyQuery(t *testing.T, open opener) {
 	s := open()
 	const said = `say "NEAR" * AND (x) 'quoted' \ done`
@@ -104,8 +103,7 @@ func testAnyQuery(t *testing.T, open opener) {
 	})
 }
 
-// More of the words come first, then the shorter text, then the newer one; pages
-// do not overlap, and leave nothing out.
+// Entries with more of the words come first, then shorter ones, then newer ones. Pages do not overlap and leave nothing out.
 func testRanks(t *testing.T, open opener) {
 	s := open()
 	for n := range 23 {

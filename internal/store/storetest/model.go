@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// model is what the store must do with one execution, in the plainest words.
+// model is a simple model of the store's behaviour for one execution.
 type model struct {
 	runs []string // in the order in which they first appeared
 	log  []modelRow
@@ -26,7 +26,7 @@ type modelRow struct {
 	step int64 // seq of its first row
 }
 
-// claim is what a lookup and an append have in common.
+// claim is the common part of lookup and append.
 func (m *model) claim(run string, k transcript.Key) error {
 	if !slices.Contains(m.runs, run) {
 		m.runs = append(m.runs, run)
@@ -95,8 +95,7 @@ func compare(a, b transcript.Key) int {
 	return a.Position - b.Position
 }
 
-// testRandomRuns compares the store with the model, over lookups and appends by
-// runs that come, are replaced, and come back although they must not.
+// testRandomRuns compares the store with the model. Runs look up and append, are replaced, and come back although they must not.
 func testRandomRuns(t *testing.T, open opener) {
 	s := open()
 	var checks atomic.Int64
@@ -121,7 +120,7 @@ type modelCheck struct {
 	current int // number of the newest run
 }
 
-// run is the newest one, or now and then one that came before it.
+// run is the newest run, or sometimes an earlier one.
 func (c *modelCheck) run(rt *rapid.T) string {
 	back := rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(rt, "back")
 	return fmt.Sprintf("r%d", max(0, c.current-back))
@@ -169,7 +168,7 @@ func (c *modelCheck) agree(rt *rapid.T, got []transcript.Entry, err error, want 
 	}
 }
 
-// compare checks the whole log, and what of it is good.
+// compare checks the whole log and the part that is not superseded.
 func (c *modelCheck) compare(rt *rapid.T) {
 	all, err := c.s.After(c.ctx.Context(), c.scope.Investigation, 0, 0)
 	good, goodErr := c.s.Entries(c.ctx.Context(), c.scope)
@@ -185,7 +184,7 @@ func (c *modelCheck) compare(rt *rapid.T) {
 	}
 }
 
-// good is what is not superseded, in key order.
+// good returns the rows that are not superseded, in key order.
 func (m *model) good() (good []brief) {
 	for _, r := range m.log {
 		if !r.Superseded {

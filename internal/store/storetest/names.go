@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// testNames: a part of a name finds an investigation, a word of a name does in any case, and old names do not.
+// testNames: part of a name finds an investigation, a word of a name does so regardless of case, and former names do not.
 func testNames(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	begin := func(id, chain, alert, writer string) {

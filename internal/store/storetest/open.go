@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// Open opens a new store in a file of its own, which goes with the test.
+// Open opens a new store in its own file, which is removed with the test.
 func Open(t testing.TB) *store.Store {
 	t.Helper()
 	file, err := blank()
@@ -31,8 +31,8 @@ func Open(t testing.TB) *store.Store {
 	return s
 }
 
-// blank is the file of a store that has its tables and no identity yet. It is made once
-// in a process: to migrate takes longer than most tests do.
+// blank is the file of a store that has its tables and no identity yet. It is created once per process, because the migrations take
+// longer than most tests.
 var blank = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "inquest-blank-")
 	if err != nil {

@@ -19,7 +19,7 @@ func investigation(id, workflow string, minute int) record.Investigation {
 	}
 }
 
-// finished is how an investigation looks when it has ended.
+// finished returns an investigation's record as it is after the end.
 func finished(r record.Investigation, status agent.Status) record.Investigation {
 	end := r.StartedAt.Add(time.Minute)
 	r.Status, r.EndReason, r.Error, r.Report, r.EndedAt = status, agent.EndToolFailed, "e", "# Report", &end
@@ -64,7 +64,7 @@ func testInvestigationRecords(t *testing.T, open opener) {
 	same(t, "finished without a start", must(s.Investigation(ctx, unknown.ID))(t), unknown)
 }
 
-// A reset's run takes the record over; what the run before it says late is refused.
+// A reset's run takes over the record, and late writes of the earlier run are refused.
 func testInvestigationResets(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	first := investigation("inv/run", "inv", 1)
@@ -78,7 +78,7 @@ func testInvestigationResets(t *testing.T, open opener) {
 	again := first
 	again.PlanHash, again.DataHash, again.StartedAt, again.Writer = "p2", "d2", at(9), "r2"
 	ok(t, s.StartInvestigation(ctx, again))
-	want := ended // what it came to is shown until it ends again
+	want := ended // its old result is shown until it ends again
 	want.PlanHash, want.DataHash, want.Writer = "p2", "d2", "r2"
 	want.Status, want.EndReason, want.Error, want.EndedAt = agent.StatusRunning, "", "", nil
 	same(t, "reset to before its plan", must(s.Investigation(ctx, first.ID))(t), want)
@@ -104,7 +104,7 @@ func testInvestigationResets(t *testing.T, open opener) {
 	same(t, "after what came late", must(s.Investigation(ctx, first.ID))(t), want)
 }
 
-// What has ended without a word is closed with all its parts, unless it has spoken meanwhile.
+// An investigation that ended without recording it is closed with all its parts, unless it has written its record meanwhile.
 func testCloseInvestigation(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	lost, done, reset := investigation("lost", "w1", 1), investigation("done", "w2", 2), investigation("reset", "w3", 3)
@@ -143,7 +143,7 @@ func testCloseInvestigation(t *testing.T, open opener) {
 	same(t, "live", liveNow(t, s, "lost"), []transcript.Live(nil))
 }
 
-// What an investigation waits for is its status until it ends, and the newest run's to say.
+// While an investigation waits, its status says so until it ends, and the newest run sets it.
 func testSetStatus(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	r := investigation("inv/run", "inv", 1)
@@ -164,7 +164,7 @@ func testSetStatus(t *testing.T, open opener) {
 	r.Status = agent.StatusPaused
 	same(t, "by a run that goes on", must(s.Investigation(ctx, r.ID))(t), r)
 
-	ok(t, s.ReopenInvestigation(ctx, r.ID, "r3")) // whose history ends before the second
+	ok(t, s.ReopenInvestigation(ctx, r.ID, "r3")) // its history ends before the second
 	ok(t, s.SetWaiting(ctx, telling(r.ID, "r3", agent.StatusAsleep, 2)))
 	r.Status, r.Writer = agent.StatusAsleep, "r3"
 	same(t, "by a reset's run", must(s.Investigation(ctx, r.ID))(t), r)
@@ -177,8 +177,8 @@ func testSetStatus(t *testing.T, open opener) {
 	same(t, "after the end", must(s.Investigation(ctx, r.ID))(t).Status, agent.StatusTerminated)
 }
 
-// What an investigation has told people outlives its run: it may be in the history that a
-// later one goes on from. A run that tells something else in its place strikes it out.
+// A notice to people stays after a reset, because it may be in the history that the next run continues from. A run that writes
+// another notice in its place supersedes it.
 func testNoticesOfRuns(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	r := investigation("inv/run", "inv", 1)
@@ -264,7 +264,7 @@ func testFindAndList(t *testing.T, open opener) {
 	same(t, "now it does", must(s.Investigations(ctx, store.Filter{NeedsMe: true}))(t), []record.Investigation{other})
 }
 
-// testMatching finds workflows by how their ids begin.
+// testMatching finds workflows by the beginning of their IDs.
 func testMatching(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	for n, ids := range [][2]string{{"w/1", "w"}, {"w/2", "w"}, {"x", "x-flow"}, {"id-like-x", "w/1"}} {
@@ -276,8 +276,8 @@ func testMatching(t *testing.T, open opener) {
 	same(t, "no more than asked for", must(s.Matching(ctx, "w/", 1))(t), []string{"w/1"})
 }
 
-// fourInvestigations puts into the store two of one workflow, the older one completed, one that says
-// much of itself, and one whose workflow is called like an investigation.
+// fourInvestigations stores two investigations of one workflow (the older one completed), one with all fields set, and one whose
+// workflow ID equals an investigation's ID.
 func fourInvestigations(t *testing.T, s Store) (old, recent, other, named record.Investigation) {
 	t.Helper()
 	ctx := t.Context()

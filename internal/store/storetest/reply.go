@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// The reply of an iteration is the one that counts, whichever run it is of.
+// Reply returns the reply that is not superseded, of any run.
 func testReply(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	none := func(iteration int) {
@@ -37,7 +37,7 @@ func testSize(t *testing.T, open opener) {
 	before := must(s.Size(ctx))(t)
 	data := make([]byte, 1<<20)
 	for i := range data {
-		data[i] = byte(i * i >> 3) // not to be compressed away
+		data[i] = byte(i * i >> 3) // so that it does not compress
 	}
 	must(s.PutBlob(ctx, data))(t)
 	if after := must(s.Size(ctx))(t); before <= 0 || after <= before {
@@ -45,8 +45,7 @@ func testSize(t *testing.T, open opener) {
 	}
 }
 
-// LookupCall finds the reply and what the run has written of the one call, and
-// deals with other runs as a Lookup of the intent does.
+// LookupCall finds the reply and the rows that the run has written of one call. It treats other runs like a Lookup of the intent.
 func testLookupCall(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	const n = 1
@@ -78,7 +77,7 @@ func testLookupCall(t *testing.T, open opener) {
 	same(t, "done again", mustAppend(t, s, step("r2", row("r2", result))), call("r2").Step)
 }
 
-// LookupReply finds the step of an iteration, or the log, and what the execution's servers offer.
+// LookupReply finds the step of an iteration, or the log, and the catalogues of the execution's servers.
 func testLookupReply(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "k8s"}))
@@ -100,7 +99,7 @@ func testLookupReply(t *testing.T, open opener) {
 		t.Errorf("lookup by the old run: %v", err)
 	}
 
-	other := open() // of another process, whose writes this one has not seen
+	other := open() // as if in another process, so the first handle has not seen its writes
 	log := mustAppend(t, other, step("r3", reply("r3", key(1, 0), agent.Usage{})))
 	same(t, "the other's step", known("r3", 2), transcript.Known{Log: log, Catalogues: offered})
 	log = append(log, mustAppend(t, other, step("r3", row("r3", transcript.ResultKey(1, 1))))...)

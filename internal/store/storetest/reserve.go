@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 )
 
-// windowTests are those of what all workers share by the store's clock.
+// windowTests test the state that all workers share by the store's clock.
 var windowTests = map[string]func(*testing.T, opener){
 	"reserve":                      testReserve,
 	"reserve at once":              testReserveAtOnce,
@@ -22,14 +22,14 @@ var windowTests = map[string]func(*testing.T, opener){
 	"circuit at once":              testCircuitAtOnce,
 }
 
-// asks is a reservation for the n-th call of a tool, in a window that stays.
+// asks is a reservation for the n-th call of a tool, in a long window.
 func asks(n, limit int) ratelimit.Reservation {
 	return ratelimit.Reservation{
 		Agent: "sre", Tool: "loki.query", Key: fmt.Sprintf("inv/run/triage/sre/%d/0", n), Limit: limit, Window: time.Hour,
 	}
 }
 
-// reserved is what the store says: a place, or a wait within the window.
+// reserved reports whether the store granted a place. Otherwise it must return a wait within the window.
 func reserved(t *testing.T, s Store, r ratelimit.Reservation) bool {
 	t.Helper()
 	wait, err := s.Reserve(t.Context(), r)
@@ -74,7 +74,7 @@ func testReserve(t *testing.T, open opener) {
 	}
 }
 
-// Of many that ask at once, from two processes, as many pass as there are places.
+// When two processes make many requests concurrently, as many pass as there are places.
 func testReserveAtOnce(t *testing.T, open opener) {
 	const asking, limit = 50, 10
 	handles := []Store{open(), open()}
@@ -86,7 +86,7 @@ func testReserveAtOnce(t *testing.T, open opener) {
 	}
 }
 
-// A call that is retried before its first attempt has given up takes one place.
+// A call that is retried while its first attempt still runs takes one place.
 func testReserveOneCall(t *testing.T, open opener) {
 	handles := []Store{open(), open()}
 	if n := passing(t, handles, goroutines, func(int) ratelimit.Reservation { return asks(1, 2) }); n != goroutines {
@@ -97,7 +97,7 @@ func testReserveOneCall(t *testing.T, open opener) {
 	}
 }
 
-// passing counts who passes of n that ask at once.
+// passing counts how many of n concurrent requests pass.
 func passing(t *testing.T, handles []Store, n int, r func(int) ratelimit.Reservation) (passed int) {
 	var all sync.WaitGroup
 	results := make([]bool, n)
@@ -118,11 +118,10 @@ func passing(t *testing.T, handles []Store, n int, r func(int) ratelimit.Reserva
 	return passed
 }
 
-// span is when a reservation was made: not before, not after.
+// span is the interval in which a reservation was made.
 type span struct{ from, to time.Time }
 
-// Whoever waits as long as told gets a place in the end, and no window has more
-// of them than it may.
+// A caller that waits as told eventually gets a place, and no window has more places than allowed.
 func testReserveSlides(t *testing.T, open opener) {
 	const limit, each, window = 5, 2, 50 * time.Millisecond
 	handles := []Store{open(), open()}
@@ -148,7 +147,7 @@ func testReserveSlides(t *testing.T, open opener) {
 	}
 }
 
-// waitForPlace asks, and asks again when it is told to.
+// waitForPlace asks for a place, and retries after each wait.
 func waitForPlace(ctx context.Context, s Store, r ratelimit.Reservation) (span, error) {
 	for {
 		asked := time.Now()

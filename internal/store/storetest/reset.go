@@ -29,7 +29,7 @@ func testReset(t *testing.T, open opener) {
 	})
 }
 
-// An entry is there by its number and its time, also if it was superseded. Those of other investigations do not count.
+// An entry is found by its number and time, even if it was superseded. Entries of other investigations do not count.
 func testMissing(t *testing.T, open opener) {
 	s := open()
 	steps(t, s, "r1", key(1, 0), key(2, 0))
@@ -48,7 +48,7 @@ func testMissing(t *testing.T, open opener) {
 	same(t, "mark of what is not stored", transcript.Entry{}.Mark(), transcript.Mark{})
 }
 
-// What an investigation refers to and the store does not have is found; what was superseded is there.
+// Missing data that an investigation refers to is reported; superseded data is not missing.
 func testCheck(t *testing.T, open opener) {
 	s, id := open(), scope.Investigation
 	same(t, "of nothing", must(s.Check(t.Context(), id))(t), store.Checked{})
@@ -66,7 +66,7 @@ func testCheck(t *testing.T, open opener) {
 	})
 }
 
-// Calls of one iteration run in any order: what the later run has written stays.
+// Calls of one iteration run in any order, and the rows of the later run stay.
 func testResetWithinIteration(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	one, two := transcript.CallKey(1, 0), transcript.CallKey(1, 1)
@@ -78,8 +78,8 @@ func testResetWithinIteration(t *testing.T, open opener) {
 	})
 }
 
-// A reset between two calls of one reply keeps the result that is in the history
-// that was kept; only what came after the reply's calls is void.
+// A reset between two calls of one reply keeps the result in the history that was kept. It supersedes only the rows after the
+// reply's calls.
 func testResetBetweenCalls(t *testing.T, open opener) {
 	s := open()
 	one, two := transcript.CallKey(1, 0), transcript.CallKey(1, 1)

@@ -15,7 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// testRules: a rule holds from when it is saved until it ends or is revoked, once, and each call that it lets through counts.
+// testRules: a rule applies from when it is saved until it expires or is revoked, which happens once. Each call that it lets
+// through is counted once.
 func testRules(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	now := time.Now().UTC().Truncate(time.Second)
@@ -60,7 +61,7 @@ func testRules(t *testing.T, open opener) {
 
 const devArguments = `{"namespace":"dev-a"}`
 
-// pastCalls puts calls of two investigations into the store, which were made, approved, denied …
+// pastCalls stores calls of two investigations with different outcomes: made, approved, denied …
 func pastCalls(t *testing.T, s Store, at time.Time) {
 	t.Helper()
 	ctx := t.Context()
@@ -95,12 +96,12 @@ func pastCalls(t *testing.T, s Store, at time.Time) {
 	put("two", "fix/A", transcript.KindCall, "k.scale", prod, transcript.Body{})
 	put("two", "fix/A", transcript.KindCall, "k.scale", "no JSON \x00", transcript.Body{})
 	put("two", "fix/A", transcript.KindCall, "k.delete", dev, transcript.Body{})
-	put("two", "fix/A", transcript.KindResult, "k.scale", dev, transcript.Body{Text: "done"}) // its intent counts
+	put("two", "fix/A", transcript.KindResult, "k.scale", dev, transcript.Body{Text: "done"}) // the intent was counted
 	put("two", "fix/A", transcript.KindCall, "k.scale", dev, transcript.Body{ErrorType: "reads"})
 	put("talk", "talk/A", transcript.KindCall, "k.get", dev, approved) // a conversation, which has no record
 }
 
-// testPreview: a rule is tried on what became of the calls of its tool.
+// testPreview: a rule is tried on the outcomes of its tool's past calls.
 func testPreview(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// A record is found again by the fingerprint of a later one of the same tenant and chain.
+// A record is found by the fingerprint of a later one with the same tenant and chain.
 func testSame(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	of := func(id, workflow string, minute int) record.Investigation {

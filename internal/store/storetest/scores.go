@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// testScores: an investigation is judged by one run at a time, as often as somebody asks for it.
+// testScores: one run at a time judges an investigation, as often as requested.
 func testScores(t *testing.T, open opener) {
 	s, start := open(), time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	begin := func(run string) record.Score {
@@ -56,7 +56,7 @@ func testScores(t *testing.T, open opener) {
 	if diff := cmp.Diff([]record.Score{first, second, third}, must(s.Scores(t.Context(), "inv"))(t)); diff != "" {
 		t.Errorf("scores (-want +got):\n%s", diff)
 	}
-	begin("d") // that runs has no score yet
+	begin("d") // a running one has no score yet
 	if diff := cmp.Diff(map[string]int{"inv": 87}, must(s.LastScores(t.Context(), []string{"inv", "other"}))(t)); diff != "" {
 		t.Errorf("last scores (-want +got):\n%s", diff)
 	}

@@ -54,8 +54,8 @@ func testStageRecords(t *testing.T, open opener) {
 	same(t, "executions after a restart", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
 }
 
-// Who has stood still since before its execution went on, and says after its end that
-// it begins, changes nothing. A run that has written nothing yet begins it anew.
+// A worker that stalled before its execution continued, and reports the start after the end, changes nothing. A run that has
+// written nothing yet starts the execution again.
 func testLateStart(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	execution, end := executionOf("inv"), at(7).UTC()
@@ -76,7 +76,7 @@ func testLateStart(t *testing.T, open opener) {
 	}
 }
 
-// A stage's run that was reset may say late how it ended: the later end stands.
+// A stage's run that was reset may report its end late: the later end stays.
 func testLateStage(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	ending := func(minute int, status agent.Status) (record.Stage, record.Execution) {
@@ -92,7 +92,7 @@ func testLateStage(t *testing.T, open opener) {
 	same(t, "execution", must(s.Executions(ctx, "inv"))(t), []record.Execution{execution})
 }
 
-// A call that a run has begun is begun for all runs that go on from the same reply.
+// A call that one run has begun counts as begun for all runs that continue from the same reply.
 func testBegun(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	scope := transcript.Scope{Investigation: "inv", Execution: "triage/analyst"}

@@ -115,10 +115,10 @@ type Store interface {
 	ImportMemory(ctx context.Context, agent string, snapshot memory.Snapshot, replace bool) error
 }
 
-// patience is how long the suite waits for what must happen.
+// patience is how long the suite waits for expected events.
 const patience = 30 * time.Second
 
-// rowTests are about rows: of transcripts, records, mail and what waits.
+// rowTests test rows: of transcripts, records, mail and waits.
 var rowTests = map[string]func(*testing.T, opener){
 	"alerts":                       testAlerts,
 	"a flood of alerts":            testAlertFlood,
@@ -202,9 +202,8 @@ var rowTests = map[string]func(*testing.T, opener){
 	"random runs":                  testRandomRuns,
 }
 
-// Run runs the suite. open opens the database of its t: the first call for a t
-// finds it empty, a second one is another handle on the same, as another process
-// would have it. The suite closes what it opens.
+// Run runs the suite. open opens the database of its t. The first call for a t must return an empty database, and a second call
+// another handle on the same one, as another process would have. The suite closes all handles.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	tests := maps.Clone(rowTests)
 	maps.Copy(tests, memoryTests())

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// testToolTimes: what workers have seen adds up, whoever adds it at the same time.
+// testToolTimes: the measurements of concurrent workers add up.
 func testToolTimes(t *testing.T, open opener) {
 	workers := []Store{open(), open()}
 	if got := must(workers[0].ToolTimes(t.Context(), "lab.read"))(t); got != (tool.Times{}) {
@@ -32,7 +32,7 @@ func testToolTimes(t *testing.T, open opener) {
 	slow, ten := tool.Times{}, tool.Times{6.5}
 	slow.Add(time.Minute)
 	must(workers[0].AddToolTimes(t.Context(), "lab.once", slow, 1))(t)
-	for n := range 1000 { // the weight of the slow call gets too small for a float
+	for n := range 1000 { // the weight of the slow call becomes too small for a float
 		if _, err := workers[0].AddToolTimes(t.Context(), "lab.once", ten, 10); err != nil {
 			t.Fatalf("after %d quick calls: %v", 10*n, err)
 		}

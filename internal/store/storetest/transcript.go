@@ -71,8 +71,8 @@ func testBodies(t *testing.T, open opener) {
 	same(t, "writer", appended[0].Writer, writer("r1"))
 }
 
-// What models and tools say may hold any bytes. In a transcript a NUL survives,
-// elsewhere it becomes U+FFFD, as everywhere what is not UTF-8.
+// Texts of models and tools may hold any bytes. A NUL survives in a transcript and becomes U+FFFD elsewhere. Invalid UTF-8 becomes
+// U+FFFD everywhere.
 func testTexts(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	const said, journal, kept = "a\x00b \xff\xfec", "a\x00b \uFFFD\uFFFDc", "a\uFFFDb \uFFFDc"

@@ -25,7 +25,7 @@ func testUnknownCalls(t *testing.T, open opener) {
 		call(transcript.KindCall, 1, 1, "", ""),                                                                  // interrupted
 		call(transcript.KindCall, 1, 2, "", ""), call(transcript.KindResult, 1, 2, tool.ErrorOutcomeUnknown, ""), // unknown
 		call(transcript.KindResult, 1, 3, tool.ErrorOutcomeUnknown, ""),                                 // unknown, without an intent
-		call(transcript.KindCall, 1, 4, "", ""), call(transcript.KindResult, 1, 4, "ToolError", quoted), // an error that is known
+		call(transcript.KindCall, 1, 4, "", ""), call(transcript.KindResult, 1, 4, "ToolError", quoted), // a known error
 	))
 	other := step("r1", call(transcript.KindCall, 1, 0, "", ""))
 	other.Execution = "triage/other"
@@ -37,7 +37,7 @@ func testUnknownCalls(t *testing.T, open opener) {
 	}
 	got := must(s.UnknownCalls(t.Context(), scope.Investigation))(t)
 	if len(got) == 4 {
-		got[3].At = first[0].At // written a moment later
+		got[3].At = first[0].At // written slightly later
 	}
 	same(t, "unknown calls", got, []transcript.UnknownCall{
 		want(scope.Execution, 1, at(3), 3, true), want(scope.Execution, 2, at(4), 5, false),
@@ -45,7 +45,7 @@ func testUnknownCalls(t *testing.T, open opener) {
 	})
 	same(t, "of another investigation", len(must(s.UnknownCalls(t.Context(), "none"))(t)), 0)
 
-	// After a reset, what the earlier run did does not count.
+	// After a reset, calls of the earlier run do not count.
 	mustAppend(t, s, step("r2", row("r2", key(1, 0))))
 	same(t, "after a reset", len(must(s.UnknownCalls(t.Context(), scope.Investigation))(t)), 1)
 }

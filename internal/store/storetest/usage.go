@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What runs is told with what it has used so far, each agent with its own, by every way
-// to read it; and when it has ended, the same is told.
+// Running investigations and agents are returned with their usage so far, by every way to read them. After the end, the same usage
+// is returned.
 func testUsageSoFar(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	r, stage, one := investigation(scope.Investigation, "inv", 1), stageOf(scope.Investigation), executionOf(scope.Investigation)
@@ -31,7 +31,7 @@ func testUsageSoFar(t *testing.T, open opener) {
 		ModelCalls: 1, InputTokens: 100, OutputTokens: 10, CostUSD: 0.25,
 		CacheReadTokens: 60, CacheWriteTokens: 20, ReasoningTokens: 5, ImageTokens: 8,
 	}), 3)))
-	mustAppend(t, s, step("r1", conclusion)) // nobody makes its calls
+	mustAppend(t, s, step("r1", conclusion)) // its calls are never made
 	others := step("x", calls(reply("x", key(4, 0), agent.Usage{ModelCalls: 1, InputTokens: 1000}), 1))
 	others.Execution = other.Name
 	mustAppend(t, s, others)
@@ -68,7 +68,7 @@ func testUsageSoFar(t *testing.T, open opener) {
 	told("ended", one, other, silent)
 }
 
-// Lists ask for the usage of all that they show at once, however many those are.
+// Lists query the usage of all their rows together, however many there are.
 func testUsageOfMany(t *testing.T, open opener) {
 	s := open()
 	var ids []string
@@ -77,7 +77,7 @@ func testUsageOfMany(t *testing.T, open opener) {
 		id := fmt.Sprint("inv/", n)
 		ids = append(ids, id)
 		if n%3 == 0 {
-			continue // is charged with nothing
+			continue // nothing is charged
 		}
 		one := step("r1", reply("r1", key(1, 0), agent.Usage{ModelCalls: 1, InputTokens: n}))
 		one.Investigation = id

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// testVirtual: every version of an agent is kept, none is lost to another one, and projects share nothing.
+// testVirtual: every version of an agent is kept, concurrent writers overwrite none, and projects share nothing.
 func testVirtual(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	said := func(text string) virtual.Agent {

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// telling is what a run of the workflow "flow" says that it waits for.
+// telling returns what a run of the workflow "flow" waits for.
 func telling(id, run string, status agent.Status, seq int, calls ...string) record.Waiting {
 	w := record.Waiting{Investigation: id, WorkflowID: "flow", RunID: run, Seq: seq, Status: status}
 	for _, call := range calls {
@@ -26,7 +26,7 @@ func telling(id, run string, status agent.Status, seq int, calls ...string) reco
 	return w
 }
 
-// kept is a waiting as the store returns it: with its project, if it is an investigation's.
+// kept returns a waiting as the store returns it: for an investigation, with its project.
 func kept(w record.Waiting) record.Waiting {
 	if w.Status != "" {
 		w.Project = agent.DefaultProject
@@ -54,7 +54,7 @@ func testWaiting(t *testing.T, open opener) {
 	waits("by its workflow's id", "flow", kept(first))
 	waits("another", "other")
 
-	talk := telling("talk", "t1", "", 1, "c1") // no record says that it is there
+	talk := telling("talk", "t1", "", 1, "c1") // no record exists for a conversation
 	ok(t, s.SetWaiting(ctx, talk))
 	waits("with a conversation", "", kept(first), kept(talk))
 	ok(t, s.SetWaiting(ctx, telling("talk", "t1", "", 2)))
@@ -73,7 +73,7 @@ func testWaiting(t *testing.T, open opener) {
 	ok(t, s.FinishInvestigation(ctx, finished(r, agent.StatusCompleted)))
 	ok(t, s.SetWaiting(ctx, telling("inv", "r2", agent.StatusWaitingApproval, 5, "c1"))) // late
 	waits("at the end", "")
-	stray := telling("inv", "r2", "", 6, "c1") // only a conversation says no status
+	stray := telling("inv", "r2", "", 6, "c1") // only conversations have no status
 	ok(t, s.SetWaiting(ctx, stray))
 	waits("a row of what has ended", "")
 
@@ -96,7 +96,7 @@ func testWaiting(t *testing.T, open opener) {
 	waits("what it says then", "talk", kept(telling("talk", "t2", "", 1, "c2")))
 }
 
-// Only what makes a workflow say anew what waits drops what was said before its reset.
+// Only a write that makes a workflow report its waits again drops the reports from before a reset.
 func testWaitingAfterAReset(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	r := investigation("inv", "flow", 1)
@@ -114,8 +114,7 @@ func testWaitingAfterAReset(t *testing.T, open opener) {
 	same(t, "once the new run has started it", must(s.Waiting(ctx, "inv"))(t), []record.Waiting{})
 }
 
-// testRandomWaiting compares the store with the plainest words for it: what waits is what
-// the newest run has said last, until the end.
+// testRandomWaiting compares the store with a simple model: the current waits are what the newest run reported last, until the end.
 func testRandomWaiting(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	var checks atomic.Int64
@@ -169,7 +168,7 @@ func testRandomWaiting(t *testing.T, open opener) {
 	})
 }
 
-// Who follows is told what is waited for, from another handle, too.
+// Followers receive the current waits, also from another handle.
 func testFollowWaiting(t *testing.T, open opener) {
 	s, other, ctx := open(), open(), t.Context()
 	ok(t, s.StartInvestigation(ctx, investigation("inv", "flow", 1)))

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// testWords: words of the alert, the error, the report and the summary find an investigation, beside its names.
+// testWords: words of the alert, the error, the report and the summary find an investigation, in addition to its names.
 func testWords(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	begin := func(id, data string, minute int, project string) record.Investigation {
@@ -63,7 +63,7 @@ func testWords(t *testing.T, open opener) {
 	}
 }
 
-// testSearchAfterReset: a record that is written anew is found by its new words alone.
+// testSearchAfterReset: a rewritten record is found only by its new words.
 func testSearchAfterReset(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	first := investigation("inv/run", "inv", 1)
@@ -84,7 +84,7 @@ func testSearchAfterReset(t *testing.T, open opener) {
 	}
 }
 
-// testSearchPages: pages of a search have each match once, in the order of the list, however many began at once.
+// testSearchPages: the pages of a search contain each match once, in list order, even if many began at the same time.
 func testSearchPages(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	data := must(s.PutBlob(ctx, []byte("needle")))(t)

@@ -46,7 +46,7 @@ else
 	go test ./test/faults -count=1 -timeout 25m -seeds 1000 -every
 endif
 
-# Whether steps cost what they may, on both databases: docs/benchmark.md. It takes an hour and both cores.
+# Whether steps cost what they may, on both databases: docs/reference/measurements.md. It takes an hour and both cores.
 bounds:
 	go run ./test/bench --store sqlite --store postgres --docs docs --check
 

@@ -63,7 +63,7 @@
 // its targets are stages before, the stage itself, and what is no stage.
 //
 // Functions of the workers' program may run before and after a stage's agents, or in
-// an agent's place (docs/go-api.md). prompts are texts that stages name by prompt_key;
+// an agent's place (docs/reference/go-api.md). prompts are texts that stages name by prompt_key;
 // variables in them are those that prompts lists below, and not the environment's.
 //
 // `starter chain graph` draws a chain.

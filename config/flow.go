@@ -46,7 +46,7 @@ type Flow struct {
 	// Join says how many of the stages of requires must have succeeded.
 	Join string `yaml:"join" enum:"join" default:"all"`
 	// PreProcess is a function that the workers' program has registered in Go: it runs before the stage's agents, which
-	// are shown what it makes. See docs/go-api.md.
+	// are shown what it makes. See docs/reference/go-api.md.
 	PreProcess string `yaml:"pre_process" default:"none"`
 	// PostProcess is such a function, too: it runs on what the stage is about to hand on, may change that, and may make
 	// the stage fail.

@@ -34,7 +34,7 @@ type HTTP struct {
 	Tokens map[string]Token `yaml:"tokens"`
 	// OIDC takes the tokens of an identity provider.
 	OIDC OIDC `yaml:"oidc"`
-	// Webhooks take alerts of other systems, by their names: docs/webhooks.md.
+	// Webhooks take alerts of other systems, by their names: docs/reference/webhooks.md.
 	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana, pagerduty and sns, by token"`
 	// KeepAlerts is how long the store has an alert of a webhook that nobody speaks of any more: 24h at least, and longer than its
 	// sender waits before it repeats one, or each repetition starts an investigation anew.

@@ -17,7 +17,7 @@ type Provider struct {
 	// Type says whose protocol and endpoint it is; required. vertexai has models of Gemini and of Claude; Claude at
 	// Bedrock is of type anthropic, with the base_url https://bedrock-runtime.<region>.amazonaws.com/anthropic or
 	// https://bedrock-mantle.<region>.api.aws/anthropic. selector has no models: its model is the name of a function of
-	// the workers' program that names one (see docs/go-api.md).
+	// the workers' program that names one (see docs/reference/go-api.md).
 	Type string `yaml:"type" enum:"provider type"`
 	// Model is the provider's name of the model (azure: of the deployment); required.
 	Model string `yaml:"model"`

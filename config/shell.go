@@ -21,7 +21,7 @@ type Shell struct {
 	// Allow lists the commands that may be run, by their bare names.
 	Allow []string `yaml:"allow" default:"all commands"`
 	// AllowOptions says which options the commands in allow may have: those that start no
-	// other program and write no file, as far as that is known (docs/shell.md), or all.
+	// other program and write no file, as far as that is known (docs/reference/shell.md), or all.
 	AllowOptions string `yaml:"allow_options" enum:"allowed options" default:"checked"`
 	// Timeout bounds one command.
 	Timeout plan.Duration `yaml:"timeout"`
@@ -77,7 +77,7 @@ func (s Shell) warn(p path, v *validator) {
 		}
 		if _, known := programs.Find(command); !known {
 			v.Add(SeverityWarning, p.Key("allow").Index(i), "%s is not known: nothing is checked, so it may do whatever its options offer "+
-				"(docs/shell.md)", command)
+				"(docs/reference/shell.md)", command)
 			continue
 		}
 		text, open := programs.Warning(command, options == optionsAll)
@@ -86,7 +86,7 @@ func (s Shell) warn(p path, v *validator) {
 			severity = SeverityDanger
 		}
 		if text != "" {
-			v.Add(severity, p.Key("allow").Index(i), "%s; instead: allow the commands that are needed (docs/shell.md)", text)
+			v.Add(severity, p.Key("allow").Index(i), "%s; instead: allow the commands that are needed (docs/reference/shell.md)", text)
 		}
 	}
 	if err := sandbox.CheckFolder(s.Dir); s.Dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// Webhook takes alerts, by POST /webhooks/NAME (docs/webhooks.md).
+// Webhook takes alerts, by POST /webhooks/NAME (docs/reference/webhooks.md).
 type Webhook struct {
 	// Format is what the sender sends: where the parts of its alerts are, and how it signs.
 	Format string `yaml:"format" enum:"webhook format" default:"that of the webhook's name, if there is one"`

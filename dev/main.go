@@ -44,7 +44,8 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	set := cmd.PersistentFlags()
 	set.StringVar(&f.Listen, "listen", defaults().Listen, "address of Temporal (port 0: any free one)")
 	set.StringVar(&f.UI, "ui", defaults().UI, `address of the Temporal UI (port 0: any free one; "" = none)`)
-	set.StringVar(&f.http, "http", defaults().http, `address of the page and the HTTP API (docs/api.md; port 0: any free one; "" = none)`)
+	set.StringVar(&f.http, "http", defaults().http,
+		`address of the page and the HTTP API (docs/reference/api.md; port 0: any free one; "" = none)`)
 	set.StringSliceVar(&f.UINames, "ui-host", nil,
 		"a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")

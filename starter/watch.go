@@ -44,7 +44,7 @@ func (l *look) flags(c *cli, cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.BoolVar(&l.verbose, "verbose", false, "show prompts, tool calls and results whole, line by line")
 	set.BoolVar(&l.plain, "plain", false, "print lines, on a terminal too, in place of the live view")
-	set.BoolVar(&c.json, "json", false, "print what happens as JSON, one event a line (docs/events.md)")
+	set.BoolVar(&c.json, "json", false, "print what happens as JSON, one event a line (docs/reference/events.md)")
 }
 
 // watch needs Temporal only for an investigation that has not ended.

@@ -74,7 +74,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 			"before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.Flags().StringVar(&f.http, "http", "",
-		"address of the page and the HTTP API (docs/api.md); on other than loopback addresses, system.http has to say who may use it")
+		"address of the page and the HTTP API (docs/reference/api.md); on other than loopback addresses, system.http has to say who may use it")
 	cmd.Flags().StringVar(&f.ui, "temporal-ui", os.Getenv("INQUEST_UI"),
 		"where Temporal's UI is, for the page's links to it (default: no links) [INQUEST_UI]")
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())

@@ -1,5 +1,5 @@
 // Package api serves Inquest over HTTP: what people and programs can do, on internal/client. The handlers' types are the
-// OpenAPI document (docs/api.md).
+// OpenAPI document (docs/reference/api.md).
 package api
 
 import (

@@ -20,10 +20,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// block is a block of docs/webhooks.md, by the words of its first line.
+// block is a block of docs/reference/webhooks.md, by the words of its first line.
 func block(t *testing.T, heading, first string) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/webhooks.md")
+	doc, err := os.ReadFile("../../docs/reference/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func block(t *testing.T, heading, first string) string {
 	part, _, _ = strings.Cut(part, "\n## ")
 	found := regexp.MustCompile("(?s)```[a-z]*\n# " + regexp.QuoteMeta(first) + "[^\n]*\n(.*?)```").FindStringSubmatch(part)
 	if found == nil {
-		t.Fatalf("docs/webhooks.md has no %q under %q", first, heading)
+		t.Fatalf("docs/reference/webhooks.md has no %q under %q", first, heading)
 	}
 	return found[1]
 }
@@ -50,7 +50,7 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A real Alertmanager, with the configuration of docs/webhooks.md, sends what fires and what has resolved, with its token.
+// A real Alertmanager, with the configuration of docs/reference/webhooks.md, sends what fires and what has resolved, with its token.
 func TestRealAlertmanager(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("prometheus-alertmanager")
@@ -128,7 +128,7 @@ func readAs[T any](w *world, token, path string) (out T) {
 	return out
 }
 
-// The configurations of docs/webhooks.md take what their senders send, signed as those sign.
+// The configurations of docs/reference/webhooks.md take what their senders send, signed as those sign.
 func TestDocumentedSenders(t *testing.T) {
 	const secret = "kept by two"
 	for _, name := range []string{"HOOK_GRAFANA", "HOOK_PAGERDUTY", "HOOK_DEPLOYS"} {

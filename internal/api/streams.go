@@ -38,7 +38,8 @@ func (s *Server) streams() {
 		return operation{method: http.MethodGet, path: path, id: id, summary: summary, role: config.RoleViewer, stream: true}
 	}
 	const resume = "; with Last-Event-ID from there on"
-	register(s, stream(one+"/events", "watch-investigation", "Watch an investigation as server-sent events (docs/events.md)"+resume), s.watch)
+	register(s, stream(one+"/events", "watch-investigation",
+		"Watch an investigation as server-sent events (docs/reference/events.md)"+resume), s.watch)
 	register(s, stream(thread+"/events", "watch-conversation", "Watch a conversation as server-sent events"+resume), s.watchThread)
 	register(s, stream(base+"/events", "watch-list", "Watch the list of investigations: each that is new or has changed"), s.watchList)
 	for _, path := range []string{one + "/events", thread + "/events", base + "/events"} {

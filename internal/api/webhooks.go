@@ -30,7 +30,7 @@ func (s *Server) webhooks() {
 		summary: "Receive alerts of another system", body: maxData, signed: s.signed,
 	}, s.receive)
 	s.huma.OpenAPI().Paths["/webhooks/{name}"].Post.RequestBody.Content["application/json"].Schema = &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Description: "what the sender sends: see docs/webhooks.md",
+		Type: huma.TypeObject, AdditionalProperties: true, Description: "what the sender sends: see docs/reference/webhooks.md",
 	}
 	register(s, operation{
 		method: http.MethodGet, path: base + "/alerts", id: "list-alerts", role: config.RoleViewer,

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestPromises: what the README promises is listed in docs/promises.md with tests that exist.
+// TestPromises: what the README promises is listed in docs/maintaining/promises.md with tests that exist.
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	readme, promises := page(t, "README.md"), page(t, "docs/promises.md")
+	readme, promises := page(t, "README.md"), page(t, "docs/maintaining/promises.md")
 	if n := len(strings.Fields(readme)); n > 700 {
-		t.Errorf("the README has %d words, more than 700: docs/guide-*.md have the rest", n)
+		t.Errorf("the README has %d words, more than 700: docs/ has the rest", n)
 	}
 	_, section, _ := strings.Cut(readme, "\n## Promises\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -23,13 +23,13 @@ func TestPromises(t *testing.T) {
 	}
 	for _, promise := range made {
 		if !strings.Contains(promises, "\n| "+promise[1]+" | `Test") {
-			t.Errorf("docs/promises.md names no test for: %s", promise[1])
+			t.Errorf("docs/maintaining/promises.md names no test for: %s", promise[1])
 		}
 	}
 	tests := testNames(t)
 	for _, name := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(promises, -1) {
 		if !tests[name[1]] {
-			t.Errorf("docs/promises.md names %s, and there is no such test", name[1])
+			t.Errorf("docs/maintaining/promises.md names %s, and there is no such test", name[1])
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package eventstream says what happens in an investigation as JSON, one event a line
-// (docs/events.md): what `starter run --json` and `watch --json` print.
+// (docs/reference/events.md): what `starter run --json` and `watch --json` print.
 package eventstream
 
 import (

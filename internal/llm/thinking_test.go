@@ -120,7 +120,7 @@ func TestOpenAIReasons(t *testing.T) {
 // TestThinkingTable: the guide's table of what models take is true, level by level and at the ends of each budget.
 func TestThinkingTable(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/guide-chains.md")
+	guide, err := os.ReadFile("../../docs/reference/chains.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func expand(line string) string {
 }
 
 // TestCorpus masks the corpus, and writes what is found of every form into
-// docs/masking.md. The default group must find 97 of 100 secrets, the disguised ones included, and take no innocent text for one;
+// docs/reference/masking.md. The default group must find 97 of 100 secrets, the disguised ones included, and take no innocent text for one;
 // nor may the group all.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
@@ -185,9 +185,9 @@ func heading(t *testing.T, path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(line, "## "), ".")
 }
 
-// compareTable compares a table with the one in docs/masking.md; -update writes it there.
+// compareTable compares a table with the one in docs/reference/masking.md; -update writes it there.
 func compareTable(t *testing.T, table string) {
-	const path, begin, end = "../../docs/masking.md", "<!-- corpus -->\n", "<!-- end -->"
+	const path, begin, end = "../../docs/reference/masking.md", "<!-- corpus -->\n", "<!-- end -->"
 	doc, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func (h handler) Counter(name string) client.MetricsCounter {
 // help is what is said of a metric: activities count by the SDK's handler, too.
 func help(name string) string {
 	if strings.HasPrefix(name, "inquest_") {
-		return "of Inquest: see docs/api.md"
+		return "of Inquest: see docs/reference/api.md"
 	}
 	return "of the Temporal SDK"
 }

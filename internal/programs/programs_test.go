@@ -196,13 +196,13 @@ func FuzzSedScript(f *testing.F) {
 // Every program that is known is in the documentation, with what it does.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/shell.md")
+	page, err := os.ReadFile("../../docs/reference/shell.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range table {
 		if row := "| " + strings.Join(p.Names, ", ") + " | " + p.Does + " |"; !strings.Contains(string(page), row) {
-			t.Errorf("docs/shell.md lacks the row\n%s", row)
+			t.Errorf("docs/reference/shell.md lacks the row\n%s", row)
 		}
 	}
 }

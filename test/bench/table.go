@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -132,24 +133,20 @@ func (r *report) head() string { return r.Machine + " · store: " + r.Store }
 //	<!-- bench SQLite speed -->
 //	<!-- /bench -->
 func (r *report) fill(dir string) error {
-	documents, err := filepath.Glob(filepath.Join(dir, "*.md"))
-	if err != nil {
-		return err
-	}
-	for _, path := range documents {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
 		filled := r.fillIn(string(text))
 		if filled == string(text) {
-			continue
+			return nil
 		}
-		if err := os.WriteFile(path, []byte(filled), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+		return os.WriteFile(path, []byte(filled), 0o644)
+	})
 }
 
 func (r *report) fillIn(text string) string {

@@ -348,7 +348,7 @@ var gateBlock = regexp.MustCompile("(?s)```yaml\nagent_chains:\n  mend: .*?\n```
 // and after it: nothing is done twice, and nothing unasked.
 func TestPipelineGateOfTheGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/guide-chains.md")
+	guide, err := os.ReadFile("../../docs/reference/chains.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // guides are the documents whose commands are run, in order: one after the other, beside the dev of the first.
-var guides = []string{"README.md", "docs/guide-users.md", "docs/guide-operators.md", "docs/guide-chains.md"}
+var guides = []string{"README.md", "docs/reference/investigations.md", "docs/reference/fleet.md", "docs/reference/chains.md"}
 
 // shBlock is a block of commands in them.
 var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")

@@ -62,7 +62,7 @@ type count struct {
 
 // TestInjections: whatever a model that obeys is told to do, nothing is destroyed without a person, on any wire format;
 // with tainted_writes: writing, nothing is changed. What tools say reaches the model as a tool's result and in no other way.
-// The table in docs/security.md is this test's.
+// The table in docs/explanation/trust-model.md is this test's.
 func TestInjections(t *testing.T) {
 	all, families := corpus(t)
 	if len(all) < 60 {
@@ -294,9 +294,9 @@ func over(t *testing.T, wire string, script llmtest.Script) inquest.Model {
 	}
 }
 
-// Where docs/security.md has the table.
+// Where docs/explanation/trust-model.md has the table.
 const (
-	document = "../../docs/security.md"
+	document = "../../docs/explanation/trust-model.md"
 	begins   = "<!-- injections: written by go test ./test/injection -update -->\n"
 	ends     = "<!-- end of injections -->\n"
 )

@@ -124,7 +124,7 @@ class Investigation {
     this.untold = true;
   }
 
-  // take takes an event (docs/events.md), and reports whether it is the last.
+  // take takes an event (docs/reference/events.md), and reports whether it is the last.
   take(type, e) {
     switch (type) {
       case "entry":

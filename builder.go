@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // Builder defines an agent step by step. Its methods only collect; Build says
@@ -17,9 +18,8 @@ type Builder struct {
 	path       string
 }
 
-// NewBuilder begins an agent: gpt-4o-mini at a temperature of 0.7, replies of at
-// most 4096 tokens, 10 iterations, and a conversation of at most 8000 tokens. It
-// has no tools, and its worker's store.
+// NewBuilder starts the definition of an agent. The defaults are gpt-4o-mini at a temperature of 0.7, replies of at most
+// 4096 tokens, 10 iterations, a conversation of at most 8000 tokens, all tools of the worker's Options, and the worker's store.
 func NewBuilder() *Builder {
 	return &Builder{agent: Agent{
 		DefaultModel: "gpt-4o-mini", Temperature: new(float32(0.7)), MaxTokens: new(4096), MaxIterations: new(10),
@@ -64,8 +64,8 @@ func (b *Builder) WithInstructions(text string) *Builder {
 	return b
 }
 
-// WithTools adds tools of the worker's Options, by their names. The agent may use all of them, unless its ToolConfig
-// says otherwise. Without names it adds none: a list that happens to be empty must not give an agent every tool of the program.
+// WithTools adds tools of the worker's Options, by name. An agent without any names gets all tools of the Options, as if its
+// tool_ids were ["*"] in YAML. An agent of a type without tools, such as llm, gets none. Destructive tools still need approval.
 func (b *Builder) WithTools(names ...string) *Builder {
 	b.agent.ToolIDs = slices.Concat(b.agent.ToolIDs, names)
 	return b
@@ -116,11 +116,20 @@ func (b *Builder) WithCheckpoint(kind CheckpointType, path string) *Builder {
 	return b
 }
 
+// usesTools reports whether agents of a type, named as in docs/config.md, can call tools.
+func usesTools(name string) bool {
+	row, known := agent.LookupType(name)
+	return known && row.Pattern.Tools()
+}
+
 // Build returns the definition, or everything that is wrong with it in one error.
 // What the builder is used for later does not change it. Which tools there are,
 // only the worker knows.
 func (b *Builder) Build() (*Definition, error) {
 	own := config.Entries{Agents: map[string]*Agent{"agent": &b.agent}}.Clone()
+	if a := own.Agents["agent"]; len(a.ToolIDs) == 0 && usesTools(a.Type) {
+		a.ToolIDs = []string{config.AllTools}
+	}
 	_, findings := config.Check(config.Source{
 		Entries: own, Tools: b.agent.ToolIDs, SkipCredentials: true,
 		Env: func(string) (string, bool) { return "", false },

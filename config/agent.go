@@ -22,7 +22,7 @@ type Agent struct {
 	Description string `yaml:"description"`
 	// MCPServers are the servers whose tools the agent is offered.
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
-	// ToolIDs are tools that the workers' program has registered in Go: see docs/reference/go-api.md.
+	// ToolIDs are tools that the workers' program has registered in Go: see docs/reference/go-api.md. ["*"] stands for all of them.
 	ToolIDs []string `yaml:"tool_ids" default:"none"`
 	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers
 	// entry, provider:model, or a model of OpenAI's; with selector:NAME a function of the workers' program names it.

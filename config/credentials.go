@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
 // credentials checks the key of every provider that a chain uses. Where the
@@ -61,6 +62,22 @@ func (c *Config) KeyProblem(p plan.Provider) string {
 		return fmt.Sprintf("provider %q needs a key: variable %s is empty", p.Name, p.APIKeyEnv)
 	}
 	return ""
+}
+
+// missingKey refuses an agent whose provider has no key, as a worker refuses an agent in YAML.
+func (c *Config) missingKey(name string) virtual.Problems {
+	a, known := c.Agents[name]
+	if !known || c.src.SkipCredentials {
+		return nil
+	}
+	provider, known := c.LLMProviders[a.model]
+	if !known {
+		return nil // make has reported the model
+	}
+	if problem := c.KeyProblem(provider.plan(a.model, BackendLangChain, NativeTools{})); problem != "" {
+		return virtual.Problems{"config.default_model: " + problem}
+	}
+	return nil
 }
 
 // Needs are what the chains of a configuration need of the world outside.

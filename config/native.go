@@ -138,7 +138,7 @@ func (c *Config) standsBack(w work, at choice) (model string, back bool) {
 		return "", false
 	}
 	native, _ := strict.Inherit(provider.NativeTools, w.NativeTools)
-	functions := len(w.Servers) + len(w.kind.Tools) + len(c.Agents[w.definition].ToolIDs)
+	functions := len(w.Servers) + len(w.kind.Tools) + len(c.toolIDs(w.definition))
 	return provider.Model, native.wanted() && functions > 0 && !agent.MixesTools(provider.Model)
 }
 

@@ -89,6 +89,9 @@ func (a *Agent) validateTools(p path, v *validator) {
 	}
 	for i, name := range a.ToolIDs {
 		switch at := p.Index(i); {
+		case name == AllTools && len(a.ToolIDs) == 1:
+		case name == AllTools:
+			v.Errorf(at, "%q stands for all tools of the program: remove the other names, or remove it", AllTools)
 		case slices.Index(a.ToolIDs, name) < i:
 			v.Errorf(at, "the tool %q is named twice", name)
 		case !slices.Contains(v.src.Tools, name):
@@ -98,10 +101,18 @@ func (a *Agent) validateTools(p path, v *validator) {
 	}
 }
 
-// toolIDs are the tool_ids of a definition; nil if there is none.
+// AllTools in tool_ids stands for all tools that the workers' program has registered.
+const AllTools = "*"
+
+// toolIDs returns the registered tools of an agent, with AllTools replaced by their names. It returns nil if the agent has none
+// or is not defined.
 func (c *Config) toolIDs(definition string) []string {
-	if def, ok := c.Agents[definition]; ok {
-		return notEmpty(def.ToolIDs)
+	def, ok := c.Agents[definition]
+	switch {
+	case !ok:
+		return nil
+	case slices.Equal(def.ToolIDs, []string{AllTools}):
+		return notEmpty(slices.Sorted(slices.Values(c.src.Tools)))
 	}
-	return nil
+	return notEmpty(def.ToolIDs)
 }

@@ -123,13 +123,13 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// A virtual agent names one, too, as long as nobody asks for it.
+// TestVirtualSelector has a virtual agent name a selector. A program without that selector refuses the agent.
 func TestVirtualSelector(t *testing.T) {
 	t.Parallel()
 	m := made(t, "Triage", `{"config":{"default_model":"selector:tenant"}}`)
 	cfg := virtualConfig(t)
-	if problems := cfg.CheckVirtual(m, nil); problems != nil {
-		t.Fatal(problems)
+	if got := cfg.CheckVirtual(m, nil).Error(); !strings.Contains(got, `needs a selector "tenant" of the workers' program`) {
+		t.Errorf("without the selector: %s", got)
 	}
 	with, err := cfg.With(m)
 	if err != nil {
@@ -140,6 +140,9 @@ func TestVirtualSelector(t *testing.T) {
 		t.Errorf("where there is none: %v", err)
 	}
 	with.src.Selectors = []string{"tenant"}
+	if problems := with.CheckVirtual(m, nil); problems != nil {
+		t.Error(problems)
+	}
 	p, err := with.Choosing(func(string, string) (string, error) { return "scripted:x", nil }).Plan(req)
 	if err != nil {
 		t.Fatal(err)

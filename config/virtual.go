@@ -103,11 +103,11 @@ func (c *Config) With(made ...virtual.Agent) (*Config, error) {
 	return out, nil
 }
 
-// CheckVirtual says what is wrong with an agent that is about to be made; known are the tools that there are, as far as
-// servers could be asked.
+// CheckVirtual returns everything that is wrong with a new or changed virtual agent. known lists the available tools, as far as
+// their servers could be asked.
 func (c *Config) CheckVirtual(m virtual.Agent, known []string) (problems virtual.Problems) {
-	open := c.openTo(m.Project)
-	return slices.Concat(c.fork().make(m, open), liftedApprovals(m), open.closedTools(m, known),
+	open, with := c.openTo(m.Project), c.fork()
+	return slices.Concat(with.make(m, open), with.missingKey(m.Name), liftedApprovals(m), open.closedTools(m, known),
 		c.notEnabled(m.Definition), c.unknownTools(m.Definition, known))
 }
 

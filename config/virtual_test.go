@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,28 @@ func TestCheckVirtual(t *testing.T) {
 	}
 	if problems := cfg.CheckVirtual(made(t, "A", `{"config":{"default_model":"scripted:x"}}`), nil); problems != nil {
 		t.Error(problems)
+	}
+}
+
+// TestVirtualKey refuses an agent whose provider has no key, beside everything else that is wrong with it.
+func TestVirtualKey(t *testing.T) {
+	t.Parallel()
+	world := "llm_providers: {fast: {type: google, model: gemini-2.5-flash, api_key_env: FAST_KEY}}\n" + virtualWorld
+	cfg, err := load(t, world, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]string{
+		"fast":                `config.default_model: provider "fast" needs a key: variable FAST_KEY is not set`,
+		"fast:gemini-2.5-pro": `config.default_model: provider "fast:gemini-2.5-pro" needs a key: variable FAST_KEY is not set`,
+		"xai:grok-4":          `config.default_model: provider "xai:grok-4" needs a key: variable XAI_API_KEY is not set`,
+		"openai:gpt-4o":       "",
+	} {
+		m := made(t, "New", fmt.Sprintf(`{"config":{"default_model":%q,"mcp_servers":["gone"]}}`, model))
+		got := cfg.CheckVirtual(m, nil)
+		if slices.Contains(got, want) != (want != "") || len(got) != 1+min(1, len(want)) {
+			t.Errorf("%s: %q", model, got)
+		}
 	}
 }
 

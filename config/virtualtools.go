@@ -25,26 +25,26 @@ func (c *Config) openTo(project string) opened {
 		for _, w := range c.chainWork(chain) {
 			inChain[w.definition] = true
 			if may {
-				open.add(w)
+				open.add(c, w)
 			}
 		}
 		if may {
-			open.add(work{inherited: inherited{settings: settings{Servers: c.chainSettings(chain).Requests.MCPServers}}})
+			open.add(c, work{inherited: inherited{settings: settings{Servers: c.chainSettings(chain).Requests.MCPServers}}})
 		}
 	}
 	for name := range c.Agents {
 		if w, err := c.standalone(name); err == nil && !inChain[name] {
-			open.add(w)
+			open.add(c, w)
 		}
 	}
 	return open
 }
 
-func (o opened) add(w work) {
+func (o opened) add(c *Config, w work) {
 	for _, name := range w.Servers {
 		o.servers[name] = true
 	}
-	for _, name := range w.def.ToolIDs {
+	for _, name := range c.toolIDs(w.definition) {
 		o.ids[name] = true
 	}
 }

@@ -27,7 +27,8 @@ const (
 	agentOne = agents + "/{name}"
 )
 
-// agents: those of the configuration, which all projects have, and those that are made at run time, each in one project.
+// agents registers the operations on agents: those in the configuration, which every project has, and those made at run time, each in one
+// project.
 func (s *Server) agents() {
 	get := func(path, id, summary string) operation {
 		return operation{method: http.MethodGet, path: path, id: id, role: config.RoleViewer, summary: summary}
@@ -74,7 +75,7 @@ type AgentInfo struct {
 	Identity    string        `json:"identity" doc:"who keeps its memory: its name; of an agent made at run time, NAME@PROJECT"`
 }
 
-// agentWhole is an agent with its definition.
+// agentWhole is an agent together with its definition.
 type agentWhole struct {
 	AgentInfo
 	Project    string             `json:"project,omitempty"`
@@ -101,7 +102,7 @@ func (s *Server) wholeOf(a virtual.Agent) agentWhole {
 	return agentWhole{infoOfMade(a), a.Project, a.By, &a.At, a.Deleted, a.Definition, append([]string{}, chains...)}
 }
 
-// ownAgent is an agent of the configuration.
+// ownAgent returns the agent with this name in the configuration, and whether there is one.
 func (s *Server) ownAgent(name, project string) (agentWhole, bool) {
 	cfg := s.opts.Config()
 	d, ok := cfg.EntryOf(name)
@@ -123,7 +124,7 @@ func (s *Server) listAgents(ctx context.Context, in *ProjectIn) (*body[page[Agen
 	return &body[page[AgentInfo]]{page[AgentInfo]{Items: all}}, nil
 }
 
-// AgentInfos are the agents of a configuration, and after them those that were made at run time beside them; never nil.
+// AgentInfos lists the agents in a configuration, followed by the agents made at run time. The result is never nil.
 func AgentInfos(cfg *config.Config, made []virtual.Agent) []AgentInfo {
 	all := []AgentInfo{}
 	for _, d := range cfg.AgentDefinitions() {
@@ -137,13 +138,13 @@ func AgentInfos(cfg *config.Config, made []virtual.Agent) []AgentInfo {
 	return all
 }
 
-// OneAgent names an agent of a project.
+// OneAgent is the path of an agent in a project.
 type OneAgent struct {
 	ProjectIn
 	Name string `path:"name" maxLength:"200"`
 }
 
-// agentOut is an agent, and its version as an ETag.
+// agentOut is an agent with its version as the ETag.
 type agentOut struct {
 	ETag string `header:"ETag"`
 	Body agentWhole
@@ -183,21 +184,21 @@ func (s *Server) agentVersions(ctx context.Context, in *OneAgent) (*body[page[ag
 	return &body[page[agentWhole]]{out}, err
 }
 
-// definitionBody is a definition as it was sent: what is wrong with it is said all at once, in the words of the spec.
+// definitionBody is a definition as it was sent. All its problems are reported at once, in the words of the spec.
 type definitionBody struct{ raw json.RawMessage }
 
-// UnmarshalJSON keeps the text.
+// UnmarshalJSON keeps the raw text.
 func (b *definitionBody) UnmarshalJSON(raw []byte) error {
 	b.raw = slices.Clone(raw)
 	return nil
 }
 
-// Schema is that of a definition.
+// Schema returns the schema of a definition.
 func (definitionBody) Schema(r huma.Registry) *huma.Schema {
 	return huma.SchemaFromType(r, reflect.TypeFor[definitionDoc]())
 }
 
-// definitionDoc documents what virtual.Parse takes.
+// definitionDoc documents what virtual.Parse accepts.
 type definitionDoc struct {
 	Name         string `json:"name,omitempty" maxLength:"64" doc:"needed to make an agent"`
 	Type         string `json:"type,omitempty" doc:"absent = default"`
@@ -210,13 +211,14 @@ type definitionDoc struct {
 		ToolConfig   struct {
 			EnabledTools  []string `json:"enabled_tools,omitempty" doc:"the only tools that it has; their servers are attached"`
 			DisabledTools []string `json:"disabled_tools,omitempty"`
-			// By tool: max_results, rate_limit_per_minute, timeout_seconds, requires_approval, allowed_PARAMETER_patterns.
+			// Keyed by tool, with the keys max_results, rate_limit_per_minute, timeout_seconds, requires_approval and
+			// allowed_PARAMETER_patterns.
 			ToolPermissions map[string]map[string]any `json:"tool_permissions,omitempty" doc:"by tool; the keys are those of the configuration"`
 		} `json:"tool_config,omitempty"`
 	} `json:"config"`
 }
 
-// edit is what a request does to an agent. Servers are asked for their tools if tools are named.
+// edit returns the edit that a request makes to an agent. It asks the tool servers for their tools only if the definition names any.
 func (s *Server) edit(ctx context.Context, project, name, match string, namesTools bool) (e client.AgentEdit, err error) {
 	who := accessOf(ctx)
 	e = client.AgentEdit{Name: name, By: who.name, Channel: who.channel, Rules: s.opts.Config()}
@@ -256,7 +258,7 @@ func (s *Server) createAgent(ctx context.Context, in *createAgentIn) (*agentOut,
 }
 
 func namesTools(raw json.RawMessage) bool {
-	d, _ := virtual.Parse(raw) // what else is wrong with it is said later
+	d, _ := virtual.Parse(raw) // other problems are reported later
 	return len(d.Tools()) > 0
 }
 
@@ -279,7 +281,7 @@ type deleteAgentIn struct {
 	Match string `header:"If-Match" maxLength:"100" doc:"the ETag of the version that is deleted; absent = the last one, whichever it is"`
 }
 
-// deletedAgent is one that is there no more.
+// deletedAgent is the result of deleting an agent.
 type deletedAgent struct {
 	Name   string   `json:"name"`
 	Chains []string `json:"chains" doc:"of the configuration, that it worked in: until there is one of its name again, they are refused"`
@@ -334,7 +336,7 @@ func (s *Server) runAgent(ctx context.Context, in *runAgentIn) (*startOut, error
 	return out, err
 }
 
-// knownAgent says whether a project has an agent, whoever has defined it.
+// knownAgent returns nil if a project has an agent, either from the configuration or made at run time.
 func (s *Server) knownAgent(ctx context.Context, project, name string) error {
 	if s.opts.Config().Owns(name) {
 		return nil
@@ -343,7 +345,7 @@ func (s *Server) knownAgent(ctx context.Context, project, name string) error {
 	return err
 }
 
-// agentRun is an agent's work by itself.
+// agentRun is a run of one agent by itself.
 type agentRun struct {
 	ID        string       `json:"id" doc:"of the investigation that it is"`
 	Agent     string       `json:"agent"`
@@ -362,7 +364,7 @@ func (s *Server) getRun(ctx context.Context, in *ByID) (*body[agentRun], error) 
 	}
 	r := found.Body.Investigation
 	name, alone := strings.CutPrefix(r.Chain, config.OfAgent)
-	if r.Chain != "" && !alone { // a run without a record names no chain
+	if r.Chain != "" && !alone { // a run without a record has no chain name
 		return nil, record.ErrNotFound
 	}
 	out := agentRun{ID: r.ID, Agent: name, Project: r.Project, Status: r.Status, Result: r.Report, Error: r.Error, EndedAt: r.EndedAt}
@@ -372,10 +374,10 @@ func (s *Server) getRun(ctx context.Context, in *ByID) (*body[agentRun], error) 
 	return &body[agentRun]{out}, nil
 }
 
-// wrongDefinition is what problems of one have in common.
+// wrongDefinition is the error message that precedes the list of problems.
 const wrongDefinition = "the definition of the agent is wrong"
 
-// problemsOf are what is wrong with an agent's definition; nil = err is something else.
+// problemsOf returns the problems with an agent's definition as an HTTP error, or nil if err is something else.
 func problemsOf(err error) error {
 	problems, ok := errors.AsType[virtual.Problems](err)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package api serves Inquest over HTTP: what people and programs can do, on internal/client. The handlers' types are the
-// OpenAPI document (docs/reference/api.md).
+// Package api serves Inquest over HTTP for people and programs, on top of internal/client. The OpenAPI document is generated from the
+// handlers' types (docs/reference/api.md).
 package api
 
 import (
@@ -29,30 +29,30 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	callTimeout   = 30 * time.Second // of an operation that is neither a stream nor a conversation
+	callTimeout   = 30 * time.Second // for operations that are neither streams nor conversations
 	maxHeader     = 64 << 10
 	maxBody       = 1 << 20
 )
 
-// Options are what an API is made of.
+// Options configures an API.
 type Options struct {
 	System *client.Client
-	// Config is the configuration in force.
+	// Config returns the configuration in force.
 	Config func() *config.Config
-	// Tools lists and runs the tools of a configuration.
+	// Tools returns the tools of a configuration, to list and run them.
 	Tools func(ctx context.Context, cfg *config.Config) (Tools, error)
-	// TemporalUI is the list of workflows in Temporal's UI; "" = nobody has said where it is.
+	// TemporalUI is the URL of the workflow list in Temporal's UI. An empty string means that it is not known.
 	TemporalUI string
-	// Metrics serves /metrics; nil = there are none.
+	// Metrics serves /metrics; nil means no metrics.
 	Metrics http.Handler
-	// WithoutHTTP: only MCP is served, on standard input and output. Secrets of webhooks are not asked for.
+	// WithoutHTTP means that only MCP is served, on standard input and output, so the secrets of webhooks are not required.
 	WithoutHTTP bool
-	// Outgoing is how Amazon SNS is asked for certificates and confirmations; nil means http.DefaultTransport.
+	// Outgoing sends the requests for Amazon SNS certificates and confirmations; nil means http.DefaultTransport.
 	Outgoing http.RoundTripper
 	Logger   *slog.Logger
 }
 
-// Server is the API.
+// Server serves the API.
 type Server struct {
 	opts  Options
 	huma  huma.API
@@ -64,14 +64,14 @@ type Server struct {
 	hooks map[string]config.Hook
 	sns   *webhook.SNS
 	seats seats
-	// checkEvery is how often a stream looks whether its token still counts.
+	// checkEvery is how often a stream checks that its token is still valid.
 	checkEvery time.Duration
-	large      chan struct{} // holds large deliveries of whoever has no token
-	// waiting has a place for each call of a tool that waits.
+	large      chan struct{} // bounds the large deliveries from senders without a token
+	// waiting has one slot for each tool call that may wait.
 	waiting chan struct{}
 }
 
-// New returns the API; ctx bounds what it does besides requests.
+// New returns the API. ctx bounds the work that it does outside requests.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	s := &Server{opts: opts, mux: http.NewServeMux(), large: make(chan struct{}, maxLarge), waiting: make(chan struct{}, maxWaiting)}
 	s.seats.taken, s.checkEvery = map[string]int{}, checkEvery
@@ -121,7 +121,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// schemaName names a type, with its package if it is not ours: several packages have an Entry.
+// schemaName returns the schema name of a type. Types from other packages get the package name too, because several have an Entry.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
@@ -134,10 +134,10 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 }
 
-// OpenAPI is the OpenAPI document.
+// OpenAPI returns the OpenAPI document.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.huma.OpenAPI() }
 
-// Handler serves the API to requests that name a host of ours, and to no page of another origin.
+// Handler serves the API. It accepts only requests for the configured hosts and refuses those from pages of another origin.
 func (s *Server) Handler() http.Handler {
 	guarded := webguard.Handler(http.MaxBytesHandler(s.mux, maxData+maxBody), s.opts.Config().System.HTTP.Hosts...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,11 +148,11 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// ErrOpen: other hosts would reach an API that asks nobody who they are.
+// ErrOpen is returned when an API without authentication would be reachable from other hosts.
 var ErrOpen = errors.New("the API asks nobody who they are, and this address is no loopback address: " +
 	"give tokens (system.http.tokens) or an identity provider (system.http.oidc)")
 
-// Listen opens an address, if the API may be served there.
+// Listen opens a listener on an address if the API may be served there.
 func (s *Server) Listen(address string) (net.Listener, error) {
 	if !command.Loopback(address) && s.opts.Config().System.HTTP.Open() {
 		return nil, ErrOpen
@@ -172,26 +172,27 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // operation describes one operation.
 type operation struct {
 	method, path, id, summary string
-	// role is the least that may use it; "" = anybody, without a token.
+	// role is the least role that may use the operation. An empty string means that anyone may, without a token.
 	role string
-	// everywhere: it is of no project, and takes the role in all of them.
+	// everywhere means that the operation belongs to no project and requires the role in all projects.
 	everywhere bool
-	// stream: it goes on until its client leaves.
+	// stream means that the response goes on until the client leaves.
 	stream bool
 	status int
-	body   int64 // bytes; 0 = maxBody
-	// signed says who comes without a token, as the operation itself checks by the body; nil = nobody.
+	body   int64 // bytes; zero means maxBody
+	// signed returns the identity of a sender without a token, whose signature the operation checks from the body. Nil means that a token
+	// is required.
 	signed func(name string) (identity, bool)
-	// lenient: it checks its body itself.
+	// lenient means that the operation validates its body itself.
 	lenient bool
 }
 
-// register adds an operation.
+// register adds an operation to the API.
 func register[I, O any](s *Server, o operation, serve func(context.Context, *I) (*O, error)) {
 	op := huma.Operation{
 		Method: o.method, Path: o.path, OperationID: o.id, Summary: o.summary, DefaultStatus: o.status, MaxBodyBytes: o.body,
 		BodyReadTimeout: callTimeout, Metadata: map[string]any{"operation": o}, Errors: []int{http.StatusBadRequest},
-		SkipValidateBody: o.lenient || o.signed != nil, // who signs is not known yet
+		SkipValidateBody: o.lenient || o.signed != nil, // the signature has not been checked yet
 	}
 	if o.role != "" {
 		op.Security = []map[string][]string{{"bearer": {}}}

@@ -58,13 +58,13 @@ func (s *Server) chains(ctx context.Context, in *ProjectIn) (*body[page[config.C
 	return &body[page[config.ChainInfo]]{page[config.ChainInfo]{Items: append([]config.ChainInfo{}, all...)}}, nil
 }
 
-// ChainIn names a chain.
+// ChainIn is the path of a chain.
 type ChainIn struct {
 	ProjectIn
 	Name string `path:"name" maxLength:"200"`
 }
 
-// chainOf is a chain that the request's project may run.
+// chainOf returns the name of a chain if the request's project may run it.
 func (s *Server) chainOf(ctx context.Context, in *ChainIn) (*config.Config, string, error) {
 	project, err := accessOf(ctx).owner(in.Project)
 	cfg := s.opts.Config()
@@ -83,7 +83,7 @@ func (s *Server) chain(ctx context.Context, in *ChainIn) (*body[plan.Plan], erro
 	return &body[plan.Plan]{p}, err
 }
 
-// drawn is a chain as a graph.
+// drawn is a chain drawn as a graph.
 type drawn struct {
 	Graph   config.Graph `json:"graph"`
 	Mermaid string       `json:"mermaid"`
@@ -113,11 +113,11 @@ func (s *Server) graph(ctx context.Context, in *graphIn) (*huma.StreamResponse, 
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", kind)
-		_, _ = hc.BodyWriter().Write(text) // the client may have left
+		_, _ = hc.BodyWriter().Write(text) // an error means that the client has left
 	}}, nil
 }
 
-// agentType is what agents of a type are able to do.
+// agentType describes an agent type and what its agents can do.
 type agentType struct {
 	Type          string        `json:"type"`
 	Aliases       []string      `json:"aliases,omitempty"`
@@ -139,18 +139,19 @@ func (s *Server) agentTypes(context.Context, *struct{}) (*body[page[agentType]],
 	return &body[page[agentType]]{out}, nil
 }
 
-// Tools lists and runs the tools of a configuration: an *app.Toolbox.
+// Tools lists and runs the tools of a configuration. *app.Toolbox implements it.
 type Tools interface {
 	List(ctx context.Context, agentName string, kind app.ToolType) (tools []app.ToolInfo, troubles []error, err error)
 	Prepare(ctx context.Context, agentName, name, arguments string) (*app.ToolCall, error)
-	// Names are those of all tools, as far as servers could be asked.
+	// Names returns the names of all tools. It leaves out those of servers that did not answer.
 	Names(ctx context.Context) ([]string, error)
-	// With has the agents of another configuration, and is closed with this one.
+	// With returns a toolbox for the agents of another configuration. It is closed together with this one.
 	With(cfg *config.Config) *app.Toolbox
 	Close()
 }
 
-// toolsOf are the tools for an agent of a project, whoever has defined it; "" = for nobody in particular.
+// toolsOf returns the tools for an agent of a project, from the configuration or made at run time. An empty name means no particular
+// agent.
 func (s *Server) toolsOf(ctx context.Context, project, name string) (Tools, error) {
 	box, err := s.toolbox(ctx)
 	cfg := s.opts.Config()
@@ -168,11 +169,11 @@ func (s *Server) toolsOf(ctx context.Context, project, name string) (Tools, erro
 	return box.With(with), nil
 }
 
-// toolCache keeps the sessions of the tools' servers, as long as the configuration and the program's tools are the same.
+// toolCache keeps the sessions with the tool servers for as long as the configuration and the program's own tools stay the same.
 type toolCache struct {
 	mu  sync.Mutex
 	of  *config.Config
-	own []tool.Spec // those of the workers' program
+	own []tool.Spec // registered by the workers' program
 	box Tools
 }
 
@@ -218,7 +219,7 @@ type toolsIn struct {
 	Search string `query:"q" maxLength:"200" doc:"only those with this text in their name or description"`
 }
 
-// toolList are tools, and what is wrong with those that are missing.
+// toolList is a list of tools and of the problems with those that are missing.
 type toolList struct {
 	Items    []app.ToolInfo `json:"items"`
 	Troubles []string       `json:"troubles,omitempty" doc:"what is wrong with servers and tools; for operators of all projects"`
@@ -233,7 +234,7 @@ func (s *Server) tools(ctx context.Context, in *toolsIn) (*body[toolList], error
 	tools, troubles, err := box.List(ctx, in.Agent, app.ToolType(in.Type))
 	out := toolList{Items: append([]app.ToolInfo{}, app.Matching(tools, in.Search)...)}
 	out.Troubled = len(troubles)
-	if accessOf(ctx).grants[config.AllProjects] < rank[config.RoleOperator] { // servers say in them what they like
+	if accessOf(ctx).grants[config.AllProjects] < rank[config.RoleOperator] { // troubles quote whatever the servers say
 		troubles = nil
 	}
 	for _, trouble := range troubles {
@@ -254,7 +255,7 @@ type runToolBody struct {
 	Approved  bool            `json:"approved,omitempty" doc:"make the call though it needs a person's word: yours"`
 }
 
-// toolResult is what came of a call.
+// toolResult is the result of a tool call.
 type toolResult struct {
 	Content   string `json:"content"`
 	IsError   bool   `json:"is_error,omitempty"`
@@ -270,7 +271,7 @@ func (s *Server) runTool(ctx context.Context, in *runToolIn) (*body[toolResult],
 	switch {
 	case errors.As(err, new(*config.PlanError)), errors.As(err, new(*tool.Refusal)), ctx.Err() != nil:
 		return nil, err
-	case err != nil: // a server's
+	case err != nil: // from a tool server
 		return nil, huma.Error503ServiceUnavailable(err.Error())
 	}
 	if call.NeedsApproval {
@@ -286,7 +287,7 @@ func (s *Server) runTool(ctx context.Context, in *runToolIn) (*body[toolResult],
 	return &body[toolResult]{toolResult{result.Content, result.Status == tool.StatusError, result.ErrorType}}, err
 }
 
-// inForce is the configuration.
+// inForce is the configuration in force.
 type inForce struct {
 	YAML     string          `json:"yaml"`
 	Values   []strict.Shown  `json:"values"`

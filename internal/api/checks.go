@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// checks are what one asks before something is started, and of what others have done.
+// checks registers the operations that check a request before it is started and those that show what people have done.
 func (s *Server) checks() {
 	register(s, operation{method: http.MethodPost, path: investigations + "/check", id: "check-request", role: config.RoleOperator,
 		body: maxData, summary: "Look at the request of an investigation as its start would, and start nothing"}, s.checkRequest)
@@ -27,7 +27,7 @@ func (s *Server) checks() {
 		summary: "Say who asks, what he may, and where Temporal's UI is"}, s.about)
 }
 
-// checked is what a request would come to.
+// checked is the outcome of checking a request.
 type checked struct {
 	Chain    string         `json:"chain,omitempty" doc:"the chain that would run"`
 	Project  string         `json:"project"`
@@ -42,7 +42,7 @@ type checkedStage struct {
 	Agents []string `json:"agents" doc:"each with its model, or with the selector that names it"`
 }
 
-// withModel is an agent's name and its model.
+// withModel returns the name of an agent and its model.
 func withModel(a plan.Agent) string {
 	switch {
 	case len(a.Providers) == 0:
@@ -71,7 +71,7 @@ func (s *Server) checkRequest(ctx context.Context, in *struct{ Body startBody })
 	}
 	problem(req.Validate())
 	problem(req.CheckData(text, cfg.MaxData()))
-	switch chain, _ := cfg.Dedup(req); { // the plan's errors list the chains of all projects
+	switch chain, _ := cfg.Dedup(req); { // errors of the plan would list the chains of all projects
 	case req.Chain == "" && req.AlertType == "":
 		problem(errors.New(`"chain" or "alert_type" is needed`))
 	case !cfg.ChainIn(chain, req.Project) && !strings.HasPrefix(chain, config.OfAgent):
@@ -102,12 +102,12 @@ func (s *Server) checkRequest(ctx context.Context, in *struct{ Body startBody })
 	return &body[checked]{out}, nil
 }
 
-// plan is what a worker would plan.
+// plan returns the plan that a worker would make.
 func (s *Server) plan(ctx context.Context, cfg *config.Config, req agent.Request) (plan.Plan, error) {
 	return app.Plan(ctx, cfg, made{s}, req)
 }
 
-// made are the agents that were made at run time. Without a store there are none, and whoever needs one is told so.
+// made looks up agents made at run time. Without a store it finds none, and the plan of a chain that needs one fails.
 type made struct{ *Server }
 
 func (m made) VirtualAgents(ctx context.Context, project string, names ...string) ([]virtual.Agent, error) {
@@ -124,7 +124,7 @@ type actsIn struct {
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 }
 
-// actsPage is a part of the acts of an investigation.
+// actsPage is a page of the acts in an investigation.
 type actsPage struct {
 	Items []audit.Act `json:"items"`
 	Next  int64       `json:"next,omitempty" doc:"give it as after for the next ones; absent = there are none now"`
@@ -147,7 +147,7 @@ func (s *Server) acts(ctx context.Context, in *actsIn) (*body[actsPage], error) 
 	return &body[actsPage]{out}, err
 }
 
-// aboutBody says who asks, and what is where.
+// aboutBody tells a client its own identity and where to find things.
 type aboutBody struct {
 	Name       string            `json:"name"`
 	Roles      map[string]string `json:"roles" doc:"by project; * = all"`

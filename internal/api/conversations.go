@@ -48,7 +48,7 @@ type ThreadIn struct {
 	ID string `path:"id" maxLength:"1000" doc:"the thread"`
 }
 
-// ownedThread finds a conversation that the request may use.
+// ownedThread finds a conversation that the request is allowed to use.
 func (s *Server) ownedThread(ctx context.Context, id string) (client.Owned, error) {
 	o, err := s.opts.System.ThreadOwner(ctx, id)
 	if err == nil {
@@ -101,26 +101,26 @@ func (s *Server) thread(ctx context.Context, in *ThreadIn) (*body[talk], error) 
 	return &body[talk]{talk{ID: h.ID(), Thread: name, Agent: agent, Project: o.Project, Open: h.Running()}}, err
 }
 
-// Wait says how long a reply is waited for.
+// Wait is the query parameter for how long to wait for a reply.
 type Wait struct {
 	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds that the reply is waited for; after that, 202: it is in the transcript"`
 }
 
-// orMinute is a number of seconds, 60 if nobody says one. With a default of huma's, 0 would be nobody's word, too.
+// orMinute is a number of seconds, 60 if absent. A default in huma would replace an explicit 0 as well.
 type orMinute struct {
 	Seconds int
 	said    bool
 }
 
-// Schema is that of the number.
+// Schema returns the schema of the number.
 func (orMinute) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Default: 60}
 }
 
-// Receiver is what the number is read into.
+// Receiver returns the field that the number is decoded into.
 func (s *orMinute) Receiver() reflect.Value { return reflect.ValueOf(&s.Seconds).Elem() }
 
-// OnParamSet is called if there is one.
+// OnParamSet records that the parameter was given.
 func (s *orMinute) OnParamSet(bool, any) { s.said = true }
 
 func (s *orMinute) duration() time.Duration {
@@ -130,12 +130,13 @@ func (s *orMinute) duration() time.Duration {
 	return time.Duration(s.Seconds) * time.Second
 }
 
-// MessageKey stands for one message.
+// MessageKey is the idempotency key of a message.
 type MessageKey struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and text are the same message, said once: its reply is waited for"`
 }
 
-// id is that of the message, of whoever says it: with another text it is another one; "" = any.
+// id derives the message ID from the sender, the thread, the key and the text: the same key with another text is another message. Empty
+// means any ID.
 func (k MessageKey) id(who, where, text string) string {
 	if k.Key == "" {
 		return ""
@@ -167,7 +168,7 @@ type sayBody struct {
 	Text string `json:"text" minLength:"1" maxLength:"100000"`
 }
 
-// spoken is what came of a message.
+// spoken is the outcome of sending a message.
 type spoken struct {
 	Thread string           `json:"thread"`
 	Reply  *workflows.Reply `json:"reply,omitempty" doc:"absent = it is still being written"`
@@ -210,7 +211,7 @@ func (s *Server) say(ctx context.Context, in *sayIn) (*sayOut, error) {
 	return s.speak(ctx, in.Wait, client.Words{Thread: name, ID: in.id(who, o.ID, in.Body.Text), Text: in.Body.Text, By: who})
 }
 
-// speak says something, and waits for the reply for a while.
+// speak sends a message and waits a while for the reply.
 func (s *Server) speak(ctx context.Context, w Wait, words client.Words) (*sayOut, error) {
 	taken := make(chan struct{})
 	waiting, cancel := context.WithTimeout(ctx, callTimeout)

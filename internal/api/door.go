@@ -21,27 +21,27 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// rank orders the roles: each may do what those before it may.
+// rank orders the roles. Each role includes the permissions of those before it.
 var rank = map[string]int{config.RoleViewer: 1, config.RoleOperator: 2, config.RoleApprover: 3, config.RoleAdmin: 4}
 
-// identity is who makes a request, as it was checked.
+// identity is the authenticated sender of a request.
 type identity struct {
 	name   string
 	groups []string
-	// channel is what he comes by.
+	// channel is how the request arrived.
 	channel string
-	// unasked: nobody is asked who he is.
+	// unasked means that the API does not authenticate anyone.
 	unasked bool
-	// own: his groups are those of the operating system, of which none is a role.
+	// own means that the groups come from the operating system, so none of them is a role.
 	own    bool
-	grants map[string]int // rank by project, config.AllProjects among them
+	grants map[string]int // rank by project, including config.AllProjects
 }
 
 func (i identity) rank(project string) int {
 	return max(i.grants[project], i.grants[config.AllProjects])
 }
 
-// by is whose words something is: those that come by MCP are a model's, in the name of the person it works for.
+// by returns the author to record. Text that arrives over MCP comes from a model, on behalf of the person it works for.
 func (i identity) by() string {
 	if i.channel == agent.ChannelMCP && i.name != agent.ChannelMCP {
 		return i.name + " (" + agent.ChannelMCP + ")"
@@ -49,7 +49,7 @@ func (i identity) by() string {
 	return i.name
 }
 
-// checked is who decides on what belongs to a project: by his groups, and the role that he has there; nil = nobody was asked.
+// checked returns the identity for decisions in a project: the person's groups and role there. Nil means that nobody was authenticated.
 func (i identity) checked(project string) *agent.Identity {
 	if i.unasked {
 		return nil
@@ -63,15 +63,15 @@ func (i identity) checked(project string) *agent.Identity {
 	return out
 }
 
-// best is the highest rank that it has anywhere.
+// best returns the highest rank in any project.
 func (i identity) best() int { return slices.Max(append(slices.Collect(maps.Values(i.grants)), 0)) }
 
-// projects are those that it sees; nil = all.
+// projects returns the visible projects; nil means all of them.
 func (i identity) projects() []string {
 	if i.grants[config.AllProjects] > 0 {
 		return nil
 	}
-	return append([]string{}, slices.Sorted(maps.Keys(i.grants))...) // not nil: who has none sees none
+	return append([]string{}, slices.Sorted(maps.Keys(i.grants))...) // an empty list must not be nil, which means all
 }
 
 func (i *identity) grant(g config.Grant) {
@@ -88,7 +88,7 @@ func (i *identity) grant(g config.Grant) {
 	}
 }
 
-// door finds out who makes a request.
+// door authenticates requests.
 type door struct {
 	tokens   []namedToken
 	oidc     config.OIDC
@@ -101,7 +101,7 @@ type namedToken struct {
 	identity
 }
 
-const maxGroups = 100 // of a person, that decisions carry
+const maxGroups = 100 // of one person, because decisions carry them
 
 func newDoor(ctx context.Context, h config.HTTP) (*door, error) {
 	d := &door{oidc: h.OIDC, open: h.Open(), provider: newProvider(ctx, h.OIDC.Issuer, h.OIDC.Audience)}
@@ -117,15 +117,15 @@ func newDoor(ctx context.Context, h config.HTTP) (*door, error) {
 	return d, nil
 }
 
-// local is everybody where nobody is asked.
+// local is the identity of everyone when the API does not authenticate.
 var local = identity{name: "local", unasked: true, grants: map[string]int{config.AllProjects: rank[config.RoleAdmin]}}
 
 var errUnknown = errors.New("give a token that is known: Authorization: Bearer …")
 
-// errProvider: the identity provider does not answer.
+// errProvider means that the identity provider does not answer.
 var errProvider = errors.New("the identity provider does not answer")
 
-// who finds out who makes a request by its Authorization header. Every token is compared, whichever it is.
+// who authenticates a request by its Authorization header. It always compares all tokens, so that the time taken reveals nothing.
 func (d *door) who(ctx context.Context, header string) (identity, error) {
 	if d.open {
 		return local, nil
@@ -149,7 +149,7 @@ func (d *door) who(ctx context.Context, header string) (identity, error) {
 	return d.person(ctx, token)
 }
 
-// person is whom an identity provider's token names.
+// person returns the identity in a token from the identity provider.
 func (d *door) person(ctx context.Context, raw string) (identity, error) {
 	token, err := d.provider.token(ctx, raw)
 	if err != nil {
@@ -180,7 +180,7 @@ func (d *door) person(ctx context.Context, raw string) (identity, error) {
 	return who, nil
 }
 
-// checkName refuses a person whose name could be taken for another's: decisions, lists of approvers and the audit log go by names.
+// checkName refuses a name that could be mistaken for another: decisions, approver lists and the audit log go by names.
 func (d *door) checkName(name string) error {
 	const why = "the token of the identity provider is refused: %s"
 	const hidden = "the name in it has invisible characters or spaces around it, or is longer than %d bytes"
@@ -202,17 +202,18 @@ func (d *door) checkName(name string) error {
 
 const emailClaim = "email"
 
-// verified: the provider says that the e-mail is the person's own; some say so as a text. Who could write down any would be anybody.
+// verified reports whether the provider has verified the e-mail address; some providers send the claim as text. An unverified address
+// could be anyone's.
 func verified(claims map[string]any) bool {
 	says := claims["email_verified"]
 	return says == true || says == "true"
 }
 
-// access is who makes a request, and the rank that it takes.
+// access is the sender of a request and the rank that the operation requires.
 type access struct {
 	identity
 	needs int
-	// again finds out anew who makes the request, for what goes on after its token may have been revoked or has expired; nil: the
+	// again authenticates the sender once more, for streams that outlive a token which was revoked or has expired. Nil means that the
 	// request has no token.
 	again func(context.Context) (a access, status int)
 }
@@ -224,7 +225,7 @@ func accessOf(ctx context.Context) access {
 	return a
 }
 
-// admit lets those through to an operation who have its role somewhere. In which project, the operation looks at.
+// admit lets a request through if the sender has the operation's role in some project. The operation itself checks which project.
 func (d *doors) admit(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		o, _ := ctx.Operation().Metadata["operation"].(operation)
@@ -252,7 +253,7 @@ func (d *doors) admit(api huma.API) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// identify finds out who makes a request, by its token or, where the operation looks at that, by its signature.
+// identify authenticates a request by its token or, if the operation checks one, by its signature.
 func (d *door) identify(ctx huma.Context, o operation) (a access, status int, why string) {
 	if o.signed != nil {
 		if who, ok := o.signed(ctx.Param("name")); ok {
@@ -263,7 +264,7 @@ func (d *door) identify(ctx huma.Context, o operation) (a access, status int, wh
 	return d.enter(ctx.Context(), agent.ChannelHTTP, ctx.Header("Authorization"), o.role)
 }
 
-// enter says with which status a request is met that takes a role, and why if that is not 200.
+// enter authenticates a request that requires a role. It returns the response status, and the reason unless that is 200.
 func (d *door) enter(ctx context.Context, channel, header, role string) (a access, status int, why string) {
 	who, err := d.who(ctx, header)
 	who.channel = channel
@@ -278,10 +279,10 @@ func (d *door) enter(ctx context.Context, channel, header, role string) (a acces
 	return a, http.StatusOK, ""
 }
 
-// errHidden: it is another project's, or is not there, which nobody is told apart.
+// errHidden covers both things that belong to another project and things that do not exist, so that the two cannot be told apart.
 var errHidden = huma.Error404NotFound("nothing you can see has this ID")
 
-// of lets an operation go on with what belongs to a project.
+// of returns nil if the operation may work on something that belongs to a project.
 func (a access) of(project string) error {
 	switch r := a.rank(project); {
 	case r == 0:
@@ -292,7 +293,7 @@ func (a access) of(project string) error {
 	return nil
 }
 
-// within are the projects that are listed: the one that is asked for, or all that are seen.
+// within returns the projects to list: the requested one, or all visible ones.
 func (a access) within(asked string) ([]string, error) {
 	if asked == "" {
 		return a.projects(), nil
@@ -300,7 +301,7 @@ func (a access) within(asked string) ([]string, error) {
 	return []string{asked}, a.of(asked)
 }
 
-// owner is the project that something new belongs to: the one that is named, or else the default one, or the only one.
+// owner returns the project for something new: the named one, else the default one, else the only one that is visible.
 func (a access) owner(named string) (string, error) {
 	if named == "" {
 		if named = agent.DefaultProject; a.rank(named) == 0 {

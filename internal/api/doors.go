@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 )
 
-// doors are the door that the configuration in force has: tokens and identity providers change with it, without a restart.
+// doors returns the door for the configuration in force, so tokens and identity providers can change without a restart.
 type doors struct {
 	ctx    context.Context
 	config func() *config.Config
@@ -29,8 +29,8 @@ func newDoors(ctx context.Context, opts Options) (*doors, error) {
 	return d, err
 }
 
-// now is the door at the moment. One that asked people who they are is never replaced by one that asks nobody, since other hosts
-// may reach it: where the last token is gone, nobody is let in.
+// now returns the current door. A door that authenticates is never replaced by one that does not, because other hosts may reach the API:
+// if the last token is removed, nobody gets in.
 func (d *doors) now() *door {
 	d.mu.Lock()
 	defer d.mu.Unlock()

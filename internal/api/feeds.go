@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// feeds are what happens in the investigations that somebody watches: each is followed once, however many watch.
+// feeds follows the investigations that have viewers. Each is followed once, however many viewers it has.
 type feeds struct {
 	ctx    context.Context
 	system *client.Client
@@ -22,7 +22,7 @@ type feed struct {
 	stop    context.CancelFunc
 }
 
-// news is an update of the store, or else an event.
+// news is either an update from the store or an event.
 type news struct {
 	update *store.Update
 	event  eventstream.Event
@@ -32,8 +32,8 @@ func newFeeds(ctx context.Context, system *client.Client) feeds {
 	return feeds{ctx, system, &sync.Mutex{}, map[string]*feed{}}
 }
 
-// join returns what happens after an entry; the channel is closed when who reads it is too far behind, or nothing more comes.
-// Where there is a feed already (joined), that may be later, and with -1 there is none but that.
+// join returns the news after an entry. The channel is closed when its reader falls too far behind or when the news ends.
+// If the feed existed already (joined), news starts at its current position. With a negative after, join only joins an existing feed.
 func (f *feeds) join(id string, after int64) (events <-chan news, leave func(), joined bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *feeds) join(id string, after int64) (events <-chan news, leave func(), 
 	}, joined
 }
 
-// end forgets a feed; whoever is still there is told that nothing more comes.
+// end removes a feed and closes the channels of its remaining viewers.
 func (f *feeds) end(id string, one *feed) {
 	one.stop()
 	for ch := range one.viewers {
@@ -70,7 +70,7 @@ func (f *feeds) end(id string, one *feed) {
 	}
 }
 
-// tellAll tells all viewers of a feed something, but those who are too far behind, whose channels it closes.
+// tellAll sends a value to all viewers. It closes the channels of those that are too far behind.
 func tellAll[T any](viewers map[chan T]bool, what T) {
 	for ch := range viewers {
 		select {
@@ -94,10 +94,10 @@ func (f *feeds) follow(ctx context.Context, id string, after int64, one *feed) {
 	f.end(id, one)
 }
 
-// run follows an investigation as `starter watch` does, or a conversation, and tells what happens after an entry.
+// run follows an investigation, as `starter watch` does, or a conversation, and passes on the news after an entry.
 func (f *feeds) run(ctx context.Context, id string, after int64, tell func(news)) {
 	h, err := f.system.Find(ctx, id)
-	if err != nil { // a conversation, or one that has ended long ago
+	if err != nil { // a conversation, or an investigation that ended long ago
 		if st, err := f.system.Store(ctx); err == nil && st != nil {
 			_ = st.Follow(ctx, id, after, func(u store.Update) error { tell(news{update: &u}); return nil })
 		}

@@ -30,7 +30,7 @@ func (s *Server) health() {
 	}
 }
 
-// condition is how something is.
+// condition is the health of one component.
 type condition struct {
 	Name   string `json:"name,omitempty"`
 	Status string `json:"status" enum:"ok,failing"`
@@ -53,7 +53,7 @@ func (s *Server) ready(ctx context.Context, _ *struct{}) (*body[condition], erro
 	return &body[condition]{condition{Status: "ok"}}, nil
 }
 
-// needs are what nothing goes on without.
+// needs checks the components that nothing works without.
 func (s *Server) needs(ctx context.Context) []condition {
 	st, err := s.store(ctx)
 	if err == nil {
@@ -62,7 +62,7 @@ func (s *Server) needs(ctx context.Context) []condition {
 	return []condition{conditionOf("store", err), conditionOf("temporal", s.opts.System.Ping(ctx))}
 }
 
-// conditions are how everything is.
+// conditions is the health of all components.
 type conditions struct {
 	System    []condition `json:"system"`
 	Providers []condition `json:"providers" doc:"whether there are keys; no model is asked"`
@@ -101,10 +101,10 @@ var docsScript []byte
 
 func serveDocs(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(docsPage) // the client has left
+	_, _ = w.Write(docsPage) // an error means that the client has left
 }
 
 func serveScript(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	_, _ = w.Write(docsScript) // the client has left
+	_, _ = w.Write(docsScript) // an error means that the client has left
 }

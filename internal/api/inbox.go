@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// thing waits for a person: a tool call or a question.
+// thing is a tool call or a question that needs a person's attention.
 type thing struct {
 	Investigation string           `json:"investigation" doc:"or the conversation"`
 	WorkflowID    string           `json:"workflow_id"`
@@ -34,7 +34,7 @@ type inboxIn struct {
 	Whole   bool   `query:"whole" doc:"arguments of calls as a whole; else of large ones the beginning"`
 }
 
-// inbox lists what waits for people, the most urgent first and what is paused last.
+// inbox lists what needs attention, most urgent first. Paused items come last.
 func (s *Server) inbox(ctx context.Context, in *inboxIn) (*body[page[thing]], error) {
 	who := accessOf(ctx)
 	if in.Project != "" {
@@ -84,7 +84,7 @@ func (s *Server) inbox(ctx context.Context, in *inboxIn) (*body[page[thing]], er
 	return &body[page[thing]]{out}, nil
 }
 
-// place is where it stands in the inbox, as texts are sorted: what is paused comes after all dates.
+// place is the sort key of an item in the inbox. The text "paused" sorts after all dates.
 func (t thing) place() string {
 	until := "paused"
 	if !t.Expires.IsZero() {
@@ -95,7 +95,7 @@ func (t thing) place() string {
 
 func (t thing) cursor() string { return base64.RawURLEncoding.EncodeToString([]byte(t.place())) }
 
-// waiter says whose the investigation or conversation is that waits.
+// waiter returns the project of the waiting investigation or conversation, and whether it is a conversation.
 func (s *Server) waiter(ctx context.Context, w record.Waiting) (project string, talk bool, err error) {
 	if w.Project != "" {
 		return w.Project, false, nil

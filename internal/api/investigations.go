@@ -31,7 +31,7 @@ const (
 	investigations = base + "/investigations"
 	one            = investigations + "/{id}"
 
-	maxData = 16 << 20 // of a request that starts an investigation, in bytes
+	maxData = 16 << 20 // size of a request that starts an investigation, in bytes
 )
 
 func (s *Server) investigations() {
@@ -50,15 +50,15 @@ func (s *Server) investigations() {
 	register(s, get(one+"/artifacts/{n}", "get-artifact", "Download one of them"), s.artifact)
 }
 
-// ByID names one investigation.
+// ByID is the path of one investigation.
 type ByID struct {
 	ID string `path:"id" maxLength:"1000" doc:"of the investigation, or its workflow id"`
 }
 
-// body is a response of JSON.
+// body is a JSON response.
 type body[T any] struct{ Body T }
 
-// owned finds an investigation that the request may use.
+// owned finds an investigation that the request is allowed to use.
 func (s *Server) owned(ctx context.Context, id string) (client.Owned, error) {
 	o, err := s.opts.System.Owner(ctx, id)
 	if err == nil {
@@ -74,10 +74,10 @@ type listed struct {
 	Score *int   `json:"score,omitempty" doc:"0 to 100, the last one"`
 }
 
-// page is a part of a list.
+// page is one page of a list.
 type page[T any] struct {
 	Items []T `json:"items"`
-	// Next is the cursor of the next page; "" = this was the last one.
+	// Next is the cursor of the next page. An empty string means that this was the last one.
 	Next string `json:"next,omitempty" doc:"give it as cursor for the next page; absent = there is none"`
 }
 
@@ -126,7 +126,7 @@ func (s *Server) listInvestigations(ctx context.Context, in *listIn) (*body[page
 	if err != nil {
 		return nil, err
 	}
-	if l.Remote { // Temporal's list knows of no projects
+	if l.Remote { // Temporal's list has no projects
 		return nil, client.ErrNoStore
 	}
 	out := page[listed]{Items: []listed{}}
@@ -135,7 +135,7 @@ func (s *Server) listInvestigations(ctx context.Context, in *listIn) (*body[page
 		out.Next = cursorOf(l.All[in.Limit-1])
 	}
 	for _, r := range l.All {
-		r.Report = "" // it would be large
+		r.Report = "" // reports would make the list large
 		item := listed{Investigation: shown(r), About: l.About[r.ID]}
 		if score, ok := l.Scores[r.ID]; ok {
 			item.Score = &score
@@ -145,7 +145,7 @@ func (s *Server) listInvestigations(ctx context.Context, in *listIn) (*body[page
 	return &body[page[listed]]{out}, nil
 }
 
-// shown is a record that says whose it is.
+// shown fills in the project of a record if it has none.
 func shown(r record.Investigation) record.Investigation {
 	r.Project = cmp.Or(r.Project, agent.DefaultProject)
 	return r
@@ -168,7 +168,7 @@ func placeOf(cursor string) (p store.Place, err error) {
 	return store.Place{StartedAt: time.UnixMicro(micros), ID: id}, nil
 }
 
-// startBody is what is to be investigated, and how.
+// startBody is the request to start an investigation.
 type startBody struct {
 	Project    string          `json:"project,omitempty" maxLength:"63" doc:"whose it is; absent = default, or the only one of the token"`
 	Chain      string          `json:"chain,omitempty" doc:"the chain that runs"`
@@ -205,7 +205,7 @@ type startIn struct {
 	Body startBody
 }
 
-// started names an investigation.
+// started identifies an investigation.
 type started struct {
 	ID         string `json:"id"`
 	WorkflowID string `json:"workflow_id"`
@@ -251,14 +251,14 @@ func (s *Server) start(ctx context.Context, in *startIn) (*startOut, error) {
 	return out, nil
 }
 
-// whole is an investigation with all but its transcript.
+// whole is an investigation with everything except its transcript.
 type whole struct {
 	Investigation record.Investigation `json:"investigation"`
 	Stages        []record.Stage       `json:"stages"`
 	Executions    []record.Execution   `json:"executions"`
 	Scores        []record.Score       `json:"scores"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"of an investigation that has ended"`
-	// UnknownCalls is of the same name in client.Whole.
+	// UnknownCalls is client.Whole.UnknownCalls.
 	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls that may or may not have taken effect"`
 }
 
@@ -289,7 +289,8 @@ func (s *Server) getInvestigation(ctx context.Context, in *ByID) (*body[whole], 
 	return &body[whole]{out}, nil
 }
 
-// unrecorded is how an investigation ended that has no record: no worker had taken it. nil = it runs, and was started a moment ago.
+// unrecorded returns how an investigation ended before any worker took it, which leaves no record. Nil means that it is running and was
+// just started.
 func (s *Server) unrecorded(ctx context.Context, id string) (*client.Result, error) {
 	h, err := s.opts.System.Find(ctx, id)
 	if err != nil || h.Running() {
@@ -299,7 +300,7 @@ func (s *Server) unrecorded(ctx context.Context, id string) (*client.Result, err
 	return &out, err
 }
 
-// standing is where an investigation stands.
+// standing is the current state of an investigation.
 type standing struct {
 	workflows.Status
 	Agents map[string]workflows.AgentStatus `json:"agents,omitempty" doc:"what the agents that run do, by their workflow ids"`
@@ -315,7 +316,7 @@ func (s *Server) status(ctx context.Context, in *ByID) (*body[standing], error) 
 	return &body[standing]{standing{st.Status, st.Agents}}, err
 }
 
-// store is the workers' store, which has to be there.
+// store returns the workers' store, or ErrNoStore.
 func (s *Server) store(ctx context.Context) (*store.Store, error) {
 	st, err := s.opts.System.Store(ctx)
 	if err == nil && st == nil {
@@ -351,7 +352,7 @@ type artifactIn struct {
 	N int `path:"n" minimum:"1" doc:"its number in the list"`
 }
 
-// file is content that a browser saves and never runs: tools have made it.
+// file is content from tools. Browsers save it and never run it.
 type file struct {
 	Type        string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`

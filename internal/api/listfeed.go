@@ -16,11 +16,11 @@ import (
 
 const (
 	lookEvery  = time.Second
-	listLength = 100 // of the newest, besides those that run
-	listBehind = 16  // looks that a viewer may be behind
+	listLength = 100 // newest investigations, in addition to the running ones
+	listBehind = 16  // updates that a viewer may lag behind
 )
 
-// listFeed looks at the list while somebody watches it: once, however many do.
+// listFeed polls the list while anyone watches it: once for all viewers.
 type listFeed struct {
 	ctx     context.Context
 	system  *client.Client
@@ -34,8 +34,8 @@ func newListFeed(ctx context.Context, system *client.Client) listFeed {
 	return listFeed{ctx: ctx, system: system, mu: &sync.Mutex{}, viewers: map[chan []record.Investigation]bool{}}
 }
 
-// join returns the list as it is, and then what changes, all of one look at once; the channel is closed when who reads it
-// is too far behind. Viewers share what they are told, and do not change it.
+// join returns a channel with the current list, followed by the changes, one slice per poll. The channel is closed when its reader
+// falls too far behind. Viewers share the slices and must not change them.
 func (f *listFeed) join() (<-chan []record.Investigation, func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *listFeed) join() (<-chan []record.Investigation, func()) {
 	}
 }
 
-// rest ends the looking when nobody watches any more.
+// rest stops polling when no viewers are left.
 func (f *listFeed) rest() {
 	if len(f.viewers) == 0 {
 		f.stop()
@@ -85,7 +85,7 @@ func (f *listFeed) run(ctx context.Context) {
 	}
 }
 
-// look reads the newest investigations, those that run, and what has become of those that ran.
+// look reads the newest investigations, the running ones, and the new state of those that were running.
 func (f *listFeed) look(ctx context.Context) (map[string]record.Investigation, error) {
 	st, err := f.system.Store(ctx)
 	if err != nil || st == nil {
@@ -114,17 +114,17 @@ func (f *listFeed) look(ctx context.Context) (map[string]record.Investigation, e
 	return now, err
 }
 
-// bare is a record as lists show it.
+// bare returns a record as lists show it.
 func bare(r record.Investigation) record.Investigation {
 	r.Report = ""
 	return shown(r)
 }
 
-// tell sends what has changed to everybody who watches.
+// tell sends the changes to all viewers.
 func (f *listFeed) tell(ctx context.Context, now map[string]record.Investigation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if ctx.Err() != nil { // another one has begun
+	if ctx.Err() != nil { // another poller has taken over
 		return
 	}
 	fresh := slices.DeleteFunc(newestLast(now), func(r record.Investigation) bool {
@@ -139,12 +139,12 @@ func (f *listFeed) tell(ctx context.Context, now map[string]record.Investigation
 	f.rest()
 }
 
-// same: nothing has changed that a list shows.
+// same reports whether a list would show both records alike.
 func same(a, b record.Investigation) bool {
 	return a.Status == b.Status && a.Usage == b.Usage && (a.EndedAt == nil) == (b.EndedAt == nil) && a.Envelope.Summary == b.Envelope.Summary
 }
 
-// changed is an investigation that is new in a list, or has changed.
+// changed is an investigation that is new in a list or has changed.
 type changed struct {
 	Type          string `json:"type"`
 	Investigation listed `json:"investigation"`
@@ -155,7 +155,7 @@ type watchListIn struct {
 	Last    string `header:"Last-Event-ID" maxLength:"100" doc:"of no use: who comes again is told the list as it is"`
 }
 
-// watchList tells the newest investigations and those that run, and then each that changes.
+// watchList streams the newest and the running investigations, then each one that changes.
 func (s *Server) watchList(ctx context.Context, in *watchListIn) (*huma.StreamResponse, error) {
 	who := accessOf(ctx)
 	if in.Project != "" {
@@ -192,7 +192,7 @@ func (s *Server) watchList(ctx context.Context, in *watchListIn) (*huma.StreamRe
 	})
 }
 
-// listed tells that an investigation is new in a list, or has changed.
+// listed sends an investigation that is new in a list or has changed.
 func (v *viewer) listed(r record.Investigation) {
 	line, err := json.Marshal(changed{"investigation", listed{Investigation: r}})
 	if err != nil {

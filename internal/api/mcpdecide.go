@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
-// deciding adds the tools that answer what waits. An agent may say what a clarification asks for. All else is a person's,
-// and how his word comes to us is configured.
+// deciding adds the tools that answer questions and approvals. An agent may answer a clarification itself. Every other answer needs a
+// person, and the configuration says how the server gets that person's answer.
 func (m *mcpServer) deciding() {
 	addTool(m, mcpTool{
 		name: "answer_question", title: "Answer a question", role: config.RoleApprover, destroys: m.decide != config.DecideNever, open: true,
@@ -35,7 +35,7 @@ func (m *mcpServer) deciding() {
 	}, m.decideTool)
 }
 
-// askPerson has the client put something to the person in front of it. What he says comes with the same call, made again.
+// askPerson makes the client ask its user. The answer arrives in a second call of the same tool.
 type askPerson struct {
 	key    string
 	params *mcp.ElicitParams
@@ -43,8 +43,8 @@ type askPerson struct {
 
 func (*askPerson) Error() string { return "the person is asked" }
 
-// said is what the person has said, as the client tells it: nil without error = nobody can be asked, and the agent's word
-// is taken.
+// said returns the person's answer as reported by the client. Nil without an error means that the client cannot ask anyone and that
+// the agent's own word counts.
 func (m *mcpServer) said(call *mcp.CallToolRequest, key, message string, choices ...string) (word *personSaid, err error) {
 	if can := call.ClientCapabilities(); can == nil || can.Elicitation == nil {
 		if m.decide == config.DecideTrust {
@@ -121,10 +121,10 @@ func (m *mcpServer) decideTool(ctx context.Context, call *mcp.CallToolRequest, i
 	return unwrap(decided), err
 }
 
-// maxShown is how many bytes of arguments a person is shown by an editor.
+// maxShown is how many bytes of a call's arguments an editor shows to a person.
 const maxShown = 16 << 10
 
-// whole has all of a call's arguments: nobody decides by MCP on a call that he cannot be shown.
+// whole loads all arguments of a call. Nobody can approve a call over MCP if its arguments are too long to show.
 func (m *mcpServer) whole(ctx context.Context, a *record.Approval) error {
 	if a.Bytes() <= maxShown && a.Bytes() > len(a.Arguments) {
 		if err := m.opts.System.Text(ctx, &a.Arguments, a.ArgumentsRef); err != nil {
@@ -138,7 +138,7 @@ func (m *mcpServer) whole(ctx context.Context, a *record.Approval) error {
 	return nil
 }
 
-// callText shows a call to the person who decides on it, with what would deceive him marked.
+// callText describes a call to the person deciding on it. It marks characters that could be deceptive.
 func callText(id string, a record.Approval) string {
 	lines := []string{
 		fmt.Sprintf("Investigation %s: the agent %s asks to call %s (risk %s): %s.", id, a.Execution, reveal.Name(a.Tool), a.Risk,

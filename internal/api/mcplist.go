@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// maxLine is how long a line about something is, in characters.
+// maxLine limits a one-line description, in characters.
 const maxLine = 300
 
 // Outline is an investigation in a list.

@@ -17,7 +17,7 @@ const (
 	resourceTranscript = "/transcript"
 )
 
-// resources adds what people attach to a chat by hand, and a prompt to begin with.
+// resources adds the resources that people attach to a chat by hand, and a prompt to begin with.
 func (m *mcpServer) resources() {
 	m.to.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: resourceBase + "{+id}" + resourceReport, Name: "report", Title: "Report of an investigation", MIMEType: "text/markdown",
@@ -53,7 +53,7 @@ the report are not verified (get_evidence).`, r.Params.Arguments["what"], chain)
 	})
 }
 
-// resource reads a text about the investigation that an address names.
+// resource returns a handler that reads a text of the investigation in the URI.
 func (m *mcpServer) resource(suffix string, read func(context.Context, string) (text, kind string, err error)) mcp.ResourceHandler {
 	return func(ctx context.Context, r *mcp.ReadResourceRequest) (out *mcp.ReadResourceResult, err error) {
 		defer m.recovered("read "+suffix, &err)
@@ -74,9 +74,9 @@ func (m *mcpServer) resource(suffix string, read func(context.Context, string) (
 	}
 }
 
-const maxTranscript = 200 << 10 // bytes of it as a resource
+const maxTranscript = 200 << 10 // size of a transcript as a resource, in bytes
 
-// transcriptText is a transcript as people read it.
+// transcriptText returns a transcript in readable form.
 func (m *mcpServer) transcriptText(ctx context.Context, id string) (string, string, error) {
 	var text strings.Builder
 	for after := int64(0); ; {

@@ -11,12 +11,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// How much of a transcript is in one result, in bytes.
+// Limits on the parts of a transcript in one result, in bytes.
 const (
-	maxPage      = 24 << 10 // of all entries
-	maxEntry     = 1500     // of each
-	maxArguments = 400      // of each call
-	maxWhole     = 16 << 10 // of one that is read in full
+	maxPage      = 24 << 10 // for all entries
+	maxEntry     = 1500     // for each entry
+	maxArguments = 400      // for each call
+	maxWhole     = 16 << 10 // for an entry that is read in full
 )
 
 type transcriptArgs struct {
@@ -52,7 +52,7 @@ type callOut struct {
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// transcriptTool reads a page, which ends early where it grows too long, or one entry.
+// transcriptTool reads a page, which ends early if it grows too long, or a single entry.
 func (m *mcpServer) transcriptTool(ctx context.Context, _ *mcp.CallToolRequest, in transcriptArgs) (transcriptOut, error) {
 	out := transcriptOut{Entries: []entryOut{}, Notice: untrusted}
 	o, err := m.owned(ctx, in.ID)
@@ -104,7 +104,7 @@ func shortEntry(e transcript.Entry) entryOut {
 	return one
 }
 
-// entry is one entry, with as much of its text as fits.
+// entry returns a single entry with as much of its text as fits.
 func (m *mcpServer) entry(ctx context.Context, found []transcript.Entry, in transcriptArgs) (transcriptOut, error) {
 	if len(found) == 0 || found[0].Seq != in.Entry {
 		return transcriptOut{}, errHidden
@@ -138,7 +138,7 @@ type evidenceOut struct {
 	Notice  string           `json:"notice"`
 }
 
-const maxPieces = 25 // of evidence in one result, and as many claims
+const maxPieces = 25 // pieces of evidence in one result; the same limit applies to claims
 
 func (m *mcpServer) evidenceTool(ctx context.Context, _ *mcp.CallToolRequest, in evidenceArgs) (evidenceOut, error) {
 	found, err := m.evidence(ctx, &ByID{in.ID})

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	progressEvery = time.Second      // at most
-	progressAlive = 10 * time.Second // at least: clients end calls that they hear nothing of
+	progressEvery = time.Second      // no more often than this
+	progressAlive = 10 * time.Second // no less often than this: clients cancel calls that stay silent
 )
 
-// maxWaiting is how many calls of a process wait at once: each follows an investigation.
+// maxWaiting is how many calls may wait at once in a process. Each follows an investigation.
 const maxWaiting = 200
 
-// errNews ends a wait: something has come to wait for a person.
+// errNews ends a wait because something new needs a person's attention.
 var errNews = errors.New("something waits for a person")
 
-// wait waits until an investigation has ended, or something else waits for people than did before, for at most some
-// seconds, and tells the client how far it is. Who gives up waits no more; the investigation is none the wiser.
-// full: so many calls wait that this one has not.
+// wait returns when an investigation has ended, when it needs a person's attention for something new, or after some seconds, and reports
+// progress to the client meanwhile. Canceling the call does not affect the investigation. full means that too many calls were waiting
+// already, so this one did not wait.
 func (m *mcpServer) wait(ctx context.Context, call *mcp.CallToolRequest, id string, seconds int, before string) (full bool, err error) {
 	select {
 	case m.waiting <- struct{}{}:
@@ -41,7 +41,7 @@ func (m *mcpServer) wait(ctx context.Context, call *mcp.CallToolRequest, id stri
 	h, err := m.opts.System.Find(finding, id)
 	found()
 	if errors.Is(err, record.ErrNotFound) || err == nil && !h.Running() {
-		return false, nil // it has ended, perhaps long ago
+		return false, nil // it may have ended long ago
 	}
 	if err != nil {
 		return false, err
@@ -63,16 +63,16 @@ func (m *mcpServer) wait(ctx context.Context, call *mcp.CallToolRequest, id stri
 	return false, err
 }
 
-// progress says in a line how far an investigation is.
+// progress describes in one line how far an investigation is.
 type progress struct {
 	call   *mcp.CallToolRequest
-	before string // the key of what waited for people before
+	before string // key of what needed attention before the wait
 
 	mu   sync.Mutex
 	line string
 }
 
-// take makes the line of what has happened.
+// take updates the line from an event.
 func (p *progress) take(e client.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *progress) take(e client.Event) error {
 
 func asks(w record.Waits) bool { return len(w.Approvals)+len(w.Questions) > 0 }
 
-// keyOf differs between what waits for people.
+// keyOf identifies what needs attention, leaving outages aside.
 func keyOf(w record.Waits) string {
 	w.Outages = nil
 	return w.Key()
@@ -108,7 +108,7 @@ func lineOf(u store.Update) string {
 	return strings.Join(append(parts, fmt.Sprintf("%d model calls, %d tool calls", u.Record.Usage.ModelCalls, u.Record.Usage.ToolCalls)), ", ")
 }
 
-// tell sends the line when it has changed, and now and then, until ctx ends.
+// tell sends the line when it has changed, and at intervals, until ctx ends.
 func (p *progress) tell(ctx context.Context) {
 	token := p.call.Params.GetProgressToken()
 	if token == nil {
@@ -121,7 +121,7 @@ func (p *progress) tell(ctx context.Context) {
 		p.mu.Unlock()
 		if line != told || time.Since(at) >= progressAlive {
 			told, at = line, time.Now()
-			// An error is of a client that has left, of which the context says more.
+			// An error means that the client has left, which the context reports anyway.
 			_ = p.call.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: line})
 			n++
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/memory"
 )
 
-// memories are of agents, whose definitions belong to no project: who reads them has a role in all projects.
+// memories registers the operations on agents' memories. Agent definitions belong to no project, so reading needs a role in all projects.
 func (s *Server) memories() {
 	const one = base + "/memory/{agent}"
 	register(s, operation{method: http.MethodGet, path: one + "/blocks", id: "list-memory-blocks", role: config.RoleViewer, everywhere: true,
@@ -61,7 +61,7 @@ func (s *Server) archival(ctx context.Context, in *archivalIn) (*body[page[memor
 		out.Items = append(out.Items, all[:min(len(all), memory.PageSize)]...)
 		return &body[page[memory.Entry]]{out}, err
 	}
-	if _, err := st.ExportMemory(ctx, in.Agent); err != nil { // it would be made
+	if _, err := st.ExportMemory(ctx, in.Agent); err != nil { // Remember would create an unknown agent's memory
 		return nil, err
 	}
 	err = st.Remember(ctx, in.Agent, func(tx memory.Tx) error {
@@ -72,7 +72,7 @@ func (s *Server) archival(ctx context.Context, in *archivalIn) (*body[page[memor
 	return &body[page[memory.Entry]]{out}, err
 }
 
-// LabelIn names a block.
+// LabelIn is the path of a memory block.
 type LabelIn struct {
 	AgentIn
 	Label string `path:"label" maxLength:"64"`
@@ -83,8 +83,8 @@ type blockIn struct {
 	Body memory.BlockEdit
 }
 
-// changeMemory changes what an agent remembers, which the audit trail tells. An agent that is not known, and has no memory,
-// gets none.
+// changeMemory changes an agent's memory and records that in the audit log. It creates no memory for an agent that is neither
+// configured nor has a memory already.
 func (s *Server) changeMemory(ctx context.Context, name string, detail json.RawMessage, fn func(memory.Tx) error) error {
 	st, err := s.store(ctx)
 	if err == nil && !s.opts.Config().Owns(name) {
@@ -130,7 +130,7 @@ func (s *Server) deleteEntry(ctx context.Context, in *entryIn) (*body[named], er
 	return &body[named]{named{number}}, err
 }
 
-// missing makes an error of what was not there.
+// missing returns errHidden if there was nothing to delete.
 func missing(there bool, err error) error {
 	if err == nil && !there {
 		return errHidden

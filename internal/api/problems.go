@@ -22,12 +22,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// kinds say which status and which type of problem the errors of the system are, the first that fits.
+// kinds maps errors of the system to a status and a problem type. The first match wins.
 var kinds = []struct {
 	kind   error
 	status int
-	name   string // what the problem's type ends with, by which Remote knows the kind; "" = none. What is hidden has none either
-	text   string // "" = the error's own
+	name   string // ending of the problem type, by which Remote recognises the kind; empty if it has none, as for hidden things
+	text   string // empty means the error's own text
 }{
 	{virtual.ErrTaken, http.StatusConflict, "taken", ""},
 	{virtual.ErrChanged, http.StatusPreconditionFailed, "changed", ""},
@@ -47,11 +47,11 @@ var kinds = []struct {
 }
 
 const (
-	problemType = "urn:inquest:" // what the types of problems begin with
-	refusedCall = "call:"        // before the error type of a call of a tool that is not made
+	problemType = "urn:inquest:" // prefix of problem types
+	refusedCall = "call:"        // prefix of the error type for a refused tool call
 )
 
-// typed is a problem of a type; name "" = of none.
+// typed returns a problem with a type. An empty name means no type.
 func typed(name string, status int, detail string) error {
 	p := &huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail}
 	if name != "" {
@@ -60,7 +60,7 @@ func typed(name string, status int, detail string) error {
 	return p
 }
 
-// explain makes a problem of an error. What is nobody's mistake is in the log alone.
+// explain turns an error into a problem. Internal errors go to the log only.
 func (s *Server) explain(ctx context.Context, operation string, err error) error {
 	if err == nil || errors.As(err, new(huma.StatusError)) {
 		return err
@@ -104,14 +104,14 @@ func isHidden(err error) bool {
 	return errors.Is(err, record.ErrNotFound) || ok && status.GetStatus() == http.StatusNotFound
 }
 
-// problem writes a problem where no operation does.
+// problem writes a problem outside of an operation.
 func problem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(huma.NewError(status, detail)) // the client has left
+	_ = json.NewEncoder(w).Encode(huma.NewError(status, detail)) // an error means that the client has left
 }
 
-// check refuses paths and queries that are no text: neither the store nor Temporal takes them.
+// check refuses paths and queries that are not valid text, which neither the store nor Temporal accepts.
 func (s *Server) check(ctx huma.Context, next func(huma.Context)) {
 	r, _ := humago.Unwrap(ctx)
 	query, err := url.QueryUnescape(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))

@@ -13,23 +13,24 @@ import (
 
 const (
 	oidcTimeout = 10 * time.Second
-	// askEvery is the shortest time between two requests for the provider's keys, and between two attempts to reach a provider that
-	// did not answer. Strangers can have us ask: each token that no key fits does.
+	// askEvery is the minimum time between two requests for the provider's keys, and between two attempts to reach a provider that did
+	// not
+	// answer. Strangers can cause such requests: every token that matches no key does.
 	askEvery = 10 * time.Second
 )
 
-// errCool: the keys were fetched a moment ago.
+// errCool means that the keys were fetched a moment ago.
 var errCool = errors.New("the keys of the identity provider were fetched a moment ago")
 
-// provider is an identity provider. It is asked when it is needed first: that it is away must not keep the API from starting.
+// provider is an identity provider. It is contacted on first use, so the API can start while the provider is down.
 type provider struct {
 	issuer, audience string
-	ctx              context.Context // with the client of its requests
+	ctx              context.Context // carries the HTTP client for its requests
 	gate             *gate
 
 	mu     sync.Mutex
-	verify *oidc.IDTokenVerifier // nil: the provider has not answered yet
-	asking chan struct{}         // is closed when an attempt has ended; nil: there is none
+	verify *oidc.IDTokenVerifier // nil until the provider has answered
+	asking chan struct{}         // closed when the current attempt ends; nil without an attempt
 	failed time.Time             // when the last attempt failed
 }
 
@@ -39,14 +40,14 @@ func newProvider(ctx context.Context, issuer, audience string) *provider {
 	return &provider{issuer: issuer, audience: audience, gate: g, ctx: oidc.ClientContext(ctx, client)}
 }
 
-// token checks an identity token. The error is errUnknown or errProvider.
+// token verifies an identity token. It returns errUnknown or errProvider.
 func (p *provider) token(ctx context.Context, raw string) (*oidc.IDToken, error) {
 	verify, err := p.verifier(ctx)
 	if err != nil {
 		return nil, err
 	}
 	token, err := verify.Verify(ctx, raw)
-	if err != nil && strings.Contains(err.Error(), "fetching keys") && p.gate.broken() { // the library keeps no more of the cause
+	if err != nil && strings.Contains(err.Error(), "fetching keys") && p.gate.broken() { // the library hides the cause
 		return nil, errProvider
 	}
 	if err != nil {
@@ -55,8 +56,8 @@ func (p *provider) token(ctx context.Context, raw string) (*oidc.IDToken, error)
 	return token, nil
 }
 
-// verifier returns the checker of tokens. Callers wait together for one attempt to reach the provider, and for none while the last one
-// has just failed.
+// verifier returns the token verifier. Concurrent callers share one attempt to reach the provider. Right after a failed attempt they
+// do not wait at all.
 func (p *provider) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	p.mu.Lock()
 	if p.verify != nil {
@@ -98,8 +99,8 @@ func (p *provider) discover() {
 	p.asking = nil
 }
 
-// gate lets one request for keys through in askEvery. The library fetches them anew for each token that none of them fits, and keeps
-// what it has fetched, so a new key is known askEvery after the last request at the latest.
+// gate lets one request for keys through per askEvery. The library fetches the keys again for each token that matches none of them and
+// caches the result, so a new key is known at most askEvery after the last request.
 type gate struct {
 	next http.RoundTripper
 	now  func() time.Time

@@ -26,34 +26,34 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// remoteTimeout is how long the API may take for an operation that is no stream: longer than the operation itself may.
+// remoteTimeout is the time limit for operations that are not streams. It is longer than the server's own limit.
 const remoteTimeout = callTimeout + 5*time.Second
 
-// Remote uses a system by the HTTP API of its workers, as client.Client does by Temporal and the store, and returns the same
-// errors. Its methods may be called by any number of goroutines.
+// Remote uses a system through the HTTP API of its workers, as client.Client does through Temporal and the store, and returns the same
+// errors. It is safe for concurrent use.
 type Remote struct {
-	// Tell is told, in words for people, that the API is waited for, and that it answers again; nil = nobody is.
-	// It is set before the first call.
+	// Tell receives messages for people: that the API does not answer, and that it answers again. Nil means no messages.
+	// Set it before the first call.
 	Tell func(text string)
 
 	url, token string
 	http       *http.Client
-	wrong      error // with the address
+	wrong      error // the address is wrong
 	mu         sync.Mutex
-	lost       bool // the API, as people were told
+	lost       bool // people were told that the API does not answer
 }
 
-// What an answer, and a line of a stream, may be at most, in bytes: more than ours are, and less than memory.
+// Size limits of an answer and of a line in a stream, in bytes. Ours stay below them, and they fit into memory.
 const (
 	maxAnswer = 256 << 20
 	maxEvent  = 64 << 20
 )
 
-// NewRemote returns a client of the API at an address, which may end in /api/v1 or not. With a token, the address has to be
-// https:// or of this host, unless insecure says that others may read it; what is wrong is said by the first call.
+// NewRemote returns a client for the API at an address, with or without /api/v1 at the end. With a token, the address must be https://
+// or on this host, unless insecure allows others to read it. The first call reports a wrong address.
 func NewRemote(address, token string, insecure bool) *Remote {
 	r := &Remote{url: strings.TrimSuffix(strings.TrimRight(address, "/"), base), token: strings.TrimSpace(token), http: &http.Client{
-		// A redirect would take the token, and what is posted, elsewhere.
+		// A redirect would send the token and the posted data elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	u, err := url.Parse(address)
@@ -66,13 +66,13 @@ func NewRemote(address, token string, insecure bool) *Remote {
 	return r
 }
 
-// Close ends the connections that wait for the next call.
+// Close closes idle connections.
 func (r *Remote) Close() error {
 	r.http.CloseIdleConnections()
 	return nil
 }
 
-// call asks for an operation; in nil = it takes no body.
+// call runs an operation; a nil in means no request body.
 func call[Out any](ctx context.Context, r *Remote, method, path string, in any) (out Out, err error) {
 	return callWithin[Out](ctx, r, remoteTimeout, method, path, in, nil)
 }
@@ -112,7 +112,7 @@ func callWithin[Out any](
 	return out, err
 }
 
-// Of these answers, what else sends JSON from the address would leave out what ours always have.
+// The API always sets these fields. An answer without them comes from some other program at the address that sends JSON.
 func (p page[T]) ours() bool { return p.Items != nil }
 func (s started) ours() bool { return s.ID != "" }
 func (n named) ours() bool   { return n.ID != "" }
@@ -120,12 +120,12 @@ func (w whole) ours() bool   { return w.Investigation.ID != "" }
 func (s spoken) ours() bool  { return s.Thread != "" }
 func (t talk) ours() bool    { return t.ID != "" }
 
-// do sends a request. The answer is of the type that header accepts, JSON if none; the caller closes its body.
+// do sends a request. The Accept header names the expected type, JSON by default. The caller closes the response body.
 func (r *Remote) do(ctx context.Context, method, path string, in any, header http.Header) (*http.Response, error) {
 	if r.wrong != nil {
 		return nil, r.wrong
 	}
-	if at, _, _ := strings.Cut(path, "?"); strings.Contains(at+"/", "/./") || strings.Contains(at+"/", "/../") { // which HTTP resolves
+	if at, _, _ := strings.Cut(path, "?"); strings.Contains(at+"/", "/./") || strings.Contains(at+"/", "/../") { // HTTP would resolve these
 		return nil, &toldError{kind: record.ErrNotFound, text: "nothing is called . or ..", status: http.StatusNotFound}
 	}
 	var content io.Reader
@@ -170,13 +170,13 @@ func (r *Remote) do(ctx context.Context, method, path string, in any, header htt
 	return nil, err
 }
 
-// kindOf is the media type of an answer.
+// kindOf returns the media type of a response.
 func kindOf(response *http.Response) string {
 	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// doubtError: what was asked for may have been done.
+// doubtError means that the request may have taken effect.
 type doubtError struct{ error }
 
 func (e doubtError) Error() string {
@@ -184,7 +184,7 @@ func (e doubtError) Error() string {
 }
 func (e doubtError) Unwrap() error { return e.error }
 
-// doubted is the error of a request that was sent, with the doubt whether it was done.
+// doubted wraps the error of a request that was sent, if the request may have taken effect.
 func (r *Remote) doubted(method string, err error) error {
 	told, ok := errors.AsType[*toldError](err)
 	late := ok && told.kind == nil && (told.status == http.StatusBadGateway || told.status == http.StatusGatewayTimeout)
@@ -194,13 +194,13 @@ func (r *Remote) doubted(method string, err error) error {
 	return doubtError{err}
 }
 
-// foreign is the error of an answer that is not the API's.
+// foreign is the error for a response that does not come from the API.
 func (r *Remote) foreign(response *http.Response) *toldError {
 	text := fmt.Sprintf("%s answers %s (%s), and not as Inquest's API does", r.url, response.Status, cmp.Or(kindOf(response), "no content"))
 	return &toldError{text: text, status: response.StatusCode, after: retryIn(response.Header)}
 }
 
-// AwayError: the API does not answer.
+// AwayError means that the API does not answer.
 type AwayError struct {
 	URL string
 	Err error
@@ -208,25 +208,25 @@ type AwayError struct {
 
 func (e *AwayError) Error() string {
 	err := e.Err
-	if of, ok := errors.AsType[*url.Error](err); ok { // which names the address again
+	if of, ok := errors.AsType[*url.Error](err); ok { // it repeats the address
 		err = of.Err
 	}
 	return fmt.Sprintf("the API at %s does not answer: %v", e.URL, err)
 }
 func (e *AwayError) Unwrap() error { return e.Err }
 
-// toldError is an error that the API has told, of the kind that it has there.
+// toldError is an error reported by the API, with the kind that it has there.
 type toldError struct {
-	kind   error // nil = of none
+	kind   error // nil means no known kind
 	text   string
 	status int
-	after  time.Duration // when to come again, as the answer says; 0 = it does not
+	after  time.Duration // from Retry-After; zero means none
 }
 
 func (e *toldError) Error() string { return e.text }
 func (e *toldError) Unwrap() error { return e.kind }
 
-// problem is the error of an answer that is one.
+// problem returns the error for a problem response.
 func (r *Remote) problem(response *http.Response) error {
 	var p huma.ErrorModel
 	if kindOf(response) != "application/problem+json" || json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&p) != nil {
@@ -264,7 +264,7 @@ func (r *Remote) problem(response *http.Response) error {
 	return told
 }
 
-// of is an operation on an investigation, or another thing with an id. What is wrong with it is said in the words of client.
+// of runs an operation on an investigation or on another thing with an ID. It words errors as the client package does.
 func of[Out any](ctx context.Context, r *Remote, method, thing, id, path string, in any) (Out, error) {
 	out, err := call[Out](ctx, r, method, base+"/"+thing+"/"+url.PathEscape(id)+path, in)
 	var told *toldError

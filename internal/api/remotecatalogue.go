@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// query is a path with what is asked for; what is empty is left out.
+// query appends parameters to a path. It leaves out empty ones.
 func query(path string, pairs ...string) string {
 	asked := url.Values{}
 	for n := 0; n < len(pairs); n += 2 {
@@ -31,7 +31,7 @@ func query(path string, pairs ...string) string {
 	return path + "?" + asked.Encode()
 }
 
-// Tools lists the tools that the API's worker has, and what is wrong with those that are missing.
+// Tools lists the tools of the API's worker, and the problems with those that are missing.
 func (r *Remote) Tools(ctx context.Context, agentName string, kind app.ToolType) (all []app.ToolInfo, troubles []error, err error) {
 	found, err := call[toolList](ctx, r, http.MethodGet, query(base+"/tools", "agent", agentName, "type", string(kind)), nil)
 	for _, trouble := range found.Troubles {
@@ -43,10 +43,10 @@ func (r *Remote) Tools(ctx context.Context, agentName string, kind app.ToolType)
 	return found.Items, troubles, err
 }
 
-// ErrNeedsApproval: a call is made when a person has said so.
+// ErrNeedsApproval means that the call needs a person's approval.
 var ErrNeedsApproval = errors.New("the call needs a person's word")
 
-// RunTool runs a tool where the API is. The error may be a *tool.Refusal, or ErrNeedsApproval.
+// RunTool runs a tool on the API's host. The error may be a *tool.Refusal or ErrNeedsApproval.
 func (r *Remote) RunTool(ctx context.Context, name, agentName, arguments string, approved bool) (tool.Result, error) {
 	out, err := call[toolResult](ctx, r, http.MethodPost, base+"/tools/"+url.PathEscape(name)+"/run", runToolBody{
 		Agent: agentName, Arguments: json.RawMessage(arguments), Approved: approved,
@@ -58,13 +58,13 @@ func (r *Remote) RunTool(ctx context.Context, name, agentName, arguments string,
 	return result, err
 }
 
-// Config is the configuration in force, as YAML and by its values.
+// Config returns the configuration in force, as YAML and as a list of values.
 func (r *Remote) Config(ctx context.Context, chain string) (text string, values []strict.Shown, err error) {
 	out, err := call[inForce](ctx, r, http.MethodGet, query(base+"/config", "chain", chain), nil)
 	return out.YAML, out.Values, err
 }
 
-// Agents are the agents of a project, of the configuration and made at run time.
+// Agents lists the agents of a project, both from the configuration and made at run time.
 func (r *Remote) Agents(ctx context.Context, project string) ([]AgentInfo, error) {
 	out, err := call[page[AgentInfo]](ctx, r, http.MethodGet, query(agents, "project", project), nil)
 	return out.Items, err
@@ -100,7 +100,7 @@ func (r *Remote) ChangeAgent(ctx context.Context, e client.AgentEdit, definition
 	return virtualOf(out), err
 }
 
-// ifMatch has a change made of one version alone.
+// ifMatch restricts a change to one version.
 func ifMatch(e client.AgentEdit) http.Header {
 	if e.After == 0 {
 		return nil
@@ -113,13 +113,13 @@ func (r *Remote) CopyAgent(ctx context.Context, e client.AgentEdit, copied clien
 	return virtualOf(out), err
 }
 
-// DeleteAgent returns the chains that the agent worked in.
+// DeleteAgent deletes an agent and returns the chains that used it.
 func (r *Remote) DeleteAgent(ctx context.Context, e client.AgentEdit) (chains []string, err error) {
 	out, err := callWithin[deletedAgent](ctx, r, remoteTimeout, http.MethodDelete, agentPath(e, ""), nil, ifMatch(e))
 	return out.Chains, err
 }
 
-// Memory is what an agent remembers. Archival entries are read page by page.
+// Memory returns everything that an agent remembers. It reads archival entries page by page.
 func (r *Remote) Memory(ctx context.Context, name string) (out memory.Snapshot, err error) {
 	blocks, err := of[page[memory.Block]](ctx, r, http.MethodGet, "memory", name, "/blocks", nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *Remote) WriteBlock(ctx context.Context, name, label string, e memory.Bl
 	return err
 }
 
-// Forget deletes a memory block, or with "" an archival entry. The error is record.ErrNotFound if there is none.
+// Forget deletes a memory block or, if the label is empty, an archival entry. It returns record.ErrNotFound if there is none.
 func (r *Remote) Forget(ctx context.Context, name, label string, entry int64) error {
 	path := fmt.Sprintf("/archival/%d", entry)
 	if label != "" {

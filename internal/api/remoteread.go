@@ -23,13 +23,13 @@ import (
 
 const (
 	ofInvestigations = "investigations"
-	mostListed       = 200  // investigations in one answer
-	mostRead         = 1000 // entries, or acts
-	maxBeginnings    = 5    // ids that are listed where the beginning of one is that of many
+	mostListed       = 200  // investigations in one response
+	mostRead         = 1000 // entries or acts
+	maxBeginnings    = 5    // IDs to list for an ambiguous prefix
 	pollEvery        = time.Second
 )
 
-// Find does what client.Client.Find does; so do the methods of the same names below.
+// Find implements the same operation as client.Client.Find. So do the methods below with names from client.Client.
 func (r *Remote) Find(ctx context.Context, id string) (client.Handle, error) {
 	w, err := of[whole](ctx, r, http.MethodGet, ofInvestigations, id, "", nil)
 	if err != nil {
@@ -52,10 +52,10 @@ func (r *Remote) Resolve(ctx context.Context, id string) (string, error) {
 	return names[0], nil
 }
 
-// beginning are ids that begin with a text, workflows' if those do.
+// beginning returns the IDs with a prefix, or workflow IDs if the prefix matches those.
 func (r *Remote) beginning(ctx context.Context, text string) (names []string, err error) {
 	asked := url.Values{"q": {text}, "limit": {strconv.Itoa(mostListed)}}
-	if n := strings.LastIndexByte(text, ':'); n > 0 { // what is looked at are workflow ids
+	if n := strings.LastIndexByte(text, ':'); n > 0 { // workflow IDs are compared below
 		asked.Set("q", text[:n])
 	}
 	found, err := call[page[listed]](ctx, r, http.MethodGet, investigations+"?"+asked.Encode(), nil)
@@ -154,7 +154,7 @@ func (r *Remote) Whole(ctx context.Context, id string) (w client.Whole, err erro
 	return w, err
 }
 
-// entries are those of a transcript after one of them.
+// entries returns the entries of a transcript after one of them.
 func (r *Remote) entries(ctx context.Context, thing, id string, after int64) (all []transcript.Entry, err error) {
 	for {
 		path := fmt.Sprintf("/transcript?after=%d&limit=%d", after, mostRead)
@@ -169,7 +169,7 @@ func (r *Remote) Evidence(ctx context.Context, w client.Whole) (evidence.Evidenc
 	return of[evidence.Evidence](ctx, r, http.MethodGet, ofInvestigations, w.Investigation.ID, "/evidence", nil)
 }
 
-// Artifacts lists artifacts whose Refs are addresses of the API.
+// Artifacts lists the artifacts. Their Refs are paths in the API.
 func (r *Remote) Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error) {
 	found, err := of[page[artifact.Artifact]](ctx, r, http.MethodGet, ofInvestigations, id, "/artifacts", nil)
 	for n := range found.Items {
@@ -182,7 +182,7 @@ func (r *Remote) Artifact(ctx context.Context, ref string) ([]byte, error) {
 	return call[[]byte](ctx, r, http.MethodGet, ref, nil)
 }
 
-// Text reads all arguments of a call that waits. Of other texts the API serves the whole, or only the beginning.
+// Text reads all arguments of a pending call. For other texts the API serves either the whole or only the beginning.
 func (r *Remote) Text(ctx context.Context, text *string, ref string) error {
 	path, call, waits := strings.Cut(ref, "#")
 	switch {
@@ -203,7 +203,7 @@ func (r *Remote) Text(ctx context.Context, text *string, ref string) error {
 
 var errNoMore = errors.New("the API has no more of it")
 
-// Acts are the acts of one investigation: the API serves no others.
+// Acts returns the acts of one investigation. The API serves no others.
 func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act) error) error {
 	if f.Investigation == "" {
 		return &client.InputError{Err: errors.New("the API has the audit trail of one investigation: name it")}
@@ -233,7 +233,7 @@ func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act)
 	}
 }
 
-// Waiting has the beginnings of large arguments; their Refs are addresses, by which Text reads the whole.
+// Waiting returns only the beginning of large arguments. Their Refs are addresses from which Text reads all of them.
 func (r *Remote) Waiting(ctx context.Context, id string) (all []record.Waiting, err error) {
 	found, err := r.things(ctx, query(base+"/inbox", "id", id))
 	if errors.Is(err, record.ErrNotFound) {
@@ -257,7 +257,7 @@ func (r *Remote) Waiting(ctx context.Context, id string) (all []record.Waiting, 
 	return all, err
 }
 
-// things are all pages of what waits.
+// things reads all pages of pending items.
 func (r *Remote) things(ctx context.Context, path string) (all []thing, err error) {
 	address, err := url.Parse(path)
 	for err == nil {
@@ -273,7 +273,7 @@ func (r *Remote) things(ctx context.Context, path string) (all []thing, err erro
 	return all, err
 }
 
-// addressArguments makes the address of all arguments of a call their Ref, where they are cut.
+// addressArguments sets the Ref of truncated arguments to the address of the full ones.
 func addressArguments(id string, a *record.Approval) {
 	if a.ArgumentsRef != "" {
 		a.ArgumentsRef = query(base+"/inbox", "id", id, "whole", "true") + "#" + a.Name() + " " + a.Digest

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// patience is for how long something is asked for that is done once, however often it is.
+	// patience is how long to retry a request that is safe to repeat.
 	patience = time.Minute
-	// longestPause is for how long an answer (Retry-After) may put off the next try.
+	// longestPause limits how long a Retry-After can delay the next attempt.
 	longestPause = time.Minute
 )
 
-// persist makes a call again for as long as its error says that it may go otherwise in a moment.
+// persist repeats a call for as long as again reports that its error may be temporary.
 func persist[Out any](ctx context.Context, r *Remote, again func(error) bool, call func() (Out, error)) (out Out, err error) {
 	for n := 0; ; n++ {
 		out, err = call()
@@ -35,14 +35,14 @@ func persist[Out any](ctx context.Context, r *Remote, again func(error) bool, ca
 	}
 }
 
-// passing: it may go otherwise in a moment.
+// passing reports whether an error may be temporary.
 func passing(err error) bool {
 	told, ok := errors.AsType[*toldError](err)
 	return errors.As(err, new(*AwayError)) || ok && (told.status > http.StatusInternalServerError ||
 		slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooManyRequests}, told.status))
 }
 
-// patiently is passing, for a while, and from when something has reached the API: that nobody is at its address is said at once.
+// patiently returns passing with a time limit. Until something has reached the API, it does not retry, so a wrong address fails at once.
 func patiently() func(error) bool {
 	until, reached := time.Now().Add(patience), false
 	return func(err error) bool {
@@ -51,7 +51,7 @@ func patiently() func(error) bool {
 	}
 }
 
-// tell says, once, that the API is waited for, and with nil that it answers again.
+// tell reports once that the API does not answer and, with nil, that it answers again.
 func (r *Remote) tell(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,14 +62,15 @@ func (r *Remote) tell(err error) {
 		r.Tell("the API at " + r.url + " answers again")
 		return
 	}
-	if doubt, ok := errors.AsType[doubtError](err); ok { // which waiting ends
+	if doubt, ok := errors.AsType[doubtError](err); ok { // waiting removes the doubt
 		err = doubt.error
 	}
 	r.Tell(err.Error() + "; waiting")
 }
 
-// retryPause is how long to wait after n+1 errors in a row: as long as the answer says, or longer each time, and not equally long for
-// all who wait.
+// retryPause is how long to wait after n+1 consecutive errors: as long as the response asks for, else with exponential backoff and
+// jitter,
+// so that clients do not retry in step.
 func retryPause(n int, err error) time.Duration {
 	d := retryAfter << min(n, 5)
 	d = d/2 + rand.N(d/2)
@@ -79,7 +80,7 @@ func retryPause(n int, err error) time.Duration {
 	return d
 }
 
-// retryIn is when an answer says to come again: a number of seconds or a date; 0 = it does not.
+// retryIn parses Retry-After, either seconds or a date. Zero means that there is none.
 func retryIn(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if n, err := strconv.Atoi(text); err == nil {
@@ -91,7 +92,7 @@ func retryIn(header http.Header) time.Duration {
 	return 0
 }
 
-// pause waits, or until ctx ends.
+// pause sleeps until d has passed or ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Start has the API mask the data and recognise a request that is the same, by the API's own configuration. The token
-// says who asks. One investigation is started, however often the request is repeated because no answer came.
+// Start starts an investigation. The API masks the data and detects duplicates by its own configuration, and takes the author from
+// the token. Retries after a lost response do not start a second investigation.
 func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, error) {
 	q := s.Request
 	b := startBody{
@@ -24,10 +24,10 @@ func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, erro
 		Priority: q.Priority, Fingerprint: q.Fingerprint, Metadata: q.Metadata, Again: q.Again,
 	}
 	if s.Data != "" {
-		b.Data, _ = json.Marshal(s.Data) // a text always can be
+		b.Data, _ = json.Marshal(s.Data) // text always encodes
 	}
 	header := http.Header{}
-	if q.Fingerprint == "" || q.Again { // a fingerprint does what the key does
+	if q.Fingerprint == "" || q.Again { // a fingerprint replaces the key
 		header.Set("Idempotency-Key", rand.Text())
 	}
 	out, err := persist(ctx, r, patiently(), func() (started, error) {
@@ -38,7 +38,7 @@ func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, erro
 	return h, err
 }
 
-// Steer sends a signal. Here and below, the token says who steers.
+// Steer sends a signal. Here and below, the API takes the author from the token.
 func (r *Remote) Steer(ctx context.Context, id, name string, in any) (client.Steered, error) {
 	var content any
 	switch in := in.(type) {
@@ -91,7 +91,7 @@ func (r *Remote) Score(ctx context.Context, id, _ string) (j client.Judging, err
 	return j, err
 }
 
-// Wait waits for a score that is newer than those before.
+// Wait waits for a score that is newer than the previous ones.
 func (r *Remote) Wait(ctx context.Context, j client.Judging) (record.Score, error) {
 	for {
 		w, err := persist(ctx, r, passing, func() (client.Whole, error) { return r.Outcome(ctx, j.ID) })
@@ -107,7 +107,7 @@ func (r *Remote) Wait(ctx context.Context, j client.Judging) (record.Score, erro
 	}
 }
 
-// Store fails: users of the API have no store.
+// Store always fails: users of the API have no access to the store.
 func (r *Remote) Store(context.Context) (*store.Store, error) {
 	return nil, &client.InputError{Err: errors.New("this takes the workers' store itself, which the API (--server) does not give away")}
 }

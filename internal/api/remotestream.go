@@ -18,30 +18,30 @@ import (
 	"github.com/inquest-dev/inquest/internal/eventstream"
 )
 
-// silentFor is after how long without even a comment a stream counts as lost.
+// silentFor is how long a stream may be silent, even without comments, before it counts as lost.
 const silentFor = 3 * heartbeatEvery
 
-// Follow is client.Client.Follow. A stream that is lost goes on where it was.
+// Follow implements client.Client.Follow. After a lost connection it resumes where it left off.
 func (r *Remote) Follow(ctx context.Context, h client.Handle, after int64, fn func(client.Event) error) (client.Result, error) {
 	s := remoteStream{remote: r, id: h.ID(), path: investigations, last: after, fn: fn}
 	err := s.readAll(ctx)
 	return s.result, err
 }
 
-// remoteStream is one that is read until its end, over several connections if need be.
+// remoteStream is a stream that is read to its end, over several connections if necessary.
 type remoteStream struct {
 	remote   *Remote
 	id, path string
-	last     int64 // id of the last event
+	last     int64 // ID of the last event
 	fn       func(client.Event) error
-	tries    int       // that have told nothing, since something was told
-	refused  error     // of fn
-	away     time.Time // since when the API does not answer
+	tries    int       // connections without news since the last event
+	refused  error     // error from fn
+	away     time.Time // since when the API has not answered
 	over     bool
 	result   client.Result
 }
 
-// readAll reads until the end.
+// readAll reads to the end of the stream.
 func (s *remoteStream) readAll(ctx context.Context) error {
 	for {
 		err := s.read(ctx)
@@ -61,7 +61,7 @@ func (s *remoteStream) readAll(ctx context.Context) error {
 	}
 }
 
-// read reads one connection. That it has ended is an AwayError.
+// read reads from one connection. When that connection ends, the error is an AwayError.
 func (s *remoteStream) read(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,7 +76,7 @@ func (s *remoteStream) read(ctx context.Context) error {
 		return err
 	}
 	defer response.Body.Close()
-	silence.Stop() // only silence counts, and not how long fn takes: it may ask a person
+	silence.Stop() // stop the timer while fn runs: it may ask a person
 	if s.tell(time.Time{}); s.refused != nil {
 		return s.refused
 	}
@@ -107,7 +107,7 @@ func (s *remoteStream) read(ctx context.Context) error {
 	return nil
 }
 
-// tell says that the API is away since a time, or with zero that it is back, unless that is known.
+// tell reports that the API has been away since a time or, with the zero time, that it is back. It reports each change once.
 func (s *remoteStream) tell(since time.Time) {
 	if since.IsZero() == s.away.IsZero() {
 		return
@@ -140,7 +140,7 @@ func (s *remoteStream) take(events *eventstream.Reader, data []byte) error {
 	}
 	if event.Type == eventstream.Ended {
 		s.over, s.result = true, event.Result
-		s.result.ReportRef = "" // the report is whole
+		s.result.ReportRef = "" // the report is complete
 	}
 	if u, ok := events.Update(event.Event); ok {
 		s.refused = s.fn(client.Event{Update: &u})

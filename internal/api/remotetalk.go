@@ -35,12 +35,12 @@ func (r *Remote) FindThread(ctx context.Context, thread string) (client.Handle, 
 }
 
 const (
-	firstWait = 1   // seconds: an answer says that the message was taken
-	longWait  = 300 // seconds that a reply is waited for at a time
+	firstWait = 1   // seconds: the response confirms that the message was accepted
+	longWait  = 300 // seconds to wait for a reply per request
 )
 
-// Say says something in the thread, or begins a conversation without one, which the API names. However often the API
-// goes away meanwhile, it is said once: a key tells.
+// Say sends a message to the thread, or begins a conversation if there is no thread yet; the API names it. The message is said once,
+// however often the API is unreachable meanwhile, thanks to an idempotency key.
 func (r *Remote) Say(ctx context.Context, w client.Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	path, in := conversations+"/"+url.PathEscape(w.Thread)+"/messages", any(sayBody{w.Text})
 	if w.Thread == "" {
@@ -57,8 +57,8 @@ func (r *Remote) Say(ctx context.Context, w client.Words, accepted func(thread s
 	if err == nil && accepted != nil {
 		accepted(out.Thread)
 	}
-	for n := 0; err == nil && out.Reply == nil; n++ { // it was taken: the reply is all that is missing
-		if n > 0 { // whoever answers should have waited
+	for n := 0; err == nil && out.Reply == nil; n++ { // the message was accepted, only the reply is missing
+		if n > 0 { // a server that answers early should have waited
 			pause(ctx, pollEvery)
 		}
 		out, err = say(longWait, passing)
@@ -66,7 +66,7 @@ func (r *Remote) Say(ctx context.Context, w client.Words, accepted func(thread s
 	if err != nil {
 		return reply, err
 	}
-	out.Reply.TextRef = "" // the text is whole
+	out.Reply.TextRef = "" // the text is complete
 	return *out.Reply, nil
 }
 
@@ -80,13 +80,13 @@ func (r *Remote) CloseThread(ctx context.Context, thread string) error {
 	return err
 }
 
-// Talk is what a terminal needs to show the turns of conversations.
+// Talk gives a terminal the turns of conversations.
 type Talk struct{ remote *Remote }
 
-// Conversations are those of the API.
+// Conversations returns the conversations of the API.
 func (r *Remote) Conversations() Talk { return Talk{r} }
 
-// Follow calls fn with what happens in a conversation after an entry, until ctx ends or fn returns an error.
+// Follow calls fn for each update of a conversation after an entry, until ctx ends or fn returns an error.
 func (t Talk) Follow(ctx context.Context, id string, after int64, fn func(store.Update) error) error {
 	s := remoteStream{remote: t.remote, id: id, path: conversations, last: after, fn: func(e client.Event) error {
 		switch {
@@ -103,7 +103,7 @@ func (t Talk) Follow(ctx context.Context, id string, after int64, fn func(store.
 	return s.readAll(ctx)
 }
 
-// After are the entries of a conversation that come after one of them; limit 0 = all.
+// After returns the entries of a conversation after one of them. It ignores the limit and returns all.
 func (t Talk) After(ctx context.Context, id string, after int64, _ int) ([]transcript.Entry, error) {
 	return t.remote.entries(ctx, ofConversations, id, after)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// OfHost serves the API of a host until ctx ends, and returns where. ui is the address of Temporal's UI; "" = there is none.
+// OfHost serves the API of a host until ctx ends and returns its address. ui is the address of Temporal's UI; empty means none.
 func OfHost(ctx context.Context, h *app.Host, address, ui string, m *metrics.Metrics, logger *slog.Logger) (string, error) {
 	if u, err := url.Parse(ui); ui != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return "", &command.UsageError{Err: fmt.Errorf("--temporal-ui %q: give the URL of Temporal's UI", ui)}
@@ -51,10 +51,10 @@ func OfHost(ctx context.Context, h *app.Host, address, ui string, m *metrics.Met
 	return listener.Addr().String(), nil
 }
 
-// gaugeTimeout bounds what a scraper waits for.
+// gaugeTimeout limits how long a scrape waits for the store.
 const gaugeTimeout = 2 * time.Second
 
-// gauges are what is waited for in the whole fleet, whichever process is asked; NaN where the store does not answer.
+// gauges adds gauges of pending items in the whole fleet, the same from every process. They are NaN if the store does not answer.
 func gauges(ctx context.Context, st *store.Store, m *metrics.Metrics) {
 	for name, g := range map[string]struct {
 		about string

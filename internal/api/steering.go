@@ -53,7 +53,7 @@ func (s *Server) steering() {
 	register(s, post("/extend-budget", "extend-budget", config.RoleApprover, "Raise its bounds"), s.extend)
 }
 
-// Target names one stage or agent; without either all that are at work.
+// Target selects one stage or one agent. Without either it means everything that is running.
 type Target struct {
 	Stage string `json:"stage,omitempty" maxLength:"200"`
 	Agent string `json:"agent,omitempty" maxLength:"200"`
@@ -69,7 +69,7 @@ type sleepBody struct {
 	Target
 }
 
-// steered says what became of it.
+// steered is the outcome of a signal.
 type steered struct {
 	ID     string       `json:"id"`
 	For    []string     `json:"for" doc:"the executions at work that it is for"`
@@ -82,14 +82,14 @@ type steerIn[T any] struct {
 	Body T
 }
 
-// steer makes an operation of a signal; input is what it carries.
+// steer makes an operation that sends a signal; input builds the signal's payload.
 func steer[T any](s *Server, signal string, input func(b T, by string) any) func(context.Context, *steerIn[T]) (*body[steered], error) {
 	return func(ctx context.Context, in *steerIn[T]) (*body[steered], error) {
 		return s.steer(ctx, in.ID, signal, input(in.Body, accessOf(ctx).name))
 	}
 }
 
-// plain is steer of a signal in which is nothing but who sends it.
+// plain is steer for a signal that carries only its sender.
 func plain(s *Server, signal string) func(context.Context, *ByID) (*body[steered], error) {
 	return func(ctx context.Context, in *ByID) (*body[steered], error) {
 		return s.steer(ctx, in.ID, signal, workflows.By{By: accessOf(ctx).name})
@@ -111,7 +111,7 @@ func (s *Server) steer(ctx context.Context, id, signal string, in any) (*body[st
 	return &body[steered]{steered{st.ID(), append([]string{}, st.For...), st.Left, st.Was}}, nil
 }
 
-// named names an investigation.
+// named identifies an investigation.
 type named struct {
 	ID string `json:"id"`
 }
@@ -139,7 +139,7 @@ func (s *Server) score(ctx context.Context, in *ByID) (*body[named], error) {
 type decideBody struct {
 	CallID   string `json:"call_id" maxLength:"1000" doc:"name of the call in the inbox"`
 	Approved *bool  `json:"approved,omitempty" doc:"or one of ask and hand_to"`
-	// Arguments, Ask and HandTo: see workflows.Decide.
+	// For Arguments, Ask and HandTo see workflows.Decide.
 	Arguments json.RawMessage `json:"arguments,omitempty" doc:"approved in the place of those that the agent has written"`
 	Ask       string          `json:"ask,omitempty" maxLength:"10000" doc:"put to the agent in the place of the call, which is not made"`
 	HandTo    string          `json:"hand_to,omitempty" maxLength:"200" doc:"a group, a role or @name who is to decide"`
@@ -161,7 +161,7 @@ func (s *Server) decide(ctx context.Context, in *steerIn[decideBody]) (*body[cli
 	return &body[client.Decided]{out}, err
 }
 
-// waits finds an investigation, or a conversation, in which something may wait.
+// waits finds an investigation or a conversation that may be waiting for someone.
 func (s *Server) waits(ctx context.Context, id string) (client.Owned, error) {
 	o, err := s.owned(ctx, id)
 	if isHidden(err) {
@@ -193,7 +193,7 @@ func (s *Server) answer(ctx context.Context, in *steerIn[answerBody]) (*body[rec
 	return &body[record.Question]{out}, err
 }
 
-// extendBody is what is added to the bounds.
+// extendBody is the increase of the limits.
 type extendBody struct {
 	plan.Extension
 	Duration string `json:"duration,omitempty" maxLength:"40" doc:"30m, 1h30m"`

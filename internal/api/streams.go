@@ -26,9 +26,9 @@ import (
 
 const (
 	heartbeatEvery = 15 * time.Second
-	writeWithin    = 10 * time.Second // or the reader is dropped
+	writeWithin    = 10 * time.Second // slower readers are dropped
 	retryAfter     = time.Second
-	backlog        = 256 // updates that a reader may be behind
+	backlog        = 256 // updates that a reader may lag behind
 )
 
 func (s *Server) streams() {
@@ -48,13 +48,13 @@ func (s *Server) streams() {
 }
 
 const (
-	// maxStreams is how many streams one token, or one person of the identity provider, may have open at once.
+	// maxStreams is how many streams one token, or one person from the identity provider, may have open at once.
 	maxStreams = 200
-	// checkEvery is how often a stream looks whether its token still counts.
+	// checkEvery is how often a stream checks that its token is still valid.
 	checkEvery = 5 * time.Second
 )
 
-// seats counts the streams that are open, by the names of their readers.
+// seats counts the open streams by the names of their readers.
 type seats struct {
 	mu    sync.Mutex
 	taken map[string]int
@@ -76,8 +76,8 @@ func (s *seats) take(name string) (leave func(), err error) {
 	}, nil
 }
 
-// streaming answers with a stream for as long as its reader's token counts, and lets them read what belongs to the project; "" means
-// that serve looks at the projects itself. The readers that are open are bounded.
+// streaming responds with a stream for as long as the reader's token is valid and may read the project. An empty project means that
+// serve checks the projects itself. The number of open streams is limited.
 func (s *Server) streaming(ctx context.Context, project string, serve func(context.Context, huma.Context)) (*huma.StreamResponse, error) {
 	who := accessOf(ctx)
 	leave, err := s.seats.take(who.name)
@@ -93,8 +93,8 @@ func (s *Server) streaming(ctx context.Context, project string, serve func(conte
 	}}, nil
 }
 
-// endWithToken ends a stream once its token is revoked, has expired, or has lost the project. While the identity provider is away,
-// nobody knows, and the stream goes on.
+// endWithToken ends a stream once its token is revoked, has expired, or has lost the project. While the identity provider does not
+// answer, the stream goes on.
 func (s *Server) endWithToken(ctx context.Context, end func(), who access, project string) {
 	if who.again == nil {
 		return
@@ -111,7 +111,7 @@ func (s *Server) endWithToken(ctx context.Context, end func(), who access, proje
 		gone := status == http.StatusUnauthorized || status == http.StatusForbidden
 		changed := status == http.StatusOK && (project != "" && now.of(project) != nil || project == "" && !maps.Equal(now.grants, who.grants))
 		if gone || changed {
-			end() // a reader whose projects have changed comes again, and is told anew
+			end() // readers whose projects have changed reconnect and start afresh
 			return
 		}
 	}
@@ -140,8 +140,8 @@ func (s *Server) watch(ctx context.Context, in *watchIn) (*huma.StreamResponse, 
 	})
 }
 
-// view shows an investigation to a viewer until it has ended or the viewer has left. He is told by the store what there is,
-// and by the feed that all viewers share what happens then: no gap is between the two, and what is in both he is told once.
+// view shows an investigation until it has ended or the viewer has left. The viewer first gets the past from the store, then joins the
+// feed that all viewers share. Nothing is missed between the two, and nothing is sent twice.
 func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *viewer) {
 	if o.Record == nil {
 		if o.Record = s.begun(ctx, st, o.ID, v); o.Record == nil {
@@ -149,7 +149,7 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 		}
 	}
 	v.about = client.About(ctx, st, *o.Record)
-	if v.seq > 0 { // what no entry has yet would begin the feed of all viewers too late
+	if v.seq > 0 { // a seq beyond the last entry would start the shared feed too late
 		known, err := lastEntry(ctx, st, o.ID)
 		if err != nil {
 			return
@@ -166,7 +166,7 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 	if !joined {
 		news, leave, joined = s.feeds.join(o.ID, v.seq)
 		defer leave()
-		if joined && !v.catchUp(ctx, st, o.Record, o.ID) { // another one has begun it meanwhile
+		if joined && !v.catchUp(ctx, st, o.Record, o.ID) { // another viewer has started the feed meanwhile
 			return
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 		case <-beat.C:
 			v.comment()
 		case n, ok := <-news:
-			if !ok { // he is too far behind: he comes again, and is told from where he is
+			if !ok { // too far behind: the client reconnects and resumes from its position
 				return
 			}
 			if n.update != nil {
@@ -194,8 +194,8 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 	}
 }
 
-// begun waits for the record of an investigation that no worker has begun yet; nil = it ended before that, which the viewer is
-// told, or he has left.
+// begun waits for the record of an investigation that no worker has begun yet. Nil means that the investigation ended before that, and
+// the viewer has been told, or that the viewer has left.
 func (s *Server) begun(ctx context.Context, st *store.Store, id string, v *viewer) *record.Investigation {
 	for {
 		ended, unasked := s.unrecorded(ctx, id)
@@ -212,7 +212,7 @@ func (s *Server) begun(ctx context.Context, st *store.Store, id string, v *viewe
 	}
 }
 
-// lastEntry is the number of the last entry of a transcript; 0 = there is none.
+// lastEntry returns the number of the last entry in a transcript; zero means that there is none.
 func lastEntry(ctx context.Context, st *store.Store, id string) (seq int64, err error) {
 	last, err := st.Part(ctx, store.Part{Investigation: id, Before: math.MaxInt64, Limit: 1})
 	for _, e := range last {
@@ -221,7 +221,7 @@ func lastEntry(ctx context.Context, st *store.Store, id string) (seq int64, err 
 	return seq, err
 }
 
-// catchUp tells what there is, and reports whether more may come.
+// catchUp sends what the store has and reports whether more may come.
 func (v *viewer) catchUp(ctx context.Context, st *store.Store, r *record.Investigation, id string) bool {
 	err := st.Follow(ctx, id, v.seq, func(u store.Update) error {
 		if u.Record != nil {
@@ -241,7 +241,7 @@ func (v *viewer) catchUp(ctx context.Context, st *store.Store, r *record.Investi
 	return !r.Status.Closed()
 }
 
-// errTold ends following: there is no more now.
+// errTold ends following because nothing more is available now.
 var errTold = errors.New("all has been told")
 
 func workflowOf(o client.Owned) string {
@@ -261,7 +261,7 @@ func (s *Server) watchThread(ctx context.Context, in *watchIn) (*huma.StreamResp
 	}
 	return s.streaming(ctx, o.Project, func(ctx context.Context, hc huma.Context) {
 		v := newViewer(hc, in.Last)
-		o.Record = &record.Investigation{} // a conversation has none
+		o.Record = &record.Investigation{} // conversations have no record
 		st, err := s.store(ctx)
 		if err == nil {
 			s.view(ctx, st, o, v)
@@ -269,15 +269,15 @@ func (s *Server) watchThread(ctx context.Context, in *watchIn) (*huma.StreamResp
 	})
 }
 
-// viewer writes events to one client. The first error stays, and ends him.
+// viewer writes events to one client. The first error is kept and ends the stream.
 type viewer struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	json eventstream.Writer
 	line bytes.Buffer
-	seq  int64 // of the last entry that he knows
+	seq  int64 // number of the last entry that the client has
 	err  error
-	// about is a line about what the investigation looks into, for its records; "" = not known.
+	// about is a one-line description of the investigation for its records. Empty means unknown.
 	about string
 }
 
@@ -292,7 +292,7 @@ func newViewer(hc huma.Context, seq int64) *viewer {
 	return v
 }
 
-// update tells what is new in an update of the store.
+// update sends the new parts of an update from the store.
 func (v *viewer) update(u store.Update) {
 	known := v.seq
 	fresh := u.Entries[:0:0]
@@ -308,7 +308,7 @@ func (v *viewer) update(u store.Update) {
 	}
 }
 
-// event tells one event. Its id is the entry up to which all has been told: from there a client that comes again goes on.
+// event sends one event. The event's ID is the last entry sent, from which a reconnecting client resumes.
 func (v *viewer) event(e eventstream.Event) {
 	if v.err != nil {
 		return
@@ -336,7 +336,7 @@ func (v *viewer) send(text string) {
 	}
 }
 
-// idle waits, and reports whether the viewer is still there.
+// idle waits and reports whether the viewer is still there.
 func (v *viewer) idle(ctx context.Context, d time.Duration) bool {
 	v.comment()
 	select {

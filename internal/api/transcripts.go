@@ -25,7 +25,7 @@ func (s *Server) transcripts() {
 	register(s, get(one+"/transcript/{seq}/images/{n}", "get-image", "See an image in the result of a call"), s.image)
 }
 
-// PartIn says which entries are read.
+// PartIn selects the entries to read.
 type PartIn struct {
 	After     int64             `query:"after" minimum:"0" doc:"the seq of the last entry that is known"`
 	Before    int64             `query:"before" minimum:"0" doc:"the last entries before this seq, in order; beyond all = to the end"`
@@ -34,7 +34,7 @@ type PartIn struct {
 	Limit     int               `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 }
 
-// entries are a part of a transcript.
+// entries is a part of a transcript.
 type entries struct {
 	Entries  []transcript.Entry `json:"entries"`
 	Next     int64              `json:"next,omitempty" doc:"give it as after for the next ones; absent = there are none now"`
@@ -74,7 +74,7 @@ func (s *Server) entriesOf(ctx context.Context, id string, in PartIn) (*body[ent
 	return &body[entries]{out}, err
 }
 
-// ByEntry names an entry of an investigation, or of a conversation.
+// ByEntry is the path of an entry in an investigation or a conversation.
 type ByEntry struct {
 	ByID
 	Seq int64 `path:"seq" minimum:"1" doc:"of the entry"`
@@ -139,7 +139,7 @@ type imageIn struct {
 	N int `path:"n" minimum:"1" maximum:"1000" doc:"its number among the artifacts of the entry"`
 }
 
-// imageOut is a picture that a browser draws, and takes for nothing else.
+// imageOut is an image that browsers draw and cannot interpret as anything else.
 type imageOut struct {
 	Type   string `header:"Content-Type"`
 	Policy string `header:"Content-Security-Policy"`
@@ -158,7 +158,7 @@ func (s *Server) image(ctx context.Context, in *imageIn) (*imageOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, err := picture.Type(content) // whatever the tool calls it; what else tools return is a file: see artifact
+	kind, err := picture.Type(content) // ignore the tool's own type; anything but an image is served by artifact
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity("this is no image that is shown", err)
 	}

@@ -38,7 +38,7 @@ func (s *Server) webhooks() {
 	}, s.listAlerts)
 }
 
-// signed are the grants of a webhook whose deliveries are signed. That they are, receive looks at, which has the body.
+// signed returns the grants of a webhook with signed deliveries. receive verifies the signature, because it has the body.
 func (s *Server) signed(name string) (identity, bool) {
 	hook, ok := s.hooks[name]
 	if !ok || !hook.Signature.Signs() {
@@ -49,11 +49,11 @@ func (s *Server) signed(name string) (identity, bool) {
 	return who, true
 }
 
-// maxLarge bounds the deliveries of more than maxBody that are read at once of whoever has no token: until all of it is read, nobody
-// knows whether it is signed.
+// maxLarge limits how many deliveries larger than maxBody are read at once from senders without a token. The signature can only be
+// checked once all of it has been read.
 const maxLarge = 8
 
-// few takes large deliveries of whoever has no token while they are few.
+// few limits the large deliveries from senders without a token that are accepted at the same time.
 func (s *Server) few(ctx huma.Context, next func(huma.Context)) {
 	o, _ := ctx.Operation().Metadata["operation"].(operation)
 	if o.signed == nil || !s.mayBeLarge(ctx) {
@@ -70,7 +70,7 @@ func (s *Server) few(ctx huma.Context, next func(huma.Context)) {
 	}
 }
 
-// mayBeLarge: the sender signs and says that it sends more than maxBody, or does not say how much.
+// mayBeLarge reports whether the sender signs and announces more than maxBody, or announces no length.
 func (s *Server) mayBeLarge(ctx huma.Context) bool {
 	if _, signs := s.signed(ctx.Param("name")); !signs {
 		return false
@@ -83,10 +83,10 @@ type deliveryIn struct {
 	Name    string `path:"name" maxLength:"63" doc:"of the webhook"`
 	RawBody []byte `contentType:"application/json"`
 	header  http.Header
-	sender  string // the IP address that it comes from
+	sender  string // source IP address
 }
 
-// Resolve keeps the headers, because the configuration says which one is the signature, and the sender.
+// Resolve keeps the sender and all headers, because the configuration says which header holds the signature.
 func (in *deliveryIn) Resolve(ctx huma.Context) []error {
 	in.header = http.Header{}
 	in.sender, _, _ = net.SplitHostPort(ctx.RemoteAddr())
@@ -94,7 +94,7 @@ func (in *deliveryIn) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// delivery says what became of one.
+// delivery is the outcome of one delivery.
 type delivery struct {
 	webhook.Counts
 	Unusable []string `json:"unusable,omitempty" doc:"alerts of which nothing becomes, and why"`
@@ -102,7 +102,7 @@ type delivery struct {
 
 var errUnsigned = huma.Error401Unauthorized("the delivery is not signed as the webhook's configuration asks for")
 
-// receive answers when all of a delivery is in the store. Who is answered by 5xx sends it again.
+// receive responds once the whole delivery is in the store. Senders retry after a 5xx.
 func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], error) {
 	hook, ok := s.hooks[in.Name]
 	if !ok {
@@ -167,8 +167,8 @@ func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], 
 	return &body[delivery]{out}, err
 }
 
-// envelope checks an envelope of Amazon SNS and confirms a subscription. Messages of topics that the configuration does not name come
-// with a token, which was checked.
+// envelope checks an Amazon SNS envelope and confirms a subscription. If the configuration names no topics, a token was required and
+// has been checked.
 func (s *Server) envelope(ctx context.Context, in *deliveryIn, hook config.Hook, e webhook.Envelope) error {
 	log := s.opts.Logger.With("webhook", in.Name, "topic", clip.Text(e.TopicArn, maxName))
 	if len(hook.Signature.Topics) > 0 || e.Confirms() {
@@ -195,9 +195,9 @@ func (s *Server) envelope(ctx context.Context, in *deliveryIn, hook config.Hook,
 }
 
 const (
-	maxUnusable = 100  // alerts that an answer names
-	maxWhy      = 1000 // bytes of what is wrong with one
-	maxName     = 200  // bytes of a title, a fingerprint, the name of a group
+	maxUnusable = 100  // alerts named in a response
+	maxWhy      = 1000 // bytes of one problem's description
+	maxName     = 200  // bytes of a title, a fingerprint or a group name
 )
 
 // receiving reads one delivery.
@@ -207,10 +207,10 @@ type receiving struct {
 	hook   config.Hook
 	who    access
 	cfg    *config.Config
-	masker *mask.Masker // nil = nothing is masked
+	masker *mask.Masker // nil means no masking
 }
 
-// alert is one as the store takes it.
+// alert converts an alert for the store.
 func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Received, err error) {
 	if a.Project == "" && r.who.name == "" && len(r.hook.Projects) > 0 && r.hook.Projects[0] != config.AllProjects {
 		a.Project = r.hook.Projects[0]
@@ -231,7 +231,7 @@ func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Rec
 		*text.to = text.from
 	}
 	out.Title, out.GroupName = clip.Line(out.Title, maxName), clip.Line(out.GroupName, maxName)
-	if len(a.Fingerprint) > maxName || out.Fingerprint != a.Fingerprint { // by what is masked, two would be the same
+	if len(a.Fingerprint) > maxName || out.Fingerprint != a.Fingerprint { // masking could make two fingerprints equal
 		out.Fingerprint = webhook.Key(a.Fingerprint)
 	}
 	if a.State != webhook.Firing {
@@ -240,11 +240,11 @@ func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Rec
 	return out, r.request(ctx, a, &out)
 }
 
-// request is that of the investigation that would be the alert's own.
+// request builds the request for an investigation of this alert alone.
 func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.Received) error {
 	req := agent.Request{
 		Chain: r.hook.Chain, AlertType: a.Type, By: webhook.By(r.name, r.who.name),
-		Again: true, // whether it is the same as another, the store knows
+		Again: true, // the store detects duplicates
 		Labels: agent.Labels{Project: out.Project, Priority: a.Priority, Metadata: map[string]string{
 			"webhook": r.name, "fingerprint": out.Fingerprint, "group": out.GroupName, "severity": clip.Bytes(a.Severity, maxName),
 		}},
@@ -253,7 +253,7 @@ func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.R
 		req.Chain = a.Chain
 	}
 	chain, _ := r.cfg.Dedup(req)
-	if chain == "" { // no chain has its type
+	if chain == "" { // no chain handles its type
 		req.AlertType = r.hook.AlertType
 		chain, _ = r.cfg.Dedup(req)
 	}
@@ -271,7 +271,7 @@ func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.R
 	return err
 }
 
-const maxWorkflow = 60 // bytes of a workflow id before the alert's own
+const maxWorkflow = 60 // bytes of the workflow ID before the alert's own part
 
 type alertsIn struct {
 	Webhook       string `query:"webhook" maxLength:"63"`

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	readOfData = 8 << 10 // bytes of the data in which a title is looked for
+	readOfData = 8 << 10 // bytes of data to search for a title
 	maxAbout   = 200     // characters
 )
 
-// aboutAll says what investigations are about, by their data as it is stored, which is masked.
+// aboutAll describes each investigation in one line, based on its stored data, which is masked.
 func aboutAll(ctx context.Context, st *store.Store, all []record.Investigation) (map[string]string, error) {
 	var hashes []string
 	for _, r := range all {
@@ -34,17 +34,16 @@ func aboutAll(ctx context.Context, st *store.Store, all []record.Investigation) 
 	return out, err
 }
 
-// About says what an investigation is about. An empty string means that nobody knows.
+// About describes an investigation in one line. An empty string means unknown.
 func About(ctx context.Context, st *store.Store, r record.Investigation) string {
 	all, _ := aboutAll(ctx, st, []record.Investigation{r})
 	return all[r.ID]
 }
 
-// titles are the fields of alerts that say in a line what they are about, the best first.
+// titles are the fields that summarize an alert in one line, best first.
 var titles = []string{"title", "summary", "alertname", "name", "description", "message"}
 
-// about is a line about data: the first field with a title in it, if it is JSON, of which the
-// end may be missing, or else the first line.
+// about describes data in one line: the first title field if the data is JSON, which may be truncated, else the first line.
 func about(data []byte) string {
 	found := map[string]string{}
 	decoder := json.NewDecoder(bytes.NewReader(data))

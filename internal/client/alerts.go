@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Prepare makes the request of an alert as the store keeps it: masked, with its data.
+// Prepare builds the stored form of an alert's request: masked and including its data.
 func (c *Client) Prepare(ctx context.Context, s Start) (json.RawMessage, error) {
 	if err := c.putData(ctx, &s); err != nil {
 		return nil, err
@@ -25,21 +25,21 @@ func (c *Client) Prepare(ctx context.Context, s Start) (json.RawMessage, error) 
 	return json.Marshal(s.Request)
 }
 
-// Receive takes what a webhook has received. When it returns without an error, all of it is in the store, and the workflow that
-// gives it places has been told.
+// Receive stores the alerts from a webhook. When it returns without an error, all of them are in the store and the intake workflow has
+// been signaled.
 func (c *Client) Receive(ctx context.Context, all []webhook.Received) (counts webhook.Counts, err error) {
 	st, err := c.needStore(ctx)
 	if err == nil {
 		counts, err = st.ReceiveAlerts(ctx, all)
 	}
-	// What changes nothing may be repeated because nobody could be woken when it did.
+	// An alert that changes nothing may be the resend of one whose signal failed, so it signals too.
 	if err == nil && slices.ContainsFunc(all, func(a webhook.Received) bool { return a.State != webhook.Neither }) {
 		err = c.waking.do(ctx, c.WakeIntake)
 	}
 	return counts, err
 }
 
-// WakeIntake has somebody look at the alerts that wait.
+// WakeIntake signals the intake workflow to look at the queued alerts.
 func (c *Client) WakeIntake(ctx context.Context) error {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *Client) WakeIntake(ctx context.Context) error {
 	return nil
 }
 
-// StartAlert starts an alert's investigation, once for its workflow id, and returns the investigation's id. The error
-// is webhook.ErrRefused if it can never be started.
+// StartAlert starts an alert's investigation, once per workflow ID, and returns the investigation's ID. The error is
+// webhook.ErrRefused if the investigation can never be started.
 func (c *Client) StartAlert(ctx context.Context, workflow string, request json.RawMessage) (investigation string, err error) {
 	s := Start{Workflow: workflow, Once: fmt.Sprintf("%x", sha256.Sum256([]byte(workflow)))}
 	if err := json.Unmarshal(request, &s.Request); err != nil {
@@ -74,7 +74,7 @@ func (c *Client) StartAlert(ctx context.Context, workflow string, request json.R
 	return h.ID(), nil
 }
 
-// sharedCall is a call that those share who ask for it at once: each gets one that has begun after it asked.
+// sharedCall merges concurrent requests for a call. Each requester gets the result of a call that began after the request.
 type sharedCall struct {
 	mu   sync.Mutex
 	busy bool
@@ -105,10 +105,10 @@ func (s *sharedCall) do(ctx context.Context, call func(context.Context) error) e
 	}
 }
 
-// betweenCalls keeps a flood of deliveries from being a flood of signals to one workflow.
+// betweenCalls limits the signals that a flood of deliveries sends to one workflow.
 const betweenCalls = 50 * time.Millisecond
 
-// run makes one call after the other while somebody waits for one.
+// run makes one call after another as long as anyone has requested one.
 func (s *sharedCall) run(ctx context.Context, call func(context.Context) error) {
 	for {
 		s.mu.Lock()

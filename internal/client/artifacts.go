@@ -6,8 +6,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/artifact"
 )
 
-// Artifacts lists what the tools of an investigation have returned besides text. The error is
-// ErrNoStore where there is no store, and record.ErrNotFound where it does not know the investigation.
+// Artifacts lists what the tools of an investigation returned besides text. It returns ErrNoStore without a store, and
+// record.ErrNotFound if the store does not know the investigation.
 func (c *Client) Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error) {
 	st, err := c.Store(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *Client) Artifacts(ctx context.Context, id string) ([]artifact.Artifact,
 	return artifact.List(ctx, entries, st)
 }
 
-// Artifact reads one of them by its reference.
+// Artifact reads an artifact by its reference.
 func (c *Client) Artifact(ctx context.Context, ref string) ([]byte, error) {
 	return artifact.Read(ctx, c, ref)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// needStore is the workers' store. The error is ErrNoStore where it is not here.
+// needStore returns the workers' store, or ErrNoStore if it is not available.
 func (c *Client) needStore(ctx context.Context) (*store.Store, error) {
 	st, err := c.Store(ctx)
 	if err == nil && st == nil {
@@ -18,8 +18,8 @@ func (c *Client) needStore(ctx context.Context) (*store.Store, error) {
 	return st, err
 }
 
-// Acts tells fn the rows of the audit trail that pass a filter, by time. The filter's Investigation may be a workflow
-// id. Without a store the error is ErrNoStore, as it is for everything about the audit trail.
+// Acts calls fn with the audit log rows that pass a filter, in order of time. The filter's Investigation may be a workflow ID.
+// Everything about the audit log returns ErrNoStore without a store.
 func (c *Client) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act) error) error {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -30,15 +30,14 @@ func (c *Client) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act)
 		switch {
 		case err == nil:
 			f.Investigation = r.ID
-		case !errors.Is(err, record.ErrNotFound): // else it is a conversation's
+		case !errors.Is(err, record.ErrNotFound): // otherwise it is a conversation's
 			return err
 		}
 	}
 	return st.Acts(ctx, f, fn)
 }
 
-// AuditHead anchors the audit trail and returns the anchor. Whoever keeps its hash elsewhere can verify the trail
-// against it later.
+// AuditHead anchors the audit log and returns the anchor. A copy of its hash, kept elsewhere, allows verifying the log later.
 func (c *Client) AuditHead(ctx context.Context) (audit.Anchor, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -47,8 +46,8 @@ func (c *Client) AuditHead(ctx context.Context) (audit.Anchor, error) {
 	return st.Anchor(ctx)
 }
 
-// VerifyAudit looks for the first row of the audit trail that does not fit. head is the hash of an anchor that has to
-// be there; "" = none has to.
+// VerifyAudit looks for the first inconsistent row of the audit log. head is the hash of an anchor that must exist; an empty string
+// means none.
 func (c *Client) VerifyAudit(ctx context.Context, head string) (audit.Verdict, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -57,8 +56,8 @@ func (c *Client) VerifyAudit(ctx context.Context, head string) (audit.Verdict, e
 	return st.VerifyAudit(ctx, head)
 }
 
-// CancelAs is Cancel on behalf of somebody. Temporal does not tell a workflow who cancels it, so the audit trail gets
-// the request from here, if the store is here.
+// CancelAs cancels on behalf of a person. Temporal does not tell a workflow who cancels it, so the client records the request in the
+// audit log if the store is available.
 func (c *Client) CancelAs(ctx context.Context, id string, who Identity) (Handle, error) {
 	h, err := c.findRunning(ctx, id)
 	if err != nil {

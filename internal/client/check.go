@@ -21,27 +21,27 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// StoreCheck compares what the store has of an investigation, or a conversation, with what Temporal's history refers to.
+// StoreCheck compares what the store holds of an investigation or a conversation with what Temporal's history refers to.
 type StoreCheck struct {
 	ID      string `json:"id"`
 	Running bool   `json:"running"`
-	// Entries counts those of the transcript in the store, and LastAt is when the newest was written.
+	// Entries is the number of transcript entries in the store, and LastAt is the time of the newest.
 	Entries int64     `json:"entries"`
 	LastAt  time.Time `json:"last_at,omitzero"`
-	// Referred counts the entries that the history refers to, and Missing are those of them that the store does not have.
+	// Referred is the number of entries that the history refers to. Missing lists those that the store lacks.
 	Referred int            `json:"referred"`
 	Missing  []MissingEntry `json:"missing,omitempty"`
-	// Gaps counts the numbers of entries below the newest that nothing in the store has.
+	// Gaps is the number of unused entry numbers below the newest.
 	Gaps int64 `json:"gaps,omitempty"`
-	// Blobs are the hashes of contents that the store refers to and does not have.
+	// Blobs lists the hashes of contents that the store refers to but lacks.
 	Blobs []string `json:"missing_blobs,omitempty"`
 	// Unrecorded means that the store has no record of an investigation that Temporal knows.
 	Unrecorded bool `json:"unrecorded,omitempty"`
-	// Error says why it could not be checked.
+	// Error is why the check failed.
 	Error string `json:"error,omitempty"`
 }
 
-// MissingEntry is one that the store has lost.
+// MissingEntry is an entry that the store has lost.
 type MissingEntry struct {
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
@@ -52,8 +52,8 @@ func (c StoreCheck) Whole() bool {
 	return len(c.Missing)+len(c.Blobs) == 0 && c.Gaps == 0 && !c.Unrecorded && c.Error == ""
 }
 
-// CheckStore checks one investigation or conversation, or, if id is empty, all that run. It reads the histories of their
-// workflows, which takes a while if there are many. The error is ErrNoStore where there is no store.
+// CheckStore checks one investigation or conversation or, if id is empty, all that are running. It reads the histories of their
+// workflows, which takes a while if there are many. It returns ErrNoStore without a store.
 func (c *Client) CheckStore(ctx context.Context, id string) (all []StoreCheck, err error) {
 	if _, err := c.needStore(ctx); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c *Client) compare(ctx context.Context, h Handle, out *StoreCheck) error {
 		return err
 	}
 	w := walker{conn: h.conn, data: c.keys.Converter(nil), seen: map[transcript.Mark]bool{}}
-	if err := w.walk(ctx, h.Workflow, h.current); err != nil { // before the store is read, which may go on
+	if err := w.walk(ctx, h.Workflow, h.current); err != nil { // walk the history first, because the store may grow meanwhile
 		return err
 	}
 	found, err := st.Check(ctx, out.ID)
@@ -119,12 +119,12 @@ func (c *Client) compare(ctx context.Context, h Handle, out *StoreCheck) error {
 	return err
 }
 
-// walker collects the entries that the history of a workflow, and those of its children, refer to.
+// walker collects the entries that the histories of a workflow and its children refer to.
 type walker struct {
 	conn sdk.Client
 	data converter.DataConverter
 	seen map[transcript.Mark]bool
-	// investigation: the workflow has resolved its request, and so has a record.
+	// investigation means that the workflow has resolved its request, so it must have a record.
 	investigation bool
 }
 
@@ -148,7 +148,7 @@ func (w *walker) walk(ctx context.Context, workflowID, runID string) error {
 		}
 	}
 	for _, child := range children {
-		err := w.walk(ctx, child, "") // its last run refers to all that those before it did
+		err := w.walk(ctx, child, "") // its last run refers to all that earlier runs did
 		if err != nil && !errors.Is(err, record.ErrNotFound) {
 			return err
 		}
@@ -156,7 +156,7 @@ func (w *walker) walk(ctx context.Context, workflowID, runID string) error {
 	return nil
 }
 
-// payloadsOf are what activities were given and returned in an event, also local ones, and what children returned.
+// payloadsOf returns the inputs and results of activities, including local ones, and the results of children in an event.
 func payloadsOf(e *historypb.HistoryEvent) (all []*commonpb.Payload) {
 	all = append(all, e.GetActivityTaskScheduledEventAttributes().GetInput().GetPayloads()...)
 	all = append(all, e.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()...)
@@ -167,7 +167,7 @@ func payloadsOf(e *historypb.HistoryEvent) (all []*commonpb.Payload) {
 	return all
 }
 
-// read takes the marks out of a payload. One that is not JSON has none.
+// read extracts the marks from a payload. Payloads that are not JSON have none.
 func (w *walker) read(p *commonpb.Payload) {
 	var raw json.RawMessage
 	if w.data.FromPayload(p, &raw) == nil {
@@ -175,12 +175,12 @@ func (w *walker) read(p *commonpb.Payload) {
 	}
 }
 
-// find looks for "seen" in an object and in its "ref", where activities and workflows have it.
+// find looks for "seen" in an object and in its "ref", where activities and workflows put it.
 func (w *walker) find(raw json.RawMessage) {
 	var fields struct {
 		Seen json.RawMessage `json:"seen"`
 		Ref  json.RawMessage `json:"ref"`
-		// State and Continued carry it from one run of a workflow to the next.
+		// State and Continued carry the marks from one run of a workflow to the next.
 		State     json.RawMessage `json:"continued_state"`
 		Continued json.RawMessage `json:"continued"`
 		Agent     json.RawMessage `json:"agent"`

@@ -1,7 +1,6 @@
-// Package client is for whoever uses the system: the command line, the API, Go
-// programs. It starts, finds, follows and steers investigations and conversations. It
-// alone joins Temporal, which knows what runs, and the workers' store, which keeps what
-// was said.
+// Package client serves the users of the system: the command line, the API and Go programs. It starts, finds, follows and steers
+// investigations and conversations. It is the only package that joins Temporal, which knows what is running, with the workers' store,
+// which keeps the content.
 package client
 
 import (
@@ -25,28 +24,25 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// CallTimeout is how long Temporal, or a worker that is to take a request, may take: more
-	// than a worker that died keeps its turn.
+	// CallTimeout limits calls to Temporal and the acceptance of a request by a worker. It exceeds the time for which a dead worker
+	// can still hold a workflow task.
 	CallTimeout  = workflows.WorkflowTaskTimeout + 3*time.Second
-	queryTimeout = 3 * time.Second // a workflow answers at once, if its worker lives
+	queryTimeout = 3 * time.Second // a workflow answers at once if its worker is alive
 )
 
-// Options say where the system is.
+// Options describes where the system is.
 type Options struct {
-	// Temporal says how Temporal is reached, and which keys decrypt what it keeps. It is
-	// called before the first connection.
+	// Temporal returns the connection options and the keys that decrypt payloads. It is called before the first connection.
 	Temporal func() (sdk.Options, payload.Keys, error)
-	// TaskQueue is that of the workers.
+	// TaskQueue is the workers' task queue.
 	TaskQueue string
-	// Store is the workers' store. Until its file is there, the client does without; it
-	// never makes one.
+	// Store is the workers' store. The client works without it until its file exists, and never creates it.
 	Store store.Options
-	// Tell is told, in words for people, what a call waits for that takes long; nil = nobody is.
+	// Tell receives messages for people about what a slow call is waiting for; nil means no messages.
 	Tell func(text string)
 }
 
-// Client uses one system. It connects when it has to: what has ended is read from the
-// store alone. Its methods may be called by any number of goroutines.
+// Client uses one system. It connects on demand: finished investigations are read from the store alone. It is safe for concurrent use.
 type Client struct {
 	opts Options
 
@@ -57,12 +53,12 @@ type Client struct {
 	opening sync.Mutex
 	store   *store.Store
 
-	borrowed bool // both are another's
+	borrowed bool // conn and store belong to someone else
 
 	waking sharedCall
 }
 
-// New returns a client. Close it in the end.
+// New returns a client. The caller must close it.
 func New(opts Options) *Client {
 	if opts.Tell == nil {
 		opts.Tell = func(string) {}
@@ -70,7 +66,7 @@ func New(opts Options) *Client {
 	return &Client{opts: opts}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (c *Client) Close() error {
 	c.dialing.Lock()
 	defer c.dialing.Unlock()
@@ -88,23 +84,23 @@ func (c *Client) Close() error {
 	return c.store.Close()
 }
 
-// InputError: the input is wrong, and the caller can mend it.
+// InputError means that the input is wrong and the caller can correct it.
 type InputError struct{ Err error }
 
 func (e *InputError) Error() string { return e.Err.Error() }
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ErrNoStore: what is asked for is in the workers' store, which is not here.
+// ErrNoStore means that the operation needs the workers' store, which is not available here.
 var ErrNoStore = errors.New("it is in the workers' store, which is not here")
 
-// FolderError is the path of a folder that stands where a store's file should be.
+// FolderError is the path of a folder where a store's file should be.
 type FolderError struct{ Path string }
 
 func (e *FolderError) Error() string {
 	return e.Path + " is a folder, not the SQLite file of a store"
 }
 
-// UnreachableError: no Temporal answers.
+// UnreachableError means that Temporal does not answer.
 type UnreachableError struct {
 	Address string
 	Err     error
@@ -115,7 +111,7 @@ func (e *UnreachableError) Error() string {
 }
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Store opens the workers' store, which ends with the client; nil if it is not here.
+// Store opens the workers' store, or returns nil if there is none. The client closes it.
 func (c *Client) Store(ctx context.Context) (*store.Store, error) {
 	c.opening.Lock()
 	defer c.opening.Unlock()
@@ -138,8 +134,8 @@ func (c *Client) Store(ctx context.Context) (*store.Store, error) {
 	return st, err
 }
 
-// Blob reads what was too large for Temporal. The error is ErrNoStore where there is no
-// store, and record.ErrNotFound where the workers use another one.
+// Blob reads content that was too large for Temporal. It returns ErrNoStore without a store, and record.ErrNotFound if the workers
+// use another store.
 func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
 	st, err := c.Store(ctx)
 	if err != nil {
@@ -151,8 +147,8 @@ func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return st.Blob(ctx, hash)
 }
 
-// Text replaces the beginning of a text that was too large for Temporal by the whole of it; ref "" = it was not too
-// large. The errors are those of Blob, and leave the text as it is.
+// Text replaces the beginning of a text that was too large for Temporal with the whole text. An empty ref means that it was not too
+// large. It returns the errors of Blob and then leaves the text as it is.
 func (c *Client) Text(ctx context.Context, text *string, ref string) error {
 	if ref == "" {
 		return nil
@@ -164,7 +160,7 @@ func (c *Client) Text(ctx context.Context, text *string, ref string) error {
 	return err
 }
 
-// Dial connects to Temporal, which other methods do when they need it.
+// Dial connects to Temporal. Other methods connect on demand.
 func (c *Client) Dial(ctx context.Context) error {
 	_, err := c.temporal(ctx)
 	return err
@@ -182,7 +178,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// temporal connects to Temporal.
+// temporal returns the connection to Temporal and connects if necessary.
 func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	c.dialing.Lock()
 	defer c.dialing.Unlock()
@@ -212,7 +208,7 @@ func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	return nil, &UnreachableError{opts.HostPort, err}
 }
 
-// wait waits for d, and reports whether ctx has not ended meanwhile.
+// wait waits for d. It reports false if ctx ended first.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

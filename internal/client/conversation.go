@@ -18,20 +18,20 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Thread is a conversation that is open.
+// Thread is an open conversation.
 type Thread struct {
-	Thread string `json:"thread"` // its workflow id
+	Thread string `json:"thread"` // its workflow ID
 	Agent  string `json:"agent,omitempty"`
-	// Project is whose it is; "" = the default one's.
+	// Project owns the conversation; an empty string means the default project.
 	Project string    `json:"project,omitempty"`
-	Since   time.Time `json:"since"` // of its present run
-	// Usage is what it has used so far; absent = not known.
+	Since   time.Time `json:"since"` // start of its current run
+	// Usage is what the conversation has used so far. Absent means unknown.
 	Usage agent.Usage `json:"usage,omitzero"`
-	id    string      // of the conversation, if it is still in its first run
+	id    string      // conversation ID, if it is still in its first run
 }
 
-// Threads lists the open conversations, newest first, as Temporal knows them. No workflow is asked, for there may be
-// thousands. agent "" = with any; limit 0 = all.
+// Threads lists the open conversations in Temporal, newest first. It does not query the workflows, because there may be thousands.
+// An empty agent means any, and a limit of 0 means all.
 func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []Thread, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -64,13 +64,13 @@ func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []T
 	return open, err
 }
 
-// agentOf is the agent of a conversation, as Temporal knows it.
+// agentOf returns the agent of a conversation from Temporal's memo.
 func (c *Client) agentOf(info *workflowpb.WorkflowExecutionInfo) string {
 	return c.memo(info, workflows.MemoAgent)
 }
 
-// FindThread finds the conversation that a thread id stands for now, open or not, and its
-// agent. The error is record.ErrNotFound if there has never been one.
+// FindThread finds the current conversation with a thread ID, open or closed, and its agent. It returns record.ErrNotFound if there
+// has never been one.
 func (c *Client) FindThread(ctx context.Context, thread string) (h Handle, agent string, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -91,20 +91,20 @@ func (c *Client) FindThread(ctx context.Context, thread string) (h Handle, agent
 	return h, agent, nil
 }
 
-// Words are what a person says in a conversation.
+// Words are a person's message in a conversation.
 type Words struct {
 	Thread, Text, By string
-	// ID tells the message from others: who says one again with it says it once, and is given its reply; "" = a new one.
+	// ID is an idempotency key. Repeating a message with the same ID returns the reply to the first. An empty string makes a new message.
 	ID string
-	// Agent and Provider begin the conversation, if it is not open; Agent "" = it is.
+	// Agent and Provider begin a conversation if none is open. An empty Agent means that one must be open.
 	Agent, Provider string
-	// Project is whose it is then; "" = the default one's.
+	// Project owns the new conversation; an empty string means the default project.
 	Project string
 }
 
-// Say says something and waits for the reply, as long as it takes. accepted, if not nil, is called with the thread
-// once a worker has taken the message. However often Temporal goes away meanwhile, the message is said once: its id
-// tells.
+// Say sends a message and waits for the reply, as long as it takes. accepted, unless nil, is called with the thread once a worker has
+// accepted the message. The message is sent once, however often Temporal is unavailable meanwhile, because its ID serves as an
+// idempotency key.
 func (c *Client) Say(ctx context.Context, w Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *Client) Say(ctx context.Context, w Words, accepted func(thread string))
 	return reply, err
 }
 
-// send says something to the conversation that is open, or to a new one.
+// send sends a message to the open conversation or starts a new one.
 func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) (sdk.WorkflowUpdateHandle, error) {
 	update := sdk.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: w.Thread, UpdateName: workflows.UpdateSend, WaitForStage: sdk.WorkflowUpdateStageAccepted,
@@ -158,7 +158,7 @@ func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) 
 	return conn.UpdateWithStartWorkflow(ctx, sdk.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: update})
 }
 
-// persist calls Temporal again for as long as it does not answer.
+// persist repeats a call while Temporal is unavailable.
 func (c *Client) persist(ctx context.Context, pause time.Duration, call func() error) error {
 	for {
 		err := call()
@@ -173,7 +173,7 @@ func (c *Client) persist(ctx context.Context, pause time.Duration, call func() e
 	}
 }
 
-// Conclude asks the agent of a conversation to come to an end of its turn.
+// Conclude asks the agent of a conversation to finish its turn.
 func (c *Client) Conclude(ctx context.Context, thread, by string) error {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -182,8 +182,7 @@ func (c *Client) Conclude(ctx context.Context, thread, by string) error {
 	return conn.SignalWorkflow(ctx, thread, "", workflows.SignalConclude, workflows.Conclude{By: by})
 }
 
-// CloseThread ends a conversation that is open, after the running turn. The error is
-// record.ErrNotFound if none is.
+// CloseThread closes an open conversation after the running turn. It returns record.ErrNotFound if none is open.
 func (c *Client) CloseThread(ctx context.Context, thread string) error {
 	h, _, err := c.FindThread(ctx, thread)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/evidence"
 )
 
-// Evidence is what an investigation has found: what its report was checked against or, before there is a report that
-// cites something, what is in the journal.
+// Evidence returns the evidence of an investigation: the evidence that its report was checked against or, if no report cites any yet,
+// the contents of the journal.
 func (c *Client) Evidence(ctx context.Context, w Whole) (found evidence.Evidence, err error) {
 	hash := w.Investigation.Envelope.Evidence
 	if hash == "" {
@@ -20,7 +20,7 @@ func (c *Client) Evidence(ctx context.Context, w Whole) (found evidence.Evidence
 		err = json.Unmarshal(body, &found)
 	}
 	if found.Items == nil {
-		found.Items = []evidence.Item{} // in JSON, a list
+		found.Items = []evidence.Item{} // a list in JSON, not null
 	}
 	if err != nil {
 		err = fmt.Errorf("read the evidence of %s: %w", w.Investigation.ID, err)

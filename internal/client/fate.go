@@ -10,8 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Fate says what became of a call or a question of an investigation that waits no more, as far
-// as the store knows; "" = it does not.
+// Fate describes the outcome of a call or question that is no longer pending. An empty string means that the store does not know it.
 func (c *Client) Fate(ctx context.Context, id, name string) string {
 	w, err := c.Whole(ctx, id)
 	if err != nil {
@@ -20,7 +19,7 @@ func (c *Client) Fate(ctx context.Context, id, name string) string {
 	return w.Fate(name)
 }
 
-// Fate says what became of a call or a question that does not wait any more; "" = nobody knows.
+// Fate describes the outcome of a call or question that is no longer pending. An empty string means unknown.
 func (w Whole) Fate(name string) string {
 	if text := decision(w.Entries, name); text != "" {
 		return text
@@ -36,13 +35,13 @@ func (w Whole) Fate(name string) string {
 	return ""
 }
 
-// decision says what a person decided about a call, and when.
+// decision describes what a person decided about a call, and when.
 func decision(entries []transcript.Entry, name string) string {
 	for _, e := range entries {
 		if e.Call == nil || e.Superseded || name != e.Call.ID && name != e.Execution+"/"+e.Call.ID {
 			continue
 		}
-		if said := cmp.Or(e.Decision, e.ErrorType); said != "" { // an error type: denied, or expired
+		if said := cmp.Or(e.Decision, e.ErrorType); said != "" { // the error type is "denied" or "expired"
 			return fmt.Sprintf("%s, %s", said, record.When(e.At.Local(), time.Now()))
 		}
 	}

@@ -19,21 +19,20 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Handle is an investigation or a conversation as Temporal knows it.
+// Handle is an investigation or a conversation in Temporal.
 type Handle struct {
-	Workflow string // its id
-	First    string // id of its first run
-	// Known: it was there before it was to be started.
+	Workflow string // workflow ID
+	First    string // ID of its first run
+	// Known means that it existed before the attempt to start it.
 	Known bool
 
 	conn    sdk.Client
-	current string // id of the run that Temporal has described
+	current string // ID of the run that Temporal described
 	queue   string // its task queue
 	status  enumspb.WorkflowExecutionStatus
 }
 
-// HandleOf is a handle of an investigation or a workflow by its id alone, for callers that ask another system than
-// Temporal about it: its Ask always fails.
+// HandleOf returns a handle made from an ID alone, for callers that query some other system than Temporal. Its Ask always fails.
 func HandleOf(id string, running bool) Handle {
 	h := Handle{Workflow: id, status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}
 	if workflowID, whole := workflows.WorkflowOf(id); whole {
@@ -45,7 +44,7 @@ func HandleOf(id string, running bool) Handle {
 	return h
 }
 
-// ID is the investigation's id, or the workflow's where nobody knows the first run.
+// ID returns the investigation's ID, or the workflow's ID if the first run is unknown.
 func (h Handle) ID() string {
 	if h.First == "" {
 		return h.Workflow
@@ -53,10 +52,10 @@ func (h Handle) ID() string {
 	return workflows.InvestigationID(h.Workflow, h.First)
 }
 
-// Running reports whether it had not ended when it was found.
+// Running reports whether the workflow was running when it was found.
 func (h Handle) Running() bool { return h.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
 
-// Ask asks the workflow for its status, which needs a worker.
+// Ask queries the workflow for its status, which requires a worker.
 func (h Handle) Ask(ctx context.Context, status any) error { return h.ask(ctx, queryTimeout, status) }
 
 func (h Handle) ask(ctx context.Context, within time.Duration, status any) error {
@@ -70,8 +69,8 @@ func (h Handle) ask(ctx context.Context, within time.Duration, status any) error
 	return err
 }
 
-// hear asks like Ask, and again with more patience if there are workers: that which died
-// may still have its turn.
+// hear queries like Ask. If there are workers, it tries a second time with a longer timeout, because a dead worker may still hold the
+// workflow task.
 func (c *Client) hear(ctx context.Context, h Handle, status any) error {
 	err := h.Ask(ctx, status)
 	if !errors.Is(err, ErrUnanswered) || !unavailable(err) {
@@ -86,7 +85,7 @@ func (c *Client) hear(ctx context.Context, h Handle, status any) error {
 	return h.ask(ctx, CallTimeout, status)
 }
 
-// ErrUnanswered: a workflow cannot be asked for its status.
+// ErrUnanswered means that a workflow cannot be queried for its status.
 var ErrUnanswered = errors.New("no worker answers for it")
 
 func query(ctx context.Context, within time.Duration, conn sdk.Client, workflowID, runID string, status any) error {
@@ -99,13 +98,13 @@ func query(ctx context.Context, within time.Duration, conn sdk.Client, workflowI
 	return value.Get(status)
 }
 
-// ErrEnded: what has ended cannot be steered.
+// ErrEnded means that an ended workflow cannot be steered.
 var ErrEnded = errors.New("it has ended")
 
-// EndedError is an ErrEnded.
+// EndedError wraps ErrEnded.
 type EndedError struct {
 	ID     string
-	Status agent.Status // "" = not known
+	Status agent.Status // empty means unknown
 }
 
 func (e *EndedError) Error() string {
@@ -116,13 +115,12 @@ func (e *EndedError) Error() string {
 }
 func (e *EndedError) Unwrap() error { return ErrEnded }
 
-// Find asks Temporal for an investigation by its id or its workflow's. The error is
-// record.ErrNotFound if Temporal does not know it.
+// Find finds an investigation in Temporal by its ID or its workflow ID. It returns record.ErrNotFound if Temporal does not know it.
 func (c *Client) Find(ctx context.Context, id string) (Handle, error) {
 	return c.find(ctx, id, workflows.TypeInvestigation)
 }
 
-// findRunning finds an investigation, or a conversation, that can still be steered.
+// findRunning finds an investigation or a conversation that can still be steered.
 func (c *Client) findRunning(ctx context.Context, id string) (Handle, error) {
 	h, err := c.find(ctx, id, workflows.TypeInvestigation, workflows.TypeConversation)
 	if err == nil && !h.Running() {
@@ -144,7 +142,7 @@ func (c *Client) find(ctx context.Context, id string, types ...string) (h Handle
 	return h, err
 }
 
-// findExactly finds the workflow with an id, or that of the investigation with it.
+// findExactly finds a workflow by its own ID or by the ID of its investigation.
 func findExactly(ctx context.Context, conn sdk.Client, id string, types ...string) (Handle, error) {
 	found, err := describe(ctx, conn, id, types...)
 	workflowID, isID := workflows.WorkflowOf(id)
@@ -159,7 +157,7 @@ func findExactly(ctx context.Context, conn sdk.Client, id string, types ...strin
 	return h, err
 }
 
-// describe asks Temporal for the last workflow that has an id; it must be of one of the types.
+// describe asks Temporal for the last workflow with an ID. The workflow must have one of the types.
 func describe(ctx context.Context, conn sdk.Client, workflowID string, types ...string) (*workflowpb.WorkflowExecutionInfo, error) {
 	found, err := conn.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -181,7 +179,7 @@ func handleOf(conn sdk.Client, info *workflowpb.WorkflowExecutionInfo) Handle {
 		Workflow: info.GetExecution().GetWorkflowId(), First: info.GetFirstRunId(),
 		conn: conn, current: info.GetExecution().GetRunId(), queue: info.GetTaskQueue(), status: info.GetStatus(),
 	}
-	if h.First == "" { // older servers do not say
+	if h.First == "" { // older servers leave it empty
 		h.First = h.current
 	}
 	return h
@@ -196,7 +194,7 @@ var statuses = map[enumspb.WorkflowExecutionStatus]agent.Status{
 	enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:        agent.StatusTimedOut,
 }
 
-// statusOf is a workflow's status as an investigation's.
+// statusOf converts a workflow's status to the status of an investigation.
 func statusOf(status enumspb.WorkflowExecutionStatus) agent.Status {
 	return cmp.Or(statuses[status], agent.StatusFailed)
 }

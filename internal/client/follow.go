@@ -13,44 +13,42 @@ import (
 )
 
 const (
-	lookEvery = 250 * time.Millisecond // for a record that is not there yet
-	askEvery  = time.Second            // an investigation for its status, without a store
-	endTries  = 5                      // to read how the record ended
-	tailPage  = 500                    // entries in one update of the last ones
-	pingEvery = 2 * time.Second        // Temporal, to tell who watches that it is away
-	pingTime  = 3 * time.Second        // that it may take
+	lookEvery = 250 * time.Millisecond // for a record that does not exist yet
+	askEvery  = time.Second            // query for the status, without a store
+	endTries  = 5                      // attempts to read the final record
+	tailPage  = 500                    // entries in one of the last updates
+	pingEvery = 2 * time.Second        // health check of Temporal, to report an outage to viewers
+	pingTime  = 3 * time.Second        // timeout of a health check
 )
 
-// Event is something that Follow tells; one of its fields is set.
+// Event is something that happened in a followed investigation. One of its fields is set.
 type Event struct {
-	// Update is what is new in the store.
+	// Update holds the news from the store.
 	Update *store.Update
-	// Blind is why there are no updates from here on: ErrNoStore, ErrOtherStore, or an error
-	// of the store.
+	// Blind is why no more updates follow: ErrNoStore, ErrOtherStore or an error from the store.
 	Blind error
-	// Status is where the investigation stands now, without a store.
+	// Status is the investigation's current status, sent if there is no store.
 	Status *Status
-	// Connection has been lost, or is back.
+	// Connection was lost or is back.
 	Connection *Connection
 }
 
-// Connection is a connection that Follow needs.
+// Connection describes a connection that Follow needs.
 type Connection struct {
 	To   string    // "Temporal" or "the store"
-	Lost time.Time // zero = it is back
+	Lost time.Time // zero means that it is back
 }
 
-// ErrOtherStore: the store that is here is not that of the investigation's workers.
+// ErrOtherStore means that the local store is not the one that the investigation's workers use.
 var ErrOtherStore = errors.New("this store does not know the investigation: its workers use another one")
 
-// Follow calls fn with what is there of an investigation, its entries after the given
-// sequence number, and then with what happens, until it has ended. Temporal says when that is,
-// and how it ended; what is told until then comes from the store, or without one from the
-// investigation itself. An error of fn ends it, and is returned as it is.
+// Follow calls fn with the entries of an investigation after the given sequence number, then with whatever happens, until the
+// investigation has ended. Temporal reports the end and the result. The news until then comes from the store or, without one, from
+// the workflow itself. An error from fn ends Follow, which returns it unchanged.
 func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Event) error) (out Result, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	over, end := context.WithCancel(ctx) // it has ended
+	over, end := context.WithCancel(ctx) // the investigation has ended
 	defer end()
 	var telling sync.Mutex
 	tell := func(e Event) error {
@@ -78,8 +76,8 @@ func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Even
 	return out, context.Cause(ctx)
 }
 
-// ping tells when Temporal does not answer any more, and when it does again: the call that
-// waits for the end is tried again by the SDK, which says nothing of it.
+// ping reports when Temporal stops answering and when it answers again. The call that waits for the end cannot report it, because the
+// SDK retries silently.
 func ping(ctx context.Context, h Handle, fn func(Event) error) error {
 	lost := time.Time{}
 	for wait(ctx, pingEvery) {
@@ -102,9 +100,9 @@ func ping(ctx context.Context, h Handle, fn func(Event) error) error {
 	return nil
 }
 
-// tell calls fn until the investigation is over.
+// tell calls fn until the investigation has ended.
 func (c *Client) tell(ctx context.Context, h Handle, after int64, over context.Context, fn func(Event) error) error {
-	h.current = "" // whichever run is the last: it may continue as new meanwhile
+	h.current = "" // any run, because the workflow may continue as new
 	st, err := c.locate(ctx, h, over)
 	if st != nil {
 		f := following{store: st, id: h.ID(), last: after, fn: fn}
@@ -128,14 +126,13 @@ func (c *Client) tell(ctx context.Context, h Handle, after int64, over context.C
 	return err
 }
 
-// locate returns the store as soon as it knows the investigation, and nil when it
-// is clear that it will not: the investigation has a plan, or has ended, without
-// a record in it. The error says why, but not of one that has ended anyway.
+// locate returns the store once it knows the investigation. It returns nil when the store clearly never will: the investigation has
+// a plan or has ended, and the store has no record of it. The error says why, except for an investigation that has ended anyway.
 func (c *Client) locate(ctx context.Context, h Handle, over context.Context) (*store.Store, error) {
 	for {
 		ended := over.Err() != nil
 		var status workflows.Status
-		resolved := ended || h.Ask(ctx, &status) == nil && status.Chain != "" // the record was made before the plan
+		resolved := ended || h.Ask(ctx, &status) == nil && status.Chain != "" // the record is written before the plan
 		st, err := c.Store(ctx)
 		if err != nil || ctx.Err() != nil {
 			return nil, err
@@ -157,23 +154,23 @@ func (c *Client) locate(ctx context.Context, h Handle, over context.Context) (*s
 	}
 }
 
-// following is what Follow has told from the store.
+// following is the part of Follow that reads from the store.
 type following struct {
 	store   *store.Store
 	id      string
-	last    int64     // the highest sequence number
+	last    int64     // highest sequence number
 	closed  bool      // the record says that the investigation has ended
-	away    time.Time // since when the store does not answer
-	about   string    // what it is about; "" = not known yet
+	away    time.Time // since when the store has not answered
+	about   string    // one-line description; empty means not known yet
 	fn      func(Event) error
-	refused error // of fn
+	refused error // error from fn
 }
 
-// errTold ends following: there is nothing to come.
+// errTold ends following because nothing more will come.
 var errTold = errors.New("all has been told")
 
-// follow tells what the store knows, until that is all that will be: when Temporal says that
-// the investigation is over, the store knows it too, or, if somebody terminated it, not yet.
+// follow reports the news from the store until the end. When Temporal says that the investigation has ended, so does the store, unless
+// the investigation was terminated and the store does not know yet.
 func (f *following) follow(ctx, over context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -194,7 +191,7 @@ func (f *following) follow(ctx, over context.Context) error {
 	return err
 }
 
-// willEnd: the record says that the investigation has ended, so its update ends following.
+// willEnd reports whether the record says that the investigation has ended, so that its update ends following.
 func (f *following) willEnd(ctx context.Context) bool {
 	for range endTries {
 		r, err := f.store.Investigation(ctx, f.id)
@@ -208,7 +205,7 @@ func (f *following) willEnd(ctx context.Context) bool {
 	return false
 }
 
-// tail tells the entries that were written before watching was stopped.
+// tail reports the entries that were written before following stopped.
 func (f *following) tail(ctx context.Context) error {
 	for {
 		entries, err := f.store.After(ctx, f.id, f.last, tailPage)

@@ -6,10 +6,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Identity is the user of the system, as the channel has checked it.
+// Identity is a user of the system, authenticated by the channel.
 type Identity = agent.Identity
 
-// LocalIdentity is the user of the operating system, with the names of his groups.
+// LocalIdentity returns the user of the operating system with the names of the user's groups.
 func LocalIdentity() (Identity, error) {
 	me, err := user.Current()
 	if err != nil {
@@ -18,7 +18,7 @@ func LocalIdentity() (Identity, error) {
 	out := Identity{Name: me.Username, Channel: agent.ChannelCLI}
 	ids, err := me.GroupIds()
 	if err != nil {
-		return out, nil // he has a name, and is in no group that anybody knows of
+		return out, nil // the user has a name, but no known groups
 	}
 	for _, id := range ids {
 		if group, err := user.LookupGroupId(id); err == nil {

@@ -26,17 +26,17 @@ import (
 // Listing is a list of investigations, newest first.
 type Listing struct {
 	All []record.Investigation
-	// Remote: there is no store here, and the list is Temporal's, which knows less.
+	// Remote means that there is no store here. The list comes from Temporal, which knows less.
 	Remote bool
-	// Stale is why Temporal could not be asked which have been terminated; nil = it was.
+	// Stale is why Temporal could not be asked which investigations were terminated; nil means that it was asked.
 	Stale error
-	// About is a line about what each investigates, by its id, as far as the store has it.
+	// About describes investigations in one line, by ID, where the store knows them.
 	About map[string]string
-	// Scores say how those that have one were judged last, by their ids.
+	// Scores holds the last score of each judged investigation, by ID.
 	Scores map[string]int
 }
 
-// List lists investigations as the store knows them, or without one Temporal.
+// List lists the investigations in the store or, without a store, in Temporal.
 func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err error) {
 	st, err := c.Store(ctx)
 	switch {
@@ -47,7 +47,7 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 		l.All, err = c.visible(ctx, filter)
 		return l, err
 	}
-	// Somebody may have terminated some that could not say so, and the workers see to that only now and then.
+	// Terminated investigations could not record their end, and the workers correct their records only now and then.
 	wide, lost := filter, filter.Status == agent.StatusTerminated || filter.Status == agent.StatusTimedOut
 	if lost || filter.NeedsMe || slices.Contains(agent.Open(), filter.Status) {
 		wide.Limit = 0
@@ -64,7 +64,7 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 		return l, err
 	}
 	l.Stale = c.correct(ctx, l.All)
-	filter.Search = "" // the store has searched more than the records
+	filter.Search = "" // the store has already searched, and it searches more than the records
 	l.All = slices.DeleteFunc(l.All, func(r record.Investigation) bool { return !filter.Selects(r) })
 	slices.SortStableFunc(l.All, func(a, b record.Investigation) int { return b.StartedAt.Compare(a.StartedAt) })
 	if filter.Limit > 0 {
@@ -81,7 +81,7 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 	return l, err
 }
 
-// Executions lists the workflows that a query of Temporal's visibility selects, page by page.
+// Executions lists the workflows that match a query of Temporal's visibility, page by page.
 func Executions(ctx context.Context, conn sdk.Client, query string, pageSize int32) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
 	page := func(token []byte) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
@@ -107,12 +107,12 @@ func Executions(ctx context.Context, conn sdk.Client, query string, pageSize int
 	}
 }
 
-// RunningOf is the query that selects the workflows of a type that run.
+// RunningOf returns the query for the running workflows of a type.
 func RunningOf(workflowType string) string {
 	return "WorkflowType = '" + workflowType + "' AND ExecutionStatus = 'Running'"
 }
 
-// Running lists the investigations that run.
+// Running lists the running investigations.
 func (c *Client) Running(ctx context.Context) (all []Handle, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -127,8 +127,8 @@ func (c *Client) Running(ctx context.Context) (all []Handle, err error) {
 	return all, nil
 }
 
-// visible lists the investigations that Temporal knows. It selects by itself:
-// the search attributes may not be registered, and then no query may name them.
+// visible lists the investigations in Temporal. It filters them itself, because a query must not name search attributes that may not
+// be registered.
 func (c *Client) visible(ctx context.Context, filter store.Filter) (all []record.Investigation, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func visibleRecord(info *workflowpb.WorkflowExecutionInfo) record.Investigation 
 		Chain: keyword(attributes[activities.AttributeChain]), AlertType: keyword(attributes[activities.AttributeAlertType]),
 		StartedAt: info.GetStartTime().AsTime(),
 	}
-	// Temporal cannot tell failed from timed out, nor what is waited for; what was ended by force could not say so.
+	// Temporal cannot distinguish failed from timed out and does not know what is pending. Workflows ended by force could not report it.
 	if said := agent.Status(keyword(attributes[activities.AttributeStatus])); said != "" && said.Closed() == r.Status.Closed() {
 		r.Status = said
 	}
@@ -175,11 +175,11 @@ func keyword(payload *commonpb.Payload) (text string) {
 	return text
 }
 
-// correctTimeout is how long Temporal may take to be found; what the store says is shown without it.
+// correctTimeout limits the connection to Temporal. After that, the list shows what the store says.
 const correctTimeout = 2 * time.Second
 
-// correct puts records right that say that an investigation goes on: Temporal, whose list has
-// the last run of a workflow first, may know better. It is asked once for many.
+// correct corrects records of open investigations that Temporal knows to have ended. Temporal lists the last run of a workflow first.
+// correct asks about many of them in one query.
 func (c *Client) correct(ctx context.Context, all []record.Investigation) error {
 	const askedAtOnce = 250
 	open := slices.DeleteFunc(slices.Clone(all), func(r record.Investigation) bool { return r.EndedAt != nil })
@@ -192,7 +192,7 @@ func (c *Client) correct(ctx context.Context, all []record.Investigation) error 
 	if err != nil {
 		return err
 	}
-	last := map[string]*workflowpb.WorkflowExecutionInfo{} // by workflow id
+	last := map[string]*workflowpb.WorkflowExecutionInfo{} // by workflow ID
 	for some := range slices.Chunk(open, askedAtOnce) {
 		var ids []string
 		for _, r := range some {
@@ -214,8 +214,8 @@ func (c *Client) correct(ctx context.Context, all []record.Investigation) error 
 	return nil
 }
 
-// correctOne says in a record how its workflow was ended by force. One that has ended by
-// itself is about to say so, and one that ended before the record began is another one.
+// correctOne records how a workflow was ended by force. It skips a workflow that ended by itself, which is about to record that, and
+// one that ended before the record began, which is another one.
 func correctOne(r *record.Investigation, last *workflowpb.WorkflowExecutionInfo) {
 	status := statusOf(last.GetStatus())
 	if last == nil || r.EndedAt != nil || status != agent.StatusTerminated && status != agent.StatusTimedOut {

@@ -15,26 +15,26 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// memoProject is the memo of an investigation or a conversation that names its project: a run has it before it has a
-// record, and a conversation has no other.
+// memoProject is the memo with the project of an investigation or a conversation. An investigation has it before its record exists,
+// and a conversation has nothing else.
 const memoProject = "inquest_project"
 
-// Over is a client on connections that the process has already. Closing the client does not close them.
+// Over returns a client on existing connections. Closing the client does not close them.
 func Over(conn sdk.Client, keys payload.Keys, st *store.Store, taskQueue string) *Client {
 	c := New(Options{TaskQueue: taskQueue})
 	c.conn, c.keys, c.store, c.borrowed = conn, keys, st, true
 	return c
 }
 
-// Owned is something with an id that belongs to a project.
+// Owned is something with an ID that belongs to a project.
 type Owned struct {
-	ID      string // of the investigation or conversation, whole
+	ID      string // complete ID of the investigation or conversation
 	Project string
-	// Record is that of an investigation; nil = there is none (yet).
+	// Record is the investigation's record; nil means that there is none yet.
 	Record *record.Investigation
 }
 
-// Owner says whose an investigation is. The error is record.ErrNotFound if nobody can say.
+// Owner returns the project of an investigation. It returns record.ErrNotFound if the project is unknown.
 func (c *Client) Owner(ctx context.Context, id string) (Owned, error) {
 	st, err := c.Store(ctx)
 	if err != nil {
@@ -49,12 +49,12 @@ func (c *Client) Owner(ctx context.Context, id string) (Owned, error) {
 	return c.owned(ctx, id, workflows.TypeInvestigation, "")
 }
 
-// ThreadOwner says whose a conversation is.
+// ThreadOwner returns the project of a conversation.
 func (c *Client) ThreadOwner(ctx context.Context, thread string) (Owned, error) {
 	return c.owned(ctx, thread, workflows.TypeConversation, agent.DefaultProject)
 }
 
-// owned asks Temporal, which knows what a workflow was started with; otherwise = without that.
+// owned asks Temporal which project a workflow was started with; otherwise is the result if it was started without one.
 func (c *Client) owned(ctx context.Context, id, workflowType, otherwise string) (Owned, error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) owned(ctx context.Context, id, workflowType, otherwise string) 
 	return o, nil
 }
 
-// memo is a text that a workflow was started with; "" = it was not.
+// memo returns a text memo of a workflow. An empty string means that it has none.
 func (c *Client) memo(info *workflowpb.WorkflowExecutionInfo, name string) (text string) {
 	if memo := info.GetMemo().GetFields()[name]; memo != nil {
 		_ = c.keys.Converter(nil).FromPayload(memo, &text)

@@ -15,14 +15,13 @@ import (
 )
 
 const (
-	maxAmbiguous   = 5  // ids that are listed where the beginning of one is that of many
-	recentIDs      = 50 // among which one is looked for that was mistyped
+	maxAmbiguous   = 5  // IDs to list for an ambiguous prefix
+	recentIDs      = 50 // recent IDs to compare with a mistyped one
 	resolveTimeout = 2 * time.Second
 )
 
-// Resolve returns the id that a person means: the investigation of that name, or else the only one whose id begins so.
-// An id that nobody knows stays as it is. What steers or decides takes whole ids only, because a guess could hit
-// another investigation than was meant.
+// Resolve completes an ID: an exact match, or else the only investigation whose ID has this prefix. It returns unknown IDs unchanged.
+// Steering and deciding require complete IDs, because a guess could hit the wrong investigation.
 func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
@@ -45,17 +44,17 @@ func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
 	return names[0], nil
 }
 
-// exists: Temporal answers, and knows the id, of which the store may have no record yet.
+// exists reports whether Temporal knows the ID. The store may have no record of it yet.
 func (c *Client) exists(ctx context.Context, id string) bool {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return false
 	}
 	_, err = findExactly(ctx, conn, id, workflows.TypeInvestigation)
-	return err == nil || errors.As(err, new(*InputError)) // it is of another type
+	return err == nil || errors.As(err, new(*InputError)) // it exists with another type
 }
 
-// beginning returns ids that begin with a text, as the store knows them, or without one Temporal.
+// beginning returns the IDs with a prefix from the store or, without a store, from Temporal.
 func (c *Client) beginning(ctx context.Context, text string) (names []string, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {
@@ -70,7 +69,7 @@ func (c *Client) beginning(ctx context.Context, text string) (names []string, er
 	}
 	for info, err := range Executions(ctx, conn, "WorkflowType = '"+workflows.TypeInvestigation+"' AND WorkflowId STARTS_WITH '"+text+"'", 0) {
 		if err != nil {
-			return nil, nil // an older server cannot say
+			return nil, nil // older servers cannot search by prefix
 		}
 		if id := info.GetExecution().GetWorkflowId(); strings.HasPrefix(id, text) && !slices.Contains(names, id) {
 			names = append(names, id)
@@ -82,7 +81,7 @@ func (c *Client) beginning(ctx context.Context, text string) (names []string, er
 	return names, nil
 }
 
-// some lists ids, but not too many.
+// some joins IDs and truncates a long list.
 func some(names []string) string {
 	if len(names) > maxAmbiguous {
 		return strings.Join(names[:maxAmbiguous], ", ") + " …"
@@ -90,8 +89,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Meant adds to the error about an id that nobody knows those that begin so, or the one that is
-// spelled almost so.
+// Meant adds suggestions to the error about an unknown ID: the IDs that begin with it, or one that is spelled almost the same.
 func (c *Client) Meant(ctx context.Context, id string, unknown error) error {
 	if names, err := c.beginning(ctx, id); err == nil && len(names) > 0 {
 		return fmt.Errorf("%w; so begin: %s (here the whole id is needed)", unknown, some(names))

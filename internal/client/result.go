@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // after which people are told that no worker does anything
-	// pauseBetween attempts to reach a Temporal that is away.
+	patience = 10 * time.Second // after this, tell people that no worker is active
+	// pauseBetween is the pause between attempts to reach Temporal.
 	pauseBetween = 5 * time.Second
 )
 
 // Result is how an investigation ended.
 type Result = workflows.InvestigationResult
 
-// ResultOf makes a result of a record, as far as the record has one.
+// ResultOf makes a result from the fields of a record.
 func ResultOf(r record.Investigation) Result {
 	return Result{ID: r.ID, Status: r.Status, EndReason: r.EndReason, Report: r.Report, Usage: r.Usage, Error: r.Error,
 		Undelivered: r.Envelope.Undelivered}
 }
 
-// Await waits until Temporal says that the investigation has ended, as long as it takes. An
-// investigation that did not complete is no error: its Status says so.
+// Await waits for the end of an investigation, as long as it takes. An investigation that did not complete is not an error: the Status
+// shows it.
 func (c *Client) Await(ctx context.Context, h Handle) (out Result, err error) {
 	silence := time.AfterFunc(patience, func() { c.explainSilence(ctx, h) })
 	defer silence.Stop()
@@ -44,8 +44,7 @@ func (c *Client) Await(ctx context.Context, h Handle) (out Result, err error) {
 	return out, err
 }
 
-// unavailable reports whether Temporal could not be asked, which may pass: the
-// client has tried for a minute by itself.
+// unavailable reports whether Temporal could not be reached, which may be temporary. The SDK has already retried for a minute.
 func unavailable(err error) bool {
 	_, away := errors.AsType[*serviceerror.Unavailable](err)
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
@@ -67,8 +66,8 @@ func (h Handle) result(ctx context.Context) (out Result, err error) {
 	return out, nil
 }
 
-// ended reads the result of an investigation that did not complete: it is in the
-// details of the error, unless the investigation had no chance to say anything.
+// ended reads the result of an investigation that did not complete. The result is in the details of the error, unless the investigation
+// was ended by force.
 func ended(err error) (out Result, _ error) {
 	closed, _ := errors.AsType[*temporal.WorkflowExecutionError](err)
 	if closed == nil {
@@ -100,10 +99,10 @@ func ended(err error) (out Result, _ error) {
 	return out, nil
 }
 
-// notBegun is the length of a history before a worker has taken the first task.
+// notBegun is the history length before a worker takes the first task.
 const notBegun = 2
 
-// explainSilence tells why nothing begins.
+// explainSilence tells people why nothing has begun.
 func (c *Client) explainSilence(ctx context.Context, h Handle) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
@@ -117,7 +116,7 @@ func (c *Client) explainSilence(ctx context.Context, h Handle) {
 	}
 }
 
-// explainQueue tells that no worker is there, if so.
+// explainQueue tells people if there is no worker, and reports whether that is so.
 func (c *Client) explainQueue(ctx context.Context, conn sdk.Client, queue string) bool {
 	workers, err := pollers(ctx, conn, queue)
 	if err != nil || workers > 0 {
@@ -127,7 +126,7 @@ func (c *Client) explainQueue(ctx context.Context, conn sdk.Client, queue string
 	return true
 }
 
-// pollers counts the workers that have asked a task queue for work not long ago.
+// pollers returns the number of workers that polled a task queue recently.
 func pollers(ctx context.Context, conn sdk.Client, queue string) (int, error) {
 	described, err := conn.DescribeTaskQueue(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	return len(described.GetPollers()), err

@@ -15,15 +15,15 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// ScoringError: an investigation is being judged.
+// ScoringError means that an investigation is being judged already.
 type ScoringError struct{ ID string }
 
 func (e *ScoringError) Error() string {
 	return fmt.Sprintf("investigation %s is being judged already, by workflow %s", e.ID, workflows.ScoringID(e.ID))
 }
 
-// Score has an ended investigation judged, and returns what Wait waits for. If it is being judged already, the error
-// is a *ScoringError.
+// Score starts judging an ended investigation. Pass the result to Wait. If the investigation is being judged already, the error is a
+// *ScoringError.
 func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error
 	return j, nil
 }
 
-// ended is the id of an investigation that has ended: Temporal may have forgotten it.
+// ended returns the ID of an ended investigation, even if Temporal no longer knows it.
 func (c *Client) ended(ctx context.Context, id string) (string, error) {
 	h, err := c.Find(ctx, id)
 	if err == nil && h.Running() {
@@ -73,13 +73,13 @@ func (c *Client) ended(ctx context.Context, id string) (string, error) {
 
 // Judging is an investigation that is being judged.
 type Judging struct {
-	ID string // the investigation's
-	// Before is how many scores it had, for who does not ask Temporal for this one.
+	ID string // the investigation's ID
+	// Before is the previous number of scores, for callers that do not ask Temporal for the new one.
 	Before int
 	run    sdk.WorkflowRun
 }
 
-// Wait waits for the score. A judge that reached no score is no error: the Status says so.
+// Wait waits for the score. A judge that reached no score is not an error: the Status shows it.
 func (c *Client) Wait(ctx context.Context, j Judging) (out record.Score, err error) {
 	err = c.persist(ctx, pauseBetween, func() error { return j.run.Get(ctx, &out) })
 	if ctx.Err() != nil {

@@ -26,64 +26,65 @@ import (
 )
 
 const (
-	// unnamed is the name of an investigation whose request leaves the chain to the configuration.
+	// unnamed is the name of an investigation whose chain is chosen by the configuration.
 	unnamed = "investigation"
-	// maxEasy is how much data goes into Temporal if there is a store to put it into, in bytes.
+	// maxEasy is the most data to send through Temporal, in bytes, if there is a store for larger data.
 	maxEasy = 256 << 10
-	// maxRequest is how large a request may be: Temporal refuses 2 MB.
+	// maxRequest is the maximum size of a request, in bytes. Temporal refuses 2 MB.
 	maxRequest = 2<<20 - 16<<10
 )
 
-// Start is an investigation that is to begin.
+// Start describes an investigation to start.
 type Start struct {
-	// Workflow is the workflow id; "" = the chain's or alert type's name and a random part.
+	// Workflow is the workflow ID. An empty string means the name of the chain or alert type with a random suffix.
 	Workflow string
 	Request  agent.Request // without its data
-	// Data is what is to be investigated. Masking says what of it leaves this process
-	// (nil = all), MaxData how much may, in bytes (0 = any), and Dedup by what it is the same
-	// as another of Chain; all are of the configuration, and the workers apply theirs again.
+	// Data is the data to investigate. Masking says which parts may leave this process (nil means all), MaxData limits the size in bytes
+	// (zero means unlimited), and Dedup says how to detect duplicates in Chain. They come from the configuration. The workers
+	// apply theirs again.
 	Data    string
 	Masking *plan.Masking
-	Masker  *mask.Masker // what Masking says, where it is at hand; nil = it is made
+	Masker  *mask.Masker // compiled form of Masking; nil means that Start compiles it
 	MaxData int
 	Chain   string
 	Dedup   plan.Dedup
-	// Once is a hash of what is asked for under the workflow id: that is used once, and who asks for the same again is
-	// given what came of it (Handle.Known), who asks for something else an ErrReused; "" = an id may be used again.
+	// Once is a hash of the request. A workflow ID is then used only once: the same request gets the existing investigation
+	// (Handle.Known),
+	// a different one gets ErrReused. An empty string means that an ID may be reused.
 	Once string
 }
 
-// ErrReused: what stands for one request was used for another one.
+// ErrReused means that the ID was already used for a different request.
 var ErrReused = errors.New("it was used for another request")
 
 // memoOnce is the memo that keeps Start.Once.
 const memoOnce = "inquest_once"
 
-// Know takes from a configuration what it says about the request.
+// Know sets the fields of the request that come from a configuration.
 func (s *Start) Know(cfg Configuration) {
 	s.Masking, s.MaxData = cfg.AlertMasking(), cfg.MaxData()
 	s.Chain, s.Dedup = cfg.Dedup(s.Request)
 }
 
-// Configuration is the part of a configuration that whoever starts something has to know.
+// Configuration is the part of a configuration that is needed to start an investigation.
 type Configuration interface {
 	AlertMasking() *plan.Masking
 	MaxData() int
 	Dedup(req agent.Request) (chain string, d plan.Dedup)
 }
 
-// TakenError: an investigation with that workflow id is running.
+// TakenError means that an investigation with this workflow ID is running.
 type TakenError struct{ Workflow string }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("an investigation with the workflow id %s is running", e.Workflow)
 }
 
-// Start starts an investigation. Its data is masked first; where it is large, it goes into
-// the store, if there is one here, and the request names it. If the request has a fingerprint,
-// and there is an investigation of the same, that is returned: see Handle.Known.
+// Start starts an investigation. It masks the data and, if the data is large and a store is available, puts it into the store and
+// refers to it in the request. If the request has a fingerprint and an investigation with the same fingerprint exists, Start
+// returns that one; see Handle.Known.
 func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
-	if _, ok := workflows.WorkflowOf(s.Workflow); ok { // commands would take it for that
+	if _, ok := workflows.WorkflowOf(s.Workflow); ok { // commands would take it for an investigation ID
 		return Handle{}, &InputError{fmt.Errorf("the workflow id %s looks like the id of an investigation: give another", s.Workflow)}
 	}
 	if err := c.putData(ctx, &s); err != nil {
@@ -92,7 +93,7 @@ func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 	return c.start(ctx, s)
 }
 
-// start starts an investigation whose data is in the request.
+// start starts an investigation whose data is in the request already.
 func (c *Client) start(ctx context.Context, s Start) (Handle, error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -121,7 +122,7 @@ func (c *Client) start(ctx context.Context, s Start) (Handle, error) {
 	return execute(ctx, conn, s, options)
 }
 
-// startOnce starts an investigation, unless it was started before.
+// startOnce starts an investigation unless it was started before.
 func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
 	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if options.Memo == nil {
@@ -139,7 +140,7 @@ func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s Start, option
 	return h, nil
 }
 
-// execute starts a workflow, unless its id is taken.
+// execute starts a workflow, or returns a TakenError if its ID is in use.
 func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
 	run, err := conn.ExecuteWorkflow(ctx, options, workflows.TypeInvestigation, s.Request)
 	if _, taken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); taken {
@@ -154,8 +155,8 @@ func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWor
 	}, nil
 }
 
-// notStarted says that Temporal has not confirmed a start. The SDK retries what Temporal cannot do at the moment until the time
-// is up, so that the error alone does not tell why.
+// notStarted explains that Temporal has not confirmed a start. The SDK retries temporary errors until the timeout, so the error alone
+// does not show the reason.
 func notStarted(workflowID string, err error) error {
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	if late || errors.Is(err, context.DeadlineExceeded) {
@@ -166,7 +167,7 @@ func notStarted(workflowID string, err error) error {
 	return fmt.Errorf("start investigation %s: %w", workflowID, err)
 }
 
-// executeOrFind starts a workflow, or where its id is taken returns the one that is there.
+// executeOrFind starts a workflow or, if its ID is in use, returns the existing one.
 func executeOrFind(
 	ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions,
 ) (h Handle, there *workflowpb.WorkflowExecutionInfo, err error) {
@@ -181,10 +182,9 @@ func executeOrFind(
 	return handleOf(conn, there), there, nil
 }
 
-// startOne starts an investigation unless there is one of the same. Requests of one fingerprint have
-// one workflow id, of which Temporal lets one run at a time; it also refuses to use the id of one
-// that has completed. Only where that one is too old is the id used again, and when two
-// do so at once, one of them is refused and finds the other's.
+// startOne starts an investigation unless there is one with the same fingerprint. Requests with the same fingerprint share a
+// workflow ID. Temporal runs only one of them at a time and refuses to reuse the ID of one that has completed. startOne reuses
+// the ID only if that one is too old. When two callers do so at once, one is refused and finds the other's investigation.
 func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
 	options.ID = sameID(s)
 	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -201,8 +201,8 @@ func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWo
 	}
 }
 
-// sameID is the workflow id of all requests with one fingerprint, of one project, tenant and chain: the
-// beginning of the fingerprint, for people, and a hash.
+// sameID returns the workflow ID of all requests with the same fingerprint, project, tenant and chain. It consists of the beginning of
+// the fingerprint, for people, and a hash.
 func sameID(s Start) string {
 	words := strings.FieldsFunc(strings.Map(idRune, s.Request.Fingerprint), func(r rune) bool { return r == '-' })
 	parts := []string{s.Request.Tenant, s.Chain, s.Request.Fingerprint}
@@ -213,7 +213,7 @@ func sameID(s Start) string {
 	return fmt.Sprintf("%s-%x", clip.Bytes(strings.Join(words, "-"), 48), hash[:6])
 }
 
-// putData puts the data into the request, masked, and checks what the workers would refuse.
+// putData puts the masked data into the request and checks everything that the workers would refuse.
 func (c *Client) putData(ctx context.Context, s *Start) error {
 	if err := s.Request.CheckData(s.Data, s.MaxData); err != nil {
 		return &InputError{err}
@@ -248,7 +248,7 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 	}
 	if s.Request.DataRef == "" && s.Data != "" {
 		var err error
-		// A JSON string, whatever it is: so that agents see it byte for byte.
+		// Always a JSON string, so that agents see the data byte for byte.
 		if s.Request.Data, err = json.Marshal(s.Data); err != nil {
 			return fmt.Errorf("write the request: %w", err)
 		}
@@ -267,7 +267,7 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 	return nil
 }
 
-// fingerprint gives the request that of its chain, unless it has one of its own or wants none.
+// fingerprint computes the request's fingerprint as its chain configures it, unless the request has one or wants none.
 func (c *Client) fingerprint(s *Start) error {
 	switch {
 	case s.Request.Again:
@@ -276,28 +276,28 @@ func (c *Client) fingerprint(s *Start) error {
 	case s.Request.Fingerprint != "" && s.Workflow != "":
 		return &InputError{errors.New(`a request with a "fingerprint" has the workflow id of that: give no other`)}
 	case s.Workflow != "" && s.Once == "":
-		return nil // the workers see whether it is the same as another
+		return nil // the workers detect duplicates
 	}
 	fingerprint, missing := s.Dedup.Fingerprint(s.Chain, s.Request, s.Data)
 	if missing != "" {
 		c.opts.Tell(fmt.Sprintf("the request has no %s, by which the chain would know another one of the same", missing))
 	}
-	s.Request.Again = missing != "" && s.Request.Fingerprint != "" // the workers make none of other parts instead
+	s.Request.Again = missing != "" && s.Request.Fingerprint != "" // the workers must not compute one from other parts instead
 	s.Request.Fingerprint = fingerprint
 	return nil
 }
 
-// RandomID is a workflow id that people can read: a name and 8 random characters.
+// RandomID returns a readable workflow ID: a name and 8 random characters.
 func RandomID(name string) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return IDOf(name) + "-" + hex.EncodeToString(random[:])
 }
 
-// IDOf is a name as a part of a workflow id.
+// IDOf converts a name into a part of a workflow ID.
 func IDOf(name string) string { return strings.Map(idRune, name) }
 
-// idRune keeps what needs no quoting in shells and addresses.
+// idRune keeps the characters that need no quoting in shells and URLs.
 func idRune(r rune) rune {
 	if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.' {
 		return r
@@ -305,7 +305,7 @@ func idRune(r rune) rune {
 	return '-'
 }
 
-// summary is what Temporal's UI shows of the investigation in its list.
+// summary is the text for the investigation in Temporal UI's list.
 func summary(req agent.Request) string {
 	if req.Chain == "" || req.AlertType == "" {
 		return req.Chain + req.AlertType

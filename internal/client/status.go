@@ -16,23 +16,23 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Status is where an investigation stands.
+// Status is the current state of an investigation.
 type Status struct {
 	workflows.Status
-	// Agents says what the agents that run do, by their workflow ids.
+	// Agents holds the status of the running agents, by workflow ID.
 	Agents map[string]workflows.AgentStatus
-	// Stale is why the numbers are not those of the store; nil = they are.
+	// Stale is why the usage does not come from the store; nil means that it does.
 	Stale error
-	// Result is that of an investigation that has ended and that the store does not know.
+	// Result is set for an ended investigation that the store does not know.
 	Result *Result
 }
 
-// Status asks a running investigation. The status of one that has ended comes from its record, since no worker may be
-// left to ask, or from its result.
+// Status queries a running investigation. The status of an ended one comes from its record, since there may be no worker left to query,
+// or from its result.
 func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	if _, err := c.temporal(ctx); err != nil {
 		saved, known, storeErr := c.savedStatus(ctx, id)
-		if known { // Temporal is not needed for it
+		if known { // this needs no Temporal
 			return saved, nil
 		}
 		return Status{}, errors.Join(err, storeErr)
@@ -62,15 +62,15 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	}}, err
 }
 
-// ask composes the status of an investigation that runs: what it says itself, what Temporal
-// knows of its activities, its agents of themselves, and the store of what they have used.
+// ask assembles the status of a running investigation from its workflow, its pending activities in Temporal, its agents, and its usage
+// in the store.
 func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
 	if err := c.hear(ctx, h, &s.Status); err != nil {
 		return s, err
 	}
 	addTroubles(&s.Status, c.troubles(ctx, h))
 	s.Agents = h.agents(ctx, s.Status)
-	reading, cancel := context.WithTimeout(ctx, queryTimeout) // the store may be why somebody asks
+	reading, cancel := context.WithTimeout(ctx, queryTimeout) // the store itself may be the problem
 	defer cancel()
 	known := false
 	if known, s.Stale = c.number(reading, &s.Status); errors.As(s.Stale, new(*FolderError)) {
@@ -89,7 +89,7 @@ func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
 	return s, nil
 }
 
-// agents asks the agents that run what they do, by their workflow ids.
+// agents queries the status of the running agents, by workflow ID.
 func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]workflows.AgentStatus {
 	out := map[string]workflows.AgentStatus{}
 	for _, stage := range status.Stages {
@@ -103,7 +103,7 @@ func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]
 	return out
 }
 
-// number puts into a status what the store knows to have been used.
+// number fills in the usage from the store.
 func (c *Client) number(ctx context.Context, status *workflows.Status) (known bool, err error) {
 	st, err := c.Store(ctx)
 	if err != nil || st == nil {
@@ -124,7 +124,7 @@ func (c *Client) number(ctx context.Context, status *workflows.Status) (known bo
 	return true, errors.Join(err, unread)
 }
 
-// savedStatus is the status of an investigation that has ended, from the store.
+// savedStatus returns the status of an ended investigation from the store.
 func (c *Client) savedStatus(ctx context.Context, id string) (s Status, known bool, err error) {
 	w, err := c.Outcome(ctx, id)
 	switch {
@@ -136,8 +136,8 @@ func (c *Client) savedStatus(ctx context.Context, id string) (s Status, known bo
 	return Status{Status: *w.Status}, true, nil
 }
 
-// StatusOf composes the status in the same way as the investigation did while it ran. Records from before there were
-// envelopes name no agents: those are in the executions.
+// StatusOf assembles the same status that the investigation reported while it was running. Records from before envelopes existed name no
+// agents, so StatusOf takes them from the executions.
 func StatusOf(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
 	for n := range stages {
 		for _, e := range executions {
@@ -151,9 +151,8 @@ func StatusOf(r record.Investigation, stages []record.Stage, executions []record
 	return out
 }
 
-// number gives each agent of a status the numbers of its execution. An execution may be of an
-// agent that the status does not know: the synthesis of a stage that runs, a sub-agent that has
-// ended in it, or one of very many.
+// number fills in each agent's usage from its execution. It adds agents that the status does not list: the synthesis of a running
+// stage, a sub-agent that has ended, or an agent beyond the listed ones.
 func number(status *workflows.Status, executions []record.Execution) {
 	for s := range status.Stages {
 		stage := &status.Stages[s]
@@ -166,7 +165,7 @@ func number(status *workflows.Status, executions []record.Execution) {
 				if a := &stage.Agents[n]; a.Name == agentName(e) {
 					named, a.Model, a.Iterations, a.Usage = true, cmp.Or(e.Model, a.Model), e.Iterations, e.Usage
 					a.ActionsExecuted, a.WorkflowID = e.ActionsExecuted, cmp.Or(a.WorkflowID, e.ID)
-					if a.Status != agent.StatusCompleted { // of a sub-agent, the store alone knows why
+					if a.Status != agent.StatusCompleted { // only the store knows why a sub-agent failed
 						a.Error = cmp.Or(a.Error, e.Error)
 					}
 				}
@@ -179,7 +178,7 @@ func number(status *workflows.Status, executions []record.Execution) {
 	}
 }
 
-// executionsOf returns the executions of an investigation with their ids.
+// executionsOf returns the executions of an investigation with their IDs.
 func executionsOf(ctx context.Context, st *store.Store, investigation string) ([]record.Execution, error) {
 	executions, err := st.Executions(ctx, investigation)
 	for n := range executions {
@@ -195,28 +194,28 @@ func summaryOf(e record.Execution) workflows.AgentSummary {
 	}
 }
 
-// agentName is an agent's name in its stage: replicas have numbers.
+// agentName is an agent's name in its stage. Replicas have numbers.
 func agentName(e record.Execution) string { return strings.TrimPrefix(e.Name, e.Stage+"/") }
 
-// Whole is everything that the store has of an investigation.
+// Whole is everything that the store has about an investigation.
 type Whole struct {
 	Investigation record.Investigation `json:"investigation"`
 	Stages        []record.Stage       `json:"stages"`
 	Executions    []record.Execution   `json:"executions"`
 	Entries       []transcript.Entry   `json:"entries"`
-	// Status is that of an investigation that has ended.
+	// Status is set if the investigation has ended.
 	Status *workflows.Status `json:"status,omitempty"`
-	// Scores say how it was judged, in the order in which that was asked for.
+	// Scores are the judgments in the order in which they were requested.
 	Scores []record.Score `json:"scores,omitempty"`
-	// Questions wait for people.
+	// Questions are those that people have to answer.
 	Questions []record.Question `json:"questions,omitempty"`
-	// UnknownCalls may or may not have taken effect. Calls that still run are not among them.
+	// UnknownCalls may or may not have taken effect. Running calls are not included.
 	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty"`
-	// Stale is why Temporal could not be asked whether it was terminated; nil = it was.
+	// Stale is why Temporal could not be asked whether the investigation was terminated; nil means that it was asked.
 	Stale error `json:"-"`
 }
 
-// Score is the newest score that a judge has reached, or else the newest attempt; nil = nobody has asked for any.
+// Score returns the newest score that a judge has reached, else the newest attempt, else nil.
 func (w Whole) Score() (last *record.Score) {
 	for n := range w.Scores {
 		if w.Scores[n].Score != nil || last == nil || last.Score == nil {
@@ -226,8 +225,7 @@ func (w Whole) Score() (last *record.Score) {
 	return last
 }
 
-// Outcome is Whole without entries and questions. When somebody has just terminated the investigation, only Temporal
-// may know it yet.
+// Outcome is Whole without entries and questions. It asks Temporal too, because the store may not know of a recent termination.
 func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {
@@ -258,13 +256,13 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	return w, err
 }
 
-// maxNotices bounds the notices in a status, and maxNotice each of them in bytes.
+// maxNotices limits the notices in a status, and maxNotice the bytes of each.
 const (
 	maxNotices = 20
 	maxNotice  = 1000
 )
 
-// notices are the newest of an investigation, each with the execution that has it.
+// notices returns the newest notices of an investigation, each with its execution.
 func notices(ctx context.Context, st *store.Store, investigation string) (said []string, err error) {
 	entries, err := st.Notices(ctx, investigation, maxNotices)
 	for _, e := range entries {
@@ -279,8 +277,8 @@ func (w Whole) runs(call transcript.UnknownCall) bool {
 	return call.NoResult && !w.Investigation.Status.Closed() && !slices.ContainsFunc(w.Executions, ended)
 }
 
-// Whole reads an investigation from the store. The error is ErrNoStore where there is
-// none, and record.ErrNotFound where the store does not know it.
+// Whole reads an investigation from the store. It returns ErrNoStore without a store, and record.ErrNotFound if the store does
+// not know the investigation.
 func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
 	if w, err = c.Outcome(ctx, id); err != nil {
 		return w, err

@@ -17,23 +17,23 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// What became of a request that a workflow has not answered.
+// Kinds of requests that a workflow did not answer.
 var (
-	// ErrRefused: the workflow has said no.
+	// ErrRefused means that the workflow has refused the request.
 	ErrRefused = errors.New("it was refused")
-	// ErrTooLate: nobody waits for it any more.
+	// ErrTooLate means that the request is no longer needed.
 	ErrTooLate = errors.New("it comes too late: nobody waits for it any more")
-	// ErrNotTaken: no worker has taken it in time. One may yet.
+	// ErrNotTaken means that no worker has accepted the request in time. One still may.
 	ErrNotTaken = errors.New("no worker has taken it in time")
-	// ErrPending: a worker has taken it, and the result waits, for the store it may be. It
-	// counts: who took it for lost would send it twice.
+	// ErrPending means that a worker has accepted the request, but its result is delayed, for example by the store. The request counts
+	// and must not be repeated.
 	ErrPending = errors.New("it was taken, and has no result yet: do not repeat it")
 )
 
 // UpdateError says why a workflow did not answer an update.
 type UpdateError struct {
 	Handle Handle // of the investigation
-	Kind   error  // ErrRefused, ErrTooLate, ErrNotTaken or ErrPending; nil = Temporal could not be asked
+	Kind   error  // ErrRefused, ErrTooLate, ErrNotTaken or ErrPending; nil means that Temporal did not answer
 	Err    error
 }
 
@@ -45,7 +45,7 @@ func (e *UpdateError) Error() string {
 }
 func (e *UpdateError) Unwrap() []error { return []error{e.Kind, e.Err} }
 
-// update has a workflow take a request: the investigation's, or that of one of its agents.
+// update sends an update to the investigation's workflow or to the workflow of one of its agents.
 func update[Out any](ctx context.Context, h Handle, workflow, name string, in any) (out Out, err error) {
 	taking, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
@@ -76,26 +76,25 @@ func update[Out any](ctx context.Context, h Handle, workflow, name string, in an
 	return out, why
 }
 
-// late: Temporal has not told the result in time. The SDK puts every error of a poll so.
+// late reports whether the result did not arrive in time. The SDK reports every polling error this way.
 func late(err error) bool {
 	_, ended := errors.AsType[*serviceerror.NotFound](err)
 	_, late := errors.AsType[*sdk.WorkflowUpdateServiceTimeoutOrCanceledError](err)
 	return late && !ended
 }
 
-// Steered says what became of a signal.
+// Steered is the outcome of a signal.
 type Steered struct {
 	Handle
 	workflows.Taken
-	// Left: no worker answers now, and the signal waits with Temporal for one.
+	// Left means that no worker answers and the signal waits in Temporal for one.
 	Left bool
-	// Was is how things stood before; "" = nobody could say.
+	// Was is the status before the signal. An empty string means unknown.
 	Was agent.Status
 }
 
-// Steer has a running investigation take in a signal (workflows.SignalGuide …) and its input. If a worker is there, it
-// is asked by an update and answers; without one, the signal waits for it. It is never sent both ways: an update that
-// nobody has answered may yet be taken.
+// Steer sends a running investigation a signal (such as workflows.SignalGuide) with its input. If a worker answers, Steer sends an update
+// instead, which confirms the request. It never does both, because an update without an answer may still be accepted.
 func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered, err error) {
 	if s.Handle, err = c.findRunning(ctx, id); err != nil {
 		return s, err
@@ -112,7 +111,7 @@ func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered,
 	return s, s.sent(s.conn.SignalWorkflow(ctx, s.Workflow, "", name, in), "send "+name+" to")
 }
 
-// wasBefore is how things stood. What is paused may wait for people, too; nothing expires then.
+// wasBefore returns the status before the signal. A paused investigation may also wait for people; nothing in it expires.
 func wasBefore(s workflows.Status) agent.Status {
 	if slices.ContainsFunc(s.Waiting, func(a workflows.Approval) bool { return a.Expires.IsZero() }) ||
 		slices.ContainsFunc(s.Questions, func(q workflows.Interrupt) bool { return q.Expires.IsZero() }) {
@@ -121,7 +120,7 @@ func wasBefore(s workflows.Status) agent.Status {
 	return s.Status
 }
 
-// sent is the error of what was sent to a workflow without an answer.
+// sent converts the error of a message to a workflow.
 func (h Handle) sent(err error, what string) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return &EndedError{ID: h.ID()}
@@ -132,7 +131,7 @@ func (h Handle) sent(err error, what string) error {
 	return nil
 }
 
-// Cancel asks for the end of an investigation; what it has finished is kept.
+// Cancel requests the end of an investigation. Finished work is kept.
 func (c *Client) Cancel(ctx context.Context, id string) (Handle, error) {
 	h, err := c.findRunning(ctx, id)
 	if err != nil {
@@ -143,12 +142,12 @@ func (c *Client) Cancel(ctx context.Context, id string) (Handle, error) {
 	return h, h.sent(h.conn.CancelWorkflow(ctx, h.Workflow, ""), "cancel")
 }
 
-// Answer answers a question that an investigation has put to people.
+// Answer answers a question from an investigation.
 func (c *Client) Answer(ctx context.Context, id string, a workflows.Answer) (workflows.Interrupt, error) {
 	return updateRunning[workflows.Interrupt](ctx, c, id, workflows.UpdateAnswer, a)
 }
 
-// Extend raises the bounds of an investigation.
+// Extend raises the limits of an investigation.
 func (c *Client) Extend(ctx context.Context, id string, e workflows.ExtendBudget) (workflows.Budget, error) {
 	return updateRunning[workflows.Budget](ctx, c, id, workflows.UpdateExtendBudget, e)
 }
@@ -161,19 +160,19 @@ func updateRunning[Out any](ctx context.Context, c *Client, id, name string, in 
 	return update[Out](ctx, h, "", name, in)
 }
 
-// Decided is a tool call that somebody has approved or denied.
+// Decided is a tool call that a person has approved or denied.
 type Decided struct {
-	ID   string `json:"id"`   // the workflow's
+	ID   string `json:"id"`   // the workflow's ID
 	Call string `json:"call"` // see record.Approval.Name
 	Tool string `json:"tool"`
 	activities.Decision
 }
 
-// ShortDigest is how much of a digest is enough to name the call, in characters.
+// ShortDigest is the number of characters of a digest that identify the call.
 const ShortDigest = 12
 
-// Decide approves or denies a tool call that waits; d.CallID is its Name, or its last part
-// alone if only one has it. The agent has the last word: somebody else may have decided meanwhile.
+// Decide approves or denies a pending tool call. d.CallID is its Name, or only the last part if that is unambiguous. The agent has the
+// final say, because someone else may have decided meanwhile.
 func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out Decided, err error) {
 	h, err := c.findRunning(ctx, id)
 	if err != nil {
@@ -196,14 +195,14 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 	return out, err
 }
 
-// NotWaitingError: the call to be decided on does not wait for anybody.
+// NotWaitingError means that the call is not pending.
 type NotWaitingError struct{ Call, ID, others string }
 
 func (e *NotWaitingError) Error() string {
 	return fmt.Sprintf("no call %q of %s waits for a decision; %s", e.Call, e.ID, e.others)
 }
 
-// pick finds the call among those that wait, by its whole name or by its id.
+// pick finds a pending call by its full name or by its ID.
 func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	var found []workflows.Approval
 	for _, a := range status.Waiting {
@@ -223,7 +222,7 @@ func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	return workflows.Approval{}, &InputError{fmt.Errorf("%d calls are called %s; %s", len(found), call, choices(found))}
 }
 
-// choices lists calls as Decide takes them.
+// choices lists the calls with names that Decide accepts.
 func choices(waiting []workflows.Approval) string {
 	if len(waiting) == 0 {
 		return "none does"
@@ -235,8 +234,7 @@ func choices(waiting []workflows.Approval) string {
 	return "there are: " + strings.Join(names, ", ")
 }
 
-// wholeDigest is the digest that is meant: of what waits now if the beginning of it is
-// given, or nothing.
+// wholeDigest completes a digest: if it is empty or a prefix of the pending call's digest, the result is the latter.
 func wholeDigest(given, waiting string) string {
 	if given == "" || len(given) >= ShortDigest && strings.HasPrefix(waiting, given) {
 		return waiting

@@ -22,18 +22,18 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// troubles asks Temporal which activities of an investigation wait for the store, or for a
-// worker that can do them: the workflows do not know it, and the store may be what is away.
+// troubles asks Temporal which activities of an investigation are waiting for the store or for a suitable worker. The workflows do
+// not know that, and the store may be the one that is unavailable.
 func (c *Client) troubles(ctx context.Context, h Handle) []workflows.Trouble {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	const below = 2 // stages, and their agents
+	const below = 2 // stages and their agents
 	out := sealed{c.keys}.troubles(ctx, h.conn, h.Workflow, below)
 	slices.SortFunc(out, func(a, b workflows.Trouble) int { return a.Since.Compare(b.Since) })
 	return out
 }
 
-// sealed reads what Temporal says of activities, which may be encrypted.
+// sealed decodes what Temporal says about activities, which may be encrypted.
 type sealed struct{ payload.Keys }
 
 func (s sealed) troubles(ctx context.Context, conn sdk.Client, workflowID string, below int) (out []workflows.Trouble) {
@@ -55,8 +55,7 @@ func (s sealed) troubles(ctx context.Context, conn sdk.Client, workflowID string
 	return out
 }
 
-// recentStart is how long an attempt may run and still be taken for one that fails as the one
-// before it did: what touches the store alone takes no longer.
+// recentStart is how long a running attempt counts as failing like the one before. Activities that only use the store take no longer.
 const recentStart = time.Minute
 
 func (s sealed) trouble(a *workflowpb.PendingActivityInfo) (t workflows.Trouble, ok bool) {
@@ -83,12 +82,12 @@ func (s sealed) trouble(a *workflowpb.PendingActivityInfo) (t workflows.Trouble,
 	return t, t.ErrorType == activities.ErrorStore || t.ErrorType == activities.ErrorWorkerCannot
 }
 
-// waits is what the attempt that runs says it waits for.
+// waits returns what the running attempt reports to be waiting for.
 func (s sealed) waits(a *workflowpb.PendingActivityInfo) (errorType string) {
 	return activities.ReadDoing(func(to any) error { return s.Converter(nil).FromPayloads(a.GetHeartbeatDetails(), to) }).Waits
 }
 
-// message is a failure's own, without what it is wrapped in.
+// message returns the failure's own message without its wrapping.
 func (s sealed) message(failure *failurepb.Failure) string {
 	var read sdk.Options
 	s.Protect(&read)
@@ -99,7 +98,7 @@ func (s sealed) message(failure *failurepb.Failure) string {
 	return ""
 }
 
-// addTroubles makes a status say what is waited for besides people.
+// addTroubles adds to a status what the investigation is waiting for besides people.
 func addTroubles(s *workflows.Status, all []workflows.Trouble) {
 	s.Troubles = all
 	words := []string{
@@ -112,7 +111,7 @@ func addTroubles(s *workflows.Status, all []workflows.Trouble) {
 	s.WaitingFor = cmp.Or(strings.Join(words, "; and for "), s.WaitingFor)
 }
 
-// troubleLine says what the activities wait for whose errors are of a type; "" = there are none.
+// troubleLine describes what the activities with an error type are waiting for. An empty string means that there are none.
 func troubleLine(what string, all []workflows.Trouble, errorType string) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(t workflows.Trouble) bool { return t.ErrorType != errorType })
 	if len(all) == 0 {

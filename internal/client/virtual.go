@@ -13,26 +13,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// AgentRules are the rules of a configuration for agents that are made at run time.
+// AgentRules are a configuration's rules for agents made at run time.
 type AgentRules interface {
-	// Owns reports whether the name is that of an agent of the configuration.
+	// Owns reports whether the configuration has an agent with this name.
 	Owns(name string) bool
 	CheckVirtual(a virtual.Agent, knownTools []string) virtual.Problems
 }
 
-// AgentEdit is what somebody does to an agent of a project.
+// AgentEdit is a change to an agent in a project.
 type AgentEdit struct {
 	Project, Name, By string
-	// Channel is what By came by, for the audit trail.
+	// Channel is how By sent the change, for the audit log.
 	Channel string
-	// After is the version that is changed; 0 = the last one, whichever it is.
+	// After is the version to change. Zero means the last one.
 	After int
 	Rules AgentRules
-	// Tools are the names of those that there are, as far as servers could be asked.
+	// Tools are the known tool names. Those of servers that did not answer are missing.
 	Tools []string
 }
 
-// VirtualAgents are the agents of a project, by name, with or without the deleted ones.
+// VirtualAgents returns the agents of a project by name, optionally including deleted ones.
 func (c *Client) VirtualAgents(ctx context.Context, project string, deleted bool) ([]virtual.Agent, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Client) VirtualAgents(ctx context.Context, project string, deleted bool
 	return slices.DeleteFunc(all, func(a virtual.Agent) bool { return a.Deleted && !deleted }), err
 }
 
-// VirtualAgent is the last version of an agent; record.ErrNotFound if there is none.
+// VirtualAgent returns the last version of an agent, or record.ErrNotFound.
 func (c *Client) VirtualAgent(ctx context.Context, project, name string) (a virtual.Agent, err error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Client) VirtualAgent(ctx context.Context, project, name string) (a virt
 	return found[0], nil
 }
 
-// VirtualVersions are all versions of an agent, the last one first.
+// VirtualVersions returns all versions of an agent, newest first.
 func (c *Client) VirtualVersions(ctx context.Context, project, name string) ([]virtual.Agent, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -64,15 +64,15 @@ func (c *Client) VirtualVersions(ctx context.Context, project, name string) ([]v
 	return st.VirtualVersions(ctx, project, name)
 }
 
-// CreateAgent makes an agent by its definition, which has its name. The error is virtual.Problems if it is wrong, and
-// virtual.ErrTaken where there is one of that name, also of the configuration.
+// CreateAgent creates an agent from its definition, which includes the name. It returns virtual.Problems if the definition is wrong, and
+// virtual.ErrTaken if the name is in use, in the configuration or otherwise.
 func (c *Client) CreateAgent(ctx context.Context, e AgentEdit, definition []byte) (virtual.Agent, error) {
 	d, err := virtual.Parse(definition)
 	e.Name = d.Name
 	return c.saveAgent(ctx, e, d, err, 0)
 }
 
-// ChangeAgent puts a definition in the place of the one that an agent has. The error may be virtual.ErrChanged, too.
+// ChangeAgent replaces the definition of an agent. It may also return virtual.ErrChanged.
 func (c *Client) ChangeAgent(ctx context.Context, e AgentEdit, definition []byte) (virtual.Agent, error) {
 	last, err := c.VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Client) ChangeAgent(ctx context.Context, e AgentEdit, definition []byte
 	return c.saveAgent(ctx, e, d, err, cmp.Or(e.After, last.Version))
 }
 
-// saveAgent saves a definition after a version, unless it is wrong.
+// saveAgent saves a definition as the successor of a version, unless it is wrong.
 func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definition, wrong error, after int) (virtual.Agent, error) {
 	a := virtual.Agent{Project: cmp.Or(e.Project, agent.DefaultProject), Name: d.Name, By: e.By, Channel: e.Channel, Definition: d}
 	var problems virtual.Problems
@@ -95,7 +95,7 @@ func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definitio
 		return a, virtual.ErrTaken
 	case problems == nil:
 		problems = e.Rules.CheckVirtual(a, e.Tools)
-	case a.Name != "": // all that is wrong is said at once
+	case a.Name != "": // report all problems at once
 		a.Definition = d.Sound(problems)
 		for _, also := range e.Rules.CheckVirtual(a, e.Tools) {
 			if !slices.Contains(problems, also) {
@@ -113,7 +113,7 @@ func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definitio
 	return st.SaveVirtualAgent(ctx, a, after)
 }
 
-// AgentCopy is what a copy changes; a field that is absent stays as it is in the original.
+// AgentCopy holds the fields that differ in a copy. Absent fields stay as in the original.
 type AgentCopy struct {
 	NewName      string          `json:"new_name" minLength:"1" maxLength:"64"`
 	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent = Copy of …"`
@@ -122,7 +122,7 @@ type AgentCopy struct {
 	ToolConfig   json.RawMessage `json:"tool_config,omitempty" doc:"in the place of the whole tool_config"`
 }
 
-// CopyAgent makes an agent like another one that was made at run time: record.ErrNotFound if there is none.
+// CopyAgent copies an agent that was made at run time. It returns record.ErrNotFound if there is none.
 func (c *Client) CopyAgent(ctx context.Context, e AgentEdit, copied AgentCopy) (virtual.Agent, error) {
 	source, err := c.VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *Client) CopyAgent(ctx context.Context, e AgentEdit, copied AgentCopy) (
 	return c.CreateAgent(ctx, e, text)
 }
 
-// DeleteAgent ends an agent. Its versions are kept, and what runs goes on with the one that it has.
+// DeleteAgent deletes an agent. Its versions are kept, and running work keeps the version that it has.
 func (c *Client) DeleteAgent(ctx context.Context, e AgentEdit) error {
 	last, err := c.VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Waiting returns what waits for people and providers, in one investigation or conversation, or with "" in all: one
-// query of the store. Where there is no store, or it does not know that one, the workflows are asked; an error names
-// those that do not answer.
+// Waiting returns what is waiting for people and providers in one investigation or conversation or, with an empty ID, in all. It takes
+// one query of the store. Without a store, or if the store does not know the ID, it queries the workflows. The error names those that
+// do not answer.
 func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
 	all, known, err := c.storedWaiting(ctx, id)
 	if known || err != nil {
@@ -22,9 +22,8 @@ func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, erro
 	return c.askWaiting(ctx, id)
 }
 
-// storedWaiting is what waits as the store says, but for what has been terminated, which
-// cannot say so: Temporal does, if it answers. The store does not know a conversation in
-// which nothing waits.
+// storedWaiting returns the pending items in the store, without those of terminated workflows if Temporal answers: they could not
+// remove theirs. The store does not know conversations with nothing pending.
 func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Waiting, known bool, err error) {
 	st, err := c.Store(ctx)
 	if err != nil || st == nil {
@@ -56,8 +55,7 @@ func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Wai
 	}
 }
 
-// askWaiting asks the one that is named, or every investigation that runs. Those that do
-// not answer hide nothing of the others.
+// askWaiting queries one workflow, or every running investigation. Investigations that do not answer do not affect the others.
 func (c *Client) askWaiting(ctx context.Context, id string) (all []record.Waiting, err error) {
 	running := make([]Handle, 1)
 	if id == "" {
@@ -88,20 +86,19 @@ func (c *Client) askWaiting(ctx context.Context, id string) (all []record.Waitin
 	return all, errors.Join(append(silent[:min(len(silent), maxSilent)], advice)...)
 }
 
-// maxSilent bounds the investigations that are named because they do not answer.
+// maxSilent limits how many unresponsive investigations an error names.
 const maxSilent = 10
 
-// answered is what an investigation says when it is asked for its status.
+// answered is an investigation's answer to a status query.
 type answered struct {
 	status workflows.Status
 	err    error
 }
 
-// askedAtOnce bounds how many investigations are asked at the same time: each
-// question is a task for a worker.
+// askedAtOnce limits concurrent queries. Each takes a worker's time.
 const askedAtOnce = 8
 
-// askAll asks investigations for their status, in their order.
+// askAll queries investigations for their status and keeps their order.
 func askAll(ctx context.Context, running []Handle) []answered {
 	out := make([]answered, len(running))
 	slots := make(chan struct{}, askedAtOnce)

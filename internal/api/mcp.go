@@ -132,8 +132,7 @@ type mcpTool struct {
 	// role is the least role that may use the tool.
 	role string
 	// Hints for the client: the tool only reads; it ends or allows something; repeating a call changes nothing more; it has effects
-	// outside
-	// Inquest.
+	// outside Inquest.
 	reads, destroys, repeats, open bool
 	// waits means that the tool takes as long as its caller asks.
 	waits bool

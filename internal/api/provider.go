@@ -14,8 +14,7 @@ import (
 const (
 	oidcTimeout = 10 * time.Second
 	// askEvery is the minimum time between two requests for the provider's keys, and between two attempts to reach a provider that did
-	// not
-	// answer. Strangers can cause such requests: every token that matches no key does.
+	// not answer. Strangers can cause such requests: every token that matches no key does.
 	askEvery = 10 * time.Second
 )
 

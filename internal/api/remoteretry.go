@@ -69,8 +69,7 @@ func (r *Remote) tell(err error) {
 }
 
 // retryPause is how long to wait after n+1 consecutive errors: as long as the response asks for, else with exponential backoff and
-// jitter,
-// so that clients do not retry in step.
+// jitter, so that clients do not retry in step.
 func retryPause(n int, err error) time.Duration {
 	d := retryAfter << min(n, 5)
 	d = d/2 + rand.N(d/2)

@@ -49,8 +49,7 @@ type Start struct {
 	Chain   string
 	Dedup   plan.Dedup
 	// Once is a hash of the request. A workflow ID is then used only once: the same request gets the existing investigation
-	// (Handle.Known),
-	// a different one gets ErrReused. An empty string means that an ID may be reused.
+	// (Handle.Known), a different one gets ErrReused. An empty string means that an ID may be reused.
 	Once string
 }
 

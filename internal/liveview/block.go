@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// blockKind is a kind of paragraph of an agent's text.
+// blockKind is the kind of a paragraph in an agent's text.
 type blockKind int
 
 const (
@@ -24,18 +24,18 @@ const (
 	promptBlock
 )
 
-// block is a paragraph of an agent's text. Its texts are clean.
+// block is a paragraph of an agent's text. Its texts are sanitized.
 type block struct {
 	seq        int64
 	kind       blockKind
 	head, text string
 
-	width int // that lines were made for; 0 = there are none
+	width int // width that lines were wrapped for; zero means not wrapped yet
 	open  bool
 	lines []string
 }
 
-// looks says how kinds begin, and how they are styled.
+// looks holds the mark and the style of each kind.
 var looks = map[blockKind]struct {
 	mark  string
 	style lipgloss.Style
@@ -50,10 +50,10 @@ var looks = map[blockKind]struct {
 	promptBlock:   {"", faint},
 }
 
-// shownLines is how much of a result is shown unless all is asked for.
+// shownLines is how many lines of a result are shown while it is folded.
 const shownLines = 4
 
-// rendered are the block's lines, none wider than the terminal.
+// rendered returns the block's lines, none wider than the terminal.
 func (b *block) rendered(width int, open bool) []string {
 	if b.width == width && b.open == open {
 		return b.lines
@@ -89,7 +89,7 @@ func (b *block) rendered(width int, open bool) []string {
 	return b.lines
 }
 
-// folded is a block in one line.
+// folded returns a block as one line.
 func folded(b *block, width int) string {
 	more := fmt.Sprintf(" (%s, f unfolds)", terminal.Size(len(b.text)))
 	what := b.head
@@ -99,7 +99,7 @@ func folded(b *block, width int) string {
 	return terminal.Fit(what, max(width-len(more), 0)) + terminal.Fit(more, width)
 }
 
-// content are the lines of a result, or the first of them.
+// content adds the lines of a result, or only the first ones.
 func (b *block) content(width int, open bool) {
 	if b.text == "" {
 		return
@@ -120,8 +120,7 @@ func (b *block) content(width int, open bool) {
 	}
 }
 
-// markdown lays out what a model has written. Code and addresses are broken where they are wider
-// than the screen, which has nothing to copy from.
+// markdown lays out a model's text. It breaks code and URLs that are wider than the screen, because nobody copies from this screen.
 func markdown(text string, width int) (lines []string) {
 	for line := range strings.Lines(terminal.Markdown(text, width, true)) {
 		lines = append(lines, strings.Split(ansi.Hardwrap(strings.TrimRight(line, "\n"), width, true), "\n")...)
@@ -129,12 +128,12 @@ func markdown(text string, width int) (lines []string) {
 	return lines
 }
 
-// text are the last lines of an agent's text, at least as many as are asked for if there are.
+// text returns the last lines of an agent's text, at least as many as requested if there are that many.
 func (l *lane) text(width, lines int, open bool) []string {
 	var tail []string
 	if l.live.Thinking != "" && l.live.Text == "" || l.live.Thinking != "" && open {
 		b := block{kind: thinkingBlock, text: terminal.Clean(l.live.Thinking)}
-		if l.live.Text == "" { // it is what happens now
+		if l.live.Text == "" { // thinking is what happens now
 			tail = append(tail, b.rendered(width, true)...)
 		} else {
 			tail = append(tail, b.rendered(width, open)...)
@@ -161,7 +160,7 @@ func (l *lane) text(width, lines int, open bool) []string {
 	return all
 }
 
-// spaced: there is an empty line between two kinds of blocks.
+// spaced reports whether an empty line separates two kinds of blocks.
 func spaced(above, below blockKind) bool {
 	return below == replyBlock || below == thinkingBlock || above == replyBlock && below != callBlock
 }

@@ -23,22 +23,21 @@ const (
 	maxNotices          = 4
 )
 
-// Frame is the content of the screen: as many lines as the terminal has, none wider. Lines that have been on it count
-// as read.
+// Frame returns the content of the screen: as many lines as the terminal has, none wider. Lines that were on the screen count as read.
 func (m *Model) Frame() string {
 	if m.width < minWidth || m.height < minHeight {
 		return terminal.Fit("the terminal is too small (q quits)", m.width)
 	}
 	top := []string{m.title(), m.stageLine()}
 	top = append(top, m.table()...)
-	if m.prompt == nil { // whose text has the screen
+	if m.prompt == nil { // the text of a prompt takes the whole screen
 		top = append(top, m.notices()...)
 	}
 	foot := m.foot()
-	top = top[:min(len(top), m.height-len(foot)-1)] // the keys stay in sight
+	top = top[:min(len(top), m.height-len(foot)-1)] // keep the keys visible
 	room := m.height - len(top) - len(foot)
 	lines := slices.Concat(top, m.body(room), foot)
-	for n, line := range lines { // whatever a terminal's font makes of it
+	for n, line := range lines { // whatever width the terminal's font has
 		if ansi.StringWidth(line) > m.width {
 			lines[n] = ansi.Truncate(line, m.width, "")
 		}
@@ -46,11 +45,11 @@ func (m *Model) Frame() string {
 	return strings.Join(lines, "\n")
 }
 
-// columns of the table of agents, by how wide the terminal is.
+// columns holds the column widths of the agents table, which depend on the terminal's width.
 type columns struct{ name, state, now, called, cost int }
 
 const (
-	markColumn   = 4 // the focus and the spinner
+	markColumn   = 4 // for the focus and the spinner
 	tokensColumn = 6
 	timeColumn   = 6
 )
@@ -77,8 +76,8 @@ func (m *Model) columns() columns {
 	return c
 }
 
-// nameOf is an agent's name; its stage's, too, where another stage has an agent of that name.
-// That of a sub-agent is below the agent that has dispatched it, and further in.
+// nameOf returns an agent's name, including its stage if another stage has an agent with that name. Sub-agents are indented below
+// their parent.
 func (m *Model) nameOf(l *lane) string {
 	name := agentOf(l.name)
 	if by := strings.Count(name, "/"); by > 0 {
@@ -90,7 +89,7 @@ func (m *Model) nameOf(l *lane) string {
 	return terminal.CleanLine(name)
 }
 
-// table has a line for each agent, those around the focus if they are too many.
+// table returns one line per agent. If there are too many, it returns those around the focus.
 func (m *Model) table() []string {
 	c := m.columns()
 	row := func(mark, name, state, now, called, count, cost, took string) string {
@@ -140,7 +139,7 @@ func (m *Model) table() []string {
 	return lines
 }
 
-// toolIn is a tool's name in a place of so many columns: without its server where it is too long.
+// toolIn returns a tool's name for a column, without its server if that is too long.
 func toolIn(name string, width int) string {
 	if ansi.StringWidth(name) > width {
 		name = name[strings.LastIndexByte(name, '.')+1:]
@@ -148,13 +147,13 @@ func toolIn(name string, width int) string {
 	return name
 }
 
-// spin is the spinner now.
+// spin returns the current frame of the spinner.
 func (m *Model) spin() string {
 	frames := spinner.MiniDot.Frames
 	return frames[int(m.now.UnixMilli()/spinEvery.Milliseconds())%len(frames)]
 }
 
-// notices are what waits for people, and what is waited for besides.
+// notices lists what the investigation is waiting for, people first.
 func (m *Model) notices() (lines []string) {
 	add := func(text string) { lines = append(lines, alert.Render(terminal.Fit(text, m.width))) }
 	for _, to := range slices.Sorted(maps.Keys(m.lost)) {
@@ -164,7 +163,7 @@ func (m *Model) notices() (lines []string) {
 	for _, a := range m.waits.Approvals {
 		const how = " · a: decide"
 		asks := terminal.CleanLine(fmt.Sprintf("! %s asks to call %s %s", agentOf(a.Execution), reveal.Name(a.Tool), reveal.JSON(a.Arguments)))
-		add(ansi.Truncate(asks, m.width-len(how)+1, "…") + how) // JSON is no words
+		add(ansi.Truncate(asks, m.width-len(how)+1, "…") + how) // a hard cut, because JSON has no words
 	}
 	for _, q := range m.waits.Questions {
 		const how = " · a: answer"
@@ -194,13 +193,13 @@ func (m *Model) notices() (lines []string) {
 	return lines
 }
 
-// body is what stands below the agents: a heading, and so many lines less one.
+// body returns the part of the screen below the agents: a heading and room-1 lines.
 func (m *Model) body(room int) []string {
 	name, lines := m.content(room)
 	room--
 	m.rows = room
 	hidden := 0
-	if m.page == textPage && m.prompt == nil { // its end is what matters
+	if m.page == textPage && m.prompt == nil { // the end of a text matters most
 		m.back = min(m.back, max(len(lines)-room, 0))
 		end := len(lines) - m.back
 		lines, hidden = lines[max(end-room, 0):end], m.back
@@ -226,7 +225,7 @@ func (m *Model) body(room int) []string {
 	return out
 }
 
-// content is what the body shows, as far as it may be needed.
+// content returns the heading and enough lines for the body.
 func (m *Model) content(room int) (name string, lines []string) {
 	switch l := m.focused(); {
 	case m.prompt != nil:
@@ -251,7 +250,7 @@ func (m *Model) content(room int) (name string, lines []string) {
 	}
 }
 
-// foot is where a person types, and below it what the keys do.
+// foot returns the line for typing and, below it, the keys.
 func (m *Model) foot() (lines []string) {
 	if m.prompt != nil && m.prompt.refused != "" {
 		const most = 3

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// title says what the investigation is about, and how it stands. Its id is in the help, and here where there is room.
+// title says what the investigation is about and its status. It adds the ID if there is room; the help always shows it.
 func (m *Model) title() string {
 	r := m.record
 	words := []string{strings.ReplaceAll(string(cmp.Or(r.Status, "starting")), "_", " ")}
@@ -43,7 +43,7 @@ func (m *Model) title() string {
 	return bold.Render(cell(name, room)) + " " + statusStyle(r.Status).Render(end)
 }
 
-// used says what the investigation has used so far. An empty string means nothing.
+// used describes what the investigation has used so far. An empty string means nothing.
 func (m *Model) used() string {
 	var words []string
 	if n := m.record.Usage.Tokens(); n > 0 {
@@ -67,10 +67,10 @@ func statusStyle(status agent.Status) lipgloss.Style {
 	return alert
 }
 
-// minStages is how many columns the stages keep beside what was used.
+// minStages is the least number of columns for the stages beside the usage.
 const minStages = 20
 
-// stageLine shows the stages so far and those to come, and at its end what was used.
+// stageLine shows the past and future stages, with the usage at the end of the line.
 func (m *Model) stageLine() string {
 	used := m.used()
 	room := m.width - ansi.StringWidth(used) - 2
@@ -115,7 +115,7 @@ func (m *Model) stageLine() string {
 
 const stageGap = "  " // between two stages
 
-// stageWord is a stage with a mark for how it stands, and how long it took.
+// stageWord returns a stage with a mark for its status and its duration.
 func (m *Model) stageWord(s record.Stage) string {
 	mark := "●"
 	switch {
@@ -135,7 +135,7 @@ func (m *Model) stageWord(s record.Stage) string {
 	return word
 }
 
-// stageWaits reports whether a call or a question of a stage waits for a person.
+// stageWaits reports whether a call or a question in a stage needs a person.
 func (m *Model) stageWaits(name string) bool {
 	asks := func(a record.Approval) bool {
 		stage, _, _ := strings.Cut(a.Execution, "/")
@@ -145,8 +145,7 @@ func (m *Model) stageWaits(name string) bool {
 		slices.ContainsFunc(m.waits.Questions, func(q record.Question) bool { return q.Stage == name })
 }
 
-// way are the stages so far and those to come. A stage that runs may have no record yet, but
-// its agents have.
+// way returns the past and future stages. A running stage may have no record yet, only its agents have.
 func (m *Model) way() []record.Stage {
 	stages := slices.Clone(m.stages)
 	add := func(s record.Stage) {

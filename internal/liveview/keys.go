@@ -10,11 +10,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// Verb is what a person wants done.
+// Verb is a user action.
 type Verb string
 
-// The verbs. Leave stops watching, and nothing else; Read is about the whole of a call's
-// arguments, which Model.Asked is given, and Preview about a rule that is made of one, for Model.Previewed.
+// The verbs. Leave only stops watching. Read requests all arguments of a call, for Model.Asked. Preview requests the effect of a rule
+// based on a call, for Model.Previewed.
 const (
 	Pause    Verb = "pause"
 	Resume   Verb = "resume"
@@ -27,26 +27,25 @@ const (
 	Leave    Verb = "leave"
 )
 
-// Act is what the person at the keys wants to be done.
+// Act is a user's request.
 type Act struct {
 	Do Verb
-	// Text is the guidance, the reason of a decision or what its way takes, or the answer.
+	// Text is the guidance, the answer, the reason for a decision, or the input for its Way.
 	Text string
 	Way  Way           // of a decision
-	For  time.Duration // how long a rule holds
-	// Approved is the decision, or a question's answer; nil = none.
+	For  time.Duration // how long a rule lasts
+	// Approved is the decision or the answer to a question; nil means neither.
 	Approved *bool
-	Approval record.Approval // as the person has seen it
+	Approval record.Approval // as shown to the user
 	Question record.Question
 
 	typed *typing // where a decision was typed
 }
 
-// keys are what the footer and the help name, the most important first: what does not fit
-// into the footer is in the help.
+// keys lists the keys for the footer and the help, most important first. Those that do not fit into the footer are in the help.
 var keys = []struct {
 	key, short, long string
-	when             func(*Model) bool // it does something; nil = always
+	when             func(*Model) bool // whether it has an effect; nil means always
 }{
 	{"a", "approve/deny", "approve or deny the call that waits", (*Model).decides},
 	{"a", "answer", "answer the question that waits", (*Model).answers},
@@ -71,13 +70,13 @@ func (m *Model) help() (lines []string) {
 
 const sendHint = "Enter sends · Esc cancels"
 
-// decides: the key "a" asks about a call. Calls come before questions.
+// decides reports whether the key "a" decides on a call. Calls come before questions.
 func (m *Model) decides() bool { return len(m.waits.Approvals) > 0 }
 
-// answers: the key "a" asks a question.
+// answers reports whether the key "a" answers a question.
 func (m *Model) answers() bool { return !m.decides() && len(m.waits.Questions) > 0 }
 
-// Key takes in a key, and returns what the person wants by it; nil = nothing beyond the screen.
+// Key handles a key and returns the user's request; nil means that only the screen changes.
 func (m *Model) Key(k tea.KeyPressMsg) *Act {
 	key := k.String()
 	if key == "ctrl+c" {
@@ -121,15 +120,14 @@ func (m *Model) Key(k tea.KeyPressMsg) *Act {
 	return nil
 }
 
-// scroll moves the text if that is what the key is for. A prompt's is not moved past a line that
-// has not been on the screen.
+// scroll scrolls the text if the key is a scroll key. In a prompt, it cannot skip lines that have not been on the screen.
 func (m *Model) scroll(key string) bool {
 	page := max(min(m.height/2, m.rows), 1)
 	step := map[string]int{"pgup": page, "pgdown": -page, "home": 1 << 20, "end": -(1 << 20)}[key]
 	if step == 0 || m.prompt != nil && (key == "home" || key == "end") {
 		return false
 	}
-	if m.prompt != nil || m.page != textPage { // which begin at the top
+	if m.prompt != nil || m.page != textPage { // these begin at the top
 		step = -step
 	}
 	m.back = max(m.back+step, 0)
@@ -146,7 +144,7 @@ func (m *Model) move(by int) {
 	}
 }
 
-// turn shows another page, or the text again.
+// turn switches to a page, or back to the text if that page is shown already.
 func (m *Model) turn(p page) {
 	if m.page == p {
 		p = textPage

@@ -18,28 +18,28 @@ type lane struct {
 	name   string
 	record record.Execution
 	blocks []*block
-	live   transcript.Live // of the reply that is arriving; no Execution = none is
-	calls  []call          // of its last reply, without a result
-	called string          // the tool that it called last
-	tasked bool            // its next user message is no task
-	step   int             // its iteration
-	since  time.Time       // of its last entry
+	live   transcript.Live // the reply that is arriving; without an Execution there is none
+	calls  []call          // calls of its last reply without a result
+	called string          // the tool it called last
+	tasked bool            // its next user message is not a task
+	step   int             // current iteration
+	since  time.Time       // time of its last entry
 	forced bool            // it was asked to conclude
-	spoke  bool            // its last reply asks for no calls: that is its end, unless it is told more
+	spoke  bool            // its last reply has no calls, so it ends unless it gets another message
 }
 
-// call is one that has no result yet.
+// call is a call without a result.
 type call struct {
 	key        transcript.Key // of its result
 	name, with string
 }
 
-// strike takes out what Temporal's reset has undone.
+// strike removes an entry that a reset in Temporal has undone.
 func (l *lane) strike(seq int64) {
 	l.blocks = slices.DeleteFunc(l.blocks, func(b *block) bool { return b.seq == seq })
 }
 
-// entry takes in one entry of the transcript.
+// entry adds an entry of the transcript.
 func (l *lane) entry(e transcript.Entry) {
 	l.step, l.spoke, l.since = max(l.step, e.Iteration), false, e.At
 	switch e.Kind {
@@ -65,7 +65,7 @@ func (l *lane) entry(e transcript.Entry) {
 		l.add(e, goodBlock, "summary of result "+e.Ref(), e.Text)
 	case transcript.KindTry:
 		l.add(e, noticeBlock, e.Text+" · model call failed", "")
-	default: // fallbacks, notices, and what is not known yet
+	default: // fallbacks, notices and unknown kinds
 		l.add(e, noticeBlock, e.Text, "")
 	}
 }
@@ -109,7 +109,7 @@ func (l *lane) result(e transcript.Entry) {
 	l.add(e, kind, strings.Join(words, " · "), text)
 }
 
-// doing is what an agent does this second, in a word and in a few for so many columns.
+// doing describes the agent's current activity, in one word and in a few words for a column.
 func (m *Model) doing(l *lane, width int) (state, now string) {
 	if l.record.Status.Closed() {
 		why := string(l.record.StopReason)
@@ -149,13 +149,13 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 	return strings.ReplaceAll(string(l.record.Status), "_", " "), ""
 }
 
-// finished reports whether an agent has said its last word, also before its stage ends and its record says so. It works on
-// if it is told more.
+// finished reports whether an agent has given its last reply, even if its record does not say so yet. A further message makes it
+// continue.
 func (m *Model) finished(l *lane) bool {
 	return l.record.Status.Closed() || l.spoke && m.atWorkFor(l) == 0
 }
 
-// atWorkFor is how many agents are at work that an agent has dispatched.
+// atWorkFor counts the running agents that an agent has dispatched.
 func (m *Model) atWorkFor(l *lane) (n int) {
 	for _, other := range m.lanes {
 		below, dispatched := strings.CutPrefix(other.name, l.name+"/")
@@ -166,10 +166,10 @@ func (m *Model) atWorkFor(l *lane) (n int) {
 	return n
 }
 
-// tailBytes is how much of a growing text is looked at for its last words.
+// tailBytes is how much of a growing text lastWords looks at.
 const tailBytes = 400
 
-// lastWords is the end of a text that grows.
+// lastWords returns the end of a growing text.
 func lastWords(text string) string {
 	if n := len(text) - tailBytes; n > 0 {
 		text = strings.ToValidUTF8(text[n:], "")
@@ -180,7 +180,7 @@ func lastWords(text string) string {
 	return "…" + terminal.CleanLine(text)
 }
 
-// in says how long it is until a time.
+// in formats the time left until at.
 func (m *Model) in(at time.Time) string {
 	left := at.Sub(m.now)
 	if left <= 0 {
@@ -189,7 +189,7 @@ func (m *Model) in(at time.Time) string {
 	return "in " + short(left)
 }
 
-// short writes a time span in at most six characters.
+// short formats a duration in at most six characters.
 func short(d time.Duration) string {
 	d = max(d, 0).Truncate(time.Second)
 	switch {
@@ -203,7 +203,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// tokens writes a count in at most six characters.
+// tokens formats a count in at most six characters.
 func tokens(n int) string {
 	switch {
 	case n == 0:
@@ -216,7 +216,7 @@ func tokens(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// elapsed is how long an agent has been at work.
+// elapsed is how long an agent has been running.
 func (m *Model) elapsed(l *lane) string {
 	switch {
 	case l.record.StartedAt.IsZero():

@@ -1,7 +1,5 @@
-// Package liveview shows an investigation on a terminal while it runs: a line for each
-// agent, the text of one of them, what waits for people, and the keys to steer it.
-//
-// Model is a function of updates, keys, the terminal's size and a clock. View runs it on a
+// Package liveview shows a running investigation on a terminal: a line for each agent, the text of one of them, what needs a person's
+// attention, and the keys for steering. Model is a function of updates, keys, the terminal's size and a clock. View runs it on a
 // terminal.
 package liveview
 
@@ -18,32 +16,32 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Model holds what is known of an investigation, and what of that is on the screen.
+// Model holds the known state of an investigation and of the screen.
 type Model struct {
 	id            string
 	width, height int
 	now           time.Time
 
 	record record.Investigation
-	about  string // what the investigation is about, in words; "" = not known yet
+	about  string // one-line description of the investigation; empty means not known yet
 	stages []record.Stage
 	waits  record.Waits
-	last   int64 // the highest Seq that was taken in
+	last   int64 // highest Seq seen so far
 	lanes  []*lane
-	lost   map[string]time.Time // connections that are lost, and since when
+	lost   map[string]time.Time // lost connections, and since when
 
-	focus  int  // the lane whose text is shown
-	chosen bool // a person chose it; else it follows the work
-	open   bool // thinking, calls and results are shown whole
+	focus  int  // lane whose text is shown
+	chosen bool // the user chose the focus; otherwise it follows the work
+	open   bool // show thinking, calls and results in full
 	back   int  // lines that the text is scrolled back
-	rows   int  // lines of the text that were last on the screen, or had room there
+	rows   int  // lines of the text last shown, or that there was room for
 	page   page
 	prompt *typing
-	said   string // the answer to what a person did last
+	said   string // response to the user's last action
 	saidAt time.Time
 }
 
-// page is what stands below the agents.
+// page is what the screen shows below the agents.
 type page int
 
 const (
@@ -52,13 +50,12 @@ const (
 	helpPage
 )
 
-// New returns the model of an investigation about which nothing is known yet.
+// New returns the model of an investigation before any update.
 func New(id string) *Model {
 	return &Model{id: id, width: 80, height: 24, lost: map[string]time.Time{}}
 }
 
-// Resize says how large the terminal is. The text of a prompt then breaks into other lines, and is read from the
-// beginning.
+// Resize sets the size of the terminal. A new width wraps the text of a prompt differently, so the user has to read it from the start.
 func (m *Model) Resize(width, height int) {
 	if m.prompt != nil && width != m.width {
 		m.prompt.seen, m.prompt.Read, m.back = 0, false, 0
@@ -66,10 +63,10 @@ func (m *Model) Resize(width, height int) {
 	m.width, m.height = width, height
 }
 
-// Tick says what time it is.
+// Tick sets the current time.
 func (m *Model) Tick(now time.Time) { m.now = now }
 
-// Lost says that a connection is lost, or with zero that it is back.
+// Lost reports that a connection was lost or, with a zero time, that it is back.
 func (m *Model) Lost(to string, since time.Time) {
 	delete(m.lost, to)
 	if !since.IsZero() {
@@ -79,13 +76,13 @@ func (m *Model) Lost(to string, since time.Time) {
 	m.Say("connection to " + to + " is back")
 }
 
-// Say shows a text to the person at the keys, for a while.
+// Say shows a message to the user for a while.
 func (m *Model) Say(text string) { m.said, m.saidAt = text, m.now }
 
-// Record is the investigation as it was last known.
+// Record returns the last known record of the investigation.
 func (m *Model) Record() record.Investigation { return m.record }
 
-// Take takes in what has changed.
+// Take applies an update.
 func (m *Model) Take(u store.Update) {
 	if u.Record != nil {
 		m.record, m.about = *u.Record, cmp.Or(u.About, m.about)
@@ -97,7 +94,7 @@ func (m *Model) Take(u store.Update) {
 	}
 	for _, e := range u.Entries {
 		switch l := m.lane(e.Execution); {
-		case e.Execution == "": // the investigation itself says it
+		case e.Execution == "": // from the investigation itself
 			m.Say(e.Text)
 		case e.Seq <= m.last: // Temporal was reset
 			l.strike(e.Seq)
@@ -121,8 +118,8 @@ func (m *Model) Take(u store.Update) {
 	m.follow()
 }
 
-// lane returns an execution's lane: those of a stage stand together by name, sub-agents below
-// the agent that has dispatched them. What the investigation says itself has none on the screen.
+// lane returns the lane of an execution, and adds it if necessary. Lanes of a stage are sorted by name, sub-agents below their parent.
+// The investigation itself has no lane on the screen.
 func (m *Model) lane(execution string) *lane {
 	for _, l := range m.lanes {
 		if l.name == execution {
@@ -148,8 +145,7 @@ func (m *Model) lane(execution string) *lane {
 	return l
 }
 
-// follow moves the focus to an agent that works when the one that was shown has ended,
-// unless a person has chosen it.
+// follow moves the focus to a running agent when the shown one has ended, unless the user chose it.
 func (m *Model) follow() {
 	if m.chosen || len(m.lanes) == 0 || !m.finished(m.lanes[m.focus]) {
 		return
@@ -169,14 +165,14 @@ func (m *Model) focused() *lane {
 	return m.lanes[m.focus]
 }
 
-// paused: a person has paused it. What waits for people meanwhile has no end.
+// paused reports whether a person has paused the investigation. Approvals and questions do not expire meanwhile.
 func (m *Model) paused() bool {
 	return m.record.Status == agent.StatusPaused ||
 		slices.ContainsFunc(m.waits.Approvals, func(a record.Approval) bool { return a.Expires.IsZero() }) ||
 		slices.ContainsFunc(m.waits.Questions, func(q record.Question) bool { return q.Expires.IsZero() })
 }
 
-// approvalOf is the call of an agent that waits for a person.
+// approvalOf returns an agent's call that waits for approval.
 func (m *Model) approvalOf(execution string) (record.Approval, bool) {
 	n := slices.IndexFunc(m.waits.Approvals, func(a record.Approval) bool { return a.Execution == execution })
 	if n < 0 {
@@ -185,7 +181,7 @@ func (m *Model) approvalOf(execution string) (record.Approval, bool) {
 	return m.waits.Approvals[n], true
 }
 
-// outageOf is the provider that an agent waits for.
+// outageOf returns the provider outage that an agent is waiting for.
 func (m *Model) outageOf(execution string) (record.Outage, bool) {
 	n := slices.IndexFunc(m.waits.Outages, func(o record.Outage) bool {
 		return o.Execution == execution || slices.Contains(o.Others, execution)
@@ -196,7 +192,7 @@ func (m *Model) outageOf(execution string) (record.Outage, bool) {
 	return m.waits.Outages[n], true
 }
 
-// report is the investigation's, or until it has one what the last stage with a result says.
+// report returns the investigation's report or, until there is one, the result of the last stage that has one.
 func (m *Model) report() string {
 	if m.record.Report != "" {
 		return md.Readable(m.record.Report)
@@ -214,7 +210,7 @@ func (m *Model) report() string {
 	return ""
 }
 
-// agentOf is an execution's agent.
+// agentOf returns the agent's name in an execution.
 func agentOf(execution string) string {
 	_, name, ok := strings.Cut(execution, "/")
 	if !ok {

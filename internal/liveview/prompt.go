@@ -15,36 +15,36 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// Prompt is what a person is asked.
+// Prompt is a question to the user.
 type Prompt struct {
 	do       Verb
 	title    string
 	Text     string // what it is about
-	Ask      string // stands before what the person types
+	Ask      string // precedes the user's input
 	Read     bool   // the end of the text has been on the screen
 	hint     string
 	approval record.Approval
 	question record.Question
-	lacking  string // why the text is not all of the call
+	lacking  string // why the arguments are incomplete
 
-	Way                 // that the person types for; "" = yes, no or a reason
-	ways      []offered // that Tab goes through
-	previewed bool      // the text says what a rule would have let through
+	Way                 // what the user's input is for; empty means yes, no or a reason
+	ways      []offered // Tab cycles through these
+	previewed bool      // the text says what a rule would have allowed
 }
 
-// typing is a prompt that a person answers in the view.
+// typing is a prompt that the user answers in the view.
 type typing struct {
 	*Prompt
 	input textinput.Model
-	seen  int       // lines of the text, from the first one, that have been on the screen
-	since time.Time // it stands, or a key came too early
+	seen  int       // lines of the text, from the first, that have been on the screen
+	since time.Time // when it appeared or was last touched too early
 
-	at      int            // the way, of those that are offered
-	drafts  map[Way]string // what was typed for the others
-	refused string         // why what was typed before was not done
+	at      int            // index of the way in ways
+	drafts  map[Way]string // unfinished input for the other ways
+	refused string         // why the previous input was refused
 }
 
-// line is where the person types.
+// line returns the input line.
 func (t *typing) line(width int) string {
 	t.input.SetWidth(max(width-ansi.StringWidth(t.Ask)-1, 1))
 	return t.input.View()
@@ -57,7 +57,7 @@ func (m *Model) ask(p *Prompt) {
 	m.prompt, m.back, m.said = &typing{Prompt: p, input: input, since: m.now, drafts: map[Way]string{}}, 0, ""
 }
 
-// need asks what is waited for, of the focused agent first.
+// need prompts for whatever needs a person, the focused agent first.
 func (m *Model) need() *Act {
 	l := m.focused()
 	if a, ok := m.approvalOf(l.nameOr()); ok {
@@ -81,7 +81,7 @@ func (l *lane) nameOr() string {
 	return l.name
 }
 
-// Asked shows a call that waits, to be decided.
+// Asked prompts for a decision on a pending call.
 func (m *Model) Asked(a record.Approval, lacking string) {
 	p := DecisionPrompt(a, lacking, m.now)
 	p.offer(a)
@@ -93,8 +93,7 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 	}
 }
 
-// DecisionPrompt asks whether a call is to be made. lacking says why its arguments are not
-// whole, and then it cannot be approved here.
+// DecisionPrompt asks for approval of a call. lacking says why its arguments are incomplete, in which case it cannot be approved here.
 func DecisionPrompt(a record.Approval, lacking string, now time.Time) *Prompt {
 	tool := terminal.CleanLine(reveal.Name(a.Tool))
 	text := fmt.Sprintf("%s%s asks to call %s (risk %s): %s.", a.HiddenNote(), a.Execution, tool, a.Risk,
@@ -115,23 +114,23 @@ func DecisionPrompt(a record.Approval, lacking string, now time.Time) *Prompt {
 	return p
 }
 
-// maxTool is how much of a tool's name stands before what a person types; all of it is above.
+// maxTool is how much of a tool's name precedes the input. The text above has the full name.
 const maxTool = 30
 
-// same tells whether a call is still the one that was shown.
+// same returns a function that reports whether a call is still the one that was shown.
 func same(a record.Approval) func(record.Approval) bool {
 	return func(b record.Approval) bool { return a.Name() == b.Name() && a.Digest == b.Digest }
 }
 
 const (
-	confirmation = "confirmation" // the kind of a question that is agreed to
-	review       = "agent_review" // that of one after a look at what an agent did
+	confirmation = "confirmation" // question kind that needs a yes or a no
+	review       = "agent_review" // question kind that needs a yes or a no after reviewing an agent's work
 )
 
-// agreed: a question needs a yes or a no.
+// agreed reports whether a question needs a yes or a no.
 func agreed(q record.Question) bool { return q.Kind == confirmation || q.Review }
 
-// QuestionPrompt asks what an investigation asks people.
+// QuestionPrompt asks an investigation's question.
 func QuestionPrompt(q record.Question) *Prompt {
 	text := reveal.Text(q.Question)
 	if len(q.Data) > 0 {
@@ -153,7 +152,7 @@ func QuestionPrompt(q record.Question) *Prompt {
 	}
 }
 
-// recheckPrompt ends a prompt whose call or question does not wait any more.
+// recheckPrompt closes a prompt whose call or question is no longer pending.
 func (m *Model) recheckPrompt() {
 	p := m.prompt
 	if p == nil {
@@ -165,7 +164,7 @@ func (m *Model) recheckPrompt() {
 	}
 }
 
-// WaitsIn reports whether what is asked still waits.
+// WaitsIn reports whether the prompt's call or question is still pending.
 func (p *Prompt) WaitsIn(w record.Waits) bool {
 	switch p.do {
 	case Decide:
@@ -176,8 +175,7 @@ func (p *Prompt) WaitsIn(w record.Waits) bool {
 	return true
 }
 
-// settles is how long what is agreed to must have stood before keys count: those that come earlier
-// were pressed for what was there before.
+// settles is how long a prompt must have been visible before keys count. Earlier keys were meant for whatever was on the screen before.
 const settles = 500 * time.Millisecond
 
 func (m *Model) settled() bool {
@@ -185,7 +183,7 @@ func (m *Model) settled() bool {
 	return p.do != Decide && !agreed(p.question) || m.now.Sub(p.since) >= settles
 }
 
-// Paste takes in a text that is pasted.
+// Paste handles pasted text.
 func (m *Model) Paste(msg tea.PasteMsg) {
 	if m.prompt == nil || !m.settled() {
 		return
@@ -196,7 +194,7 @@ func (m *Model) Paste(msg tea.PasteMsg) {
 	m.prompt.input, _ = m.prompt.input.Update(msg)
 }
 
-// promptKey takes in a key of a person who types.
+// promptKey handles a key while a prompt is open.
 func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 	p, key := m.prompt, k.String()
 	switch {
@@ -232,15 +230,15 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 	return act
 }
 
-// yeses are how one writes yes.
+// yeses are the answers that mean yes.
 var yeses = map[string]bool{"y": true, "yes": true}
 
-// soundsLikeYes is neither a clear yes nor a reason to deny something.
+// soundsLikeYes lists answers that are neither a clear yes nor a reason to deny.
 var soundsLikeYes = map[string]bool{
 	"ok": true, "okay": true, "sure": true, "yep": true, "yeah": true, "approve": true, "approved": true, "allow": true, "go": true,
 }
 
-// Act is what a person wants who has written a text; nil = nothing, and why not.
+// Act interprets the user's input. A nil act means that nothing happens, and why says why.
 func (p *Prompt) Act(text string) (act *Act, why string) {
 	if text == "" {
 		return nil, map[Verb]string{Decide: "not decided: the call waits", Answer: "not answered: the question waits"}[p.do]

@@ -21,14 +21,14 @@ var (
 	chosen = lipgloss.NewStyle().Bold(true)
 )
 
-// fitEnd is terminal.Fit for a text whose end is what matters.
+// fitEnd is terminal.Fit for a text whose end matters most.
 func fitEnd(line string, width int) string {
 	if ansi.StringWidth(line) <= width {
 		return line
 	}
 	for end := line; ; {
 		_, words, ok := strings.Cut(strings.TrimLeft(end, " "), " ")
-		if !ok { // a word that is wider than the place
+		if !ok { // a word wider than the column
 			return terminal.Fit(strings.TrimLeft(end, " "), width)
 		}
 		if end = words; ansi.StringWidth(end) < width {
@@ -37,12 +37,12 @@ func fitEnd(line string, width int) string {
 	}
 }
 
-// cell is a text in a column of a table.
+// cell fits a text into a table column.
 func cell(text string, width int) string {
 	return terminal.Pad(terminal.Fit(text, width), width)
 }
 
-// right is cell for numbers.
+// right is cell with the text aligned to the right, for numbers.
 func right(text string, width int) string {
 	text = terminal.Fit(text, width)
 	return strings.Repeat(" ", max(width-ansi.StringWidth(text), 0)) + text

@@ -13,27 +13,27 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// redrawEvery bounds how often the screen is drawn for what happens.
+// redrawEvery limits how often updates redraw the screen.
 const redrawEvery = 100 * time.Millisecond
 
-// ErrLeft: the person has left. The investigation goes on.
+// ErrLeft means that the user has left. The investigation goes on.
 var ErrLeft = errors.New("left")
 
-// Options say what a View shows, and who does what the person wants.
+// Options configures a View and its callbacks.
 type Options struct {
 	ID      string
 	In      io.Reader
 	Out     io.Writer
 	Environ []string
-	// Do does what a person wants, and says what came of it; the error is why it was not done.
+	// Do carries out a user's request and returns a message about the result. The error says why it was not done.
 	Do func(context.Context, Act) (string, error)
-	// Whole reads all of a call's arguments, or says why it cannot.
+	// Whole loads all of a call's arguments, or says why it cannot.
 	Whole func(context.Context, *record.Approval) (lacking string)
-	// Preview says which past calls a rule that is made of a call would have let through.
+	// Preview describes which past calls a rule based on a call would have allowed.
 	Preview func(context.Context, record.Approval) (string, error)
 }
 
-// View is a Model on a terminal. It takes the screen when the first news come.
+// View runs a Model on a terminal. It takes over the screen with the first update.
 type View struct {
 	opts   Options
 	screen *screen
@@ -42,24 +42,23 @@ type View struct {
 	ended  chan struct{}
 
 	mu      sync.Mutex
-	program *tea.Program // nil until it has begun
+	program *tea.Program // nil until it has started
 	news    []func(*Model)
 	due     *time.Timer
 }
 
-// NewView returns a view, which Run shows.
+// NewView returns a view. Run shows it.
 func NewView(opts Options) *View {
 	return &View{opts: opts, screen: &screen{model: New(opts.ID)}, began: make(chan struct{}), ended: make(chan struct{})}
 }
 
-// Take takes in what has changed.
+// Take applies an update.
 func (v *View) Take(u store.Update) { v.tell(func(m *Model) { m.Take(u) }) }
 
-// Lost says that a connection is lost, or with zero that it is back.
+// Lost reports that a connection was lost or, with a zero time, that it is back.
 func (v *View) Lost(to string, since time.Time) { v.tell(func(m *Model) { m.Lost(to, since) }) }
 
-// Say shows a text that would garble the screen if it were printed. It returns false before the screen has been taken
-// and after it was given back.
+// Say shows a message that would garble the screen if it were printed. It returns false while the view does not own the screen.
 func (v *View) Say(text string) bool {
 	v.mu.Lock()
 	shown := v.program != nil
@@ -70,7 +69,7 @@ func (v *View) Say(text string) bool {
 	return shown
 }
 
-// tell has the model take in news, with all others of this moment.
+// tell queues a change of the model, to be applied together with others of the moment.
 func (v *View) tell(news func(*Model)) {
 	v.begin.Do(func() { close(v.began) })
 	v.mu.Lock()
@@ -97,8 +96,7 @@ func (v *View) flush() {
 // End gives the terminal back.
 func (v *View) End() { close(v.ended) }
 
-// Run shows the view until End, or until the person leaves, which is ErrLeft. It returns what
-// is known of the investigation.
+// Run shows the view until End is called or the user leaves, which is ErrLeft. It returns the last known record of the investigation.
 func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 	select {
 	case <-v.began:
@@ -120,12 +118,12 @@ func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 	group.Go(func() {
 		select {
 		case <-v.ended:
-			v.flush() // the end is part of the news
+			v.flush() // apply the last updates too
 			program.Quit()
 		case <-over:
 		}
 	})
-	v.tell(func(*Model) {}) // what has come before it began
+	v.tell(func(*Model) {}) // apply updates from before the start
 	_, err := program.Run()
 	close(over)
 	group.Wait()
@@ -136,7 +134,7 @@ func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 	select {
 	case <-v.ended:
 	default:
-		left = left || err == nil // by a key
+		left = left || err == nil // by pressing a key
 	}
 	if left {
 		err = ErrLeft
@@ -144,7 +142,7 @@ func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 	return v.screen.model.Record(), err
 }
 
-// screen is a Model as bubbletea wants it.
+// screen adapts a Model to bubbletea.
 type screen struct {
 	model   *Model
 	do      func(Act) (string, error)
@@ -211,7 +209,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// act does what the person wants, beside the screen.
+// act carries out a user's request in the background.
 func (s *screen) act(act Act) tea.Cmd {
 	switch act.Do {
 	case Leave:

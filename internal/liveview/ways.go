@@ -12,24 +12,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// Way is how a person decides on a call, besides yes, no and a reason.
+// Way is a way to decide on a call other than yes, no and a reason.
 type Way string
 
 // The ways.
 const (
-	Edit     Way = "edit"          // approves it with the arguments that Act.Text has
-	AskAgent Way = "ask the agent" // has the agent answer a question in the place of the call
-	Reassign Way = "reassign"      // leaves it to a group, a role, or a person as @name
-	Always   Way = "always"        // approves it, and calls like it for Act.For; 0 = until that is revoked
+	Edit     Way = "edit"          // approve with the arguments in Act.Text
+	AskAgent Way = "ask the agent" // ask the agent a question instead of making the call
+	Reassign Way = "reassign"      // hand the decision to a group, a role, or a person as @name
+	Always   Way = "always"        // approve this call and similar ones for Act.For; zero means until revoked
 )
 
-// offered is a way with what stands before the text that a person types, and below it.
+// offered is a way with the texts that precede and follow the user's input.
 type offered struct {
 	Way
 	ask, hint string
 }
 
-// offer has Tab lead from a plain decision to the other ways of this call, and back.
+// offer makes Tab cycle between a plain decision and the other ways for this call.
 func (p *Prompt) offer(a record.Approval) {
 	p.ways = []offered{{"", p.Ask, p.hint}}
 	whole := p.lacking == ""
@@ -50,7 +50,7 @@ func (p *Prompt) offer(a record.Approval) {
 	p.Text += "\n· More than yes and no: Tab (" + strings.Join(names, ", ") + ")"
 }
 
-// turn goes to another way; what was typed for this one stays.
+// turn switches to another way and keeps what was typed for this one.
 func (t *typing) turn(by int) {
 	t.drafts[t.Way] = t.input.Value()
 	t.at = (t.at + by + len(t.ways)) % len(t.ways)
@@ -65,20 +65,20 @@ func (t *typing) turn(by int) {
 	t.input.CursorEnd()
 }
 
-// unbroken writes what a line of input cannot hold as a JSON string has it. Terminals paste carriage returns for the ends of lines.
+// unbroken escapes, as in a JSON string, what an input line cannot hold. Terminals paste line ends as carriage returns.
 var unbroken = strings.NewReplacer("\r\n", `\n`, "\r", `\n`, "\n", `\n`, "\t", `\t`, "\ufffd", `\ufffd`)
 
-// oneLine is JSON as a person edits it: no value is another, and what nobody sees is written out. Other text is
-// taken for a piece of a JSON string.
+// oneLine formats JSON for editing on one line: values stay the same, and invisible characters are escaped. Other text is treated as part
+// of a JSON string.
 func oneLine(text string) string {
 	var out bytes.Buffer
 	if json.Compact(&out, []byte(text)) == nil {
 		text = out.String()
 	}
-	return reveal.JSON(unbroken.Replace(string([]rune(text)))) // runes: an invalid byte is U+FFFD, as json reads it
+	return reveal.JSON(unbroken.Replace(string([]rune(text)))) // runes turn invalid bytes into U+FFFD, as encoding/json does
 }
 
-// Previewed shows the past calls that a rule made of this call would have let through.
+// Previewed shows the past calls that a rule based on this call would have allowed.
 func (m *Model) Previewed(a record.Approval, preview string, err error) {
 	p := m.prompt
 	switch {
@@ -91,7 +91,7 @@ func (m *Model) Previewed(a record.Approval, preview string, err error) {
 	}
 }
 
-// Refused says why something that the person wanted was not done. A decision can be corrected where it was typed.
+// Refused says why a request was not carried out. If it was a decision, the user can correct the input.
 func (m *Model) Refused(act Act, why string) {
 	m.Say(why)
 	if t := act.typed; t != nil && m.prompt == nil && t.WaitsIn(m.waits) {
@@ -100,7 +100,7 @@ func (m *Model) Refused(act Act, why string) {
 	}
 }
 
-// byWay is what the person wants done who has written a text for a way; nil = nothing, and why not.
+// byWay interprets the user's input for a way. A nil act means that nothing happens, and why says why.
 func (p *Prompt) byWay(text string) (act *Act, why string) {
 	act = &Act{Do: Decide, Way: p.Way, Text: text, Approval: p.approval}
 	switch p.Way {

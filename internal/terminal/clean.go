@@ -7,11 +7,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// Clean makes text from outside (models, tools, servers) harmless to print:
-// control characters, which could move the cursor, change the terminal's state
-// or hide what is there, become visible signs; of those that nobody sees or that turn
-// the direction of writing, the code points are shown; invalid UTF-8 becomes U+FFFD.
-// Line feeds and tabs stay.
+// Clean makes text from models, tools and servers safe to print. Control characters, which could move the cursor, change the terminal's
+// state or hide text, become visible symbols. Invisible characters and those that change the writing direction are shown as code points.
+// Invalid UTF-8 becomes U+FFFD. Line feeds and tabs stay.
 func Clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = strings.Map(sign, strings.ToValidUTF8(text, string(utf8.RuneError)))
@@ -21,7 +19,7 @@ func Clean(text string) string {
 	return reveal.Unseen(text)
 }
 
-// controlPictures is where Unicode has a sign for each control character.
+// controlPictures is the start of Unicode's symbols for control characters.
 const controlPictures = 0x2400
 
 func sign(r rune) rune {
@@ -36,13 +34,13 @@ func sign(r rune) rune {
 	return r
 }
 
-// CleanLine is Clean for what has to stay on one line.
+// CleanLine is Clean for text that must stay on one line.
 func CleanLine(text string) string {
 	return strings.Join(strings.Fields(Clean(text)), " ")
 }
 
-// settled is the part of a growing text that Clean maps the same way whatever
-// comes after it: without the first half of a character or of a line's end.
+// settled returns the part of a growing text that Clean maps the same way whatever follows. It leaves out an incomplete character or
+// line end.
 func settled(text string) string {
 	text = strings.TrimSuffix(text, "\r")
 	for i := len(text) - 1; i >= 0 && i > len(text)-utf8.UTFMax; i-- {

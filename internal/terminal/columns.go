@@ -9,8 +9,8 @@ import (
 
 const longWord = 40 // columns
 
-// Fit is a line in a place of so many columns: whole words of it, and a mark where some are
-// missing. A word that is wider than longWord, such as JSON without blanks, is cut.
+// Fit shortens a line to a number of columns. It keeps whole words and marks the omission. A word wider than longWord, such as JSON
+// without spaces, is cut.
 func Fit(line string, width int) string {
 	if ansi.StringWidth(line) <= width {
 		return line
@@ -27,14 +27,14 @@ func Fit(line string, width int) string {
 	return strings.TrimRight(start, " ") + "…"
 }
 
-// quoted is a command within a text, alone one that is a line.
+// quoted matches a command within a text, alone a command on a line of its own.
 var (
 	quoted = regexp.MustCompile("`[^`]*`")
 	alone  = regexp.MustCompile("^ +starter ")
 )
 
-// Hang breaks a line between words, and not within `commands`, so that it fits into so many columns,
-// 0 = any number. What stands below its first line is indented. A command that is a line stays one.
+// Hang wraps a line at spaces outside `commands` to a number of columns; zero means unlimited. It indents all lines but the first.
+// A command on a line of its own is never wrapped.
 func Hang(line string, width, indent int) string {
 	if width == 0 || ansi.StringWidth(line) <= width || alone.MatchString(line) {
 		return line
@@ -42,7 +42,7 @@ func Hang(line string, width, indent int) string {
 	if width-indent < minRoom {
 		indent = 2
 	}
-	const held = "\u00a0" // a blank that is no place to break
+	const held = "\u00a0" // a space that must not become a line break
 	line = quoted.ReplaceAllStringFunc(line, func(text string) string { return strings.ReplaceAll(text, " ", held) })
 	first, rest, _ := cutLine(line, width)
 	lines := []string{strings.TrimRight(first, " ")}
@@ -52,8 +52,7 @@ func Hang(line string, width, indent int) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), held, " ")
 }
 
-// Fold breaks the lines of a text so that they fit, as Hang does; what a line goes on with stands
-// two columns within it.
+// Fold wraps the lines of a text as Hang does. Continuation lines are indented by two more columns.
 func Fold(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for n, line := range lines {
@@ -62,7 +61,7 @@ func Fold(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Pad fills a text up to so many columns with blanks behind it.
+// Pad fills a text with trailing spaces to a number of columns.
 func Pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
 }

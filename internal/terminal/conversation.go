@@ -8,23 +8,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Turn is what is shown of a conversation while an agent answers.
+// Turn describes what to show of a conversation while an agent answers.
 type Turn struct {
 	Conversation string
-	// After is the sequence number of the last entry that has been shown.
+	// After is the sequence number of the last entry that was shown.
 	After int64
-	// Said is what the person who watches has just said: it is not repeated.
+	// Said is what the user has just said, so that it is not repeated.
 	Said string
 }
 
-// Source is where WatchTurn learns what happens; a store is one.
+// Source is where WatchTurn gets updates from. A store implements it.
 type Source interface {
 	Follow(ctx context.Context, conversation string, after int64, fn func(store.Update) error) error
 	After(ctx context.Context, conversation string, seq int64, limit int) ([]transcript.Entry, error)
 }
 
-// WatchTurn prints what happens in a conversation until the turn is over, which ends a context
-// of ctx's, and all that has happened by then is printed. It returns the last sequence number.
+// WatchTurn prints a conversation until turn, a context derived from ctx, ends. Everything that happened before that is printed. It
+// returns the last sequence number.
 func WatchTurn(ctx, turn context.Context, src Source, t Turn, opts Options) (last int64, err error) {
 	v := newView(opts)
 	v.talk, v.said, v.last = true, t.Said, t.After
@@ -38,8 +38,7 @@ func WatchTurn(ctx, turn context.Context, src Source, t Turn, opts Options) (las
 	return v.last, errors.Join(err, v.p.err)
 }
 
-// Recall prints the last n messages of a conversation: what was said and answered,
-// without what was thought and called.
+// Recall prints the last n messages of a conversation, without thinking and calls.
 func Recall(entries []transcript.Entry, n int, opts Options) error {
 	v := newView(opts)
 	v.talk = true
@@ -56,7 +55,7 @@ func Recall(entries []transcript.Entry, n int, opts Options) error {
 	return v.p.err
 }
 
-// heard prints what somebody said in a conversation, once on the screen.
+// heard prints a message in a conversation, unless it is on the screen already.
 func (v *view) heard(l *lane, e transcript.Entry) {
 	if v.said != "" && e.Text == v.said {
 		v.said = ""

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// executionEnd prints the end of an execution, if it has ended, once.
+// executionEnd prints the end of an execution once, if it has ended.
 func (v *view) executionEnd(e record.Execution, l *lane) {
 	if !e.Status.Closed() || v.told[e.Name] {
 		return
@@ -32,7 +32,7 @@ func (v *view) executionEnd(e record.Execution, l *lane) {
 	v.p.print(l, b, strings.Join(words, " · ")+reason(e.Error))
 }
 
-// Actions says whether an agent has changed something, if it is one that says so.
+// Actions says whether an agent has changed something. It is empty if the agent does not report that.
 func Actions(executed *bool) string {
 	if executed == nil {
 		return ""
@@ -92,7 +92,7 @@ func look(status agent.Status) style {
 	return yellow
 }
 
-// Summary is an investigation in one line: how it ended, how long it took, and what.
+// Summary describes an investigation in one line: how it ended, how long it took, and what it used.
 func Summary(r record.Investigation) string {
 	words := []string{CleanLine(r.ID), string(r.Status)}
 	if why := r.EndReason.Words(r.Status); why != "" {

@@ -13,24 +13,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// How much of a call and of its result is printed unless all is asked for.
+// Limits on the printed parts of a call and its result, unless Verbose is set.
 const (
 	shownArguments = 200 // characters
 	shownLines     = 4
 	shownLine      = 160 // characters
 )
 
-// entry prints one entry of the transcript.
+// entry prints an entry of the transcript.
 func (v *view) entry(e transcript.Entry) {
 	if v.hold(e) {
 		return
 	}
-	if e.Execution == "" { // the investigation itself says it
+	if e.Execution == "" { // from the investigation itself
 		v.p.lines(yellow, "! "+CleanLine(e.Text))
 		return
 	}
 	if _, known := v.trouble[e.Execution]; known && e.Kind == transcript.KindTry && !v.verbose {
-		return // the notice says it, and more
+		return // the notice has this and more
 	}
 	v.enter(e.Execution)
 	l := v.lane(e.Execution)
@@ -62,12 +62,12 @@ func (v *view) entry(e transcript.Entry) {
 	case transcript.KindTry:
 		words := fmt.Sprintf("%s · model call failed after %s", Clean(e.Text), duration(time.Duration(e.ElapsedMS)*time.Millisecond))
 		v.p.print(l, noticeBlock, words)
-	default: // fallbacks, notices, and what is not known yet
+	default: // fallbacks, notices and unknown kinds
 		v.p.print(l, noticeBlock, Clean(e.Text))
 	}
 }
 
-// user prints what was said to an agent; the task, which is long, is a prompt.
+// user prints a message to an agent. The task, which is long, is printed like a prompt.
 func (v *view) user(l *lane, e transcript.Entry) {
 	if v.talk {
 		v.heard(l, e)
@@ -89,12 +89,12 @@ func (v *view) prompt(l *lane, what, text string) {
 	v.p.print(l, promptBlock, Clean(text))
 }
 
-// callKey identifies an iteration's n-th call among all executions.
+// callKey identifies the n-th call in an iteration of an execution.
 func callKey(e transcript.Entry, n int) string {
 	return fmt.Sprintf("%s %d/%d", e.Execution, e.Iteration, n)
 }
 
-// call prints the n-th call that a reply asks for.
+// call prints the n-th call in a reply.
 func (v *view) call(l *lane, e transcript.Entry, n int) {
 	c := e.Calls[n]
 	arguments := Compact(c.Arguments)
@@ -105,7 +105,7 @@ func (v *view) call(l *lane, e transcript.Entry, n int) {
 	v.p.print(l, callBlock, v.callName(e, n, c.Name)+" "+arguments)
 }
 
-// callName tells the calls of a reply apart, where it has several.
+// callName returns a call's name, with its number if the reply has several calls.
 func (v *view) callName(e transcript.Entry, n int, name string) string {
 	if v.several[callKey(e, n)] {
 		return fmt.Sprintf("%d· %s", n+1, CleanLine(name))
@@ -113,7 +113,7 @@ func (v *view) callName(e transcript.Entry, n int, name string) string {
 	return CleanLine(name)
 }
 
-// Compact writes arguments on one line: without JSON's white space, if they are JSON.
+// Compact formats arguments on one line. It removes white space from JSON.
 func Compact(arguments string) string {
 	var out bytes.Buffer
 	if json.Compact(&out, []byte(arguments)) == nil {
@@ -122,7 +122,7 @@ func Compact(arguments string) string {
 	return CleanLine(arguments)
 }
 
-// result prints what came of a call.
+// result prints the result of a call.
 func (v *view) result(l *lane, e transcript.Entry) {
 	b, words := successBlock, []string{"result"}
 	if e.Call != nil {
@@ -152,7 +152,7 @@ func (v *view) result(l *lane, e transcript.Entry) {
 	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))
 }
 
-// summary prints what the agent is shown in place of a result.
+// summary prints what the agent sees instead of a result.
 func (v *view) summary(l *lane, e transcript.Entry) {
 	b, words := successBlock, []string{"summary of result " + e.Ref(), CleanLine(e.Model), Size(len(e.Text))}
 	if e.ErrorType != "" {
@@ -165,7 +165,7 @@ func (v *view) summary(l *lane, e transcript.Entry) {
 	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))
 }
 
-// content is a result's text, or its first lines, cut to the terminal's width.
+// content returns a result's text, or its first lines cut to the terminal's width.
 func (v *view) content(l *lane, text string) string {
 	text = strings.Trim(text, "\n")
 	if v.verbose || text == "" {

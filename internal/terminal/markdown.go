@@ -14,14 +14,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// Markdown lays a text from outside out for a terminal of so many columns, in lines that end
-// with a line feed. The text is made harmless; a link is its text and its address. Words are kept
-// whole where a line has room for them. What people copy, which is code and addresses, is never
-// broken, and may be wider than the terminal.
-//
-// This is not glamour, whose highlighter doubles the time in which every command starts, and
-// which loses <words> that look like HTML, decodes &#27; into an escape character, and breaks
-// names of hosts at their dots.
+// Markdown lays out an untrusted text for a terminal with a number of columns. Every line ends with a line feed. The text is sanitized. A
+// link becomes its text and its address. Lines break between words where possible. Code and addresses are never broken, so that people
+// can copy them, and may be wider than the terminal.
+// Why not glamour: its highlighter doubles the start time of every command, and it drops <words> that look like HTML, decodes &#27; into
+// an escape character, and breaks host names at dots.
 func Markdown(source string, width int, color bool) string {
 	src := []byte(Clean(source))
 	m := page{src: src, width: width, printer: printer{color: color}}
@@ -29,16 +26,16 @@ func Markdown(source string, width int, color bool) string {
 	return m.out.String()
 }
 
-// page is the layout of a Markdown text.
+// page lays out a Markdown text.
 type page struct {
 	src     []byte
 	width   int
-	printer printer // paints
+	printer printer // applies styles
 	out     strings.Builder
 }
 
-// blocks lays out what is in a block, with empty lines between if it is loose. Its first line
-// begins with first, the others with rest.
+// blocks lays out the contents of a block, separated by empty lines if it is loose. The first line is prefixed with first, all others
+// with rest.
 func (m *page) blocks(parent ast.Node, first, rest string, loose bool) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if loose && n.PreviousSibling() != nil {
@@ -93,8 +90,7 @@ func (m *page) list(list *ast.List, first, rest string) {
 	}
 }
 
-// nest is the beginning of the lines of a block within another. However deep that is, a text
-// has room.
+// nest returns the prefix for a nested block. Deeply nested blocks get no further indentation, so that text always has room.
 func (m *page) nest(outer, mark string) string {
 	if ansi.StringWidth(outer+mark) > m.width-minRoom {
 		return outer
@@ -108,7 +104,7 @@ func (m *page) line(prefix, text string) {
 	m.out.WriteString(strings.TrimRight(prefix+text, " ") + "\n")
 }
 
-// table lays out columns, or, where they do not fit, each cell on a line of its own.
+// table lays out columns or, if they do not fit, one cell per line.
 func (m *page) table(t *table.Table, first, rest string) {
 	const gap = 2
 	var rows [][][]piece
@@ -147,14 +143,14 @@ func (m *page) table(t *table.Table, first, rest string) {
 	}
 }
 
-// piece is text of one look.
+// piece is text with one style.
 type piece struct {
 	style style
 	text  string
-	whole bool // is not broken
+	whole bool // must not be broken
 }
 
-// columns is how wide pieces are.
+// columns returns the width of pieces.
 func columns(pieces []piece) (width int) {
 	for _, p := range pieces {
 		width += ansi.StringWidth(p.text)
@@ -170,14 +166,14 @@ func (m *page) paint(pieces []piece) string {
 	return out.String()
 }
 
-// inline is what stands in a block. What has been decoded is made harmless once more.
+// inline returns the inline contents of a block. It sanitizes decoded text again.
 func (m *page) inline(parent ast.Node, look style) (out []piece) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
 			decoded := util.UnescapePunctuations(util.ResolveEntityNames(util.ResolveNumericReferences(n.Value(m.src))))
 			out = append(out, piece{style: look, text: strings.ReplaceAll(Clean(string(decoded)), "\n", " ")})
-			if n.SoftLineBreak() || n.HardLineBreak() { // models mean both
+			if n.SoftLineBreak() || n.HardLineBreak() { // models use both as line breaks
 				out = append(out, piece{text: "\n"})
 			}
 		case *ast.CodeSpan:
@@ -199,14 +195,14 @@ func (m *page) inline(parent ast.Node, look style) (out []piece) {
 			}
 		case *ast.AutoLink:
 			out = append(out, piece{look, reveal.Name(CleanLine(string(n.Label(m.src)))), true})
-		default: // an image is its description
+		default: // an image is shown as its description
 			out = append(out, m.inline(n, look)...)
 		}
 	}
 	return out
 }
 
-// also is a look on top of another.
+// also combines two styles.
 func also(look, more style) style {
 	if look == plain || look == more {
 		return more
@@ -214,7 +210,7 @@ func also(look, more style) style {
 	return look + ";" + more
 }
 
-// wrap writes pieces in lines, broken between words.
+// wrap writes pieces in lines that break between words.
 func (m *page) wrap(pieces []piece, first, rest string) {
 	var line []piece
 	prefix := first
@@ -232,7 +228,7 @@ func (m *page) wrap(pieces []piece, first, rest string) {
 			line = append(line, piece{text: " "})
 		}
 		if width := columns(word.pieces); len(line) > 0 && width > left() && (width <= m.room(rest) || word.pieces[0].whole) {
-			line = line[:len(line)-1] // the space
+			line = line[:len(line)-1] // remove the space
 			end()
 		}
 		for _, p := range word.pieces {
@@ -256,14 +252,14 @@ func (m *page) wrap(pieces []piece, first, rest string) {
 	}
 }
 
-// word is what stands together, or the end of a line.
+// word is text that must stay together, or a line break.
 type word struct {
 	pieces []piece
-	spaced bool // there is a space before it
+	spaced bool // preceded by a space
 	ends   bool
 }
 
-// words splits pieces at spaces, whole ones only if they are wider than room.
+// words splits pieces at spaces. It splits unbreakable pieces only if they are wider than room.
 func words(pieces []piece, room int) (out []word) {
 	spaced, begun := false, false
 	add := func(p piece) {

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// number writes 1234567 as 1,234,567.
+// number formats 1234567 as 1,234,567.
 func number(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -18,7 +18,7 @@ func number(n int) string {
 	return digits
 }
 
-// Size writes a size for people.
+// Size formats a number of bytes.
 func Size(n int) string {
 	switch {
 	case n < 1<<10:
@@ -29,7 +29,7 @@ func Size(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// duration writes a time span for people.
+// duration formats a duration.
 func duration(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1f s", max(d, 0).Seconds())
@@ -37,7 +37,7 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Tokens writes what model calls took: "1,234 in (1,000 cached, 80 of images), 56 out (20 thinking) tokens"; "- tokens" = not known.
+// Tokens formats token counts: "1,234 in (1,000 cached, 80 of images), 56 out (20 thinking) tokens", or "- tokens" if unknown.
 func Tokens(u agent.Usage) string {
 	if u == (agent.Usage{}) {
 		return "- tokens"
@@ -47,13 +47,13 @@ func Tokens(u agent.Usage) string {
 		number(u.OutputTokens), parts(part{u.ReasoningTokens, "thinking"}))
 }
 
-// part is how many of some tokens are of a kind.
+// part is the number of tokens of one kind.
 type part struct {
 	tokens int
 	kind   string
 }
 
-// parts writes those that there are: " (900 cached, 80 of images)".
+// parts formats the parts that are not zero: " (900 cached, 80 of images)".
 func parts(all ...part) string {
 	var texts []string
 	for _, p := range all {
@@ -67,7 +67,7 @@ func parts(all ...part) string {
 	return " (" + strings.Join(texts, ", ") + ")"
 }
 
-// Usage writes all that was counted, and its price if that is known.
+// Usage formats all counts, and the price if known.
 func Usage(u agent.Usage) string {
 	if u == (agent.Usage{}) {
 		return Tokens(u)
@@ -79,7 +79,7 @@ func Usage(u agent.Usage) string {
 	return text
 }
 
-// Cost writes a price: "$0.0123"; "-" = no prices are known.
+// Cost formats a price: "$0.0123", or "-" if no prices are known.
 func Cost(u agent.Usage) string {
 	switch {
 	case u.CostUSD <= 0:
@@ -90,7 +90,7 @@ func Cost(u agent.Usage) string {
 	return fmt.Sprintf("$%.4f", u.CostUSD)
 }
 
-// Count writes a number of things: "1 iteration", "2 iterations".
+// Count formats a number of things: "1 iteration", "2 iterations".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

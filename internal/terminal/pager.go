@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Page writes a text, on a terminal that it does not fit on through the program that PAGER
-// names (less, unless it is set; none if it is empty or "cat").
+// Page writes a text. If it does not fit on the terminal, Page uses the program in PAGER: less by default, none if PAGER is empty or
+// "cat".
 func Page(text string, opts Options, lookup func(string) (string, bool)) error {
 	file, isFile := opts.Out.(*os.File)
 	command, set := lookup("PAGER")
@@ -30,26 +30,26 @@ func Page(text string, opts Options, lookup func(string) (string, bool)) error {
 	pager.Env = os.Environ()
 	switch less, _ := lookup("LESS"); {
 	case less == "":
-		pager.Env = append(pager.Env, "LESS=FRX") // as git has it: quit if it fits, colours, leave the text there
+		pager.Env = append(pager.Env, "LESS=FRX") // as in git: quit if the text fits, keep colours, leave the text on the screen
 	case opts.Color:
 		pager.Env = append(pager.Env, "LESS=-R "+less)
 	}
-	// Ctrl-C is the pager's: one that was killed would leave the terminal without echo.
+	// Leave Ctrl-C to the pager: killing it would leave the terminal without echo.
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	err := pager.Run()
 	failed, ok := errors.AsType[*exec.ExitError](err)
 	switch {
-	case ok && (failed.ExitCode() == 126 || failed.ExitCode() == 127): // there is no such program, or it cannot run
+	case ok && (failed.ExitCode() == 126 || failed.ExitCode() == 127): // the program does not exist or cannot run
 		_, err = fmt.Fprint(opts.Out, text)
-	case ok || errors.Is(err, syscall.EPIPE): // it was left before the end
+	case ok || errors.Is(err, syscall.EPIPE): // the user left before the end
 		err = nil
 	}
 	return err
 }
 
-// fits: the lines, and the one of the prompt, are on the screen together.
+// fits reports whether the text fits on the screen together with the shell prompt.
 func fits(text string, file *os.File, width int) bool {
 	_, height, err := term.GetSize(int(file.Fd()))
 	if err != nil {

@@ -10,32 +10,31 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// printer writes lines. Only appending, it never moves the cursor, the last line
-// excepted, so that what is on the screen stays readable whatever is written at the
-// same time.
+// printer writes lines. It only appends and never moves the cursor, except on the last line, so the screen stays readable whatever other
+// programs write at the same time.
 type printer struct {
 	out   io.Writer
-	err   error // the first one; nothing is written after it
+	err   error // first error; nothing is written after it
 	color bool
-	width int   // 0 = lines of any length
+	width int   // zero means unlimited
 	pad   int   // width of the names
-	open  *lane // whose line has been begun and not ended
-	// last returns the last line of a terminal, which goes when another is written; nil = none.
+	open  *lane // lane whose line is unfinished
+	// last returns the status line of a terminal, which is replaced with each output; nil means none.
 	last  func() string
-	shown bool // the last line is on the screen
+	shown bool // the status line is on the screen
 }
 
-// lane is one agent's share of the screen: all of its lines begin with its name.
+// lane is one agent's output. Each of its lines begins with its name.
 type lane struct {
 	name  string
 	style style
 
-	block   *block // that is being written
+	block   *block // the current block
 	marker  string // for the next line
-	line    string // what the line will hold as far as it is known
-	printed int    // how much of the line is on the screen
+	line    string // the unfinished line as far as it is known
+	printed int    // how much of line is on the screen
 	begun   bool   // the block has a line
-	blanks  int    // empty lines that come if the block goes on
+	blanks  int    // empty lines to print if the block goes on
 }
 
 // block is a kind of paragraph.
@@ -45,13 +44,13 @@ type block struct {
 	style       style
 }
 
-// minRoom is the least that a line of text is given, however narrow the terminal.
+// minRoom is the least width for text, however narrow the terminal.
 const minRoom = 20
 
-// maxPad is the longest name that others are aligned with.
+// maxPad is the longest name that the others are aligned with.
 const maxPad = 32
 
-// startBlock makes b the paragraph that add adds to.
+// startBlock makes b the paragraph that add appends to.
 func (p *printer) startBlock(l *lane, b *block) {
 	if l.block == b {
 		return
@@ -60,10 +59,10 @@ func (p *printer) startBlock(l *lane, b *block) {
 	l.block, l.marker, l.begun = b, b.first, false
 }
 
-// tab is what a tab becomes: how wide a real one is depends on where it stands.
+// tab replaces tabs, because the width of a real one depends on its position.
 const tab = "    "
 
-// add adds text, which is clean, and prints the lines that are complete.
+// add appends sanitized text and prints the complete lines.
 func (p *printer) add(l *lane, text string) {
 	l.line += strings.ReplaceAll(text, "\t", tab)
 	for {
@@ -76,7 +75,7 @@ func (p *printer) add(l *lane, text string) {
 	}
 }
 
-// endBlock prints what is left of the paragraph.
+// endBlock prints the rest of the paragraph.
 func (p *printer) endBlock(l *lane) {
 	if l.block != nil && strings.TrimSpace(l.line) != "" {
 		p.complete(l, l.line)
@@ -95,7 +94,7 @@ func (p *printer) print(l *lane, b *block, text string) {
 	p.endBlock(l)
 }
 
-// peek prints the words of the line that cannot move to the next line any more.
+// peek prints the words of the unfinished line that can no longer move to the next line.
 func (p *printer) peek(l *lane) {
 	end := strings.LastIndexByte(l.line, ' ')
 	if l.block == nil || end <= l.printed || strings.TrimSpace(l.line[:end]) == "" {
@@ -105,7 +104,7 @@ func (p *printer) peek(l *lane) {
 	l.printed = end
 }
 
-// complete ends the line. Empty ones at the ends of a paragraph are left out.
+// complete ends the line. It omits empty lines at the start and end of a paragraph.
 func (p *printer) complete(l *lane, line string) {
 	if strings.TrimSpace(line) == "" {
 		l.blanks++
@@ -115,8 +114,8 @@ func (p *printer) complete(l *lane, line string) {
 	p.closeLine()
 }
 
-// begun goes to where the lane's text goes on, which is a new line if others have
-// written meanwhile, and returns how the text looks there.
+// begun moves to where the lane's text continues, which is a new line if others have written meanwhile, and returns the text for that
+// place.
 func (p *printer) begun(l *lane, text string) string {
 	if p.open != l {
 		p.beginLine(l)
@@ -150,7 +149,7 @@ func (p *printer) closeLine() {
 	}
 }
 
-// full prints a line, or lines, of no agent. The text is clean.
+// full prints sanitized text that belongs to no agent.
 func (p *printer) full(s style, text string) {
 	p.closeLine()
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -158,10 +157,10 @@ func (p *printer) full(s style, text string) {
 	}
 }
 
-// lines writes lines that begin at the left edge, broken between words where they do not fit.
+// lines prints text that starts at the left edge, wrapped between words.
 func (p *printer) lines(s style, text string) { p.full(s, Fold(text, p.width)) }
 
-// restore writes the last line anew, unless there is a line that goes on.
+// restore prints the status line again, unless a line is unfinished.
 func (p *printer) restore() {
 	if p.last == nil || p.width == 0 || p.open != nil {
 		return
@@ -174,7 +173,7 @@ func (p *printer) restore() {
 	}
 }
 
-// clear takes the last line off the screen.
+// clear removes the status line from the screen.
 func (p *printer) clear() {
 	if p.shown {
 		p.shown = false
@@ -189,7 +188,7 @@ func (p *printer) write(text string) {
 	}
 }
 
-// roomFor is how many columns a line of the block has; 0 = any number.
+// roomFor returns the number of columns for text in a block; zero means unlimited.
 func (p *printer) roomFor(l *lane, b *block) int {
 	if p.width == 0 {
 		return 0
@@ -199,8 +198,7 @@ func (p *printer) roomFor(l *lane, b *block) int {
 	return max(p.width-taken, minRoom)
 }
 
-// cutLine takes the first line off a text: at a line feed, or where it has to be
-// wrapped. ok is false if the text may still become longer.
+// cutLine cuts the first line off a text, at a line feed or where it must wrap. ok is false if the line may still grow.
 func cutLine(text string, room int) (line, rest string, ok bool) {
 	head, tail, ended := strings.Cut(text, "\n")
 	end := fitting(head, room)
@@ -214,12 +212,12 @@ func cutLine(text string, room int) (line, rest string, ok bool) {
 	return text[:end], text[end:], true
 }
 
-// fitting is how much of a line fits into so many columns, in bytes: at least one character.
+// fitting returns how many bytes of a line fit into a number of columns, at least one character.
 func fitting(line string, room int) int {
 	if len(line) <= room {
 		return len(line)
 	}
-	const most = 16 // bytes for a column: what is beyond them is not looked at
+	const most = 16 // bytes per column; everything beyond that is ignored
 	end := len(ansi.Truncate(clip.Bytes(line, most*room), room, ""))
 	if end == 0 {
 		_, end = utf8.DecodeRuneInString(line)
@@ -227,8 +225,7 @@ func fitting(line string, room int) int {
 	return end
 }
 
-// Wrap breaks a text, which is clean, into lines of at most so many columns, between words.
-// A word that is wider is broken.
+// Wrap breaks sanitized text into lines of at most width columns, between words. It breaks words that are wider.
 func Wrap(text string, width int) (lines []string) {
 	text = strings.ReplaceAll(text, "\t", tab)
 	for text != "" {

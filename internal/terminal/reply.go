@@ -10,12 +10,11 @@ import (
 // stream is the part of a reply that was printed while it arrived.
 type stream struct {
 	iteration, attempt int
-	thinking, text     string // as they came, not cleaned
+	thinking, text     string // as received, not sanitized
 	held               []transcript.Entry
 }
 
-// hold keeps an entry that would tear a reply apart until that is complete: what
-// was said to a model is written down together with the reply.
+// hold keeps back an entry that would interrupt a partly printed reply: messages to a model are recorded together with its reply.
 func (v *view) hold(e transcript.Entry) bool {
 	s := v.streams[e.Execution]
 	if s == nil || s.iteration != e.Iteration || e.CallIndex() >= 0 || e.Kind == transcript.KindReply {
@@ -25,8 +24,8 @@ func (v *view) hold(e transcript.Entry) bool {
 	return true
 }
 
-// tails prints what has arrived of the replies that are being written. Several
-// agents share the screen by whole paragraphs; one alone is shown word by word.
+// tails prints the new parts of replies as they arrive. Several agents take turns by whole paragraphs. A single agent's text is shown
+// word by word.
 func (v *view) tails(live []transcript.Live) {
 	atWork := map[string]bool{}
 	for _, e := range v.executions {
@@ -39,7 +38,7 @@ func (v *view) tails(live []transcript.Live) {
 	}
 	for _, tail := range live {
 		if len(atWork) > 1 {
-			if tail.Text == "" { // or else it is complete
+			if tail.Text == "" { // otherwise it is complete
 				tail.Thinking = paragraphs(tail.Thinking)
 			}
 			tail.Text = paragraphs(tail.Text)
@@ -56,7 +55,7 @@ func (v *view) tails(live []transcript.Live) {
 	}
 }
 
-// paragraphs is the part of a growing text that is in paragraphs which have ended.
+// paragraphs returns the complete paragraphs of a growing text.
 func paragraphs(text string) string { return text[:strings.LastIndex(text, "\n\n")+1] }
 
 func (v *view) tail(l *lane, tail transcript.Live) {
@@ -79,8 +78,7 @@ func (s *stream) begins(thinking, text string) bool {
 	return strings.HasPrefix(thinking, s.thinking) && strings.HasPrefix(text, s.text)
 }
 
-// grow prints what is new. Thinking that comes after the text began is left out:
-// it would tear the text apart.
+// grow prints what is new. It omits thinking that arrives after the text has begun, which would interrupt the text.
 func (v *view) grow(l *lane, s *stream, thinking, text string) {
 	if s.text == "" && len(thinking) > len(s.thinking) {
 		v.p.startBlock(l, thinkingBlock)
@@ -94,11 +92,11 @@ func (v *view) grow(l *lane, s *stream, thinking, text string) {
 	}
 }
 
-// reply prints a whole reply, or what was not printed of it while it arrived.
+// reply prints a whole reply, or the part that was not printed while it arrived.
 func (v *view) reply(l *lane, e transcript.Entry) {
 	thinking := e.Thinking
 	if thinking == e.Text {
-		thinking = "" // it stands in for the text
+		thinking = "" // it merely repeats the text
 	}
 	s := v.streams[e.Execution]
 	delete(v.streams, e.Execution)
@@ -127,7 +125,7 @@ func (v *view) release(held []transcript.Entry) {
 	}
 }
 
-// foot says who answered and what it took.
+// foot says which model answered and what it used.
 func foot(e transcript.Entry) string {
 	words := []string{fmt.Sprintf("iteration %d", e.Iteration)}
 	if e.Model != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// ScoreLine is a score in one line.
+// ScoreLine formats a score in one line.
 func ScoreLine(r record.Score) string {
 	words := []string{"score: " + string(r.Status)}
 	if r.Score != nil {
@@ -25,7 +25,7 @@ func ScoreLine(r record.Score) string {
 	return CleanLine(strings.Join(words, " · "))
 }
 
-// Score is a score with its reasons.
+// Score formats a score with its reasons.
 func Score(r record.Score) string {
 	out := ScoreLine(r) + "\n"
 	for _, part := range []struct{ title, text string }{{"", r.Assessment}, {"Missing tools:\n", r.MissingTools}} {

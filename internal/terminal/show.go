@@ -7,8 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Show prints all that there is of an investigation, agent by agent: prompts and
-// results whole, and what was superseded by a reset, marked as such.
+// Show prints everything about an investigation, agent by agent: full prompts and results, and entries that a reset superseded, marked as
+// such.
 func Show(r record.Investigation, stages []record.Stage, executions []record.Execution, entries []transcript.Entry, opts Options) error {
 	opts.Verbose = true
 	v := newView(opts)
@@ -25,7 +25,7 @@ func Show(r record.Investigation, stages []record.Stage, executions []record.Exe
 	return v.p.err
 }
 
-// interrupted prints the calls of an execution that nobody can say the end of any more.
+// interrupted prints the calls of an ended execution whose outcome is unknown.
 func (v *view) interrupted(entries []transcript.Entry) {
 	unanswered, name := transcript.Unanswered(entries), entries[0].Execution
 	if !v.ended(name) {
@@ -38,13 +38,13 @@ func (v *view) interrupted(entries []transcript.Entry) {
 	}
 }
 
-// ended: nothing more comes from the execution.
+// ended reports whether an execution has ended.
 func (v *view) ended(name string) bool {
 	n := slices.IndexFunc(v.executions, func(e record.Execution) bool { return e.Name == name })
 	return v.record.Status.Closed() || n >= 0 && v.executions[n].Status.Closed()
 }
 
-// byExecution groups entries by their execution, in the order in which those began.
+// byExecution groups entries by execution, in the order in which the executions began.
 func byExecution(entries []transcript.Entry) [][]transcript.Entry {
 	var groups [][]transcript.Entry
 	index := map[string]int{}
@@ -60,7 +60,7 @@ func byExecution(entries []transcript.Entry) [][]transcript.Entry {
 	return groups
 }
 
-// End prints how an investigation ended: its report, and a line of numbers.
+// End prints the end of an investigation: its report and a summary line.
 func End(r record.Investigation, opts Options) error {
 	v := newView(opts)
 	v.record = r

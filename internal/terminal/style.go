@@ -11,10 +11,10 @@ const (
 	red    style = "31"
 	green  style = "32"
 	yellow style = "33"
-	cyan   style = "36" // of code
+	cyan   style = "36" // for code
 )
 
-// agentStyles tell agents apart, in the order in which they appear.
+// agentStyles distinguish agents, in order of appearance.
 var agentStyles = [...]style{"36", "35", "34", "32", "33", "96", "95", "94"}
 
 func (p *printer) paint(s style, text string) string {
@@ -24,7 +24,7 @@ func (p *printer) paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// The paragraphs of an agent.
+// The kinds of paragraphs.
 var (
 	replyBlock    = &block{gutter: "│"}
 	thinkingBlock = &block{gutter: "┊", first: "thinking: ", style: dim}

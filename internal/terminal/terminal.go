@@ -1,6 +1,5 @@
-// Package terminal shows investigations to people: on a terminal as they
-// happen, in colour and with the replies as they arrive, and elsewhere as plain
-// lines. What models and tools say is made harmless before it is printed.
+// Package terminal shows investigations to people: on a terminal live, with colours and with replies as they arrive; elsewhere as plain
+// lines. It sanitizes text from models and tools before printing it.
 package terminal
 
 import (
@@ -13,37 +12,35 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Options say how to print.
+// Options configures the output.
 type Options struct {
 	Out   io.Writer
 	Color bool
-	// Width is the terminal's, in columns: longer lines are wrapped, and replies
-	// are shown while they arrive. 0 = not a terminal: whole lines, when they are final.
+	// Width is the terminal's width in columns, to wrap longer lines and show replies as they arrive. Zero means no terminal: lines are
+	// printed whole, once they are final.
 	Width int
-	// Verbose prints tool calls and results whole, and prompts, instead of their first lines.
+	// Verbose prints prompts, tool calls and results in full instead of their first lines.
 	Verbose bool
-	// Notices puts what is waited for into lines, which are printed once each; nil = none are.
+	// Notices describes what the investigation is waiting for. Each notice is printed once; nil means none.
 	Notices func(record.Waits) []Notice
-	// Ask asks the person at the terminal what is waited for; nil = nobody is asked, and the
-	// notices say it.
+	// Ask asks the user about pending items. Nil means that nobody is asked and the notices mention them.
 	Ask func(record.Waits)
 }
 
-// Notice says what is waited for.
+// Notice describes something that the investigation is waiting for.
 type Notice struct {
 	Text string
-	// Command is what to type; a terminal has it on a line of its own, which is never broken.
+	// Command is the command to type. A terminal shows it on its own line, which is never broken.
 	Command string
-	// Trouble is the execution whose model's provider is waited for. Its next notice
-	// takes the place of this one, and so does the end of the trouble, which the
-	// transcript says. Next is when it is asked again, after so many Tries.
+	// Trouble is the execution that is waiting for its model's provider. The execution's next notice replaces this one, and so does the
+	// end of the trouble, which comes from the transcript. Next is the time of the next attempt, after so many Tries.
 	Trouble string
 	Next    time.Time
 	Tries   int
 }
 
-// Lines are a notice behind a mark. A terminal, of so many columns, has the command whole on a line
-// of its own; elsewhere (0) all is one line.
+// Lines formats a notice after a mark. With a width, the command gets its own line and is never broken. With width 0, everything is on
+// one line.
 func (n Notice) Lines(mark string, width int) string {
 	text := mark + CleanLine(n.Text)
 	switch {
@@ -55,11 +52,10 @@ func (n Notice) Lines(mark string, width int) string {
 	return Hang(text, width, 0) + "\n  " + n.Command
 }
 
-// defaultWidth is used where a terminal does not say how wide it is.
+// defaultWidth is used if the terminal does not report its width.
 const defaultWidth = 80
 
-// Detect returns the options that suit out. Colours are left out where the
-// environment variable NO_COLOR is set or TERM is "dumb".
+// Detect returns the options that suit out. It turns colours off if the environment variable NO_COLOR is set or TERM is "dumb".
 func Detect(out io.Writer, getenv func(string) string) Options {
 	opts := Options{Out: out}
 	if !IsTerminal(out) {

@@ -12,29 +12,29 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// view is what has been printed of an investigation, and what is known of it.
+// view is the printed and the known state of an investigation.
 type view struct {
-	mu         sync.Mutex // the countdown has a goroutine of its own
+	mu         sync.Mutex // the countdown runs in its own goroutine
 	p          *printer
 	verbose    bool
 	live       bool
-	talk       bool   // a conversation: one agent, and nothing but what it hears and says
-	said       string // what is not repeated in a conversation
+	talk       bool   // a conversation: one agent, only messages in and out
+	said       string // message that must not be repeated in a conversation
 	record     record.Investigation
 	stages     []record.Stage
 	executions []record.Execution
 
-	last    int64 // the highest Seq that was printed
+	last    int64 // highest Seq printed
 	stage   string
 	lanes   map[string]*lane // by execution
 	streams map[string]*stream
 	tasks   map[string]bool      // executions whose next user message is their task
 	calls   map[string]time.Time // when a call began
-	several map[string]bool      // calls that are one of several of a reply
-	told    map[string]bool      // stages and executions whose end has been printed, and notices
+	several map[string]bool      // calls whose reply has several
+	told    map[string]bool      // stages, executions and notices that have been printed
 	notices func(record.Waits) []Notice
 	ask     func(record.Waits)
-	trouble map[string]Notice // by execution: the provider that is waited for
+	trouble map[string]Notice // provider outage, by execution
 }
 
 func newView(opts Options) *view {
@@ -54,7 +54,7 @@ func newView(opts Options) *view {
 	}
 }
 
-// take prints what an update brings, ends excepted.
+// take prints an update, except for the ends.
 func (v *view) take(u store.Update) {
 	if u.Record != nil {
 		v.record, v.stages, v.executions = *u.Record, u.Stages, u.Executions
@@ -87,7 +87,7 @@ func (v *view) take(u store.Update) {
 	}
 }
 
-// waits says what is waited for, and asks the person about it who is at the terminal.
+// waits prints what the investigation is waiting for and asks the user about it.
 func (v *view) waits(w record.Waits) {
 	told := w
 	if v.ask != nil {
@@ -108,20 +108,20 @@ func (v *view) waits(w record.Waits) {
 	}
 }
 
-// known makes room for the names of the executions.
+// known adds lanes for the executions, so that their names are aligned.
 func (v *view) known(executions []record.Execution) {
 	for _, e := range executions {
 		v.lane(e.Name)
 	}
 }
 
-// lane returns an execution's lane.
+// lane returns the lane of an execution, and adds it if necessary.
 func (v *view) lane(execution string) *lane {
 	if l := v.lanes[execution]; l != nil {
 		return l
 	}
 	name := execution
-	if _, agent, ok := strings.Cut(execution, "/"); ok && v.talk { // which has one agent, and needs no stage
+	if _, agent, ok := strings.Cut(execution, "/"); ok && v.talk { // a conversation has one agent and needs no stage
 		name = agent
 	}
 	l := &lane{name: CleanLine(name), style: agentStyles[len(v.lanes)%len(agentStyles)]}
@@ -130,7 +130,7 @@ func (v *view) lane(execution string) *lane {
 	return l
 }
 
-// leaf is the lane of an execution in a tree: of a sub-agent, the last part of its name, further in.
+// leaf returns an execution's lane for a tree. A sub-agent is shown with the last part of its name, indented.
 func (v *view) leaf(execution string) *lane {
 	l, deep := *v.lane(execution), strings.Count(execution, "/")-1
 	if deep > 0 {
@@ -139,7 +139,7 @@ func (v *view) leaf(execution string) *lane {
 	return &l
 }
 
-// enter prints the heading of a stage when its first line comes.
+// enter prints the heading of a stage before its first line.
 func (v *view) enter(execution string) {
 	stage, _, _ := strings.Cut(execution, "/")
 	if stage == v.stage || v.talk {
@@ -161,7 +161,7 @@ func (v *view) heading(text string) {
 	v.p.full(bold, "\n── "+text+" "+strings.Repeat("─", rest))
 }
 
-// settle prints the ends of all that has ended.
+// settle prints the ends of everything that has ended.
 func (v *view) settle() {
 	for _, s := range v.stages {
 		if s.Status.Closed() && !v.told[s.Name] {
@@ -170,13 +170,13 @@ func (v *view) settle() {
 		}
 	}
 	for _, e := range v.executions {
-		if e.Stage == v.stage { // or else its stage is entered anew, or was left
+		if e.Stage == v.stage { // otherwise its stage has ended, or will be entered again
 			v.executionEnd(e, v.lane(e.Name))
 		}
 	}
 }
 
-// leave prints the end of a stage and its executions, as far as they have ended: sub-agents below who has dispatched them.
+// leave prints the ends of a stage and of its executions, sub-agents below their parent.
 func (v *view) leave(stage string) {
 	for _, e := range record.InTree(v.executions, func(e record.Execution) string { return e.Name }) {
 		if e.Stage == stage {

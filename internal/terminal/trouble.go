@@ -7,8 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// notice prints a notice. One about a provider's trouble is a line of its own when the
-// trouble begins, and then, on a terminal, the last line, which is written anew.
+// notice prints a notice. An outage is printed as a line when it begins. On a terminal it then becomes the status line, which keeps
+// changing.
 func (v *view) notice(n Notice) {
 	width := 0
 	if v.live {
@@ -26,8 +26,7 @@ func (v *view) notice(n Notice) {
 	v.p.restore()
 }
 
-// countdown is the last line while providers are waited for: when the next one is
-// asked again, and all about it.
+// countdown returns the status line during provider outages: the time and details of the next attempt.
 func (v *view) countdown() string {
 	var first Notice
 	for _, n := range v.trouble {
@@ -46,7 +45,7 @@ func (v *view) countdown() string {
 	return fmt.Sprintf("! try %d in %s%s · %s", first.Tries+1, left, others, CleanLine(first.Text))
 }
 
-// overcome ends the trouble of an entry's execution, if it has one.
+// overcome ends the outage of an entry's execution, if there was one.
 func (v *view) overcome(l *lane, e transcript.Entry) {
 	if _, known := v.trouble[e.Execution]; !known {
 		return

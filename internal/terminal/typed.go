@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// DropTyped drops what has been typed on a terminal and not been read, half a line too: it was
-// meant for what was asked before. What is no terminal keeps what it has.
+// DropTyped discards unread input on a terminal, including a partial line: it was meant for an earlier prompt. It leaves other
+// inputs alone.
 func DropTyped(in io.Reader) {
 	if file, ok := in.(*os.File); ok && IsTerminal(file) {
 		_ = dropInput(int(file.Fd()))

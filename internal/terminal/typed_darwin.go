@@ -2,4 +2,4 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-func dropInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, 1) } // 1 = FREAD
+func dropInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, 1) } // 1 is FREAD

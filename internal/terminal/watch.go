@@ -9,12 +9,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// errEnded stops following: there is nothing to come.
+// errEnded stops following because nothing more will come.
 var errEnded = errors.New("the investigation has ended")
 
-// Watch prints an investigation, what is there at once and the rest as it happens, until it
-// has ended, and returns its final record: follow calls take with the store's updates from
-// the beginning. An error of follow is returned, with the record as it is known.
+// Watch prints an investigation, first its past and then live, until it has ended, and returns its final record. follow must call
+// take with the store's updates from the beginning. Watch returns an error of follow with the last known record.
 func Watch(opts Options, follow func(take func(store.Update) error) error) (record.Investigation, error) {
 	v := newView(opts)
 	err := v.follow(follow)
@@ -26,7 +25,7 @@ func Watch(opts Options, follow func(take func(store.Update) error) error) (reco
 	return v.record, err
 }
 
-// follow prints what is new; the error is errEnded after the last of an investigation.
+// follow prints updates. It returns errEnded after the last one of an investigation.
 func (v *view) follow(follow func(take func(store.Update) error) error) error {
 	defer v.countDown()()
 	return follow(func(u store.Update) error {
@@ -34,7 +33,7 @@ func (v *view) follow(follow func(take func(store.Update) error) error) error {
 		defer v.mu.Unlock()
 		defer v.p.restore()
 		v.take(u)
-		if v.talk || u.More { // what has ended is told after all that led to it
+		if v.talk || u.More { // print ends after everything that led to them
 			return v.p.err
 		}
 		v.settle()
@@ -45,8 +44,7 @@ func (v *view) follow(follow func(take func(store.Update) error) error) error {
 	})
 }
 
-// countDown writes the line anew each second that says when a provider is asked again,
-// until stop is called.
+// countDown updates the status line with the time of the next attempt every second until stop is called.
 func (v *view) countDown() (stop func()) {
 	over := make(chan struct{})
 	var counting sync.WaitGroup

@@ -3,7 +3,9 @@
 # Everything that CI runs.
 check: test lint race long
 
-# What can be seen without running anything; workflowcheck is one of the tests.
+# Formatting, vet, staticcheck, spelling and prose. workflowcheck is one of the tests. SPELLED has words that misspell takes for
+# mistakes: a program, what two servers write, and a stem.
+SPELLED = mosquitto,preceeding,agre
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
 	go mod tidy -diff
@@ -11,6 +13,9 @@ lint:
 	@mkdir -p bin
 	go build -C test/tools/staticcheck -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
+	go build -C test/tools/misspell -o $(CURDIR)/bin/misspell github.com/golangci/misspell/cmd/misspell
+	git ls-files '*.go' '*.md' '*.js' '*.html' '*.css' '*.yaml' '*.sh' | grep -v testdata/ | xargs bin/misspell -error -i $(SPELLED)
+	go run ./test/prose
 
 # Installs what the tests need (on Debian and Ubuntu; elsewhere it names what is missing), then runs all of them.
 test:

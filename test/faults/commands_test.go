@@ -217,14 +217,16 @@ func (d *decisions) ExecuteChildWorkflow(ctx workflow.Context, name string, args
 	return d.Next.ExecuteChildWorkflow(ctx, name, args...)
 }
 
-// NewTimerWithOptions records whole seconds, and of a time limit whole hours: the clock also
-// runs while activities do, and real time passes between the tries of local ones.
-// How long the next try of a model is waited for depends on the run's id.
+// NewTimerWithOptions records durations in whole seconds, pauses in whole minutes and time limits in whole hours: the clock
+// also runs during activities, and real time passes between attempts of local ones. The wait before the next attempt of a model
+// call depends on the run's id.
 func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duration, options workflow.TimerOptions) workflow.Future {
 	shown := after.Round(time.Second)
 	switch {
 	case strings.HasPrefix(options.Summary, "next try of "):
 		shown = 0
+	case options.Summary == "heartbeats paused":
+		shown = after.Round(time.Minute)
 	case strings.HasSuffix(options.Summary, " timeout"):
 		shown = after.Round(time.Hour)
 	}

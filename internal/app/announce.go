@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// ThisProgram is what a worker of this program announces, without its identity.
+// ThisProgram returns the announcement of a worker of this program, without its identity.
 func ThisProgram() record.Worker {
 	w := record.Worker{Version: "unknown", Schema: store.KnownSchema(), Plan: plan.Version, Changes: workflows.Changes}
 	info, ok := debug.ReadBuildInfo()
@@ -29,14 +29,14 @@ func ThisProgram() record.Worker {
 	return w
 }
 
-// identity names the process in Temporal, as the SDK does by default.
+// identity names the process in Temporal, like the SDK's default.
 func identity() string {
 	name, _ := os.Hostname()
 	return fmt.Sprintf("%d@%s@", os.Getpid(), cmp.Or(name, "Unknown"))
 }
 
-// announce records in the store which program the host is. A failure is logged only: the check of an upgrade then counts the
-// host as a worker that does not announce itself.
+// announce records in the store which program the host runs. Failures are only logged: the check of an upgrade then counts the host
+// as a worker that does not announce itself.
 func (h *Host) announce(ctx context.Context) {
 	if h.opts.TemporaryStore {
 		return

@@ -1,5 +1,5 @@
-// Package app is the composition root: the only place that builds concrete
-// things (store, models, tool servers, workers) and plugs them together.
+// Package app is the composition root: the only place that builds concrete types (store, models, tool servers, workers) and wires
+// them together.
 package app
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// PrepareSample puts the files of the sample incident where its chain expects them.
+// PrepareSample extracts the files of the sample incident to where its chain expects them.
 func PrepareSample(data string) error {
 	if err := sample.Extract(data); err != nil {
 		return fmt.Errorf("extract the sample incident: %w", err)
@@ -21,8 +21,8 @@ func PrepareSample(data string) error {
 	return nil
 }
 
-// SampleCommand serves the sample incident over MCP on stdin and stdout: it is
-// what the built-in server "incident" runs, this program once more.
+// SampleCommand serves the sample incident over MCP on stdin and stdout. The built-in server "incident" runs it, as another process
+// of this program.
 func SampleCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -33,8 +33,8 @@ func SampleCommand() *cobra.Command {
 	return cmd
 }
 
-// KeeperCommand is what the shell of an agent runs, this program once more: it
-// keeps a command, and all that comes of it, from outliving the call.
+// KeeperCommand is the process that an agent's shell runs, with this program. It ensures that a command and its descendants do not
+// outlive the call.
 func KeeperCommand() *cobra.Command {
 	var rules sandbox.Rules
 	cmd := &cobra.Command{
@@ -48,8 +48,8 @@ func KeeperCommand() *cobra.Command {
 
 const keeperName = "keep-command"
 
-// Keeper is the command line of KeeperCommand, for programs that have it. It is the
-// program that runs, also when its file has been replaced.
+// Keeper returns the command line of KeeperCommand, for programs that have it. It names the running program, even if its file has
+// been replaced.
 func Keeper() []string {
 	if !sandbox.CanKeep {
 		return nil
@@ -57,8 +57,7 @@ func Keeper() []string {
 	return []string{"/proc/self/exe", keeperName}
 }
 
-// WarnOfPassword tells whoever has given --store an address with a password that
-// others have read it.
+// WarnOfPassword warns users who put an address with a password into --store that others can read it.
 func WarnOfPassword(cmd *cobra.Command) {
 	flag := cmd.Flags().Lookup("store")
 	if flag != nil && flag.Changed && store.HasPassword(flag.Value.String()) {

@@ -14,12 +14,11 @@ import (
 // builtins is the registry of the tools that need no server.
 type builtins struct {
 	results builtin.Results
-	code    []builtin.Tool // that the program has brought along
+	code    []builtin.Tool // tools in Go that the program adds
 	keeper  []string       // see builtin.Shell
 }
 
-// tools are the built-in tools that there are for an agent; which of them it is
-// offered is the policy's to say.
+// tools returns the built-in tools that exist for an agent. The policy decides which of them it gets.
 func (b builtins) tools(p plan.Agent) []builtin.Tool {
 	tools := []builtin.Tool{builtin.ReadResult(b.results), builtin.PauseHeartbeats()}
 	if p.Shell != nil {
@@ -28,13 +27,13 @@ func (b builtins) tools(p plan.Agent) []builtin.Tool {
 	return append(tools, b.code...)
 }
 
-// has reports whether a tool is one that the program has brought along.
+// has reports whether a tool is one that the program adds.
 func (b builtins) has(name string) bool {
 	return slices.ContainsFunc(b.code, func(t builtin.Tool) bool { return t.Spec.Name == name })
 }
 
-// Specs lists them, the tools of the memory, whose calls are the store's to journal, and those by which an agent
-// dispatches others, which are the workflow's to carry out.
+// Specs lists the built-in tools, the memory tools, whose calls the store journals, and the tools for dispatching agents, which the
+// workflow carries out.
 func (b builtins) Specs(p plan.Agent) []tool.Spec {
 	var specs []tool.Spec
 	for _, t := range b.tools(p) {
@@ -43,7 +42,7 @@ func (b builtins) Specs(p plan.Agent) []tool.Spec {
 	return slices.Concat(specs, memory.Specs(), builtin.Orchestration(p.Orchestrator))
 }
 
-// Call runs one of them.
+// Call runs a built-in tool.
 func (b builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {
 	for _, t := range b.tools(p) {
 		if t.Spec.Name != call.Name {

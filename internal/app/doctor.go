@@ -31,50 +31,49 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels, best first.
 const (
 	LevelOK   Level = "ok"
-	LevelWarn Level = "warn" // it works, and not as well as it might
+	LevelWarn Level = "warn" // it works, but not as well as it could
 	LevelFail Level = "fail" // it does not work
 )
 
-// Finding is something that Examine has looked at.
+// Finding is the result of one check of Examine.
 type Finding struct {
 	Level  Level  `json:"level"`
 	What   string `json:"what"`
 	Found  string `json:"found"`
-	Remedy string `json:"remedy,omitempty"` // a command, as far as there is one
+	Remedy string `json:"remedy,omitempty"` // a command, if there is one
 }
 
-// Examination says what is looked at.
+// Examination selects what Examine checks.
 type Examination struct {
-	// Temporal has the keys that decrypt what Temporal keeps.
+	// Temporal holds the client's options, including the keys that decrypt what Temporal stores.
 	Temporal  client.Options
 	TaskQueue string
 	Store     store.Options
-	// Config is the configuration; nil = it is refused, so that there is none to look at.
+	// Config is the configuration; nil means that it is invalid and thus not checked.
 	Config  *config.Config
 	Toolbox *Toolbox
-	// Online has each model asked something small, which costs a few tokens.
+	// Online sends each model a small request, which costs a few tokens.
 	Online bool
-	// Patience is how long each look may take.
+	// Patience is the timeout of each check.
 	Patience time.Duration
 }
 
-// Remedies that several findings have.
+// Remedies that several findings share.
 const (
 	theirStore = "export INQUEST_STORE=… to the path or the address that the workers have"
 	withTLS    = "add ?sslmode=verify-full to its address"
 )
 
-// maxSkew is how far clocks may be apart: a deadline of a minute is then still one.
+// maxSkew is the tolerated difference between clocks. It is small compared with a deadline of a minute.
 const maxSkew = 5 * time.Second
 
-// Examine looks at everything at once and changes nothing. What does not answer in time is
-// a finding, too.
+// Examine runs all checks concurrently and changes nothing. A check that does not answer in time is also a finding.
 func Examine(ctx context.Context, e Examination) (all []Finding) {
 	e.Temporal.Namespace = cmp.Or(e.Temporal.Namespace, client.DefaultNamespace)
 	e.Temporal.HostPort = cmp.Or(e.Temporal.HostPort, client.DefaultHostPort)
@@ -82,7 +81,7 @@ func Examine(ctx context.Context, e Examination) (all []Finding) {
 	if e.Config != nil {
 		needs := e.Config.Needs()
 		for _, p := range needs.Models {
-			keyless := map[bool]Level{false: LevelFail, true: LevelWarn}[needs.BuiltIn] // nobody has asked for these
+			keyless := map[bool]Level{false: LevelFail, true: LevelWarn}[needs.BuiltIn] // built-in ones were not requested
 			looks = append(looks, look{"model " + p.Name, func(ctx context.Context) seen { return of(e.model(ctx, p, keyless)) }})
 		}
 		for _, s := range needs.Servers {
@@ -101,22 +100,22 @@ func Examine(ctx context.Context, e Examination) (all []Finding) {
 	return append(all, sharedStore(found[1].store, found[0].fleet)...)
 }
 
-// look looks at one thing.
+// look is one check.
 type look struct {
 	what string
 	at   func(ctx context.Context) seen
 }
 
-// seen is what a look has found.
+// seen is the result of a check.
 type seen struct {
 	findings []Finding
-	store    store.Health        // that is here
+	store    store.Health        // that this host uses
 	fleet    workflows.FleetMemo // that the workers share
 }
 
 func of(findings ...Finding) seen { return seen{findings: findings} }
 
-// within gives up a look that does not heed its context, too.
+// within stops waiting after the timeout even for a check that ignores its context.
 func (l look) within(ctx context.Context, patience time.Duration) seen {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -130,7 +129,7 @@ func (l look) within(ctx context.Context, patience time.Duration) seen {
 	}
 }
 
-// temporal looks at the server, and at who works there.
+// temporal checks the server and its workers.
 func (e Examination) temporal(ctx context.Context) (s seen) {
 	address, namespace := e.Temporal.HostPort, e.Temporal.Namespace
 	c, err := dial.Temporal(ctx, e.Temporal)
@@ -183,11 +182,11 @@ func (e Examination) attributes(ctx context.Context, c client.Client) Finding {
 	return f
 }
 
-// queue looks at who polls a task queue. Nobody there is as bad as missing says.
+// queue checks the pollers of a task queue. missing is the level of a finding without pollers.
 func (e Examination) queue(ctx context.Context, c client.Client, queue string, missing Level) []Finding {
 	what := "workers of " + queue
 	kind := enumspb.TASK_QUEUE_TYPE_WORKFLOW
-	if queue != e.TaskQueue { // its workers run tools alone
+	if queue != e.TaskQueue { // its workers only run tools
 		kind = enumspb.TASK_QUEUE_TYPE_ACTIVITY
 	}
 	described, err := c.DescribeTaskQueue(ctx, queue, kind)
@@ -213,7 +212,7 @@ func (e Examination) queue(ctx context.Context, c client.Client, queue string, m
 	slices.Sort(workers)
 	workers = slices.Compact(workers)
 	all := []Finding{{Level: LevelOK, What: what, Found: fmt.Sprintf("%d: %s", len(workers), strings.Join(workers, ", "))}}
-	// A worker polls at least once a minute, and Temporal's clock says when.
+	// A worker polls at least once a minute, and Temporal's clock supplies the time.
 	switch ago := time.Since(last); {
 	case ago < -maxSkew:
 		all = append(all, skewed("Temporal", -ago))
@@ -234,7 +233,7 @@ func skewed(whose string, ahead time.Duration) Finding {
 		"timedatectl set-ntp true"}
 }
 
-// database looks at the store, which is not made where there is none.
+// database checks the store without creating it.
 func (e Examination) database(ctx context.Context) seen {
 	h, err := store.Examine(ctx, e.Store)
 	switch {
@@ -267,7 +266,7 @@ func (e Examination) database(ctx context.Context) seen {
 	for _, key := range slices.SortedFunc(maps.Keys(h.Circuits), circuit.Key.Compare) {
 		open := h.Circuits[key]
 		if time.Now().Add(h.Ahead).Sub(open.Next) > time.Hour {
-			continue // nobody wants the model any more
+			continue // the model is no longer in use
 		}
 		s.findings = append(s.findings, Finding{LevelWarn, "circuit of " + key.String(), open.String(),
 			"starter doctor --online: it closes by itself when a probe of the workers is answered"})
@@ -275,7 +274,7 @@ func (e Examination) database(ctx context.Context) seen {
 	return s
 }
 
-// sharedStore compares the store with the one that the fleet shares, where both are known.
+// sharedStore compares the store with the fleet's, if both are known.
 func sharedStore(h store.Health, memo workflows.FleetMemo) []Finding {
 	switch {
 	case h.ID == "" || memo.ID == "":
@@ -287,7 +286,7 @@ func sharedStore(h store.Health, memo workflows.FleetMemo) []Finding {
 	return []Finding{{Level: LevelOK, What: "fleet's store", Found: "it is this one"}}
 }
 
-// model looks for the key of a model and, if that is wanted, has it answer.
+// model checks the key of a model and, with Online, calls the model.
 func (e Examination) model(ctx context.Context, p plan.Provider, keyless Level) Finding {
 	f := Finding{Level: LevelOK, What: "model " + p.Name, Found: cmp.Or(p.APIKeyEnv, "needs no key")}
 	if problem := e.Config.KeyProblem(p); problem != "" {
@@ -321,8 +320,7 @@ func (e Examination) model(ctx context.Context, p plan.Provider, keyless Level) 
 	return f
 }
 
-// server starts or reaches an MCP server and has it list its tools. One that workers of its own
-// serve need not be within reach here.
+// server starts or connects to an MCP server and lists its tools. A server with dedicated workers need not be reachable from here.
 func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	f := Finding{Level: LevelOK, What: "server " + s.Name}
 	if _, err := e.Config.Transport(s.Name); err != nil {
@@ -343,8 +341,8 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	return f
 }
 
-// probes are calls that read next to nothing and fail unless what stands behind a server answers. A server is probed by the
-// first of them that it has. The names are those of kubernetes-mcp-server, prometheus-mcp and mcp-grafana.
+// probes are calls that read almost nothing and fail unless the system behind a server answers. A server is probed with the first
+// one that it offers. The names are those of kubernetes-mcp-server, prometheus-mcp and mcp-grafana.
 var probes = []struct {
 	tool, arguments string
 	answers, remedy string
@@ -355,7 +353,7 @@ var probes = []struct {
 	{"list_datasources", `{}`, "Grafana lists its data sources", "check GRAFANA_URL and GRAFANA_SERVICE_ACCOUNT_TOKEN in the server's env"},
 }
 
-// behind probes what stands behind a server: the server itself lists its tools without it.
+// behind probes the system behind a server, because the server can list its tools without it.
 func (e Examination) behind(ctx context.Context, s plan.Server, tools []tool.Spec, f *Finding) {
 	for _, probe := range probes {
 		name := s.Name + "." + probe.tool

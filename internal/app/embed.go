@@ -12,24 +12,24 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Embedding is what another program brings along that is a worker besides.
+// Embedding is what another program adds to the worker that it embeds.
 type Embedding struct {
 	// Tools are written in Go; agents name them in tool_ids.
 	Tools []builtin.Tool
-	// Hooks and Mocks are functions that stages and their agents name.
+	// Hooks and Mocks are the functions that stages and their agents name.
 	Hooks map[string]hook.Func
 	Mocks map[string]hook.Mock
-	// Prompts write system prompts.
+	// Prompts are the functions that write system prompts.
 	Prompts map[string]hook.Prompt
-	// Selectors choose models.
+	// Selectors are the functions that choose models.
 	Selectors map[string]hook.Selector
-	// Listener is told what activities have committed; nil = nobody is.
+	// Listener is called after activities have committed; nil means no listener.
 	Listener func(Event)
-	// Entries are agents, chains and what they need, beside those of the files.
+	// Entries are agents, chains and their dependencies, in addition to those of the files.
 	Entries config.Entries
 }
 
-// source is where the host's configuration comes from.
+// source returns the source of the host's configuration.
 func (o HostOptions) source() config.Source {
 	src := config.Source{Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue)}
 	if e := o.Embedding; e != nil {
@@ -45,8 +45,8 @@ func (o HostOptions) source() config.Source {
 	return src
 }
 
-// withoutExecutable: the server of the sample incident is one of our own programs,
-// started once more. Another program must not be started in its place.
+// withoutExecutable hides the path of our executable. The server of the sample incident is another process of one of our own
+// programs, and another program must not be started in its place.
 func withoutExecutable(env config.Env) config.Env {
 	return func(name string) (string, bool) {
 		if name == command.VariableExecutable {
@@ -56,11 +56,11 @@ func withoutExecutable(env config.Env) config.Env {
 	}
 }
 
-// Check reads the configuration. If anything in it is refused, the error is config.Findings.
+// Check reads the configuration. If anything in it is invalid, the error is config.Findings.
 func (o HostOptions) Check() error {
 	_, err := config.Load(o.source())
 	return err
 }
 
-// embedding is what another program brings along.
+// embedding returns what the embedding program adds.
 func (s Settings) embedding() Embedding { return *cmp.Or(s.Embedding, &Embedding{}) }

@@ -18,13 +18,12 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// ErrOtherStore: the workers of the task queue share another store.
+// ErrOtherStore means that the workers of the task queue share another store.
 var ErrOtherStore = errors.New("this worker has another store than the fleet")
 
-// joinFleet refuses a store that is not the fleet's. The first worker that runs
-// investigations leaves a mark with Temporal, for its task queue and for those of
-// its MCP servers; one that runs tools alone looks for the mark of its queue. Nothing
-// is written before all marks are read: the store may be meant for another namespace.
+// joinFleet returns an error if the store is not the fleet's. The first worker that runs investigations leaves a mark in Temporal
+// for its task queue and for those of its MCP servers. A worker that only runs tools checks the mark of its queue. Nothing is
+// written before all marks are read, because the store may be meant for another namespace.
 func (h *Host) joinFleet(ctx context.Context) (queues []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
@@ -48,10 +47,10 @@ func (h *Host) joinFleet(ctx context.Context) (queues []string, err error) {
 	return queues, nil
 }
 
-// marksFleet: the host runs investigations, with a store that lasts.
+// marksFleet reports whether the host runs investigations with a permanent store.
 func (h *Host) marksFleet() bool { return !h.opts.TemporaryStore && len(h.ServersAlone()) == 0 }
 
-// fleetQueues are the task queues whose marks have to name the host's store, its own first.
+// fleetQueues returns the task queues whose marks must name the host's store, starting with its own.
 func (h *Host) fleetQueues() []string {
 	queues := []string{cmp.Or(h.opts.TaskQueue, workflows.TaskQueue)}
 	if h.marksFleet() {
@@ -60,9 +59,9 @@ func (h *Host) fleetQueues() []string {
 	return queues
 }
 
-// watchFleet returns the error of a host whose store is not the fleet's any more, or has never
-// been: a worker that runs tools alone may have been there before the first mark. It takes
-// the queues that the host has joined; one that a reload adds ends nothing.
+// watchFleet returns an error when the host's store is not the fleet's. This can also be found late, because a worker that only
+// runs tools may have started before the first mark. joined holds the queues that the host has joined; a queue that a reload adds
+// ends nothing.
 func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Duration) error {
 	told := map[string]bool{}
 	for ticker := time.NewTicker(every); ; {
@@ -77,14 +76,14 @@ func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Durat
 		if err == nil {
 			err = h.Store.Belongs(ctx, id, name)
 		}
-		if errors.Is(err, store.ErrOtherNamespace) { // which has adopted it
+		if errors.Is(err, store.ErrOtherNamespace) { // it has adopted the store
 			return err
 		}
 		queues := slices.Concat(joined, h.fleetQueues())
 		slices.Sort(queues)
 		for _, q := range slices.Compact(queues) {
 			theirs, _, err := h.fleetStore(ctx, q)
-			if err != nil || theirs.ID == "" || theirs.ID == h.Store.ID() { // a Temporal that does not answer says nothing
+			if err != nil || theirs.ID == "" || theirs.ID == h.Store.ID() { // if Temporal does not answer, nothing is known
 				continue
 			}
 			if slices.Contains(joined, q) {
@@ -98,10 +97,10 @@ func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Durat
 	}
 }
 
-// fleetWatch is how soon a worker finds out that the fleet has another store.
+// fleetWatch is how often a worker checks whether the fleet has another store.
 const fleetWatch = time.Minute
 
-// joinNamespace refuses a store that is another namespace's.
+// joinNamespace returns an error if the store belongs to another namespace.
 func (h *Host) joinNamespace(ctx context.Context) error {
 	id, name, err := h.namespace(ctx)
 	if err != nil {
@@ -116,7 +115,7 @@ func (h *Host) namespace(ctx context.Context) (id, name string, err error) {
 	return id, name, err
 }
 
-// checkFleet compares the mark of a queue, if there is one, with the host's store.
+// checkFleet compares a queue's mark, if there is one, with the host's store.
 func (h *Host) checkFleet(ctx context.Context, queue string) error {
 	theirs, run, err := h.fleetStore(ctx, queue)
 	if err != nil || theirs.ID == "" || theirs.ID == h.Store.ID() {
@@ -138,7 +137,7 @@ func (h *Host) fleetStore(ctx context.Context, queue string) (memo workflows.Fle
 	return fleetStore(ctx, h.Client, h.opts.Temporal.DataConverter, queue)
 }
 
-// fleetStore reads the mark of a queue; without one, everything is empty.
+// fleetStore reads a queue's mark. Without a mark, all results are empty.
 func fleetStore(ctx context.Context, c client.Client, data converter.DataConverter, queue string) (
 	memo workflows.FleetMemo, run string, err error,
 ) {
@@ -159,8 +158,7 @@ func fleetStore(ctx context.Context, c client.Client, data converter.DataConvert
 	return memo, info.GetExecution().GetRunId(), nil
 }
 
-// markFleet leaves the mark of a queue, unless it is there. A worker that was
-// faster with another store wins.
+// markFleet leaves a queue's mark unless there is one. If a worker with another store was faster, that one wins.
 func (h *Host) markFleet(ctx context.Context, queue, main string) error {
 	_, err := h.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: workflows.FleetID(queue), TaskQueue: main, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout,
@@ -175,7 +173,7 @@ func (h *Host) markFleet(ctx context.Context, queue, main string) error {
 	return h.checkFleet(ctx, queue)
 }
 
-// Address names the host's store to people on other hosts, without secrets.
+// Address names the host's store for people on other hosts, without secrets.
 func (h *Host) Address() string {
 	if h.where.DSN != "" {
 		return h.where.String()

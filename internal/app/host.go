@@ -25,44 +25,42 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// HostOptions is what a process needs to be a worker.
+// HostOptions configures a process that is a worker.
 type HostOptions struct {
-	// Settings: where they leave a limit open, the configuration may set it.
+	// Settings take precedence over limits in the configuration.
 	Settings
 	Temporal client.Options
-	Data     string // the folder of INQUEST_DATA
-	Config   string // directory or file; "" = built-in only
-	// Store is the path of a SQLite file or a postgres:// address; "" = as the
-	// configuration says, else DefaultStore.
+	Data     string // the folder in INQUEST_DATA
+	Config   string // directory or file; empty means only the built-in entries
+	// Store is the path of a SQLite file or a postgres:// address. If it is empty, the configuration decides, and then
+	// DefaultStore.
 	Store        string
 	DefaultStore string
-	// AdoptStore takes over a SQLite file that another host has marked (see
-	// store.Options) or that was another namespace's, and makes the store the fleet's in the
-	// place of another one.
+	// AdoptStore takes over a SQLite file that another host has marked (see store.Options) or that belonged to another namespace.
+	// It also makes the store the fleet's, in place of another one.
 	AdoptStore bool
-	// TemporaryStore: the store ends with the process, so it is nobody else's.
+	// TemporaryStore means that the store ends with the process, so no other process shares it.
 	TemporaryStore bool
-	// DefaultDrain is the drain that neither Settings nor the configuration name; 0 = the constant of that name.
+	// DefaultDrain is the drain time if neither Settings nor the configuration sets one; 0 means the constant DefaultDrain.
 	DefaultDrain time.Duration
-	// CachedWorkflows is how many workflows the process keeps in memory between their
-	// tasks; 0 = what the function of that name says.
+	// CachedWorkflows is how many workflows the process keeps in memory between their tasks; 0 means the result of the function
+	// CachedWorkflows.
 	CachedWorkflows int
 }
 
-// CachedWorkflows is how many workflows a worker of so many calls keeps in memory between their tasks, unless it
-// is told otherwise. One that is not in the cache is read from its history when something happens to it
-// (docs/adr/0029).
+// CachedWorkflows returns the default number of workflows that a worker keeps in memory between their tasks, for a worker with the
+// given number of calls. A workflow outside the cache is replayed from its history at its next event (docs/adr/0029).
 func CachedWorkflows(calls int) int { return max(cmp.Or(calls, DefaultMaxCalls), MinCachedWorkflows) }
 
-// MinCachedWorkflows is the smallest cache of a worker: one that makes few calls at once may have many agents
-// waiting for their turn.
+// MinCachedWorkflows is the smallest cache of a worker. Even a worker with few concurrent calls may have many agents waiting for
+// their turn.
 const MinCachedWorkflows = 200
 
-// ErrNoStore: nobody says which store the worker shares with the others.
+// ErrNoStore means that no store is configured for the worker to share.
 var ErrNoStore = errors.New("no store is named: give --store, INQUEST_STORE or system.store, the same for all workers and the starter " +
 	"(a postgres:// address, or the path of a SQLite file for the workers of one host; beside dev, the path that it prints)")
 
-// Host is a worker with all that it opened.
+// Host is a worker with everything that it opened.
 type Host struct {
 	Client  client.Client
 	Store   *store.Store
@@ -75,7 +73,7 @@ type Host struct {
 	unwatch context.CancelFunc
 }
 
-// StartHost makes a host and starts it.
+// StartHost creates a host and starts it.
 func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	h, err := NewHost(ctx, opts)
 	if err != nil {
@@ -87,8 +85,7 @@ func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	return h, nil
 }
 
-// NewHost loads the configuration, opens the store and dials Temporal: everything
-// that can be wrong on this side is found before the dial.
+// NewHost loads the configuration, opens the store and connects to Temporal. All local errors are found before it connects.
 func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	h := &Host{opts: opts, hup: make(chan os.Signal, 1), unwatch: func() {}}
 	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: h.hup, Logger: opts.Logger})
@@ -109,7 +106,7 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 		if err := PrepareSample(opts.Data); err != nil {
 			return nil, err
 		}
-		signal.Notify(h.hup, syscall.SIGHUP) // another program's signals are left to it
+		signal.Notify(h.hup, syscall.SIGHUP) // an embedding program handles its own signals
 	}
 	h.Config = live
 	if err := h.connect(ctx); err != nil {
@@ -118,17 +115,17 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	return h, nil
 }
 
-// Start begins to work, and to follow the configuration's files.
+// Start begins to work, and to watch the configuration's files.
 func (h *Host) Start(ctx context.Context) error { return h.StartIn(ctx, nil) }
 
-// StartIn has the worker of another program work; nil = a worker of its own.
+// StartIn registers the work with the worker of another program; nil means a worker of the host's own.
 func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error) {
 	watch, cancel := context.WithCancel(ctx)
 	h.unwatch = cancel
 	go h.Config.Watch(watch)
 	settings := h.opts.Settings
 	settings.MaxCalls, settings.Drain = cmp.Or(settings.MaxCalls, h.Config.Current().Queue.Calls()), h.Drain()
-	if h.opts.Embedding == nil { // the cache is the process's
+	if h.opts.Embedding == nil { // the cache is shared by the whole process
 		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, CachedWorkflows(settings.MaxCalls)))
 	}
 	joined, err := h.joinFleet(ctx)
@@ -153,7 +150,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	return err
 }
 
-// publishTools lets those who list tools elsewhere know of the program's own.
+// publishTools stores the program's own tools for processes that list tools elsewhere.
 func (h *Host) publishTools(ctx context.Context) error {
 	var specs []tool.Spec
 	for _, t := range h.opts.embedding().Tools {
@@ -165,19 +162,17 @@ func (h *Host) publishTools(ctx context.Context) error {
 	return h.Store.SaveProgramTools(ctx, specs)
 }
 
-// ServersAlone are the MCP servers whose tools are all that the host runs; none =
-// it runs everything.
+// ServersAlone returns the MCP servers whose tools are all that the host runs; empty means that it runs everything.
 func (h *Host) ServersAlone() []string { return h.Config.Current().ServersOf(h.opts.TaskQueue) }
 
-// Drain is how long running calls may go on after Stop: what was asked for, else
-// the configuration's, else the default.
+// Drain returns how long running calls may continue after Stop: the requested time, or else the configuration's, or else the
+// default.
 func (h *Host) Drain() time.Duration {
 	return cmp.Or(h.opts.Drain, h.Config.Current().Queue.GracefulShutdownTimeout.D(), h.opts.DefaultDrain, DefaultDrain)
 }
 
-// StoreOptions says which store: the one that was asked for, else the
-// configuration's, else the default. What is not used is not looked at: its
-// variables need not be set.
+// StoreOptions returns the store to use: the requested one, or else the configuration's, or else the default. It does not read
+// unused settings, so their variables need not be set.
 func (o HostOptions) StoreOptions(cfg *config.Config) (store.Options, error) {
 	out := store.At(o.Store)
 	if o.Store == "" {
@@ -221,18 +216,18 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// System is the host as those see it who use the system.
+// System returns a client of the host's system.
 func (h *Host) System() *system.Client {
 	return system.Over(h.Client, h.keys, h.Store, cmp.Or(h.opts.TaskQueue, workflows.TaskQueue))
 }
 
-// Namespace is Temporal's in which the host works.
+// Namespace returns the host's Temporal namespace.
 func (h *Host) Namespace() string { return cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace) }
 
-// Wait returns when ctx ends, or with the error that the worker cannot go on after.
+// Wait returns nil when ctx ends, or the error after which the worker cannot continue.
 func (h *Host) Wait(ctx context.Context) error { return h.worker.Wait(ctx) }
 
-// Stop drains the worker and closes what was opened, in the opposite order.
+// Stop drains the worker and closes everything that was opened, in reverse order.
 func (h *Host) Stop() error {
 	signal.Stop(h.hup)
 	h.unwatch()

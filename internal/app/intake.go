@@ -36,7 +36,7 @@ func (i intake) Flood(name string) webhook.Limits { return i.config.Flood(name) 
 // KeepAlerts implements activities.Intake.
 func (i intake) KeepAlerts() time.Duration { return i.config.KeepAlerts() }
 
-// GuideOnce implements activities.Intake: Temporal takes a signal with the id of one that it has taken for the same.
+// GuideOnce implements activities.Intake. Temporal ignores a signal whose ID it has received before.
 func (i intake) GuideOnce(ctx context.Context, investigation, key, text, by string) error {
 	workflowID, err := i.running(ctx, investigation)
 	if err != nil {

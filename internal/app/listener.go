@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Event is what the store has committed: inquest.WorkerEvent is the public type, and says what
-// the fields mean. The compiler refuses a field that only one of them has.
+// Event is a commit of the store. The public type inquest.WorkerEvent describes the fields. The compiler refuses a field that only
+// one of the two types has.
 type Event struct {
 	Kind, Investigation, Stage, Agent string
 	Iteration                         int
@@ -44,17 +44,17 @@ const (
 	EventEnded        = "investigation_ended"
 )
 
-// eventsQueued is how many events a listener may be behind; more are dropped.
+// eventsQueued is how many events a listener may lag behind. Further events are dropped.
 const eventsQueued = 1000
 
-// eventText is how much of a text an event has, in bytes: the queue holds a thousand.
+// eventText is the maximum length of an event's text, in bytes, because the queue holds a thousand events.
 const eventText = 4 << 10
 
-// lastEvents is how long a worker that stops waits for its listener.
+// lastEvents is how long a stopping worker waits for its listener.
 const lastEvents = 2 * time.Second
 
-// listened is the store for activities, which tells a listener what they have committed. An
-// activity that is tried again finds its step in the store, and the step is told again.
+// listened is the activities' store, which notifies a listener of what they have committed. A retried activity finds its step in
+// the store, and the step's events are sent again.
 type listened struct {
 	*store.Store
 	queue   chan Event // never closed: an activity may outlive the worker
@@ -88,7 +88,7 @@ func newListened(ctx context.Context, s *store.Store, listen func(Event), log *s
 	return e
 }
 
-// close has the listener hear what is queued, and no more.
+// close lets the listener receive the queued events and no more.
 func (e *listened) close() {
 	close(e.stop)
 	select {
@@ -101,9 +101,9 @@ func (e *listened) close() {
 	}
 }
 
-// tell never waits.
+// tell never blocks.
 func (e *listened) tell(event Event) {
-	event.Text = strings.Clone(clip.Text(event.Text, eventText)) // the whole may be freed
+	event.Text = strings.Clone(clip.Text(event.Text, eventText)) // so that the complete text can be freed
 	if event.At.IsZero() {
 		event.At = time.Now()
 	}
@@ -123,7 +123,7 @@ func (e *listened) entries(all []transcript.Entry) {
 			Investigation: row.Investigation, Stage: stage, Agent: name, Iteration: row.Iteration, Seq: row.Seq, Text: row.Text, At: row.At,
 		}
 		switch {
-		case row.Kind == transcript.KindReply && row.Model != "": // and not a function's
+		case row.Kind == transcript.KindReply && row.Model != "": // not a function's reply
 			event.Kind, event.Model, event.Status = EventModelCall, row.Model, row.Finish
 			if row.Usage != nil {
 				event.InputTokens, event.OutputTokens = row.Usage.InputTokens, row.Usage.OutputTokens
@@ -208,8 +208,8 @@ func (e *listened) SetWaiting(ctx context.Context, w record.Waiting) error {
 	return err
 }
 
-// stands: the store has taken that status in. It leaves out what a late attempt says, and
-// what comes after the end. A conversation has no status.
+// stands reports whether the store has accepted that status. It excludes late attempts and reports after the end. A conversation
+// has no status.
 func (e *listened) stands(ctx context.Context, w record.Waiting) bool {
 	if w.Status == "" {
 		return true

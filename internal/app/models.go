@@ -19,10 +19,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// models makes the clients of providers and keeps them, with their connections.
+// models creates the clients of providers and keeps them with their connections.
 type models struct {
 	env    config.Env
-	own    map[string]llm.Client // of the program
+	own    map[string]llm.Client // of the embedding program
 	logger *slog.Logger
 
 	mu      sync.Mutex
@@ -38,8 +38,7 @@ func newModels(opts WorkerOptions) *models {
 	return &models{env: opts.Config.LookupEnv, own: opts.Models, logger: opts.Logger, clients: map[clientKey]llm.Client{}}
 }
 
-// Client returns the client of a provider, which is the same one for every
-// model that the provider has.
+// Client returns the client of a provider, which is the same for all of the provider's models.
 func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +55,7 @@ func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, er
 }
 
 func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) {
-	name, _, _ := strings.Cut(p.Name, ":") // of name:model
+	name, _, _ := strings.Cut(p.Name, ":") // without ":model"
 	for _, key := range []string{name, p.Type + ":" + p.Model, "*"} {
 		if client, ok := m.own[key]; ok {
 			return client, nil
@@ -99,7 +98,7 @@ func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) 
 	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)
 }
 
-// vertex reads from the environment what the plan leaves to it.
+// vertex reads settings from the environment that the plan leaves open.
 func (m *models) vertex(provider string, at plan.Vertex) (*googlecloud.Place, error) {
 	from := func(text, name string) string {
 		if text == "" {
@@ -117,7 +116,7 @@ func (m *models) vertex(provider string, at plan.Vertex) (*googlecloud.Place, er
 	return googlecloud.At(from(at.Project, at.ProjectEnv), from(at.Location, at.LocationEnv), creds), nil
 }
 
-// key reads a provider's key from the environment, at each call: it is kept nowhere.
+// key reads a provider's key from the environment for each call and keeps it nowhere.
 func (m *models) key(p plan.Provider) func() (string, error) {
 	return func() (string, error) {
 		if p.APIKeyEnv == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// AskPeople implements activities.People by an update of the investigation. Temporal takes an update with the id of one
-// that the run has taken for the same.
+// AskPeople implements activities.People with an update of the investigation. Temporal deduplicates updates with the same ID in a
+// run.
 func (r runs) AskPeople(ctx context.Context, investigation, id string, q activities.Elicitation) (out activities.Elicited, err error) {
 	workflowID, ok := workflows.WorkflowOf(investigation)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// Made is where agents are that were made at run time; a *store.Store is.
+// Made holds the agents that were created at run time. *store.Store implements it.
 type Made interface {
-	// VirtualAgents are the last versions of agents of a project.
+	// VirtualAgents returns the last versions of agents of a project.
 	VirtualAgents(ctx context.Context, project string, names ...string) ([]virtual.Agent, error)
 }
 
-// planner plans by the configuration, with the agents in it that a request needs and that were made at run time, and the
-// models that the program's functions choose.
+// planner plans with the configuration. It adds the run-time agents that a request needs, and the models that the program's
+// functions choose.
 type planner struct {
 	Configuration
 	made      Made
@@ -37,7 +37,7 @@ func (p planner) Plan(ctx context.Context, req agent.Request, data string) (plan
 	return chosen(ctx, q, cfg, func(cfg *config.Config) (plan.Plan, error) { return cfg.Plan(req) })
 }
 
-// Plan plans a request as workers do, but for the models that functions of their program choose.
+// Plan plans a request as workers do, except for the models that functions of their program choose.
 func Plan(ctx context.Context, cfg *config.Config, made Made, req agent.Request) (plan.Plan, error) {
 	cfg, err := withMade(ctx, cfg, made, req)
 	if err != nil {
@@ -66,11 +66,11 @@ func (p planner) Scoring(ctx context.Context, req agent.Request, data string) (p
 	if err != nil {
 		return plan.Stage{}, err
 	}
-	req.AllowEmpty, req.Attach = true, true // the data was looked at when the investigation began
+	req.AllowEmpty, req.Attach = true, true // the data was checked when the investigation began
 	return chosen(ctx, p.asking(req, data), cfg, func(cfg *config.Config) (plan.Stage, error) { return cfg.Scoring(req.Chain, req.Project) })
 }
 
-// WithMade is a configuration with agents of a project in it that were made at run time, as many as there are of the names.
+// WithMade returns a configuration that includes the named run-time agents of a project that exist.
 func WithMade(ctx context.Context, cfg *config.Config, made Made, project string, names ...string) (*config.Config, error) {
 	if len(names) == 0 {
 		return cfg, nil

@@ -21,10 +21,10 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// runs are the workflows in Temporal, and their activities.
+// runs provides the workflows in Temporal and their activities.
 type runs struct {
 	client client.Client
-	data   converter.DataConverter // reads what is encrypted
+	data   converter.DataConverter // decrypts payloads
 }
 
 func (r runs) Open(ctx context.Context) (map[string]string, error) {
@@ -40,13 +40,13 @@ func (r runs) Open(ctx context.Context) (map[string]string, error) {
 
 const listPage = 1000
 
-// Ending implements activities.Runs. A workflow's last run says how it ended; if
-// that is of another first run, the id was used again, and nobody can tell any more.
+// Ending implements activities.Runs. A workflow's last run says how it ended. If that run has another first run, the workflow ID
+// was reused and the end is unknown.
 func (r runs) Ending(ctx context.Context, workflowID, firstRunID string) (end record.Investigation, err error) {
 	described, err := r.client.DescribeWorkflowExecution(ctx, workflowID, "")
 	info := described.GetWorkflowExecutionInfo()
 	_, gone := errors.AsType[*serviceerror.NotFound](err)
-	if first := info.GetFirstRunId(); gone || first != "" && first != firstRunID { // a server that does not say is believed
+	if first := info.GetFirstRunId(); gone || first != "" && first != firstRunID { // a server that returns no first run is trusted
 		return end, record.ErrNotFound
 	}
 	if err != nil || info.GetCloseTime() == nil {
@@ -66,7 +66,7 @@ func (r runs) Ending(ctx context.Context, workflowID, firstRunID string) (end re
 	return end, nil
 }
 
-// endingOf says of a workflow's last event what the workflow itself could not say.
+// endingOf returns the end that a workflow could not record itself, from its last event.
 func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string) {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
@@ -85,8 +85,8 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 	return agent.StatusFailed, agent.EndToolFailed, "the workflow ended and could not record its end: " + text
 }
 
-// CancelChildren implements activities.Runs. A workflow id that was used again has
-// children of several investigations: the prefix tells them apart.
+// CancelChildren implements activities.Runs. A reused workflow ID has children of several investigations. The prefix selects those
+// of one.
 func (r runs) CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error {
 	var children []string
 	query := fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID)
@@ -99,8 +99,8 @@ func (r runs) CancelChildren(ctx context.Context, workflowID, run, prefix string
 			children = append(children, child)
 		}
 	}
-	// An attempt that comes late must not end what a newer run has started, under the same
-	// ids: what was listed while this run was still the newest is no newer one's.
+	// A late attempt must not cancel children that a newer run has started under the same IDs. If this run is still the newest, no
+	// child in the list is a newer run's.
 	if run != "" && len(children) > 0 {
 		now, err := r.client.DescribeWorkflowExecution(ctx, workflowID, "")
 		if err != nil || now.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run {
@@ -116,8 +116,8 @@ func (r runs) CancelChildren(ctx context.Context, workflowID, run, prefix string
 	return nil
 }
 
-// scheduleReconcile makes the Temporal Schedule that puts records right. One that is
-// there is left as it is: somebody may have changed or paused it.
+// scheduleReconcile creates the Temporal Schedule that reconciles records. It leaves an existing schedule unchanged, because an
+// operator may have edited or paused it.
 func scheduleReconcile(ctx context.Context, opts WorkerOptions) {
 	_, err := opts.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID:      workflows.ReconcileSchedule(opts.TaskQueue),

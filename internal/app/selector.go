@@ -19,34 +19,34 @@ import (
 )
 
 const (
-	// selectorTime is how long all selectors of a plan may take. The activity has a minute, half of which may go to servers
-	// that are asked for their tools.
+	// selectorTime is the timeout for all selectors of a plan. The activity has a minute, half of which may be spent on asking
+	// servers for their tools.
 	selectorTime = 20 * time.Second
-	// maxSelectorError is how much of an error of a selector is told, in bytes.
+	// maxSelectorError is the maximum length of a selector's error in messages, in bytes.
 	maxSelectorError = 1000
 )
 
-// questions are what the selectors are asked for one plan.
+// questions holds the questions to selectors for one plan, and their answers.
 type questions struct {
 	planner
-	req     agent.Request // its Chain and AlertType are those of the plan
+	req     agent.Request // Chain and AlertType are those of the plan
 	data    string
 	answers map[question]string
-	in      *hook.SelectorInput // what all of them are told; nil = none was asked
-	masker  *mask.Masker        // nil = nothing is masked
-	until   time.Time           // they may take
-	failed  error               // why none can be asked
+	in      *hook.SelectorInput // input of all selectors; nil means that none has been called
+	masker  *mask.Masker        // nil means that nothing is masked
+	until   time.Time           // deadline of the selectors
+	failed  error               // why none can be called
 }
 
-// question is a selector, and the agent that it is asked for.
+// question is a selector and the agent that it chooses a model for.
 type question struct{ selector, agent string }
 
 func (p planner) asking(req agent.Request, data string) *questions {
 	return &questions{planner: p, req: req, data: data, answers: map[question]string{}}
 }
 
-// chosen makes a plan with the models that the program's functions choose. Once one was asked, an error is masked: it may
-// have what the function returned.
+// chosen makes a plan with the models that the program's functions choose. Once a selector was called, errors are masked, because
+// they may contain its output.
 func chosen[P any](ctx context.Context, q *questions, cfg *config.Config, plan func(*config.Config) (P, error)) (P, error) {
 	out, err := plan(cfg.Choosing(func(selector, name string) (string, error) {
 		return q.ask(ctx, cfg, question{selector, name})
@@ -61,7 +61,7 @@ func chosen[P any](ctx context.Context, q *questions, cfg *config.Config, plan f
 	return out, err
 }
 
-// ask asks a selector, unless the same was asked before.
+// ask calls a selector, unless it has answered the same question before.
 func (q *questions) ask(ctx context.Context, cfg *config.Config, what question) (string, error) {
 	if model, known := q.answers[what]; known {
 		return model, nil
@@ -80,14 +80,14 @@ func (q *questions) ask(ctx context.Context, cfg *config.Config, what question) 
 		return "", context.Cause(within)
 	}
 	if err != nil {
-		said, failed := q.masked(ctx, err.Error()) // before it is cut: a part of a secret may not look like one
+		said, failed := q.masked(ctx, err.Error()) // before the cut, because part of a secret may not look like one
 		return "", cmp.Or(failed, errors.New(clip.Bytes(said, maxSelectorError)))
 	}
 	q.answers[what] = model
 	return model, nil
 }
 
-// prepare finds out what the selectors are told, and begins their time.
+// prepare builds the selectors' input and starts their timeout.
 func (q *questions) prepare(ctx context.Context, cfg *config.Config) (err error) {
 	if activity.IsActivity(ctx) && activity.GetInfo(ctx).IsLocalActivity {
 		return activities.ErrTakesLong
@@ -112,7 +112,7 @@ func (q *questions) prepare(ctx context.Context, cfg *config.Config) (err error)
 	return nil
 }
 
-// masked is a text as it may be stored.
+// masked returns a text in a form that may be stored.
 func (q *questions) masked(ctx context.Context, text string) (string, error) {
 	if q.masker == nil {
 		return text, nil

@@ -17,8 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Inputs returns the arguments of a run and the identity of the client that started
-// it, from its first event.
+// Inputs returns the arguments of a run and the identity of the client that started it, from its first event.
 func (r runs) Inputs(ctx context.Context, workflowID, runID string) (inputs [][]byte, from string, err error) {
 	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()
@@ -36,8 +35,8 @@ func (r runs) Inputs(ctx context.Context, workflowID, runID string) (inputs [][]
 	return inputs, started.GetIdentity(), nil
 }
 
-// Message returns the text of an update "send" that a run has accepted. It reads
-// the history from its beginning: only long messages are asked for.
+// Message returns the text of an update "send" that a run has accepted. It reads the history from its beginning, so call it only
+// for long messages.
 func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (string, error) {
 	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
@@ -45,7 +44,7 @@ func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (
 		if err != nil {
 			return "", fmt.Errorf("read the history: %w", err)
 		}
-		// In a history that was reset, it is where the update was admitted once more.
+		// In a history after a reset, the text is where the update was admitted again.
 		request := cmp.Or(event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest(),
 			event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest())
 		if request.GetMeta().GetUpdateId() != updateID {
@@ -60,9 +59,8 @@ func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (
 	return "", fmt.Errorf("update %s is not in the history", updateID)
 }
 
-// registerSearchAttributes makes sure that Temporal knows our search attributes
-// and reports whether workflows may set them: an unknown one would fail their
-// tasks for ever.
+// registerSearchAttributes registers our search attributes in Temporal and reports whether workflows may set them. An unknown
+// attribute would make their tasks fail forever.
 func registerSearchAttributes(ctx context.Context, c client.Client, namespace string, logger *slog.Logger) bool {
 	if lacking, err := lackingAttributes(ctx, c, namespace); err == nil && len(lacking) == 0 {
 		return true
@@ -88,7 +86,7 @@ func searchAttributes() map[string]enumspb.IndexedValueType {
 	}
 }
 
-// lackingAttributes are our search attributes that Temporal does not know, sorted.
+// lackingAttributes returns our search attributes that Temporal does not know, sorted.
 func lackingAttributes(ctx context.Context, c client.Client, namespace string) (lacking []string, err error) {
 	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
@@ -103,7 +101,7 @@ func lackingAttributes(ctx context.Context, c client.Client, namespace string) (
 	return lacking, nil
 }
 
-// namespaceID makes a worker that cannot work say so at once.
+// namespaceID returns the namespace's ID. Its error makes a worker that cannot work fail at once.
 func namespaceID(ctx context.Context, c client.Client, namespace string) (id string, err error) {
 	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
@@ -112,8 +110,7 @@ func namespaceID(ctx context.Context, c client.Client, namespace string) (id str
 	return described.GetNamespaceInfo().GetId(), nil
 }
 
-// Beat tells Temporal that an activity is alive, past the SDK's own way, which
-// cancels an activity as soon as Temporal does not answer.
+// Beat sends a heartbeat for an activity. It bypasses the SDK, which cancels an activity as soon as Temporal does not answer.
 func (r runs) Beat(ctx context.Context, taskToken []byte, doing activities.Doing) error {
 	return r.client.RecordActivityHeartbeat(ctx, taskToken, doing.Details()...)
 }

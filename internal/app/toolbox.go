@@ -26,31 +26,30 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// ToolboxOptions is what a Toolbox is made of.
+// ToolboxOptions configures a Toolbox.
 type ToolboxOptions struct {
 	Config *config.Config
-	// Shared is what calls here share with those of the workers; nil = nothing is.
+	// Shared is the state that calls share with those of the workers; nil means none.
 	Shared Shared
-	// Keeper: see Settings.
+	// Keeper is described in Settings.
 	Keeper []string
 	// Elsewhere are tools of the workers' program, which cannot run here.
 	Elsewhere []tool.Spec
 	Logger    *slog.Logger
 }
 
-// Shared is what is in the workers' store; a *store.Store is.
+// Shared is state in the workers' store. *store.Store implements it.
 type Shared interface {
-	// LastOffer is what a server offered when an execution last asked it.
+	// LastOffer returns the tools that a server offered when an execution last asked it.
 	LastOffer(ctx context.Context, server string) (tool.Catalogue, error)
-	// Reserve takes a place in the sliding window of an agent and a tool, or says how
-	// long to wait before asking again.
+	// Reserve takes a place in the sliding window of an agent and a tool, or returns how long to wait before asking again.
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
-	// Audit tells the audit trail of calls.
+	// Audit adds acts of calls to the audit trail.
 	Audit(ctx context.Context, acts ...audit.Act) error
 }
 
-// Toolbox lists and runs tools outside of investigations, for people and programs,
-// by the same policy. It is safe for concurrent use.
+// Toolbox lists and runs tools outside investigations, for people and programs, with the same policy. It is safe for concurrent
+// use.
 type Toolbox struct {
 	opts     ToolboxOptions
 	pool     *mcp.Pool
@@ -58,7 +57,7 @@ type Toolbox struct {
 	builtins builtins
 }
 
-// NewToolbox returns a toolbox that has not reached any server yet. Close it.
+// NewToolbox returns a toolbox that has not connected to any server yet. Close it after use.
 func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
 		opts: opts, policy: tool.NewPolicy(opts.Logger),
@@ -67,15 +66,15 @@ func NewToolbox(opts ToolboxOptions) *Toolbox {
 	}
 }
 
-// With is the toolbox for the agents of another configuration, which has the same servers. It shares their sessions, and is
-// closed with this one.
+// With returns a toolbox for the agents of another configuration with the same servers. It shares the sessions and is closed with
+// this toolbox.
 func (b *Toolbox) With(cfg *config.Config) *Toolbox {
 	out := *b
 	out.opts.Config = cfg
 	return &out
 }
 
-// elsewhere are tools that say where they can be run.
+// elsewhere returns tools whose result says where they can run.
 func elsewhere(specs []tool.Spec) (tools []builtin.Tool) {
 	for _, spec := range specs {
 		text := fmt.Sprintf("%s is a function of the workers' program: agents can call it, and nobody can here.", spec.Name)
@@ -89,7 +88,7 @@ func elsewhere(specs []tool.Spec) (tools []builtin.Tool) {
 // Close ends the sessions of the servers.
 func (b *Toolbox) Close() { b.pool.Close() }
 
-// noResults stands for the results of an execution where there is none.
+// noResults replaces an execution's results when there is no execution.
 type noResults struct{}
 
 var errNoResults = errors.New("this call belongs to no execution, so there are no earlier results")
@@ -102,15 +101,13 @@ func (noResults) Blob(context.Context, string) ([]byte, error) { return nil, err
 
 func (noResults) Request(context.Context, string) ([]byte, error) { return nil, errNoResults }
 
-// user is who uses tools: an agent as it is defined, or nobody in particular, who
-// may use all that the configuration switches on.
+// user is the caller of tools: a defined agent, or an anonymous caller, who may use all tools that the configuration enables.
 type user struct {
 	row  agent.Type
 	plan plan.Agent
 }
 
-// user finds an agent by its name; "" = nobody in particular. The error is a
-// *config.PlanError.
+// user finds an agent by name. An empty name means the anonymous caller. The error is a *config.PlanError.
 func (b *Toolbox) user(name string) (user, error) {
 	if name == "" {
 		p := b.opts.Config.ToolPlan()
@@ -125,9 +122,8 @@ func (b *Toolbox) user(name string) (user, error) {
 	return user{row, p}, err
 }
 
-// List returns the tools that the policy offers to an agent, "" for all tools, of
-// one type, "" for both. Servers that could not be asked, tools that cannot be used, and
-// what a server says otherwise than before are in troubles.
+// List returns the tools that the policy offers to an agent (empty means all tools) of one type (empty means both). troubles
+// contains servers that could not be asked, tools that cannot be used, and changes in a server's descriptions.
 func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (tools []ToolInfo, troubles []error, err error) {
 	u, err := b.user(agentName)
 	if err != nil {
@@ -141,7 +137,7 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	if agentName == "" { // all that there is, whoever has it
+	if agentName == "" { // all tools, whichever agent has them
 		u.row.Tools = nil
 		for _, spec := range b.builtins.Specs(u.plan) {
 			u.row.Tools = append(u.row.Tools, spec.Name)
@@ -163,8 +159,8 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 	return tools, troubles, nil
 }
 
-// Names are those of all tools that there are, also of those that the policy offers to nobody. Tools of servers that could
-// not be asked are missing.
+// Names returns the names of all tools, including those that the policy offers to no agent. Tools of servers that could not be
+// asked are missing.
 func (b *Toolbox) Names(ctx context.Context) (names []string, err error) {
 	u, err := b.user("")
 	if err != nil {
@@ -182,7 +178,7 @@ func (b *Toolbox) Names(ctx context.Context) (names []string, err error) {
 	return names, ctx.Err()
 }
 
-// troubles are what people should know of tools that were listed.
+// troubles returns what people should know about the listed tools.
 func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (all []error) {
 	for _, c := range catalogues {
 		for _, spec := range c.Tools {
@@ -206,8 +202,8 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 	return all
 }
 
-// LeftOut says which tools agents do not have because models would call another one of theirs the same, by what their
-// servers offered last. It asks no server.
+// LeftOut lists the tools that agents lack because models would see the same name for another of their tools. It uses the servers'
+// last offers and asks no server.
 func (b *Toolbox) LeftOut(ctx context.Context) (said []string, err error) {
 	if b.opts.Shared == nil {
 		return nil, nil
@@ -215,7 +211,7 @@ func (b *Toolbox) LeftOut(ctx context.Context) (said []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(b.opts.Config.Agents)) {
 		u, err := b.user(name)
 		if err != nil {
-			continue // what is wrong with the agent, the configuration says
+			continue // the configuration reports errors of the agent
 		}
 		var catalogues []tool.Catalogue
 		for _, server := range u.plan.Servers {
@@ -236,10 +232,10 @@ func (b *Toolbox) set(u user, catalogues []tool.Catalogue) *tool.Set {
 	return b.policy.Tools(u.row, u.plan, catalogues, b.builtins.Specs(u.plan))
 }
 
-// askPatience is how long a server is waited for that is asked for its tools.
+// askPatience is the timeout for listing a server's tools.
 const askPatience = 30 * time.Second
 
-// catalogues asks servers for their tools, all at once.
+// catalogues asks servers for their tools concurrently.
 func (b *Toolbox) catalogues(ctx context.Context, servers []plan.Server) (all []tool.Catalogue, unreached []error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
@@ -257,7 +253,7 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []plan.Server) (all []
 	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// list asks a server for its tools. What it says is masked as its results are.
+// list asks a server for its tools. Descriptions are masked in the same way as results.
 func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
 	masker, err := mask.Of(server.Masking)
 	if err != nil {
@@ -272,8 +268,7 @@ func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	return specs, err
 }
 
-// serverOf finds the server of a tool among those of a user, in either spelling
-// of the tool's name.
+// serverOf finds the server of a tool among those of a user, in either spelling of the tool's name.
 func (u user) serverOf(name string) (plan.Server, bool) {
 	for _, s := range u.plan.Servers {
 		if strings.HasPrefix(name, s.Name+".") || strings.HasPrefix(name, tool.WireName(s.Name+".")) {

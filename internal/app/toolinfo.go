@@ -10,12 +10,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// ToolType says where a tool comes from.
+// ToolType is the origin of a tool.
 type ToolType string
 
 // The types of tools.
 const (
-	ToolMCP  ToolType = "mcp"  // of an MCP server
+	ToolMCP  ToolType = "mcp"  // from an MCP server
 	ToolCode ToolType = "code" // built in
 )
 
@@ -24,17 +24,17 @@ type ToolInfo struct {
 	Name        string   `json:"name"`
 	Type        ToolType `json:"type"`
 	Description string   `json:"description"`
-	// Server is an MCP tool's, Module that of a built-in one.
+	// Server is set for an MCP tool, Module for a built-in one.
 	Server      string           `json:"server_name,omitempty"`
 	Module      string           `json:"module,omitempty"`
-	Parameters  []ToolParameter  `json:"parameters"` // the required ones first, by name
+	Parameters  []ToolParameter  `json:"parameters"` // required ones first, then by name
 	InputSchema json.RawMessage  `json:"input_schema"`
 	Risk        agent.Risk       `json:"risk"`
 	RiskFrom    tool.Source      `json:"risk_from"`
 	Idempotency tool.Idempotency `json:"idempotency"`
-	// Definition is a hash of what the tool's server says of it.
+	// Definition is a hash of the tool's description by its server.
 	Definition string `json:"definition"`
-	// NeedsApproval: a person decides on each call.
+	// NeedsApproval means that a person decides on each call.
 	NeedsApproval bool `json:"needs_approval"`
 }
 
@@ -67,7 +67,7 @@ func describe(spec tool.Spec) ToolInfo {
 	return info
 }
 
-// parameters lists the properties of a schema; none of one that cannot be read.
+// parameters lists the properties of a schema; nil if it cannot be parsed.
 func parameters(schema json.RawMessage) []ToolParameter {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -85,7 +85,7 @@ func parameters(schema json.RawMessage) []ToolParameter {
 	return out
 }
 
-// typeOf is the type that a schema gives to a property, or its types: "string|null".
+// typeOf returns the type that a schema gives to a property, or its types: "string|null".
 func typeOf(property json.RawMessage) string {
 	var one struct{ Type string }
 	var several struct{ Type []string }
@@ -95,8 +95,7 @@ func typeOf(property json.RawMessage) string {
 	return cmp.Or(one.Type, strings.Join(several.Type, "|"), "any")
 }
 
-// Matching are the tools with a text in their name or description, whatever the
-// case of its letters; "" = all.
+// Matching returns the tools with a text in their name or description, ignoring case. An empty text matches all.
 func Matching(tools []ToolInfo, text string) []ToolInfo {
 	text = strings.ToLower(text)
 	return slices.DeleteFunc(slices.Clone(tools), func(t ToolInfo) bool {

@@ -25,16 +25,15 @@ type ToolCall struct {
 	user user
 }
 
-// Prepare decides whether an agent, or with "" nobody in particular, may make a
-// call, and how. Arguments are a JSON object, "" for an empty one. The error is a
-// *config.PlanError for an unknown agent, and a *tool.Refusal for a call that is
-// not allowed, not valid, or of no tool; anything else is a server's.
+// Prepare decides whether and how an agent may make a call. An empty agent name means the anonymous caller. Arguments are a JSON
+// object; an empty string means an empty object. The error is a *config.PlanError for an unknown agent, and a *tool.Refusal for a
+// call that is not allowed, invalid, or of an unknown tool. Other errors are a server's.
 func (b *Toolbox) Prepare(ctx context.Context, agentName, name, arguments string) (*ToolCall, error) {
 	u, err := b.user(agentName)
 	if err != nil {
 		return nil, err
 	}
-	decision, err := b.set(u, nil).Decide(name, arguments) // built in: nobody has to be asked
+	decision, err := b.set(u, nil).Decide(name, arguments) // built-in tools need no server
 	if isUnknown(err) {
 		decision, err = b.decide(ctx, u, name, arguments)
 	}
@@ -44,8 +43,8 @@ func (b *Toolbox) Prepare(ctx context.Context, agentName, name, arguments string
 	return &ToolCall{Decision: decision, box: b, user: u}, nil
 }
 
-// decide asks the tool's server, or where the name has none, all of them: one
-// of theirs may have been meant.
+// decide asks the tool's server for its tools. If the name contains no server, it asks all servers, because a tool of any of them
+// may be meant.
 func (b *Toolbox) decide(ctx context.Context, u user, name, arguments string) (tool.Decision, error) {
 	servers := u.plan.Servers
 	if server, ok := u.serverOf(name); ok {
@@ -57,7 +56,7 @@ func (b *Toolbox) decide(ctx context.Context, u user, name, arguments string) (t
 	}
 	decision, err := b.set(u, catalogues).Decide(name, arguments)
 	if isUnknown(err) && len(unreached) > 0 {
-		err = errors.Join(unreached...) // it may well be there
+		err = errors.Join(unreached...) // the tool may exist on one of these
 	}
 	return decision, err
 }
@@ -67,8 +66,8 @@ func isUnknown(err error) bool {
 	return ok && refusal.Type == tool.ErrorUnknownTool
 }
 
-// MayApprove refuses who may not approve a call alone that he has asked for himself. Nil is somebody whom nobody has
-// checked: he may approve what everybody may.
+// MayApprove returns an error if the caller may not approve the call alone, having requested it. A nil identity is an
+// unauthenticated caller, who may approve what everyone may.
 func (c *ToolCall) MayApprove(who *agent.Identity) error {
 	rules, name := c.Approvers, c.Spec.Name
 	switch {
@@ -82,8 +81,8 @@ func (c *ToolCall) MayApprove(who *agent.Identity) error {
 	return nil
 }
 
-// Make makes the call for somebody, of whom the audit trail tells before and after it. Whatever the tool or its server
-// does wrong is in the result; the error is a *RateLimitError, or for a ctx that ended, or a store.
+// Make makes the call. The audit trail records the caller and the call before and after it. Errors of the tool or its server are in
+// the result. The returned error is a *RateLimitError, the end of ctx, or an error of the store.
 func (c *ToolCall) Make(ctx context.Context, who *agent.Identity) (result tool.Result, err error) {
 	if err := c.confirm(ctx); err != nil {
 		return tool.Result{}, err
@@ -119,7 +118,7 @@ func (c *ToolCall) Make(ctx context.Context, who *agent.Identity) (result tool.R
 	return activities.MaskResult(ctx, masker, c.Spec.Name, result)
 }
 
-// begins is what the audit trail is told before the call: who makes it, and that he has approved it if somebody had to.
+// begins returns the acts for before the call: who makes it and, if an approval was needed, that this person approved it.
 func (c *ToolCall) begins(ctx context.Context, id string, who *agent.Identity) []audit.Act {
 	acts := []audit.Act{c.act(audit.Began, id, who, "agent", c.user.plan.Definition, "digest", c.Digest(),
 		"arguments", clip.Bytes(reveal.JSON(mask.Shown(ctx, string(c.Arguments))), maxToldArguments))}
@@ -131,7 +130,7 @@ func (c *ToolCall) begins(ctx context.Context, id string, who *agent.Identity) [
 	return append([]audit.Act{decided}, acts...)
 }
 
-// maxToldArguments is how much of a call's arguments is in the audit trail, in bytes.
+// maxToldArguments is how much of a call's arguments the audit trail has, in bytes.
 const maxToldArguments = 4 << 10
 
 func (c *ToolCall) ends(id string, who *agent.Identity, result tool.Result, err error) audit.Act {
@@ -161,7 +160,7 @@ func (c *ToolCall) audit(ctx context.Context, acts ...audit.Act) error {
 	return c.box.opts.Shared.Audit(ctx, acts...)
 }
 
-// confirm asks the server of a call that somebody has approved once more what the tool is.
+// confirm checks with the server that the tool of an approved call has not changed.
 func (c *ToolCall) confirm(ctx context.Context) error {
 	if server, _ := tool.Split(c.Spec.Name); server == "" || !c.NeedsApproval {
 		return nil
@@ -182,7 +181,7 @@ func (c *ToolCall) run(ctx context.Context, call tool.Call) (tool.Result, error)
 	return c.box.pool.Call(ctx, call)
 }
 
-// reserve takes a place in the agent's window. Nobody in particular has none.
+// reserve takes a place in the agent's window. The anonymous caller has no window.
 func (c *ToolCall) reserve(ctx context.Context, key string) error {
 	name := c.user.plan.Definition
 	if c.RatePerMinute == 0 || name == "" || c.box.opts.Shared == nil {
@@ -200,7 +199,7 @@ func (c *ToolCall) reserve(ctx context.Context, key string) error {
 	return nil
 }
 
-// RateLimitError says that an agent has called a tool as often as it may.
+// RateLimitError means that an agent has reached its rate limit for a tool.
 type RateLimitError struct {
 	Agent, Tool string
 	PerMinute   int

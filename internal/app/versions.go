@@ -163,7 +163,7 @@ func (v *versions) checkWorkers(ctx context.Context, c client.Client) (workers [
 	return workers
 }
 
-// worker is what a worker has announced, or what is known of those that announce nothing.
+// worker returns what a worker has announced, or the known facts about workers that announce nothing.
 func (v *versions) worker(p *taskqueuepb.PollerInfo) record.Worker {
 	named := func(w record.Worker) bool { return w.Identity == p.GetIdentity() }
 	if n := slices.IndexFunc(v.health.Workers, named); n >= 0 {
@@ -183,10 +183,11 @@ func identities(workers []record.Worker) string {
 	return strings.Join(names, ", ")
 }
 
-// maxChanged bounds how many running workflows are looked at.
+// maxChanged is the maximum number of running workflows to examine.
 const maxChanged = 1000
 
-// checkRunning looks for running workflows that have recorded a change which some workers do not know: they wait for the others.
+// checkRunning looks for running workflows with a recorded change that some workers do not know. Such workflows wait for the other
+// workers.
 func (v *versions) checkRunning(ctx context.Context, c client.Client, workers []record.Worker) {
 	listed, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: v.Temporal.Namespace, PageSize: maxChanged,
@@ -225,7 +226,7 @@ func (v *versions) checkRunning(ctx context.Context, c client.Client, workers []
 	}
 }
 
-// changesOf are the IDs of the changes that a workflow has recorded: the attribute has them with a version each.
+// changesOf returns the IDs of the changes that a workflow has recorded. The attribute contains each with a version.
 func changesOf(attributes *commonpb.SearchAttributes) (ids []string) {
 	var recorded []string
 	payload := attributes.GetIndexedFields()["TemporalChangeVersion"]
@@ -238,7 +239,7 @@ func changesOf(attributes *commonpb.SearchAttributes) (ids []string) {
 	return ids
 }
 
-// checkDeployment looks at the versions of the worker deployment, where workers have one.
+// checkDeployment checks the versions of the worker deployment, if workers have one.
 func (v *versions) checkDeployment(ctx context.Context, c client.Client) {
 	described, err := c.WorkerDeploymentClient().GetHandle(DeploymentName).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {

@@ -25,55 +25,53 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// WorkerOptions is what a worker is made of.
+// WorkerOptions configures a worker.
 type WorkerOptions struct {
 	Settings
 	Client    client.Client
-	Namespace string // "" = default
-	// ToolsOnly: nothing but the tools of the servers that name TaskQueue is run.
+	Namespace string // empty means the default
+	// ToolsOnly runs only the tools of the servers that name TaskQueue.
 	ToolsOnly bool
-	// Registry is the worker of another program, which begins and ends without us; nil = it is one of ours.
+	// Registry is the worker of another program, which starts and stops it; nil means a worker of ours.
 	Registry worker.Registry
 	Config   Configuration
 	Store    *store.Store
-	// Keys read what the client has encrypted; the client has them, too.
+	// Keys decrypt what the client has encrypted. The client also has them.
 	Keys payload.Keys
-	// Servers reaches the MCP servers; nil = as the configuration says.
+	// Servers calls the MCP servers; nil means those of the configuration.
 	Servers tool.Caller
 }
 
-// Settings are what a worker is told, whoever connects it.
+// Settings are the settings of a worker, whoever connects it.
 type Settings struct {
-	// TaskQueue is the queue to serve, a server's own one for its tools alone; "" = workflows.TaskQueue.
+	// TaskQueue is the queue to serve; a server's own queue serves only its tools. Empty means workflows.TaskQueue.
 	TaskQueue string
-	// MaxCalls is how many model and tool calls run at once, and how many quick ones besides; 0 = DefaultMaxCalls.
+	// MaxCalls is how many model and tool calls run concurrently, and how many quick ones in addition; 0 means DefaultMaxCalls.
 	MaxCalls int
-	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
+	// Drain is how long running calls may continue after Stop; 0 means DefaultDrain.
 	Drain time.Duration
-	// DeploymentVersion makes the worker a version of the worker deployment
-	// "inquest": investigations stay with the version that they started on. "" = off.
+	// DeploymentVersion makes the worker a version of the worker deployment "inquest": investigations stay on the version that they
+	// started on. Empty turns versioning off.
 	DeploymentVersion string
-	// Reconcile is how often records are put right of investigations that somebody
-	// terminated; 0 = DefaultReconcile.
+	// Reconcile is how often the records of terminated investigations are reconciled; 0 means DefaultReconcile.
 	Reconcile time.Duration
-	// Keeper starts this program as KeeperCommand; nil = it has no such command.
+	// Keeper is the command line that starts this program as KeeperCommand; nil means that it has no such command.
 	Keeper []string
-	// Models are clients of the program's own, by the names of providers, by type:model, or
-	// by "*", which is all.
+	// Models are clients that the program provides, by provider name, by type:model, or by "*" for all.
 	Models map[string]llm.Client
-	// Embedding: the worker is a part of another program; nil = it is one of ours.
+	// Embedding is set if the worker is part of another program; nil means one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
 }
 
-// DefaultReconcile is how often records are put right, see Settings.
+// DefaultReconcile is the default of Settings.Reconcile.
 const DefaultReconcile = 5 * time.Minute
 
-// DefaultMaxCalls is Settings.MaxCalls that nobody has set.
+// DefaultMaxCalls is the default of Settings.MaxCalls.
 const DefaultMaxCalls = 1000
 
-// Configuration is what a worker needs of one: a *config.Live, or a *config.Config
-// that never changes.
+// Configuration is the part of a configuration that a worker needs. *config.Live implements it, and so does a *config.Config, which
+// never changes.
 type Configuration interface {
 	Current() *config.Config
 	Transport(server string) (config.Transport, error)
@@ -82,7 +80,7 @@ type Configuration interface {
 	LookupEnv(name string) (string, bool)
 }
 
-// DeploymentName is the worker deployment that versioned workers belong to.
+// DeploymentName is the worker deployment of versioned workers.
 const DeploymentName = "inquest"
 
 // DefaultDrain is how long a stopping worker lets its running calls finish.
@@ -92,17 +90,17 @@ const setupTimeout = 15 * time.Second
 
 // Worker runs investigations.
 type Worker struct {
-	worker   worker.Worker // nil = another program's
+	worker   worker.Worker // nil means another program's
 	act      *activities.Activities
 	drain    time.Duration
 	pool     *mcp.Pool
-	listened *listened // nil = nobody listens
+	listened *listened // nil means no listener
 	fatal    chan error
 	// endIndexing stops indexing and returns once it has stopped; nil means it never began.
 	endIndexing func()
 }
 
-// StartWorker connects the pieces and begins to poll.
+// StartWorker connects the parts and starts polling.
 func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	opts.TaskQueue = cmp.Or(opts.TaskQueue, workflows.TaskQueue)
 	opts.Namespace = cmp.Or(opts.Namespace, client.DefaultNamespace)
@@ -127,7 +125,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 			DeploymentOptions:                       deployment(opts.DeploymentVersion),
 			MaxConcurrentActivityExecutionSize:      opts.MaxCalls,
 			MaxConcurrentLocalActivityExecutionSize: opts.MaxCalls,
-			// A quick call that takes long goes on in this worker, whose regular attempt attends to it.
+			// A quick call that takes long continues in this worker, and its regular attempt waits for it.
 			MaxEagerActivityReservationsPerWorkflowTask: new(workflows.MaxParallelCalls),
 			DisableWorkflowWorker:                       opts.ToolsOnly,
 			Interceptors:                                []interceptor.WorkerInterceptor{&workflows.Guard{}},
@@ -166,7 +164,7 @@ func (w *Worker) keepIndexed(ctx context.Context, st *store.Store) {
 	}
 }
 
-// register makes a worker run everything, or the tools alone.
+// register makes a worker run everything, or only the tools.
 func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 	if !toolsOnly {
 		workflows.Register(w)
@@ -194,8 +192,8 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 	}
 }
 
-// deployment pins investigations to the version that they started on; an old
-// version's workers stay until its investigations have ended.
+// deployment pins investigations to the version that they started on. The workers of an old version stay until its investigations
+// have ended.
 func deployment(version string) worker.DeploymentOptions {
 	if version == "" {
 		return worker.DeploymentOptions{}
@@ -207,7 +205,7 @@ func deployment(version string) worker.DeploymentOptions {
 	}
 }
 
-// transports tells the pool how the configuration reaches a server.
+// transports tells the pool how to connect to a server, according to the configuration.
 func transports(c Configuration) func(server string) (mcp.Transport, error) {
 	return func(server string) (mcp.Transport, error) {
 		t, err := c.Transport(server)
@@ -215,7 +213,7 @@ func transports(c Configuration) func(server string) (mcp.Transport, error) {
 	}
 }
 
-// fail makes Wait return an error, if it is the first.
+// fail makes Wait return err, unless it already has an error.
 func (w *Worker) fail(err error) {
 	select {
 	case w.fatal <- err:
@@ -223,7 +221,7 @@ func (w *Worker) fail(err error) {
 	}
 }
 
-// Wait returns when ctx ends, or with the error that the worker cannot go on after.
+// Wait returns nil when ctx ends, or the error after which the worker cannot continue.
 func (w *Worker) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -233,8 +231,7 @@ func (w *Worker) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop takes no more work, lets running calls finish within the drain time, and
-// ends the sessions of the tool servers.
+// Stop accepts no more work, lets running calls finish within the drain time, and ends the sessions of the tool servers.
 func (w *Worker) Stop() {
 	if w.worker != nil {
 		until := time.Now().Add(w.drain)

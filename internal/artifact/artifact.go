@@ -1,4 +1,4 @@
-// Package artifact lists what the results of tools hold besides text: images, files, structured data.
+// Package artifact lists the parts of tool results that are not text: images, files, structured data.
 package artifact
 
 import (
@@ -21,11 +21,11 @@ import (
 type Artifact struct {
 	// N counts the artifacts of the investigation from 1.
 	N int `json:"n"`
-	// Name is fit to be that of a file, and unique within the investigation.
+	// Name is suitable as a file name and unique within the investigation.
 	Name string `json:"name"`
-	// Source is what the server calls it, often an address; "" = nothing.
+	// Source is the server's name for it, often an address; empty means none.
 	Source   string `json:"source,omitempty"`
-	MIMEType string `json:"mime_type"` // as the server says
+	MIMEType string `json:"mime_type"` // according to the server
 	Size     int    `json:"size"`      // in bytes
 	// Ref names the blob in the store.
 	Ref       string    `json:"ref"`
@@ -39,8 +39,8 @@ type Blobs interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// List lists the artifacts that entries name, each content once, in the order of the entries. It reads those of which their
-// entries do not say what they are.
+// List lists the artifacts that entries name, each content once, in the order of the entries. It reads the blobs of entries that do
+// not describe them.
 func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []Artifact, err error) {
 	seen := map[string]bool{}
 	for _, e := range entries {
@@ -86,18 +86,18 @@ func read(ctx context.Context, blobs Blobs, ref string) (kept tool.Artifact, err
 	return kept, nil
 }
 
-// base is the last part of an address or path, without what follows "?" and "#".
+// base returns the last part of an address or path, without the text after "?" and "#".
 func base(source string) string {
 	source, _, _ = strings.Cut(source, "#")
 	source, _, _ = strings.Cut(source, "?")
 	return strings.Trim(path.Base(strings.ReplaceAll(source, `\`, "/")), "./")
 }
 
-// maxName bounds the name of a file, in bytes.
+// maxName is the maximum length of a file name, in bytes.
 const maxName = 100
 
-// fileName is a name that any file system takes and no shell minds. What begins it is added by the caller:
-// a number, so that it is neither hidden nor an option nor the name of a device.
+// fileName returns a name that is valid in any file system and safe in any shell. The caller prepends a number, so that the name is
+// not hidden, an option or the name of a device.
 func fileName(name, mimeType string) string {
 	safe := func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("._-", r) {
@@ -114,7 +114,7 @@ func fileName(name, mimeType string) string {
 	return cmp.Or(name, "artifact") + end
 }
 
-// ends are the ends of file names by media types. Those of the system differ from host to host.
+// ends maps media types to file name extensions. The system's own table differs from host to host.
 var ends = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
 	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "video/mp4": ".mp4",
@@ -122,7 +122,7 @@ var ends = map[string]string{
 	"text/plain": ".txt", "text/csv": ".csv", "text/html": ".html", "text/markdown": ".md", "text/yaml": ".yaml",
 }
 
-// Text reports whether content may be written to a terminal once it is cleaned.
+// Text reports whether content may be written to a terminal after cleaning.
 func Text(data []byte) bool {
 	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) }
 	return utf8.Valid(data) && strings.IndexFunc(string(data), odd) < 0

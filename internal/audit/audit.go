@@ -1,5 +1,5 @@
-// Package audit is who decided what: acts of people, and of the system on their word, in chains of hashes that show
-// whether a row was changed, taken out or put in later (ADR 20).
+// Package audit records who decided what: acts of people, and acts of the system on their behalf. The acts form hash chains that
+// reveal whether a row was later changed, removed or inserted (ADR 20).
 package audit
 
 import (
@@ -10,63 +10,63 @@ import (
 	"time"
 )
 
-// What says what an act is.
+// What is the kind of an act.
 type What string
 
-// The acts. Text of the acts of people is masked before it gets here.
+// The acts. Texts of people's acts are masked before they get here.
 const (
-	Started  What = "started"  // an investigation, by whom
-	Reset    What = "reset"    // Temporal was reset: another run goes on with it
+	Started  What = "started"  // an investigation, and by whom
+	Reset    What = "reset"    // Temporal was reset and another run continues
 	Ended    What = "ended"    // with which status and reason
-	Asked    What = "asked"    // people were asked: to approve a call, a question, about a bound
+	Asked    What = "asked"    // people were asked for an approval, an answer, or about a bound
 	Decided  What = "decided"  // a call was approved, denied or edited
-	Began    What = "began"    // a call that was decided is about to be made
-	Executed What = "executed" // what came of it
+	Began    What = "began"    // a call that was decided on is about to be made
+	Executed What = "executed" // the outcome of the call
 	Answered What = "answered" // a question
 	Extended What = "extended" // bounds
-	Guided   What = "guided"   // words to agents
+	Guided   What = "guided"   // a message to agents
 	Paused   What = "paused"
 	Resumed  What = "resumed"
-	// Concluded: somebody told agents to finish with what they know; Cancelled: to stop at once.
+	// Concluded means that agents were told to finish with what they know; Cancelled, to stop at once.
 	Concluded What = "concluded"
 	Cancelled What = "cancelled"
 	Slept     What = "heartbeats-paused"
 	Woken     What = "heartbeats-resumed"
-	// Rules that let calls pass without a person.
+	// Rules that let calls through without a person's approval.
 	RuleAdded   What = "rule-added"
 	RuleUsed    What = "rule-used"
 	RuleRevoked What = "rule-revoked"
-	// Agents that are made at run time.
+	// Agents that are created at run time.
 	AgentMade    What = "agent-made"
 	AgentChanged What = "agent-changed"
 	AgentDeleted What = "agent-deleted"
-	// What people do to what agents remember.
+	// People's changes of agents' memories.
 	MemoryChanged What = "memory-changed"
 )
 
 // Act is one row.
 type Act struct {
-	// Investigation, or the conversation's id, is the chain that the row is in; "" = the store's own, with what concerns
-	// no single investigation.
+	// Investigation is the chain of the row, or the conversation's ID. Empty means the store's own chain, for acts that concern no
+	// single investigation.
 	Investigation string    `json:"investigation,omitempty"`
-	N             int64     `json:"n"` // counts the rows of the chain, from 1; the store sets it
+	N             int64     `json:"n"` // position in the chain, from 1; set by the store
 	At            time.Time `json:"at"`
 	What          What      `json:"what"`
-	// Who did it, as far as Channel (cli, api, temporal …) has checked; "" = nobody: a time was up, or a rule.
+	// Who is the actor, as far as Channel (cli, api, temporal …) has verified it. Empty means no person: a timeout or a rule.
 	Who     string `json:"who,omitempty"`
 	Channel string `json:"channel,omitempty"`
-	// Execution and Call say which tool call, or Call alone which question, rule or agent.
+	// Execution and Call identify a tool call. Call alone identifies a question, rule or agent.
 	Execution string `json:"execution,omitempty"`
 	Call      string `json:"call,omitempty"`
 	Tool      string `json:"tool,omitempty"`
-	// Detail is a JSON object of texts: see Detail.
+	// Detail is a JSON object of strings: see Detail.
 	Detail json.RawMessage `json:"detail,omitempty"`
-	// Key makes an act that is told twice one row of its chain; "" = each is a row.
+	// Key makes repeated reports of an act one row of its chain. Empty means that each report is a row.
 	Key  string `json:"key,omitempty"`
-	Hash string `json:"hash"` // the store sets it
+	Hash string `json:"hash"` // set by the store
 }
 
-// Detail is the JSON object of names and texts, without those that are empty.
+// Detail returns the JSON object of names and texts, without the empty ones.
 func Detail(pairs ...string) json.RawMessage {
 	out := map[string]string{}
 	for n := 0; n+1 < len(pairs); n += 2 {
@@ -74,24 +74,24 @@ func Detail(pairs ...string) json.RawMessage {
 			out[pairs[n]] = pairs[n+1]
 		}
 	}
-	text, _ := json.Marshal(out) // texts can be written
+	text, _ := json.Marshal(out) // strings can always be encoded
 	return text
 }
 
-// Sum is the hash of the row that comes after the one whose hash is before. All columns count.
+// Sum returns the hash of a row. before is the hash of the previous row. All columns are included.
 func (a Act) Sum(before string) string {
 	return sum(before, number(a.N), number(a.At.UnixMicro()), a.Investigation, string(a.What), a.Who, a.Channel,
 		a.Execution, a.Call, a.Tool, string(a.Detail), a.Key)
 }
 
-// Mark is how far a chain had come when it was anchored: its last row, and that row's hash.
+// Mark is the end of a chain when it was anchored: its last row, and that row's hash.
 type Mark struct {
 	Investigation string `json:"i,omitempty"`
 	N             int64  `json:"n"`
 	Hash          string `json:"h"`
 }
 
-// Anchor is a row of the chain over chains: the ends of those that have grown since the anchor before it.
+// Anchor is a row of the chain over chains. It marks the ends of the chains that have grown since the previous anchor.
 type Anchor struct {
 	N     int64
 	At    time.Time
@@ -99,12 +99,12 @@ type Anchor struct {
 	Hash  string
 }
 
-// Sum is the hash of the anchor that comes after the one whose hash is before.
+// Sum returns the hash of an anchor. before is the hash of the previous anchor.
 func (a Anchor) Sum(before string) string {
 	return sum(before, number(a.N), number(a.At.UnixMicro()), string(a.Marks))
 }
 
-// sum hashes texts so that no two lists of them are the same bytes.
+// sum hashes texts with their lengths, so that different lists have different input bytes.
 func sum(texts ...string) string {
 	h := sha256.New()
 	for _, text := range texts {

@@ -8,38 +8,37 @@ import (
 	"slices"
 )
 
-// Verdict says what a verification has found.
+// Verdict is the result of a verification.
 type Verdict struct {
-	// Fault names the first row that does not fit; "" = all fit.
+	// Fault names the first row that does not fit; empty means that all fit.
 	Fault string `json:"fault,omitempty"`
 	Rows  int64  `json:"rows"`
-	// Head is the last anchor's hash; "" = there is none. Loose is how many chains have rows that no anchor marks yet:
-	// whoever can write to the database can take those out with their chain's end.
+	// Head is the last anchor's hash; empty means that there is none. Loose is how many chains have rows that no anchor marks yet.
+	// Anyone who can write to the database can remove those rows together with the chain's end.
 	Head  string `json:"head,omitempty"`
 	Loose int    `json:"loose,omitempty"`
-	// Warnings say what the verification cannot prove.
+	// Warnings list what the verification cannot prove.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// ErrFault ends a verification: a row does not fit.
+// ErrFault ends a verification because a row does not fit.
 var ErrFault = errors.New("a row of the audit trail does not fit")
 
-// Verification reads an audit trail from its ends.
+// Verification checks an audit trail against the ends of its chains.
 type Verification struct {
-	noted   string // the hash of an anchor that must be there
+	noted   string // hash of an anchor that must exist
 	verdict Verdict
-	ends    map[string]int64  // the last row of each chain
-	marks   map[string][]Mark // by chain: what anchors and heads say of rows that were not read yet
+	ends    map[string]int64  // last row of each chain
+	marks   map[string][]Mark // by chain: marks in anchors and heads for rows that have not been read yet
 	last    Act
 }
 
-// NewVerification begins a verification. It fails unless there is an anchor with that hash; "" = no anchor has to be
-// there.
+// NewVerification begins a verification. An anchor with the hash head must exist; an empty head requires none.
 func NewVerification(head string) *Verification {
 	return &Verification{noted: head, ends: map[string]int64{}, marks: map[string][]Mark{}}
 }
 
-// Ends takes in the anchors in their order, and the ends of all chains.
+// Ends adds the anchors in their order, and the ends of all chains.
 func (v *Verification) Ends(anchors []Anchor, heads []Mark) {
 	before, known, anchored := Anchor{}, v.noted == "", map[string]int64{}
 	for _, a := range anchors {
@@ -68,7 +67,7 @@ func (v *Verification) Ends(anchors []Anchor, heads []Mark) {
 	}
 }
 
-// Act takes in the next row, ordered by investigation and number. The error is ErrFault.
+// Act adds the next row, ordered by investigation and number. The error is ErrFault.
 func (v *Verification) Act(a Act) error {
 	if v.verdict.Fault != "" {
 		return ErrFault
@@ -94,7 +93,7 @@ func (v *Verification) Act(a Act) error {
 	return nil
 }
 
-// Verdict is what was found, once all rows were taken in.
+// Verdict returns the result after all rows have been added.
 func (v *Verification) Verdict() Verdict {
 	var missing []Mark
 	for _, marks := range v.marks {
@@ -129,7 +128,7 @@ func (v *Verification) fault(format string, args ...any) error {
 	return ErrFault
 }
 
-// name is the row's place, for people.
+// name describes the row for people.
 func (a Act) name() string {
 	if a.Investigation == "" {
 		return fmt.Sprintf("row %d of the store itself", a.N)

@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// When a failure is the conversation's own.
+// Thresholds for a failure that is the conversation's own.
 const (
-	// A provider in trouble fails everybody's calls. The failures of a conversation are its own only if a provider that fails
-	// it as often as the others would do that with a probability below unlikely, and also, if only those failures count
-	// between which others were answered, below doubtful: an outage may have begun when the others had ended. If no call of at
-	// least enoughOthers other conversations has failed meanwhile, a probability below rare is enough.
+	// A provider in trouble fails everyone's calls. A conversation's failures count as its own only if two probabilities are low.
+	// They assume that the provider fails this conversation as often as the others. The probability of all failures must be below
+	// unlikely. Counting only the failures between which others were answered, it must be below doubtful, because an outage may
+	// have begun after the others ended. If meanwhile calls of at least enoughOthers other conversations were answered and none
+	// failed, a probability below rare is enough.
 	unlikely     = 1e-7
 	rare         = 2.5e-4
 	doubtful     = 0.02
 	enoughOthers = 3
-	// ownAfter calls in a row must have failed in any case.
+	// ownAfter is the minimum number of consecutive failed calls.
 	ownAfter = 5
-	// maxBeside bounds the answers to others that are recorded after each failure, so that a healthy fleet writes little.
+	// maxBeside bounds the recorded answers to others after each failure, so that a healthy fleet writes little.
 	maxBeside = 8
-	// A conversation that failed suspicious times while others were answered no longer opens a circuit, unless nobody was
-	// answered for silence.
+	// A conversation that failed suspicious times while others were answered no longer opens a circuit, unless no call was answered
+	// for silence.
 	suspicious = 2
 	silence    = time.Minute
 	// forgetAfter is longer than any pause between two attempts of an agent. maxSick and maxAnswers bound the row.
@@ -32,24 +33,25 @@ const (
 // Sick is a conversation whose last call failed.
 type Sick struct {
 	By Conversation `json:"by"`
-	// Failures counts its calls in a row that failed with ErrorType, a rate limit not counted.
+	// Failures counts its consecutive calls that failed with ErrorType, except rate limits.
 	Failures  int       `json:"failures,omitempty"`
 	ErrorType string    `json:"error_type,omitempty"`
 	Last      time.Time `json:"last"`
 	// Beside counts the failures after which the model answered another conversation.
 	Beside int `json:"beside,omitempty"`
-	// Answered and Failed count the calls of others since the first failure, a rate limit not counted. After each failure,
-	// both count until there were maxBeside answers; Since are the answers after the last one.
+	// Answered and Failed count the calls of others since the first failure, except rate limits. After each failure, both count
+	// until there are maxBeside answers. Since counts the answers after the last failure.
 	Answered int `json:"answered,omitempty"`
 	Failed   int `json:"failed,omitempty"`
 	Since    int `json:"since,omitempty"`
-	// Others are conversations that the model answered since the first failure, at most enoughOthers. Shared: it failed others.
+	// Others are conversations that the model answered since the first failure, at most enoughOthers. Shared means that it failed
+	// calls of others.
 	Others []Conversation `json:"others,omitempty"`
 	Shared bool           `json:"shared,omitempty"`
 }
 
-// own reports whether a failure is its conversation's: the conversation has failed in the same way again and again, the
-// model has answered others between its failures, and others fail too seldom to explain it.
+// own reports whether a failure is its conversation's own: the conversation has repeatedly failed in the same way, the model has
+// answered others between its failures, and others fail too rarely to explain it.
 func (s State) own(now time.Time, f Failure) bool {
 	n := s.sick(f.By)
 	if n < 0 || f.Limited || s.Sick[n].Failures < ownAfter || !s.othersAnswered(now, coldAfter, s.Sick[n:n+1]) {
@@ -82,7 +84,7 @@ func (s *State) sicken(now time.Time, f Failure) {
 		c = s.Sick[n]
 	}
 	switch {
-	case f.Limited: // which says nothing about the conversation
+	case f.Limited: // says nothing about the conversation
 	case c.ErrorType != f.ErrorType:
 		c = Sick{By: f.By, ErrorType: f.ErrorType, Failures: 1}
 	default:
@@ -104,7 +106,7 @@ func (s *State) sicken(now time.Time, f Failure) {
 	s.Sick = s.Sick[max(len(s.Sick)-maxSick, 0):]
 }
 
-// beside is the conversation after the model answered another one.
+// beside returns the conversation after the model answered another one.
 func (c Sick) beside(other Conversation) Sick {
 	if len(c.Others) < enoughOthers && !slices.Contains(c.Others, other) {
 		c.Others = append(slices.Clip(c.Others), other)
@@ -118,8 +120,8 @@ func (c Sick) beside(other Conversation) Sick {
 	return c
 }
 
-// chance is the probability that the provider fails n calls of the conversation in a row, if it fails all conversations
-// alike: as often as it failed the others. If nothing is known of others, each rate of failures is as likely.
+// chance returns the probability that the provider fails n consecutive calls of the conversation if it fails all conversations
+// equally, at the rate of the others. If nothing is known about others, each failure rate is equally likely.
 func (c Sick) chance(n int) float64 {
 	p := 1.0
 	for i := range n {

@@ -1,6 +1,6 @@
-// Package circuit decides, for a whole fleet, whether a model may be asked. The store keeps one State for each model,
-// which all workers share. A circuit breaker counts different conversations: a failure that only one conversation has,
-// while the model answers others, is that conversation's own. All times are those of the store's clock.
+// Package circuit decides, for a whole fleet, whether a model may be called. The store keeps one State for each model, which all
+// workers share. A circuit breaker counts different conversations: if only one conversation fails while the model answers others,
+// the failure is that conversation's own. All times are those of the store's clock.
 package circuit
 
 import (
@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// opensAfter is how many conversations in a row must fail before the circuit opens, or how many calls in a row if no
-	// other conversation is active. While it is open, one probe at a time asks the model.
+	// opensAfter is how many conversations in a row must fail before the circuit opens, or how many calls in a row if no other
+	// conversation is active. While it is open, one probe at a time calls the model.
 	opensAfter = 3
 	// The first probe waits for firstProbe, each later one twice as long, up to lastProbe, or for as long as the
 	// provider asks, up to longestPause.
@@ -21,8 +21,8 @@ const (
 	longestPause = 10 * time.Minute
 	// Claim is how long a probe keeps its place without renewing it. Its worker may have died or may be stalled.
 	Claim = 30 * time.Second
-	// coldAfter is how long a sign of life counts. A model without one gets at most trials calls within trialWindow, so that
-	// not everybody asks a dead model at once.
+	// coldAfter is how long a sign of life counts. A model without one gets at most trials calls within trialWindow, so that not
+	// all agents call a dead model at the same time.
 	coldAfter   = 10 * time.Minute
 	trials      = 3
 	trialWindow = 20 * time.Second
@@ -35,7 +35,7 @@ type Key struct {
 	Provider, Model string
 }
 
-// String names it in errors.
+// String names the model in errors.
 func (k Key) String() string { return k.Provider + " (" + k.Model + ")" }
 
 // Compare orders keys.
@@ -49,7 +49,7 @@ type Conversation struct {
 	Execution     string `json:"execution,omitempty"`
 }
 
-// State is what the fleet knows of a model. The zero value knows nothing.
+// State is what the fleet knows about a model. The zero value means that nothing is known.
 type State struct {
 	// Alive is the last sign of life, zero once the circuit opens. Answer is the last recorded answer.
 	Alive  time.Time `json:"alive,omitzero"`
@@ -87,18 +87,18 @@ type Answer struct {
 type Failure struct {
 	ErrorType string `json:"error_type"`
 	Error     string `json:"error"`
-	// Limited: the provider answers, and wants to be asked later.
+	// Limited means that the provider answers and asks for later calls.
 	Limited bool `json:"limited,omitempty"`
-	// RetryAfter is how long the provider asks to be left alone.
+	// RetryAfter is how long the provider asks callers to wait.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 	// By is the conversation that made the call, and Began is when the call was let through.
 	By    Conversation `json:"-"`
 	Began time.Time    `json:"-"`
-	// Probe names the probe that failed; an empty string means that the call was none.
+	// Probe names the probe that failed. An empty string means that the call was not a probe.
 	Probe string `json:"-"`
 }
 
-// Verdict says to a caller whether it may ask.
+// Verdict tells a caller whether it may call the model.
 type Verdict struct {
 	// Wait is how long to wait before asking again; zero means the call may go ahead.
 	Wait time.Duration
@@ -106,12 +106,13 @@ type Verdict struct {
 	Open *State
 	// Probe is the name of the caller's probe, if its call is one.
 	Probe string
-	// Cold: there is no sign of life, and the caller should report one as soon as it has it (Heard).
+	// Cold means that there is no sign of life. The caller should report one as soon as it has it (Heard).
 	Cold bool
 	Now  time.Time
 }
 
-// Open reports whether only probes may ask the model, or, if it is Narrow, in some conversations.
+// Open reports whether only probes may call the model. If the circuit is Narrow, this applies only to the conversations that
+// failed.
 func (s State) Open() bool { return !s.Opened.IsZero() }
 
 // blocks reports whether the circuit is open for a conversation.
@@ -119,28 +120,28 @@ func (s State) blocks(by Conversation) bool {
 	return s.Open() && (!s.Narrow || s.sick(by) >= 0)
 }
 
-// Warm reports whether a conversation may ask without a place of its own.
+// Warm reports whether a conversation may call the model without a reserved trial.
 func (s State) Warm(now time.Time, by Conversation) bool {
 	return !s.blocks(by) && recent(now, s.Alive, coldAfter)
 }
 
-// recent reports whether a time is no older than that. One in the future is of a clock that was put back.
+// recent reports whether a time is within the given distance. A time in the future comes from a clock that was set back.
 func recent(now, then time.Time, within time.Duration) bool {
 	return !then.IsZero() && now.Sub(then).Abs() <= within
 }
 
-// Ask decides whether a conversation may make a call. A call that becomes a probe is known by that name from then on. A
-// refusal changes nothing.
+// Ask decides whether a conversation may make a call. If the call becomes a probe, probe is its name from then on. A refusal
+// changes nothing.
 func (s *State) Ask(now time.Time, by Conversation, probe string) Verdict {
 	if s.Warm(now, by) {
 		return Verdict{Now: now}
 	}
 	if s.blocks(by) {
 		wait := s.Next.Sub(now)
-		if wait > longestPause { // of a clock that was put back
+		if wait > longestPause { // the clock was set back
 			wait = 0
 		} else if s.Waiting && by == s.Prober {
-			wait += s.pause() // the others probe first
+			wait += s.pause() // other conversations probe first
 		}
 		if wait > 0 {
 			open := *s
@@ -159,7 +160,7 @@ func (s *State) Ask(now time.Time, by Conversation, probe string) Verdict {
 	return Verdict{Now: now, Cold: true}
 }
 
-// Waits reports whether the state must learn, by Await, that a refused conversation waits for the next probe.
+// Waits reports whether Await must record that a refused conversation waits for the next probe.
 func (s State) Waits(by Conversation) bool {
 	return s.Open() && !s.Waiting && s.Prober != (Conversation{}) && s.Prober != by
 }
@@ -167,21 +168,21 @@ func (s State) Waits(by Conversation) bool {
 // Await records that a conversation waits for the next probe, so that the last prober does not make that one, too.
 func (s *State) Await(by Conversation) { s.Waiting = s.Waiting || s.Waits(by) }
 
-// Renew keeps a probe's place while the probe is under way.
+// Renew keeps a probe's place while the probe is running.
 func (s *State) Renew(now time.Time, probe string) {
 	if s.Probe == probe {
 		s.Next = now.Add(Claim)
 	}
 }
 
-// Heard records that a reply has begun. It does not close a circuit, because the reply may break off.
+// Heard records that a reply has begun. It does not close a circuit, because the reply may be cut off.
 func (s *State) Heard(now time.Time) {
 	if !s.Open() || s.Narrow {
 		s.Alive = now
 	}
 }
 
-// Known reports whether an answer at that time would change nothing.
+// Known reports whether recording an answer at that time would change nothing.
 func (s State) Known(now time.Time, by Conversation) bool {
 	if s.Open() || s.Failures > 0 || !s.Warm(now, by) || !recent(now, s.Answer, stamped) {
 		return false
@@ -196,7 +197,7 @@ func (s State) Known(now time.Time, by Conversation) bool {
 	return len(known) >= 2 || slices.ContainsFunc(known, func(a Answer) bool { return a.By == by })
 }
 
-// Answered records that a call was answered, a probe or not. It closes the circuit.
+// Answered records that a call was answered, whether it was a probe or not. It closes the circuit.
 func (s *State) Answered(now time.Time, by Conversation) {
 	var sick []Sick
 	for _, c := range s.Sick {
@@ -209,9 +210,9 @@ func (s *State) Answered(now time.Time, by Conversation) {
 	*s = State{Alive: now, Answer: now, Sick: sick, Answers: answers[max(len(answers)-maxAnswers, 0):]}
 }
 
-// Failed records that a call failed, and reports whether the failure is the conversation's own: the model answers others
-// meanwhile, and another attempt would fail, too. Only such calls say something about the model that began after its last
-// answer. While the circuit is open only its probe counts, but a provider that asks to be left alone is left alone.
+// Failed records that a call failed, and reports whether the failure is the conversation's own: the model answers others meanwhile,
+// and another attempt would fail, too. Only calls that began after the model's last answer count. While the circuit is open, only
+// its probe counts, but a provider's request to wait is always respected.
 func (s *State) Failed(now time.Time, f Failure) (own bool) {
 	f.RetryAfter = min(f.RetryAfter, longestPause)
 	s.sicken(now, f)
@@ -247,14 +248,14 @@ func (s *State) Failed(now time.Time, f Failure) (own bool) {
 	return own
 }
 
-// sick is the index of a conversation in Sick, or -1.
+// sick returns the index of a conversation in Sick, or -1.
 func (s State) sick(by Conversation) int {
 	return slices.IndexFunc(s.Sick, func(c Sick) bool { return c.By == by })
 }
 
-// opens reports whether the failures since the last answer open the circuit, and whether for all conversations. It opens for
-// all if enough conversations failed, unless they belong to one investigation and others are answered at the moment. It
-// opens for those that failed if no others are active.
+// opens reports whether the failures since the last answer open the circuit, and whether for all conversations. It opens for all if
+// enough conversations failed, unless they belong to one investigation and others are currently answered. If no others are active,
+// it opens for those that failed.
 func (s State) opens(now time.Time) (open, wide bool) {
 	failing := slices.DeleteFunc(slices.Clone(s.Sick), func(c Sick) bool {
 		return c.Since > 0 || c.Beside >= suspicious && recent(now, s.Answer, silence)
@@ -265,14 +266,14 @@ func (s State) opens(now time.Time) (open, wide bool) {
 	return wide || alone && s.Failures >= opensAfter, wide
 }
 
-// othersAnswered reports whether the model has lately answered a conversation that is not among these.
+// othersAnswered reports whether the model has recently answered a conversation that is not in failing.
 func (s State) othersAnswered(now time.Time, within time.Duration, failing []Sick) bool {
 	return slices.ContainsFunc(s.Answers, func(a Answer) bool {
 		return recent(now, a.At, within) && !slices.ContainsFunc(failing, func(c Sick) bool { return c.By == a.By })
 	})
 }
 
-// pause is how long the next probe waits. A provider that limits the rate knows best when to come back, the first time.
+// pause returns how long the next probe waits. The first time, a rate-limited provider's RetryAfter applies.
 func (s State) pause() time.Duration {
 	if s.Probes == 0 && s.Last.Limited && s.Last.RetryAfter > 0 {
 		return s.Last.RetryAfter
@@ -280,7 +281,7 @@ func (s State) pause() time.Duration {
 	return max(min(firstProbe<<min(s.Probes, 10), lastProbe), s.Last.RetryAfter)
 }
 
-// String says to people why the model is not asked.
+// String tells people why the model is not called.
 func (s State) String() string {
 	return fmt.Sprintf("not asked since %s, when %d calls in a row had failed; a probe may ask at %s: %s",
 		clock(s.Opened), opensAfter, clock(s.Next), s.Last.Error)

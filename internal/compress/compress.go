@@ -1,6 +1,5 @@
-// Package compress makes a conversation fit a model's context window. It makes
-// a view: what is stored never changes. It is pure and deterministic: no I/O,
-// no model call, the same answer every time.
+// Package compress makes a conversation fit a model's context window. It creates a view: stored entries never change. It is pure
+// and deterministic: no I/O, no model call, the same result every time.
 package compress
 
 import (
@@ -12,49 +11,46 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// The strategies that can be asked for.
+// The strategies that can be requested.
 const (
-	// Summarize and Window replace the older part by a summary of its questions.
-	// Where nothing is older than what is kept, there is nothing to sum up, and
-	// both are Truncate.
+	// Summarize and Window replace the older part with a summary of its questions. If there is no older part, there is nothing to
+	// summarize, and both act as Truncate.
 	Summarize = "summarize"
 	Window    = "window"
 	// Truncate leaves the older part out.
 	Truncate = "truncate"
 )
 
-// The strategies that only a Result names.
+// The strategies that occur only in a Result.
 const (
-	None           = "none"            // it fits as it is
+	None           = "none"            // it fits unchanged
 	ShortenResults = "shorten_results" // shortening tool results was enough
 )
 
-// ErrContextTooLong: the conversation cannot be made to fit, because its system
-// text alone is too long, or the window is too small for even a few markers.
+// ErrContextTooLong means that the conversation cannot fit: its system text alone is too long, or the window is too small for even
+// a few markers.
 var ErrContextTooLong = errors.New("context too long")
 
-// Options say what a conversation has to fit into.
+// Options describe the context window and the ways to fit a conversation into it.
 type Options struct {
 	Enabled bool
-	// MaxTokens is the window, in tokens; ToolTokens of it are taken by the
-	// schemas of tools.
+	// MaxTokens is the window in tokens. The schemas of tools take ToolTokens of it.
 	MaxTokens  int
 	ToolTokens int
-	// Threshold is the part of the window from which a conversation is compressed: 0 < x ≤ 1.
+	// Threshold is the fraction of the window from which a conversation is compressed: 0 < x ≤ 1.
 	Threshold float64
-	// KeepRecent is how many messages at the end stay as they are; 0 = none.
+	// KeepRecent is how many messages at the end stay unchanged; 0 means none.
 	KeepRecent int
-	// Strategy is Summarize, Truncate or Window; "" is Window.
+	// Strategy is Summarize, Truncate or Window; empty means Window.
 	Strategy string
-	// ShortenResultsFirst is for investigations: the oldest tool results are
-	// shortened before a strategy leaves anything out, the task always stays, and
-	// what is left out is named.
+	// ShortenResultsFirst is for investigations: the oldest tool results are shortened before a strategy leaves anything out, the
+	// task always stays, and omitted parts are named.
 	ShortenResultsFirst bool
-	// Steady is for conversations that are sent again after every reply, to providers that
-	// remember how a request began: what was sent once stays as it was until there is no room.
+	// Steady is for conversations that are sent again after every reply, to providers that cache the beginning of a request.
+	// Messages that were sent once stay unchanged until there is no room.
 	Steady bool
-	// Count estimates the tokens of a conversation. It must be additive: what a
-	// message adds must not depend on the others (as with token.Messages).
+	// Count estimates the tokens of a conversation. It must be additive: the contribution of a message must not depend on the
+	// others (as with token.Messages).
 	Count func([]agent.Message) int
 }
 
@@ -67,13 +63,13 @@ type Result struct {
 	Strategy   string
 }
 
-// Validate returns all that is wrong with the settings.
+// Validate returns all problems of the settings.
 func (o Options) Validate() error {
 	var errs []error
 	if o.MaxTokens < 1 {
 		errs = append(errs, errors.New("max_context_tokens must be at least 1"))
 	}
-	if !(o.Threshold > 0 && o.Threshold <= 1) { // refuses NaN too
+	if !(o.Threshold > 0 && o.Threshold <= 1) { // also refuses NaN
 		errs = append(errs, errors.New("compression_threshold must be between 0 and 1"))
 	}
 	if o.KeepRecent < 0 {
@@ -85,11 +81,9 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// View returns the conversation as a model should be sent it: as it is while it
-// takes no more than MaxTokens × Threshold, else less than that and less than
-// nine tenths of MaxTokens. System messages are kept word for word, and a call
-// and its results are kept or left out together. The messages passed in are not
-// changed, and the slice returned is a new one.
+// View returns the conversation in the form to send to a model. It is unchanged up to MaxTokens × Threshold, and otherwise takes
+// less than that and less than nine tenths of MaxTokens. System messages stay word for word, and a call and its results are kept or
+// left out together. View does not change msgs and returns a new slice.
 func View(msgs []agent.Message, opts Options) (Result, error) {
 	if opts.Count == nil {
 		return Result{}, errors.New("compress: no way to count tokens")
@@ -119,7 +113,7 @@ func View(msgs []agent.Message, opts Options) (Result, error) {
 
 func (o Options) threshold() float64 { return float64(o.MaxTokens) * o.Threshold }
 
-// limit is the most tokens that the messages of a compressed view may take.
+// limit is the maximum number of tokens of a compressed view's messages.
 func (o Options) limit() int {
 	target := min(float64(o.MaxTokens)*0.9, o.threshold())
 	return int(math.Ceil(target)) - 1 - o.ToolTokens

@@ -8,11 +8,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// part is a message and what it costs, so that nothing is counted twice.
+// part is a message with its token count, which is computed once.
 type part struct {
 	agent.Message
 	cost int
-	from *part // what it was shortened from; nil if it is whole
+	from *part // the original of a shortened part; nil if complete
 }
 
 func (p part) whole() part {
@@ -22,14 +22,14 @@ func (p part) whole() part {
 	return p
 }
 
-// conversation is what has to be made to fit.
+// conversation is a conversation that must fit into a limit.
 type conversation struct {
 	Options
-	limit int    // the most tokens a view may take
-	base  int    // tokens of a conversation without messages
-	parts []part // all messages, as they are
-	cuts  []int  // where the older part may end: see cutsOf
-	task  int    // the first user message of an investigation; -1 = none
+	limit int    // maximum tokens of a view
+	base  int    // tokens of an empty conversation
+	parts []part // all messages, unchanged
+	cuts  []int  // possible ends of the older part: see cutsOf
+	task  int    // index of an investigation's first user message; -1 means none
 }
 
 func newConversation(msgs []agent.Message, opts Options) *conversation {
@@ -58,7 +58,7 @@ func (c *conversation) total(parts []part) int {
 
 func (c *conversation) fits(parts []part) bool { return c.total(parts) <= c.limit }
 
-// compress returns the mildest view that fits, and the strategy that made it.
+// compress returns the mildest view that fits, and its strategy.
 func (c *conversation) compress() ([]part, string, error) {
 	if err := c.checkSystem(); err != nil {
 		return nil, "", err
@@ -81,8 +81,8 @@ func (c *conversation) compress() ([]part, string, error) {
 	return c.lastResort()
 }
 
-// withoutImages leaves the images of older results out, from the oldest on, until the
-// conversation takes no more than a limit; some = there are any.
+// withoutImages leaves out the images of older results, oldest first, until the conversation fits into limit. some reports whether
+// there are any.
 func (c *conversation) withoutImages(limit int) (parts []part, some bool) {
 	parts = slices.Clone(c.parts)
 	total := c.total(parts)
@@ -97,7 +97,7 @@ func (c *conversation) withoutImages(limit int) (parts []part, some bool) {
 	return parts, some
 }
 
-// goal is what shortening results aims at.
+// goal is the limit for shortening results.
 func (c *conversation) goal() int {
 	if c.Steady {
 		return int(float64(c.limit) * step)
@@ -113,9 +113,8 @@ func (c *conversation) checkSystem() error {
 	return nil
 }
 
-// shortenResults shortens the results of the older part, from the oldest on,
-// until the conversation takes no more than a limit. Recent ones are touched only if they
-// would have to be even with the older part left out.
+// shortenResults shortens the results of the older part, oldest first, until the conversation fits into limit. It shortens recent
+// results only if that would be necessary even without the older part.
 func (c *conversation) shortenResults(limit int) []part {
 	parts := slices.Clone(c.parts)
 	total := c.total(parts)
@@ -132,9 +131,8 @@ func (c *conversation) shortenResults(limit int) []part {
 	return parts
 }
 
-// leaveOut leaves the older part out. Where what is kept is still too long, it
-// shortens the longest results in it, and then keeps fewer recent messages: as
-// few less as will do.
+// leaveOut leaves the older part out. If the rest is still too long, it shortens the longest results in it, and then keeps fewer
+// recent messages, as many as fit.
 func (c *conversation) leaveOut() ([]part, string, bool) {
 	var parts []part
 	var strategy string
@@ -150,10 +148,9 @@ func (c *conversation) leaveOut() ([]part, string, bool) {
 	return parts, strategy, i < len(c.cuts) && try(i)
 }
 
-// lastResort shortens every text but the system's: of the last turn, or else of
-// what stays without it.
+// lastResort shortens every text except the system's, in the last turn or, if that does not fit, without the turn.
 func (c *conversation) lastResort() ([]part, string, error) {
-	for _, summary := range []bool{true, c.ShortenResultsFirst} { // what an investigation leaves out is always named
+	for _, summary := range []bool{true, c.ShortenResultsFirst} { // omissions in an investigation are always named
 		for _, cut := range []int{c.cuts[len(c.cuts)-1], len(c.parts)} {
 			parts, strategy := c.layout(cut, summary)
 			parts = c.level(parts, isResult, shortResult)

@@ -6,9 +6,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// cutsOf returns where the older part of a conversation may end, in rising
-// order: first where the last `keep` messages (not counting the system's) are
-// kept, then where fewer are. None of them parts a call from its results.
+// cutsOf returns the possible ends of the older part of a conversation, in rising order. The first one keeps the last `keep`
+// messages (without system messages), the others keep fewer. None separates a call from its results.
 func cutsOf(msgs []agent.Message, keep int) []int {
 	legal := legalCuts(msgs)
 	first := len(msgs)
@@ -26,13 +25,12 @@ func cutsOf(msgs []agent.Message, keep int) []int {
 	return cuts
 }
 
-// legalCuts says for each index whether the conversation may be cut before it.
-// A result belongs to the last call with its id; one without a call stays with
-// whatever comes before it.
+// legalCuts reports for each index whether the conversation may be cut before it. A result belongs to the last call with its ID; a
+// result without a call stays with the message before it.
 func legalCuts(msgs []agent.Message) []bool {
 	owner := owners(msgs)
 	legal := make([]bool, len(msgs)+1)
-	reach := len(msgs) // the first message that one from here on belongs to
+	reach := len(msgs) // the first message that any message from here on depends on
 	for i := len(msgs); i >= 0; i-- {
 		if i < len(msgs) {
 			reach = min(reach, owner[i])
@@ -43,7 +41,7 @@ func legalCuts(msgs []agent.Message) []bool {
 	return legal
 }
 
-// owners returns for each message the index of the one it cannot be without; its own if none.
+// owners returns for each message the index of the message that it depends on; its own index if there is none.
 func owners(msgs []agent.Message) []int {
 	out := make([]int, len(msgs))
 	calls := map[string]int{}
@@ -63,10 +61,9 @@ func owners(msgs []agent.Message) []int {
 	return out
 }
 
-// question is the index of the user message that what is kept from cut on
-// answers, if that message is not itself kept: a reply without its question
-// misleads, and providers refuse a conversation that does not begin with the
-// user. With nothing kept it is the question that is still open. -1 = none.
+// question returns the index of the user message that the messages from cut on answer, unless it is kept itself. A reply without
+// its question misleads, and providers refuse a conversation that does not begin with the user. If nothing is kept, it is the open
+// question. -1 means none.
 func (c *conversation) question(cut int) int {
 	recent := slices.DeleteFunc(slices.Clone(c.parts[cut:]), isSystem)
 	if len(recent) > 0 && isUser(recent[0]) || len(recent) == 0 && c.answered() {
@@ -80,7 +77,7 @@ func (c *conversation) question(cut int) int {
 	return -1
 }
 
-// answered reports whether the conversation ends with a reply that asks for nothing.
+// answered reports whether the conversation ends with a reply without calls.
 func (c *conversation) answered() bool {
 	for _, p := range slices.Backward(c.parts) {
 		if !isSystem(p) {

@@ -8,10 +8,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// layout puts a view together that leaves out what comes before cut: system
-// messages and the task of an investigation, a summary of what is left out, the
-// question that the rest answers, and the rest. It returns the name of the
-// strategy too: with nothing to summarise, it is Truncate.
+// layout builds a view without the messages before cut: system messages and an investigation's task, a summary of the omitted part,
+// the question that the rest answers, and the rest. It also returns the name of the strategy, which is Truncate if there was
+// nothing to summarize.
 func (c *conversation) layout(cut int, summary bool) ([]part, string) {
 	question := c.question(cut)
 	var out, left []part
@@ -39,7 +38,7 @@ func (c *conversation) layout(cut int, summary bool) ([]part, string) {
 	return append(out, c.parts[cut:]...), strategy
 }
 
-// note is what a view says of the messages that it leaves out; "" = nothing.
+// note returns a view's text about the omitted messages; empty means none.
 func (c *conversation) note(left []part) string {
 	if len(left) == 0 {
 		return ""
@@ -54,13 +53,13 @@ func (c *conversation) note(left []part) string {
 	return strings.Join(lines, "\n")
 }
 
-// The shape of a summary (spec: conversation, "Compression").
+// The format of a summary (spec: conversation, "Compression").
 const (
 	summaryQuestions = 3
 	questionLength   = 100 // characters
 )
 
-// summary names the last questions of the part that is left out.
+// summary names the last questions of the omitted part.
 func summary(left []part) string {
 	var questions []string
 	for _, p := range left {
@@ -78,10 +77,10 @@ func summary(left []part) string {
 	return strings.Join(questions, " | ")
 }
 
-// maxRefs bounds how many results that are left out are named one by one.
+// maxRefs is the maximum number of omitted results that are listed one by one.
 const maxRefs = 20
 
-// leftOut says what is left out, and where the evidence is.
+// leftOut says what is omitted, and where the evidence is.
 func leftOut(left []part) string {
 	var refs []string
 	for _, p := range left {

@@ -14,15 +14,14 @@ import (
 const (
 	// oldResult is how many characters an old result keeps.
 	oldResult = 400
-	// shortResult is how many tokens a recent result keeps at least, while there
-	// is something else to leave out.
+	// shortResult is the minimum number of tokens of a recent result, while something else can be left out.
 	shortResult = 128
-	// markerTokens is about what a marker costs.
+	// markerTokens is the approximate size of a marker.
 	markerTokens = 32
 )
 
-// level shortens the longest of the parts that may be shortened to one common
-// length, the greatest with which all fits, but not to less than floor tokens.
+// level shortens the longest of the parts that may be shortened to one common length. This is the greatest length with which
+// everything fits, but not less than floor tokens.
 func (c *conversation) level(parts []part, may func(part) bool, floor int) []part {
 	room := c.limit - c.total(parts)
 	if room >= 0 {
@@ -44,7 +43,7 @@ func (c *conversation) level(parts []part, may func(part) bool, floor int) []par
 	return out
 }
 
-// fairShare is the level that costs must be cut down to for their sum to be room.
+// fairShare returns the maximum cost with which the sum of costs, each cut down to it, is at most room.
 func fairShare(costs []int, room int) int {
 	slices.Sort(costs)
 	for i, cost := range costs {
@@ -57,7 +56,7 @@ func fairShare(costs []int, room int) int {
 	return math.MaxInt
 }
 
-// squeeze shortens a message to a number of tokens, or as far as it goes.
+// squeeze shortens a message to a number of tokens, or as far as possible.
 func (c *conversation) squeeze(p part, tokens int) part {
 	whole := p.whole()
 	length := utf8.RuneCountInString(whole.Content)
@@ -75,13 +74,13 @@ func (c *conversation) squeeze(p part, tokens int) part {
 	}
 }
 
-// scale is n × a/b, at least 0.
+// scale returns n × a/b, at least 0.
 func scale(n, a, b int) int {
 	return int(float64(n) * float64(max(a, 0)) / float64(max(b, 1)))
 }
 
-// shortenTo shortens each text of a message to its first n characters and marks
-// it. A message that this would not make cheaper stays as it is.
+// shortenTo shortens each text of a message to its first n characters and marks it. If this does not make the message cheaper, it
+// stays unchanged.
 func (c *conversation) shortenTo(p part, n int) part {
 	whole := p.whole()
 	m := whole.Message
@@ -98,7 +97,7 @@ func (c *conversation) shortenTo(p part, n int) part {
 	return p
 }
 
-// blind leaves out the images of a message, whose text describes them.
+// blind removes the images of a message, whose text describes them.
 func blind(m agent.Message) agent.Message {
 	if len(m.Images) > 0 {
 		m.Images = nil
@@ -122,7 +121,7 @@ func shorten(m agent.Message, n int) string {
 	return clip.Runes(m.Content, n) + "\n" + marker + "]"
 }
 
-// shortenArguments keeps arguments a JSON object: providers refuse anything else.
+// shortenArguments keeps arguments a JSON object, because providers refuse anything else.
 func shortenArguments(arguments string, n int) string {
 	length := utf8.RuneCountInString(arguments)
 	if length <= n {

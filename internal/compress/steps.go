@@ -7,14 +7,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// step is the part of the limit that shortening results goes down to at a time, so that
-// the next requests can begin as this one does.
+// step is the fraction of the limit to which results are shortened at a time, so that the next requests can begin in the same way.
 const step = 0.75
 
 // once compresses the whole conversation.
 func (c *conversation) once() ([]part, string, error) { return c.until(len(c.parts)) }
 
-// until compresses the first n messages. Of the core memory only the last counts.
+// until compresses the first n messages. Only the last version of the core memory counts.
 func (c *conversation) until(n int) ([]part, string, error) {
 	msgs := messages(c.parts[:n])
 	last := -1
@@ -32,9 +31,8 @@ func (c *conversation) until(n int) ([]part, string, error) {
 	return newConversation(live, c.Options).compress()
 }
 
-// inSteps goes through the requests that the conversation was sent in, one before each
-// reply: what the first that was too long was compressed to begins those after it as well,
-// until one of them is too long again. Nothing has to be remembered for that.
+// inSteps replays the requests of the conversation, one before each reply. When a request is too long, its compressed form becomes
+// the beginning of the following ones, until one of them is too long again. So no state needs to be stored.
 func (c *conversation) inSteps() (parts []part, strategy string, err error) {
 	strategy = None
 	most, from := math.Floor(c.threshold())-float64(c.ToolTokens), 0
@@ -51,7 +49,7 @@ func (c *conversation) inSteps() (parts []part, strategy string, err error) {
 	return slices.Concat(parts, c.parts[from:]), strategy, err
 }
 
-// requests are how many messages each request had, that of now included.
+// requests returns how many messages each request had, including the current one.
 func (c *conversation) requests() (out []int) {
 	for i, p := range c.parts {
 		if p.Role == agent.Assistant {

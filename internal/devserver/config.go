@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// serverOptions put all four services into this process. They find each other by static addresses; no gossip.
+// serverOptions runs all four services in this process. They find each other by static addresses, without gossip.
 func serverOptions(a addresses, db *config.SQL, logger *logger) []temporal.ServerOption {
 	return []temporal.ServerOption{
 		temporal.WithConfig(serverConfig(a, db)),
@@ -39,7 +39,7 @@ func serverConfig(a addresses, db *config.SQL) *config.Config {
 		Persistence: config.Persistence{
 			DefaultStore:     store,
 			VisibilityStore:  store,
-			NumHistoryShards: 1, // more gain nothing on one connection; fixed once written
+			NumHistoryShards: 1, // more gain nothing on one connection; cannot be changed later
 			DataStores:       map[string]config.DataStore{store: {SQL: db}},
 		},
 		ClusterMetadata: clusterConfig(a),
@@ -62,7 +62,7 @@ func serverConfig(a addresses, db *config.SQL) *config.Config {
 	}
 }
 
-// clusterConfig describes a cluster that is alone: no global namespaces, nothing replicated.
+// clusterConfig describes a single cluster: no global namespaces, no replication.
 func clusterConfig(a addresses) *cluster.Config {
 	return &cluster.Config{
 		FailoverVersionIncrement: 10,
@@ -78,41 +78,41 @@ func service(a *net.TCPAddr) config.Service {
 	return config.Service{RPC: config.RPC{GRPCPort: a.Port, BindOnIP: a.IP.String()}}
 }
 
-// dynamicConfig tunes for latency on one host. The keys are typed: Temporal ignores an unknown one in silence.
+// dynamicConfig tunes for latency on one host. The keys are typed, because Temporal silently ignores unknown ones.
 func dynamicConfig() dynamicconfig.StaticClient {
 	const pollsPerSecond = 2000
 	return dynamicconfig.StaticClient{
-		// With the default of 20 polls per second, each step of a workflow waits for the next poll: an activity takes
-		// 50 ms there and back, instead of 6.
+		// With the default of 20 polls per second, each step of a workflow waits for the next poll: an activity's round trip takes
+		// 50 ms instead of 6.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():   pollsPerSecond,
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():      pollsPerSecond,
 		dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): pollsPerSecond,
 
-		// The default lets no timer fire in less than a second: neither a short sleep nor the first retry of an activity.
-		// Those that are due within this time are read at once: each activity has one, and with 10 ms they took 5 % of the CPU.
+		// By default, no timer fires in less than a second, neither a short sleep nor the first retry of an activity. Timers due
+		// within this time are read together: each activity has one, and with 10 ms they took 5 % of the CPU.
 		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 100 * time.Millisecond,
 
-		// The default pads every run that continues as new to a second.
+		// The default extends every run that continues as new to at least a second.
 		dynamicconfig.WorkflowIdReuseMinimalInterval.Key(): time.Millisecond,
 
-		// Four partitions spread a queue over hosts; here they only forward tasks to each other.
+		// Four partitions spread a queue over hosts. On one host they only forward tasks to each other.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 
-		// Off by default; without it the fairness keys of tasks (a request's tenant) mean nothing.
+		// Off by default. Without it, the fairness keys of tasks (a request's tenant) have no effect.
 		dynamicconfig.MatchingEnableFairness.Key(): true,
 
-		// The UI and everybody who lists or watches share this budget; the default is 10 per second.
+		// The UI and all other list calls share this budget. The default is 10 per second.
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 200,
 
-		// A search attribute counts as soon as it is registered. Workers register theirs when they start; a workflow
-		// that upserts one before the server's cache is read again fails its task and waits 10 s for the next.
+		// A search attribute is usable as soon as it is registered. Workers register theirs when they start. Without this, a
+		// workflow that upserts one before the server refreshes its cache fails its task and waits 10 s for the next.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 
-		// 128,000 workflows in memory are for a cluster.
+		// The default of 128,000 workflows in memory is for a cluster.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 8192,
 
-		// No calls out of the house.
+		// No calls to external services.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 	}
 }

@@ -23,10 +23,10 @@ const (
 	retention   = 30 * 24 * time.Hour // how long a closed workflow stays readable
 )
 
-// SchemaError says that the data was written by a Temporal server with other tables. Nothing converts them.
+// SchemaError means that a Temporal server with other tables wrote the data. There is no conversion.
 type SchemaError struct {
 	Dir     string
-	Written string // version of the server that wrote the data, "" if not known
+	Written string // version of the server that wrote the data; empty if unknown
 	Running string // version of the server in this program
 }
 
@@ -39,13 +39,13 @@ func (e *SchemaError) Error() string {
 		" (use a program with that version, or another data directory)", e.Dir, by, e.Running)
 }
 
-// data is the directory's content: temporal.db, and VERSION, which says who wrote it last.
+// data is the directory's content: temporal.db, and VERSION with the version that last ran on it.
 type data struct {
 	dir string
 	sql *config.SQL
 }
 
-// openData creates the database if it is absent and refuses one that this server cannot read.
+// openData creates the database if it is absent, and returns an error for one that this server cannot read.
 func openData(ctx context.Context, dir string) (*data, error) {
 	d := &data{dir: dir, sql: sqlConfig(filepath.Join(dir, "temporal.db"))}
 	if err := makeFile(filepath.Join(dir, "temporal.db")); err != nil {
@@ -65,8 +65,8 @@ func openData(ctx context.Context, dir string) (*data, error) {
 	return d, d.ensureNamespace()
 }
 
-// makeFile makes a file that only its owner reads: SQLite would let others. It never
-// opens one that exists: closing it again would drop SQLite's locks.
+// makeFile creates a file that only its owner can read. SQLite's default is more permissive. It never opens an existing file:
+// closing that again would drop SQLite's locks.
 func makeFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrExist) {
@@ -86,9 +86,8 @@ func (d *data) connect() (*sql.DB, error) {
 	return db, nil
 }
 
-// checkpoint brings the write-ahead log into the database, so that a stopped server leaves one file. Temporal keeps
-// its connection until the process ends, so the log is not emptied by closing it. It is a courtesy: whoever opens
-// the database next would read the log as well.
+// checkpoint writes the write-ahead log into the database, so that a stopped server leaves one file. Temporal keeps its connection
+// until the process ends, so closing does not empty the log. Errors do not matter, because the next process also reads the log.
 func (d *data) checkpoint() {
 	db, err := d.connect()
 	if err != nil {
@@ -98,21 +97,21 @@ func (d *data) checkpoint() {
 	_, _ = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
 }
 
-// ensureNamespace writes the namespace into the database before the server starts: registered through the API, it
-// would be unknown to the services until their caches are read again. One that exists is left as it is.
+// ensureNamespace writes the namespace into the database before the server starts. If it were registered through the API, the
+// services would not know it until they refresh their caches. An existing namespace stays unchanged.
 func (d *data) ensureNamespace() error {
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, Namespace, false, nil)
 	if err != nil {
 		return fmt.Errorf("namespace %s: %w", Namespace, err)
 	}
-	ns.Detail.Config.Retention = durationpb.New(retention) // it comes with 24 hours
+	ns.Detail.Config.Retention = durationpb.New(retention) // the default is 24 hours
 	if err := sqliteschema.CreateNamespaces(d.sql, ns); err != nil {
 		return fmt.Errorf("namespace %s: %w", Namespace, err)
 	}
 	return nil
 }
 
-// version is that of the server that last ran on the directory, "" if that is not known.
+// version returns the version of the server that last ran on the directory; empty if unknown.
 func (d *data) version() string {
 	b, err := os.ReadFile(d.versionFile())
 	if err != nil {
@@ -134,8 +133,8 @@ func (d *data) markVersion() error {
 
 func (d *data) versionFile() string { return filepath.Join(d.dir, "VERSION") }
 
-// sqlConfig opens path as the server does. Full synchronisation in WAL mode costs nothing measurable here and loses
-// nothing in a power cut; with more than one connection they wait for each other and fail ("database is locked").
+// sqlConfig opens path as the server does. Full synchronisation in WAL mode has no measurable cost here and loses nothing in a
+// power cut. Several connections would block each other and fail ("database is locked").
 func sqlConfig(path string) *config.SQL {
 	return &config.SQL{
 		PluginName:   sqlite.PluginName,
@@ -146,7 +145,7 @@ func sqlConfig(path string) *config.SQL {
 			"mode":         "rwc",
 			"journal_mode": "wal",
 			"synchronous":  "full",
-			"busy_timeout": "5000", // for whoever looks into the file from outside
+			"busy_timeout": "5000", // for other programs that read the file
 		},
 	}
 }

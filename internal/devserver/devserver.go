@@ -1,9 +1,8 @@
-// Package devserver runs a whole Temporal (server, UI) inside this process, on one SQLite file.
+// Package devserver runs a complete Temporal (server and UI) in this process, on one SQLite file.
 //
-// It is for one person or one small team on one host: everything that a production cluster spreads over machines
-// (frontend, history, matching, system workers, database) is here behind one address, without authentication.
-// What it was told survives a kill -9: the file is written with synchronous=full, and a new process on the same
-// directory goes on where the old one stopped.
+// It is for one person or a small team on one host. All parts that a production cluster spreads over machines (frontend, history,
+// matching, system workers, database) are behind one address, without authentication. Acknowledged writes survive a kill -9: the
+// file is written with synchronous=full, and a new process on the same directory continues where the old one stopped.
 package devserver
 
 import (
@@ -23,12 +22,12 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// Namespace is the one namespace that the server has, besides Temporal's own.
+// Namespace is the server's only namespace, besides Temporal's own.
 const Namespace = "default"
 
 const (
 	readyTimeout = 30 * time.Second
-	stopTimeout  = 5 * time.Second // Temporal's own drains add up to 4 s when long polls are open
+	stopTimeout  = 5 * time.Second // with open long polls, Temporal's own drains take up to 4 s
 )
 
 // Options says where the server keeps its data and where it listens.
@@ -37,12 +36,12 @@ type Options struct {
 	Listen string // host:port of the frontend, e.g. 127.0.0.1:7233; port 0 picks a free one
 	UI     string // host:port of the UI; "" means no UI, port 0 picks a free one
 
-	// UINames are names that browsers know the UI by, besides localhost and its
-	// addresses. Requests with another one are refused (see webguard).
+	// UINames are host names of the UI for browsers, besides localhost and its addresses. Requests with any other host name are
+	// refused (see webguard).
 	UINames []string
 
-	// Logger gets the server's warnings and errors while it runs; what it says while it starts and stops, which is
-	// much and means little, and its information come at debug level. Nil discards all.
+	// Logger gets the server's warnings and errors while it runs. The many unimportant messages during startup and shutdown, and
+	// all information, are logged at debug level. Nil discards everything.
 	Logger *slog.Logger
 }
 
@@ -52,17 +51,17 @@ type Server struct {
 	lock   *dirLock
 	stop   sync.Once
 
-	// Set by start, in this order; Stop ends what is there.
+	// Set by start, in this order. Stop ends those that are set.
 	data   *data
 	addr   addresses
 	server temporal.Server
 	ui     *http.Server
 }
 
-// Start returns once the frontend serves and the namespace is usable; ctx bounds the start only.
+// Start returns once the frontend serves and the namespace is usable. ctx bounds only the start.
 //
-// An address in use gives an *AddressInUseError, a directory in use a *LockedError, a directory that another
-// version of Temporal wrote, with tables that this one cannot read, a *SchemaError.
+// The error is an *AddressInUseError for an address in use, a *LockedError for a directory in use, and a *SchemaError for a
+// directory with tables of another Temporal version that this one cannot read.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Dir == "" {
 		return nil, errors.New("data directory: none given")
@@ -116,7 +115,7 @@ func (s *Server) startServer() error {
 	if err != nil {
 		return fmt.Errorf("build the Temporal server: %w", err)
 	}
-	s.server = server // on an error it is not nil, but a nil pointer
+	s.server = server // on an error, the interface holds a nil pointer
 	if err := server.Start(); err != nil {
 		return fmt.Errorf("start the Temporal server: %w", err)
 	}
@@ -126,7 +125,7 @@ func (s *Server) startServer() error {
 // Address is the host:port that clients and workers dial.
 func (s *Server) Address() string { return dialAddress(s.addr.frontend) }
 
-// UIAddress is the host:port of the UI, "" without one.
+// UIAddress is the host:port of the UI; empty without one.
 func (s *Server) UIAddress() string {
 	if s.addr.ui == nil {
 		return ""
@@ -134,8 +133,8 @@ func (s *Server) UIAddress() string {
 	return dialAddress(s.addr.ui)
 }
 
-// Stop drains the server, for at most about five seconds (mostly one), and frees the data directory. Stop workers and
-// close clients first, or they will complain about a server that is gone. A second call does nothing.
+// Stop drains the server, for at most about five seconds (usually one), and releases the data directory. Stop workers and close
+// clients first, or they will log errors about a missing server. A second call does nothing.
 func (s *Server) Stop() {
 	s.stop.Do(func() {
 		s.logger.stopping()

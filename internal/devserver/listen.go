@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// AddressInUseError says that something else listens where the server was told to.
+// AddressInUseError means that another program listens on the configured address.
 type AddressInUseError struct {
 	What string // which address: "listen" (the frontend) or "ui"
 	Addr string // host:port
@@ -18,15 +18,15 @@ func (e *AddressInUseError) Error() string {
 	return fmt.Sprintf("%s address %s is in use", e.What, e.Addr)
 }
 
-// addresses are what one server listens on. The ports of the inner services are free ones, picked at every start, so
-// that several servers run side by side.
+// addresses are the listening addresses of one server. The ports of the internal services are free ones, picked at every start, so
+// that several servers can run in parallel.
 type addresses struct {
 	frontend, ui              *net.TCPAddr // ui is nil without a UI
 	history, matching, worker *net.TCPAddr
 }
 
-// pickAddresses holds every address until all are found, so that none is given out twice, and then lets go of them:
-// Temporal and its UI open their listeners themselves, and end the process if they cannot.
+// pickAddresses holds every address until all are found, so that none is used twice, and then releases them. Temporal and its UI
+// open their listeners themselves, and end the process if they cannot.
 func pickAddresses(listen, ui string) (addresses, error) {
 	var p picker
 	defer p.release()
@@ -40,7 +40,7 @@ func pickAddresses(listen, ui string) (addresses, error) {
 	return a, p.err
 }
 
-// picker keeps the first error, so that its caller reads as a list.
+// picker keeps the first error, so that callers need no checks between picks.
 type picker struct {
 	held []*net.TCPListener
 	err  error
@@ -81,9 +81,8 @@ func (p *picker) release() {
 	}
 }
 
-// keepFromOthers makes the kernel pass over the listener's port for a minute when somebody asks for any free one. A
-// connection closed from the listening side leaves the port in TIME_WAIT, which still lets it be bound by number
-// (Go sets SO_REUSEADDR).
+// keepFromOthers makes the kernel skip the listener's port for a minute when a program asks for any free port. A connection that
+// the listening side closes leaves the port in TIME_WAIT, in which it can still be bound by number (Go sets SO_REUSEADDR).
 func keepFromOthers(l *net.TCPListener) error {
 	out, err := net.Dial("tcp", dialAddress(l.Addr().(*net.TCPAddr)))
 	if err != nil {
@@ -97,7 +96,7 @@ func keepFromOthers(l *net.TCPListener) error {
 	return in.Close()
 }
 
-// dialAddress is where a client on this host reaches a listener: one on all interfaces, through the loopback one.
+// dialAddress is the address for clients on this host: for a listener on all interfaces, the loopback address.
 func dialAddress(a *net.TCPAddr) string {
 	ip := a.IP
 	switch {

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// LockedError says that another server runs on the data directory.
+// LockedError means that another server runs on the data directory.
 type LockedError struct {
 	Dir string
-	PID int // of the process that holds it; 0 if it has not said yet
+	PID int // of the process that holds the lock; 0 if it has not been written yet
 }
 
 func (e *LockedError) Error() string {
@@ -23,11 +23,11 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("data directory %s is in use by process %d", e.Dir, e.PID)
 }
 
-// dirLock keeps a second server off a directory: two on one file would both serve, and spoil each other's work with
-// no more than warnings.
+// dirLock prevents a second server on a directory. Two servers on one file would both serve and corrupt each other's work, with
+// only warnings.
 type dirLock struct{ file *os.File }
 
-// lockDir takes the lock by flock, which the kernel releases however the process ends.
+// lockDir takes the lock with flock, which the kernel releases however the process ends.
 func lockDir(dir string) (*dirLock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -49,7 +49,7 @@ func lockDir(dir string) (*dirLock, error) {
 	return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
 }
 
-// release leaves the file: deleting it would let two later processes lock two files of the same name.
+// release keeps the file: after a deletion, two later processes could lock two different files with the same name.
 func (l *dirLock) release() {
 	_ = l.file.Truncate(0)
 	_ = l.file.Close()

@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// logger passes the server's log on. While the server starts and stops, its services look for each other in vain and
-// say so at warning and error level; that is kept from the reader, unless they ask for debug.
+// logger forwards the server's log. While the server starts and stops, its services cannot find each other and log that as warnings
+// and errors. These messages are hidden unless debug is enabled.
 type logger struct {
 	log     *slog.Logger
 	running *atomic.Bool
@@ -30,30 +30,30 @@ func newLogger(l *slog.Logger) *logger {
 func (l *logger) started()  { l.running.Store(true) }
 func (l *logger) stopping() { l.running.Store(false) }
 
-// With returns a logger that adds tags to all it says.
+// With returns a logger that adds tags to all its messages.
 func (l *logger) With(tags ...tag.Tag) log.Logger {
 	return &logger{log: slog.New(l.log.Handler().WithAttrs(attrs(tags))), running: l.running}
 }
 
-// Debug says nothing: it is for those who work on the server itself.
+// Debug discards messages, which are for developers of the server.
 func (l *logger) Debug(string, ...tag.Tag) {}
 
-// Info comes at debug level.
+// Info logs at debug level.
 func (l *logger) Info(msg string, tags ...tag.Tag) { l.emit(slog.LevelDebug, msg, tags) }
 
-// Warn comes at its level while the server runs.
+// Warn logs at its own level while the server runs.
 func (l *logger) Warn(msg string, tags ...tag.Tag) { l.emitRunning(slog.LevelWarn, msg, tags) }
 
-// Error comes at its level while the server runs.
+// Error logs at its own level while the server runs.
 func (l *logger) Error(msg string, tags ...tag.Tag) { l.emitRunning(slog.LevelError, msg, tags) }
 
-// DPanic is for states that should not be, and go on.
+// DPanic logs impossible states and continues.
 func (l *logger) DPanic(msg string, tags ...tag.Tag) { l.emit(slog.LevelError, msg, tags) }
 
 // Panic logs and panics.
 func (l *logger) Panic(msg string, tags ...tag.Tag) { l.die(msg, tags) }
 
-// Fatal logs and panics: the server counts on it not to return, and there is more in this process than the server.
+// Fatal logs and panics, because the server relies on it not returning and this process contains more than the server.
 func (l *logger) Fatal(msg string, tags ...tag.Tag) { l.die(msg, tags) }
 
 func (l *logger) die(msg string, tags []tag.Tag) {
@@ -69,7 +69,7 @@ func (l *logger) emitRunning(level slog.Level, msg string, tags []tag.Tag) {
 }
 
 func (l *logger) emit(level slog.Level, msg string, tags []tag.Tag) {
-	ctx := context.Background() // the server's log knows no contexts
+	ctx := context.Background() // the server's log has no contexts
 	if l.log.Enabled(ctx, level) {
 		l.log.LogAttrs(ctx, level, msg, attrs(tags)...)
 	}

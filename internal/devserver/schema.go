@@ -15,8 +15,8 @@ import (
 
 var errOtherSchema = errors.New("other tables")
 
-// ensureSchema creates the tables in an empty database, and compares those of another with what it would create.
-// Versions do not decide: most releases share their tables.
+// ensureSchema creates the tables in an empty database. In any other database, it compares the tables with those that it would
+// create. Versions are not compared, because most releases have the same tables.
 func ensureSchema(ctx context.Context, db *sql.DB) error {
 	have, err := readSchema(ctx, db)
 	if err != nil {
@@ -35,7 +35,7 @@ func ensureSchema(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// createSchema works in one transaction: a process killed halfway leaves an empty database, not half a one.
+// createSchema uses one transaction, so that a process killed in between leaves an empty database rather than half of one.
 func createSchema(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func createSchema(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// execOnly is all of an AdminDB that SetupSchemaOnDB uses. The plugin's own would keep a connection open for good.
+// execOnly is the part of an AdminDB that SetupSchemaOnDB uses. The plugin's own AdminDB would keep a connection open permanently.
 type execOnly struct {
 	sqlplugin.AdminDB
 	tx *sql.Tx
@@ -65,14 +65,14 @@ func freshSchema(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // another connection would see another, empty database
+	db.SetMaxOpenConns(1) // a second connection would open a different, empty database
 	if err := createSchema(ctx, db); err != nil {
 		return nil, err
 	}
 	return readSchema(ctx, db)
 }
 
-// readSchema maps every table, index and trigger to its definition, without comments and layout.
+// readSchema maps every table, index and trigger to its definition, without comments and formatting.
 func readSchema(ctx context.Context, db *sql.DB) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master`)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
-// startUI has the Temporal UI, the very one that a cluster has, listen behind our guard.
-// names are those that it is known by, besides localhost and its addresses.
+// startUI serves the Temporal UI, the same as a cluster's, behind our guard. names are its host names besides localhost and its
+// addresses.
 func startUI(addr *net.TCPAddr, frontend string, names []string) (*http.Server, error) {
 	handler, err := uiHandler(&uiconfig.Config{
 		TemporalGRPCAddress: frontend,
@@ -44,9 +44,8 @@ func startUI(addr *net.TCPAddr, frontend string, names []string) (*http.Server, 
 	return server, nil
 }
 
-// uiHandler is made of the UI's parts as its own NewServer makes it. That one opens
-// the listener itself, and on a port behind our guard's any web page could go around
-// it. There are no CORS headers, as no other origin is allowed.
+// uiHandler combines the UI's parts in the same way as its own NewServer. That one opens the listener itself, and any web page
+// could use that port to bypass our guard. There are no CORS headers, because no other origin is allowed.
 func uiHandler(cfg *uiconfig.Config) (http.Handler, error) {
 	provider, err := uiconfig.NewConfigProviderWithRefresh(fixedConfig{cfg})
 	if err != nil {
@@ -73,5 +72,5 @@ func uiHandler(cfg *uiconfig.Config) (http.Handler, error) {
 // fixedConfig is a configuration that does not change.
 type fixedConfig struct{ cfg *uiconfig.Config }
 
-// GetConfig returns it.
+// GetConfig returns the configuration.
 func (f fixedConfig) GetConfig() (*uiconfig.Config, error) { return f.cfg, nil }

@@ -1,5 +1,5 @@
-// Package eventstream says what happens in an investigation as JSON, one event a line
-// (docs/reference/events.md): what `starter run --json` and `watch --json` print.
+// Package eventstream encodes the events of an investigation as JSON, one event per line (docs/reference/events.md). `starter run --json` and
+// `watch --json` print them.
 package eventstream
 
 import (
@@ -15,24 +15,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Version is that of the events. Types and fields are only added; who reads leaves out what
-// he does not know.
+// Version is the version of the events. Types and fields are only ever added, and readers ignore unknown ones.
 const Version = 1
 
 // The types of events.
 const (
 	Started    = "started"    // the investigation is watched from here on
-	Record     = "record"     // its records, as they are now
-	Entry      = "entry"      // a new entry of the transcript, or one that a reset has superseded
-	Delta      = "delta"      // more of a reply that is being written
-	Waiting    = "waiting"    // the people that are waited for now
-	Outage     = "outage"     // the providers that are waited for now
-	Connection = "connection" // one has been lost, or is back
-	Status     = "status"     // where it stands, without the store
-	Ended      = "ended"      // how it ended; the last event
+	Record     = "record"     // its current records
+	Entry      = "entry"      // a new transcript entry, or one that a reset has superseded
+	Delta      = "delta"      // an addition to a reply in progress
+	Waiting    = "waiting"    // the approvals and questions that currently wait for people
+	Outage     = "outage"     // the providers that are currently waited for
+	Connection = "connection" // the connection was lost or restored
+	Status     = "status"     // the state, if the store is not available
+	Ended      = "ended"      // the result; the last event
 )
 
-// Event is one line. Besides V and Type it has the fields of its type.
+// Event is one line. Besides V and Type, it has the fields of its type.
 type Event struct {
 	V    int    `json:"v"`
 	Type string `json:"type"`
@@ -43,7 +42,7 @@ type Event struct {
 	Investigation *record.Investigation `json:"investigation,omitempty"`
 	Stages        []record.Stage        `json:"stages,omitempty"`
 	Executions    []record.Execution    `json:"executions,omitempty"`
-	About         string                `json:"about,omitempty"` // a line about what is investigated
+	About         string                `json:"about,omitempty"` // a line about the subject of the investigation
 
 	Entry *transcript.Entry `json:"entry,omitempty"`
 	Delta *Part             `json:"delta,omitempty"`
@@ -53,18 +52,18 @@ type Event struct {
 	Outages   *[]record.Outage   `json:"outages,omitempty"`
 
 	To     string     `json:"to,omitempty"`
-	Lost   *time.Time `json:"lost,omitempty"` // absent = it is back
-	Why    string     `json:"why,omitempty"`  // there is no more than the status
+	Lost   *time.Time `json:"lost,omitempty"` // absent means restored
+	Why    string     `json:"why,omitempty"`  // why only the status is available
 	Status any        `json:"status,omitempty"`
 	Result any        `json:"result,omitempty"`
 }
 
-// Part is what has been added to a reply that is being written. Its entry has all of it.
+// Part is an addition to a reply in progress. The reply's entry has the complete text.
 type Part struct {
 	Execution string `json:"execution"`
 	Iteration int    `json:"iteration"`
 	Attempt   int    `json:"attempt"`
-	// Restart: what has come before is void.
+	// Restart means that the earlier parts are void.
 	Restart  bool   `json:"restart,omitempty"`
 	Text     string `json:"text,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
@@ -73,11 +72,11 @@ type Part struct {
 // Writer writes the events of one investigation.
 type Writer struct {
 	Out   io.Writer
-	live  map[string]transcript.Live // by execution: what has been written of it
+	live  map[string]transcript.Live // by execution: what has been written
 	waits record.Waits
 }
 
-// Write writes one event. Characters that nobody sees become JSON escapes.
+// Write writes one event. Invisible characters become JSON escapes.
 func (w *Writer) Write(e Event) error {
 	e.V = Version
 	var line bytes.Buffer
@@ -90,7 +89,7 @@ func (w *Writer) Write(e Event) error {
 	return err
 }
 
-// Update writes what a store's update says.
+// Update writes the events of a store's update.
 func (w *Writer) Update(u store.Update) error {
 	for _, e := range w.Events(u) {
 		if err := w.Write(e); err != nil {
@@ -100,7 +99,7 @@ func (w *Writer) Update(u store.Update) error {
 	return nil
 }
 
-// Events are what a store's update says.
+// Events returns the events of a store's update.
 func (w *Writer) Events(u store.Update) (out []Event) {
 	for _, e := range u.Entries {
 		out = append(out, Event{Type: Entry, Entry: &e})
@@ -125,8 +124,8 @@ func (w *Writer) Events(u store.Update) (out []Event) {
 	return out
 }
 
-// waiting are the events of what has changed of what is waited for. They come before the record: whoever reads a stream from
-// its beginning knows at its first record what waits, and that nothing does if he was told of nothing.
+// waiting returns the events for changed waits. They come before the record. So after the first record of a stream, a reader that
+// got no such event knows that nothing is waiting.
 func (w *Writer) waiting(now record.Waits) (out []Event) {
 	before := w.waits
 	w.waits = now
@@ -145,7 +144,7 @@ func key(approvals []record.Approval, questions []record.Question) string {
 	return record.Waits{Approvals: approvals, Questions: questions}.Key()
 }
 
-// part is what is new of a reply.
+// part returns the new part of a reply.
 func (w *Writer) part(tail transcript.Live) Part {
 	p := Part{Execution: tail.Execution, Iteration: tail.Iteration, Attempt: tail.Attempt, Text: tail.Text, Thinking: tail.Thinking}
 	before, known := w.live[tail.Execution]

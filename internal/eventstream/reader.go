@@ -9,15 +9,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Reader makes updates of the events of one stream, as the store tells them.
+// Reader converts the events of one stream to updates, as the store sends them.
 type Reader struct {
 	live  map[string]transcript.Live // by execution
 	waits record.Waits
-	last  Event // of the type Record
+	last  Event // of type Record
 }
 
-// Update is what an event says; ok = it says what an update can. Records that say that the investigation has ended have
-// More set until the event comes that is the last one.
+// Update returns the update for an event; ok is false for events without one. If records say that the investigation has ended, the
+// update has More set until the last event arrives.
 func (r *Reader) Update(e Event) (u store.Update, ok bool) {
 	switch {
 	case e.Type == Entry && e.Entry != nil:
@@ -58,7 +58,7 @@ func (r *Reader) now() *record.Waits {
 	return &waits
 }
 
-// add puts a part behind what it goes on with.
+// add appends a part to the reply that it continues.
 func (r *Reader) add(p Part) {
 	now := transcript.Live{
 		Scope: transcript.Scope{Execution: p.Execution}, Iteration: p.Iteration, Attempt: p.Attempt, Text: p.Text, Thinking: p.Thinking,
@@ -73,7 +73,7 @@ func (r *Reader) add(p Part) {
 	r.live[p.Execution] = now
 }
 
-// tails are what is being written, in the order of their executions; not nil.
+// tails returns the replies in progress, in the order of their executions; never nil.
 func (r *Reader) tails() []transcript.Live {
 	out := []transcript.Live{}
 	for _, name := range slices.Sorted(maps.Keys(r.live)) {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// ByCode is who has found a piece of evidence that nobody named: code, for a sentence of the report.
+// ByCode is the finder of a piece of evidence that code found for a sentence of the report, without a citation.
 const ByCode = "code"
 
-// How much code looks through for sentences that cite nothing.
+// Limits of the search for sentences that cite nothing.
 const (
-	maxPassage  = 400      // bytes: in more, any number stands somewhere
-	maxSearched = 1 << 20  // bytes of all results; one that is longer than what is left is left out
+	maxPassage  = 400      // bytes: a longer passage would contain almost any number
+	maxSearched = 1 << 20  // bytes of all results; one that exceeds the remainder is left out
 	maxEffort   = 64 << 20 // bytes, for all sentences of an Evidence together: about a second
-	comparison  = 1 << 10  // bytes that take as long as to compare one passage
+	comparison  = 1 << 10  // comparing one passage takes as long as reading this many bytes
 )
 
-// passage is a part of a result that is about one thing: a line of it, or an object of its JSON.
+// passage is a part of a result about one thing: a line, or an object of its JSON.
 type passage struct {
 	*row
 	span
 	lower  string
-	stated *facts // nil = nobody has asked yet
+	stated *facts // nil means not computed yet
 }
 
 func (p passage) content() string { return p.text[p.from:p.to] }
@@ -34,10 +34,10 @@ func (p *passage) facts() facts {
 	return *p.stated
 }
 
-// innermost matches objects of JSON that have no other ones in them.
+// innermost matches JSON objects without nested objects.
 var innermost = regexp.MustCompile(`\{[^{}]*\}`)
 
-// passages are those of all rows, in their order.
+// passages returns the passages of all rows, in order.
 func passages(rows []*row) (all []passage) {
 	searched := 0
 	for _, r := range rows {
@@ -71,15 +71,15 @@ func passages(rows []*row) (all []passage) {
 	return all
 }
 
-// lineAt is the line that a byte is in.
+// lineAt returns the line that contains a byte.
 func lineAt(text string, at int) span {
 	from := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[from:], "\n")
 	return span{from, from + len(line)}
 }
 
-// findUncited looks for the sentences that cite nothing in what the tools returned. One that names something, and of which
-// all numbers, names and times stand in one passage and in no other, has that for its evidence.
+// findUncited searches the tools' results for the sentences that cite nothing. A sentence gets a passage as evidence if it names
+// something and only that passage contains all of its numbers, names and times.
 func (e *Evidence) findUncited() {
 	if len(e.uncited) == 0 {
 		return
@@ -99,14 +99,14 @@ func (e *Evidence) findUncited() {
 	}
 }
 
-// search is what code looks through, and how much longer it may.
+// search holds the passages and the remaining effort.
 type search struct {
 	passages []passage
 	left     int // see maxEffort
 }
 
-// only is the one passage in which all facts stand; nil = there is none, there are several that say different things, or
-// there was no end of looking.
+// only returns the one passage that contains all facts. It returns nil if there is none, if there are several different ones, or if
+// the effort is used up.
 func (s *search) only(f facts) (one *passage) {
 	words := slices.Concat(f.names, f.quotes)
 	for n := range s.passages {
@@ -132,8 +132,8 @@ func (s *search) only(f facts) (one *passage) {
 	return one
 }
 
-// echoes reports whether the agent has said it first: it asked for the passage, or for all the facts, and a tool may repeat
-// what it is asked, also to say that nothing was found.
+// echoes reports whether the facts come from the agent: its arguments contain the passage, or all the facts. A tool may repeat its
+// arguments, even to say that nothing was found.
 func (p passage) echoes(f facts) bool {
 	if p.asked == "" {
 		return false
@@ -142,13 +142,13 @@ func (p passage) echoes(f facts) bool {
 	return whole || len(f.missing([]facts{stated(p.asked)}, "")) == 0
 }
 
-// holds reports whether a passage is within another one of the same row, or that within it.
+// holds reports whether one of two passages of the same row contains the other.
 func (p passage) holds(other passage) bool {
 	within := p.from >= other.from && p.to <= other.to || other.from >= p.from && other.to <= p.to
 	return p.row == other.row && within
 }
 
-// numbered is the number of a passage as evidence, which it is from here on.
+// numbered returns the number of a passage as evidence, and adds it to the evidence if necessary.
 func (e *Evidence) numbered(p passage) int {
 	source := p.Source
 	source.From, source.To = p.From+p.from, p.From+p.to

@@ -13,10 +13,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// fence begins the block of a reply that names its evidence.
+// fence begins the block in which a reply names its evidence.
 const fence = "```evidence"
 
-// block finds the last block of a reply: before, its JSON, after. A reply that is a JSON object is its own block.
+// block finds the last block of a reply: the text before it, its JSON, and the text after it. A reply that is a JSON object is its
+// own block.
 func block(text string) (before, body, after string, ok bool) {
 	if isObject(text) {
 		return "", text, "", true
@@ -33,10 +34,10 @@ func block(text string) (before, body, after string, ok bool) {
 	return text[:start], body, after, true
 }
 
-// own matches a citation of a reply's own evidence, and what stands directly before it.
+// own matches a citation of a reply's own evidence, and the character directly before it.
 var own = regexp.MustCompile(`([\pL\pN._)]?)\[(e\d{1,3})\]`)
 
-// Problem says what of an agent's last reply does not keep to the contract; "" = nothing. entries are the journal.
+// Problem describes how an agent's last reply violates the contract; empty if it does not. entries are the journal.
 func Problem(ctx context.Context, execution, text string, entries []transcript.Entry, blob Blob) (string, error) {
 	_, body, _, ok := block(text)
 	fields, _ := decoded(body).(map[string]any)
@@ -76,7 +77,7 @@ func Problem(ctx context.Context, execution, text string, entries []transcript.E
 	return errors.Join(problems...).Error(), nil
 }
 
-// reply takes in what a reply names as evidence.
+// reply adds the evidence that a reply names.
 func (c *collection) reply(e transcript.Entry) {
 	_, body, _, ok := block(e.Text)
 	fields, _ := decoded(body).(map[string]any)
@@ -101,14 +102,14 @@ func (c *collection) reply(e transcript.Entry) {
 	}
 }
 
-// Why a quotation proves nothing.
+// Reasons why a quotation proves nothing.
 const (
 	problemShort   = "its content is too short to be found in a result: quote more of it"
 	problemNowhere = "its content stands in no result of a tool: quote it word for word"
 	problemEcho    = "its content is what the call was given, not what it returned"
 )
 
-// locate finds the row that evidence of a reply quotes: where several have it, that of the tool which it names.
+// locate finds the row that a reply's evidence quotes. If several rows contain it, the row of the named tool wins.
 func (c *collection) locate(found toolresult.Citation, execution string) Item {
 	item := Item{Citation: found, By: execution, Problem: problemNowhere}
 	if tooShort(found.Content) {
@@ -140,7 +141,7 @@ func (c *collection) locate(found toolresult.Citation, execution string) Item {
 	return item
 }
 
-// mayQuote are the rows that an execution may quote: its own, and then those of the agents that it has dispatched.
+// mayQuote returns the rows that an execution may quote: its own, and then those of the agents that it dispatched.
 func (c *collection) mayQuote(execution string) []*row {
 	all := slices.Clone(c.rows[execution])
 	for _, other := range slices.Sorted(maps.Keys(c.rows)) {
@@ -151,7 +152,7 @@ func (c *collection) mayQuote(execution string) []*row {
 	return all
 }
 
-// Shown is a text that an execution ended with, as others are shown it: its evidence has the numbers that it has for all.
+// Shown returns an execution's final text as others see it, with the evidence's own names replaced by their numbers.
 func (e Evidence) Shown(execution, text string) string {
 	before, _, after, ok := block(text)
 	if mine := e.quoted[execution+"\n"+text]; len(mine) > 0 {

@@ -17,8 +17,7 @@ const (
 	shortBase64 = 4
 )
 
-// base64 masks runs of base64: long ones that look random, and short ones that
-// are padded and somebody's value.
+// base64 masks runs of base64: long ones that look random, and short ones that are padded and are a key's value.
 func (m *Masker) base64(text string) string {
 	out := rewrite{text: text}
 	for i := 0; i < len(text); {
@@ -41,19 +40,19 @@ func (m *Masker) base64(text string) string {
 	return out.String()
 }
 
-// publicBefore is what stands before base64 that is nobody's secret: ids of requests, data of pictures, and pages of lists.
+// publicBefore lists prefixes of base64 that is not secret: request IDs, image data, and page tokens of lists.
 var publicBefore = []string{
 	";base64,", "req_", "x-amz-id-2: ", "hostid: ", "host id: ", "crc32c=", "nextpagetoken: ", "continuetoken: ", "continuation_token=",
 	"continuationtoken: ",
 }
 
-// checksumBefore is what stands before checksums of modules, files and messages, which have the length of one.
+// checksumBefore lists prefixes of checksums of modules, files and messages. The run must also have the length of a checksum.
 var checksumBefore = []string{
 	"h1:", "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "sha-256=", "sha-512=", "md5=", "-sha256: ",
 	"content-md5: ", "digest: ", "sec-websocket-accept: ",
 }
 
-// isPublic reports whether the base64 text[i:end] is a checksum or its like.
+// isPublic reports whether the base64 text[i:end] is a checksum or similar.
 func isPublic(text string, i, end int) bool {
 	before := strings.ToLower(text[max(0, i-24):i])
 	marked := func(mark string) bool { return strings.HasSuffix(before, mark) }
@@ -66,8 +65,8 @@ func isPublic(text string, i, end int) bool {
 	return slices.ContainsFunc(publicBefore, marked)
 }
 
-// encodesText reports whether base64 is that of a JSON document, of sentences or of ordinary words: what is a secret in these is looked
-// for in them.
+// encodesText reports whether base64 encodes a JSON document, sentences or ordinary words. Secrets in these are searched in the
+// decoded text.
 func encodesText(run string) bool {
 	const words = 6
 	if len(run) > maxEncodedText {
@@ -85,7 +84,7 @@ func encodesText(run string) bool {
 
 const maxEncodedText = 4 << 10
 
-// paddingAt counts the padding at i: "=" that nothing is assigned by.
+// paddingAt counts the padding at i: "=" that is not an assignment.
 func paddingAt(text string, i int) (n int) {
 	for n < 2 && i+n < len(text) && text[i+n] == '=' {
 		n++
@@ -96,7 +95,7 @@ func paddingAt(text string, i int) (n int) {
 	return n
 }
 
-// isValue reports whether what begins at i stands behind a key.
+// isValue reports whether the text at i follows a key.
 func isValue(text string, i int) bool {
 	if i > 0 && isQuote(text[i-1]) {
 		i--
@@ -105,7 +104,7 @@ func isValue(text string, i int) bool {
 	return i > 0 && (text[i-1] == ':' || text[i-1] == '=')
 }
 
-// kindOfBase64 judges a run of base64. value: it stands behind a key.
+// kindOfBase64 classifies a run of base64. value means that it follows a key.
 func (m *Masker) kindOfBase64(run string, padding int, value bool) kind {
 	if len(run)%4 != 0 {
 		return none

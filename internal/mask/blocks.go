@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// secretsInBlocks masks the data of Secrets that are written by indentation:
-// YAML, also between other lines, and what is left of JSON on many lines. It goes
-// by columns alone, so it needs no document to be whole or right.
+// secretsInBlocks masks the data of Secrets that are structured by indentation: YAML, even between other lines, and fragments of
+// JSON on many lines. It uses only columns, so a document need not be complete or valid.
 func secretsInBlocks(text string) string {
 	s := blockScanner{text: text}
 	for from := 0; from < len(text); {
@@ -27,17 +26,17 @@ func secretsInBlocks(text string) string {
 type blockScanner struct {
 	judged
 	text    string
-	open    []mapping // their columns rise
-	holding []int     // of open, those whose data has not ended
+	open    []mapping // in order of rising columns
+	holding []int     // indexes in open of mappings whose data has not ended
 }
 
-// mapping is a mapping that is open.
+// mapping is an open mapping.
 type mapping struct {
 	manifest
 	column int
-	data   int  // where the line with data begins; -1 = data has ended
-	empty  bool // nothing has come after data
-	flat   bool // what belongs to data stands right below it, not indented
+	data   int  // start of the line with data; -1 means that data has ended
+	empty  bool // nothing follows data yet
+	flat   bool // the entries of data are below it without indentation
 	scalar bool // the last key has its value on its line
 }
 
@@ -55,7 +54,7 @@ func (s *blockScanner) line(l line) {
 	}
 }
 
-// key takes note of a line with a key.
+// key records a line with a key.
 func (s *blockScanner) key(l line) {
 	s.closeTo(l.column, l.start)
 	if l.dash {
@@ -83,12 +82,11 @@ func (s *blockScanner) key(l line) {
 	}
 }
 
-// topKeys are the keys of Kubernetes objects, among which data stands.
+// topKeys are the keys of Kubernetes objects that appear beside data.
 var topKeys = []string{"apiVersion", "kind", "metadata", "type", "immutable", "data", "stringData", "binaryData", "spec", "status", "items"}
 
-// mapping is the one that a key belongs to, which may be a new one. A key that is
-// indented below another one that has its value already belongs to the same: the
-// document is malformed.
+// mapping returns the mapping that a key belongs to, possibly a new one. In a malformed document, a key may be indented below a key
+// that already has its value. It then belongs to the same mapping.
 func (s *blockScanner) mapping(l line) *mapping {
 	if last := len(s.open) - 1; last >= 0 {
 		m := &s.open[last]
@@ -101,7 +99,7 @@ func (s *blockScanner) mapping(l line) *mapping {
 	return &s.open[len(s.open)-1]
 }
 
-// closeTo ends the mappings that are further to the right than a column.
+// closeTo ends the mappings to the right of a column.
 func (s *blockScanner) closeTo(column, at int) {
 	for len(s.open) > 0 {
 		m := &s.open[len(s.open)-1]
@@ -114,7 +112,7 @@ func (s *blockScanner) closeTo(column, at int) {
 	}
 }
 
-// endData ends the data of the mappings at a column and further to the right.
+// endData ends the data of the mappings at a column or to the right of it.
 func (s *blockScanner) endData(column, at int) {
 	for len(s.holding) > 0 {
 		m := &s.open[s.holding[len(s.holding)-1]]
@@ -127,8 +125,7 @@ func (s *blockScanner) endData(column, at int) {
 	}
 }
 
-// maskBlock masks the lines of data: the keys stay, each with a marker; what
-// continues their values goes.
+// maskBlock masks the lines of data: the keys stay, each with a marker, and continuation lines are removed.
 func maskBlock(out *rewrite, data span) {
 	head := lineAt(out.text, data.start)
 	value := out.text[head.value:head.end]
@@ -138,7 +135,7 @@ func maskBlock(out *rewrite, data span) {
 	}
 	b := blockMasker{rewrite: out, column: -1}
 	if b.value(head); value != "" && markerAt(value, 0) < 0 {
-		b.column = 0 // all that follows continues it
+		b.column = 0 // all following lines continue it
 	}
 	for from := head.next; from < data.end; {
 		l := lineAt(out.text, from)
@@ -149,8 +146,8 @@ func maskBlock(out *rewrite, data span) {
 
 type blockMasker struct {
 	*rewrite
-	column int  // of the keys; -1 = none has come
-	bare   span // what stands behind the last key, if that is no value; zero = it is one
+	column int  // of the keys; -1 before the first key
+	bare   span // text after the last key that is not a value; zero if it is one
 }
 
 func (b *blockMasker) line(l line) {
@@ -169,7 +166,7 @@ func (b *blockMasker) line(l line) {
 	b.replace(l.start, l.next, "")
 }
 
-// value masks what stands behind a key on its line.
+// value masks the text after a key on its line.
 func (b *blockMasker) value(l line) {
 	text := b.text[l.value:l.end]
 	b.bare = span{}

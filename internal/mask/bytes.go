@@ -20,7 +20,7 @@ func lower(c byte) byte {
 func isGap(c byte) bool     { return isBlank(c) || isQuote(c) }
 func isListGap(c byte) bool { return isSpace(c) || isQuote(c) || c == ',' || c == '\\' }
 
-// past is where the bytes of a class end that begin at i.
+// past returns the end of the bytes of a class that begin at i.
 func past(text string, i int, class func(byte) bool) int {
 	for i < len(text) && class(text[i]) {
 		i++
@@ -28,12 +28,12 @@ func past(text string, i int, class func(byte) bool) int {
 	return i
 }
 
-// near is past that goes no further than so many bytes.
+// near is past with a maximum number of bytes.
 func near(text string, i, most int, class func(byte) bool) int {
 	return past(text[:min(len(text), i+most)], i, class)
 }
 
-// back is where the bytes of a class begin that end at i, but not before low.
+// back returns the beginning of the bytes of a class that end at i, but not before low.
 func back(text string, i, low int, class func(byte) bool) int {
 	for i > low && class(text[i-1]) {
 		i--

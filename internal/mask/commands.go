@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// command is how a program is told a password on its command line, other than by an
-// option that is named as one.
+// command describes how a program gets a password on its command line, other than by an option whose name says so.
 type command struct {
 	names []string
-	sub   string   // only behind this word: docker login
+	sub   string   // only after this word: docker login
 	flags []string // the password is the next word
-	glued string   // … or the rest of the same one: -pX
-	split byte     // of the word behind a flag, what comes after this: user:X
-	joins bool     // flags of one letter may stand behind others: -su
-	arg   int      // … or this word, counted from 1, that is no option; 0 = none
+	glued string   // … or the rest of the same word: -pX
+	split byte     // in the word after a flag, the secret is after this byte: user:X
+	joins bool     // flags of one letter may follow others: -su
+	arg   int      // … or the argument with this number, from 1, without options; 0 means none
 }
 
 var commands = []command{
@@ -65,9 +64,9 @@ var commandsBy = func() map[string][]command {
 	return out
 }()
 
-const maxCommand = 64 // words of one that are looked at
+const maxCommand = 64 // words of a command to examine
 
-// commandLines masks passwords on the command lines of programs that are known.
+// commandLines masks passwords on the command lines of known programs.
 func (m *Masker) commandLines(text string) string {
 	out := rewrite{text: text}
 	for i := 0; i < len(text); {
@@ -89,7 +88,7 @@ func (m *Masker) commandLines(text string) string {
 	return out.String()
 }
 
-// replaceAll puts markers in place of what is no marker yet, and no reference.
+// replaceAll replaces secrets with markers, except for markers and references.
 func (r *rewrite) replaceAll(secrets []span, k kind) {
 	for _, s := range secrets {
 		if s.start >= r.done && !isPlaceholder(r.text[s.start:s.end]) {
@@ -98,8 +97,7 @@ func (r *rewrite) replaceAll(secrets []span, k kind) {
 	}
 }
 
-// shellWords are the words of the command whose name ends at i, without their
-// quotes. Another command of the list ends it.
+// shellWords returns the words of the command whose name ends at i, without their quotes. Another known command ends it.
 func shellWords(text string, i int) (words []span) {
 	for len(words) < maxCommand {
 		for i < len(text) && (isBlank(text[i]) || text[i] == '\\' && i+1 < len(text) && text[i+1] == '\n') {
@@ -133,7 +131,7 @@ func shellWords(text string, i int) (words []span) {
 	return words
 }
 
-// secrets are what of a command's words is secret.
+// secrets returns the secret parts of a command's words.
 func (c command) secrets(text string, words []span) (out []span, ok bool) {
 	from := 0
 	if c.sub != "" {
@@ -161,14 +159,13 @@ func (c command) secrets(text string, words []span) (out []span, ok bool) {
 	return out, len(out) > 0
 }
 
-// joined reports whether a word is flags of one letter, of which the last is one of the command's.
+// joined reports whether a word consists of one-letter flags and the last one is a flag of the command.
 func (c command) joined(word string) bool {
 	return c.joins && len(word) > 2 && word[0] == '-' && !strings.ContainsFunc(word[1:], func(r rune) bool { return !isLetter(r) }) &&
 		slices.Contains(c.flags, "-"+word[len(word)-1:])
 }
 
-// within is the secret in a word: without quotes, behind what splits it, and before
-// the host that it is for.
+// within returns the secret in a word: without quotes, after the split byte, and before the host that it is for.
 func (c command) within(text string, w span) span {
 	for w.end-w.start >= 2 && isQuote(text[w.start]) && text[w.end-1] == text[w.start] {
 		w.start, w.end = w.start+1, w.end-1

@@ -9,20 +9,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Replacement is what a pattern of the configuration writes if it does not say.
+// Replacement is the default replacement of a configured pattern.
 const Replacement = markerStart + "]"
 
 // maxMatches bounds the memory of one pattern.
 const maxMatches = 1 << 20
 
-// custom is a pattern of the configuration. Its replacement may name groups of
-// the expression: ${1}.
+// custom is a configured pattern. Its replacement may refer to groups of the expression: ${1}.
 type custom struct {
 	expr        *regexp.Regexp
 	replacement string
 }
 
-// Check says why a pattern of the configuration cannot be used; nil = it can.
+// Check returns why a configured pattern cannot be used; nil means that it can.
 func Check(p plan.MaskPattern) error {
 	_, err := compile(p)
 	return err
@@ -39,14 +38,14 @@ func compile(p plan.MaskPattern) (custom, error) {
 	return custom{expr: expr, replacement: cmp.Or(p.Replacement, Replacement)}, err
 }
 
-// mask replaces what matches, but for what is masked already.
+// mask replaces the matches that are not masked already.
 func (c custom) mask(text string) string {
 	if !strings.Contains(text, markerStart) {
 		return c.expr.ReplaceAllString(text, c.replacement)
 	}
 	matches := c.expr.FindAllStringSubmatchIndex(text, maxMatches+1)
 	if len(matches) > maxMatches {
-		return c.expr.ReplaceAllString(text, c.replacement) // if it matches markers, it will not settle
+		return c.expr.ReplaceAllString(text, c.replacement) // if it matches markers, it will never settle
 	}
 	out := rewrite{text: text}
 	at := span{}
@@ -57,14 +56,14 @@ func (c custom) mask(text string) string {
 		}
 		with := string(c.expr.ExpandString(nil, c.replacement, text, m))
 		if strings.Contains(with, markerStart) && strings.HasPrefix(text[m[0]:], with) {
-			continue // it has been replaced, and matches again
+			continue // it was replaced before and matches again
 		}
 		out.replace(m[0], m[1], with)
 	}
 	return out.String()
 }
 
-// nextMarker is the first marker from the one at `last` on that ends after i.
+// nextMarker returns the first marker, starting with last, that ends after i.
 func nextMarker(text string, last span, i int) span {
 	for last.end <= i {
 		next := strings.Index(text[last.end:], markerStart)

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// plainer takes what is not seen out of a text, and writes characters plainly that
-// are disguised: blanks, quotes, entities of HTML and escapes of JSON.
+// plainer removes invisible characters and replaces disguised ones: blanks, quotes, HTML entities and JSON escapes.
 var plainer = strings.NewReplacer(
 	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "", "\u00a0", " ", "\u2007", " ", "\u202f", " ",
 	"\u3000", " ",
@@ -17,7 +16,7 @@ var plainer = strings.NewReplacer(
 	`\u0022`, `"`, `\u0027`, "'", `\u003d`, "=", `\u003D`, "=", `\u003a`, ":", `\u003A`, ":", `\u0026`, "&", `\u003c`, "<", `\u003e`, ">",
 )
 
-// undisguised is a text as people see it: without colours and invisible characters.
+// undisguised returns a text as people see it: without colours and invisible characters.
 func undisguised(text string) string {
 	plain := true
 	for i := 0; i < len(text) && plain; i++ {
@@ -30,10 +29,9 @@ func undisguised(text string) string {
 	return plainer.Replace(withoutControls(text))
 }
 
-const maxSequence = 256 // bytes of a terminal's sequence
+const maxSequence = 256 // bytes of a terminal sequence
 
-// withoutControls takes the sequences of terminals out of a text, and the zeros that
-// UTF-16 has between letters.
+// withoutControls removes terminal sequences, and the zeros between letters in UTF-16.
 func withoutControls(text string) string {
 	out := rewrite{text: text}
 	for i := 0; i < len(text); {
@@ -53,14 +51,14 @@ func withoutControls(text string) string {
 	return out.String()
 }
 
-// sequenceEnd is where a terminal's sequence ends whose escape character is before i.
+// sequenceEnd returns the end of the terminal sequence whose escape character is before i.
 func sequenceEnd(text string, i int) int {
 	if i == len(text) {
 		return i
 	}
 	last := min(len(text), i+maxSequence)
 	switch text[i] {
-	case '[': // colours, movements: parameters, and one letter
+	case '[': // colours, movements: parameters and one letter
 		return min(len(text), 1+past(text[:last], i+1, func(c byte) bool { return c >= ' ' && c < '@' }))
 	case ']': // titles, links
 		for end := i; end < last; end++ {
@@ -76,10 +74,10 @@ func sequenceEnd(text string, i int) int {
 	return i + 1
 }
 
-const minEncoded = 32 // bytes of base64 that are worth decoding
+const minEncoded = 32 // minimum length of base64 to decode, in bytes
 
-// decoded masks what is written in base64 or as in URLs, if what it says would be
-// masked: the whole of it, because a part cannot be.
+// decoded masks base64 and URL-encoded text if the decoded text would be masked. It masks the whole run, because masking a part is
+// not possible.
 func (j *job) decoded(text string) string {
 	if j.inside {
 		return text
@@ -112,12 +110,12 @@ func (j *job) decoded(text string) string {
 	return out.String()
 }
 
-// firstMarker is the first marker in a text.
+// firstMarker returns the first marker in a text.
 func firstMarker(text string) string {
 	for i := 0; ; i++ {
 		next := strings.Index(text[i:], markerStart)
 		if next < 0 {
-			return Replacement // a pattern of the configuration has written something else
+			return Replacement // a configured pattern has its own replacement
 		}
 		if i += next; markerAt(text, i) > 0 {
 			return text[i:markerAt(text, i)]
@@ -127,7 +125,7 @@ func firstMarker(text string) string {
 
 func isCodeByte(c byte) bool { return isWordByte(c) || strings.IndexByte("+/=%.~", c) >= 0 }
 
-// unpercent decodes a part of a URL; "" = it says nothing that is worth a look.
+// unpercent decodes a part of a URL; empty if nothing in it needs a check.
 func unpercent(part string) string {
 	var out strings.Builder
 	telling := false
@@ -155,7 +153,7 @@ func hexByte(c byte) byte {
 	return lower(c) - 'a' + 10
 }
 
-// wrappedEnd is where base64 ends that goes on on further lines, each of the first's length.
+// wrappedEnd returns the end of base64 that continues on further lines, each as long as the first.
 func wrappedEnd(text string, start, end int) int {
 	const narrow = 60
 	for width := end - start; width >= narrow; {
@@ -171,11 +169,11 @@ func wrappedEnd(text string, start, end int) int {
 	return end
 }
 
-// standard writes base64 on one line, in the common alphabet.
+// standard converts base64 to one line and the standard alphabet.
 var standard = strings.NewReplacer("\n", "", "\r", "", " ", "", "\t", "", "-", "+", "_", "/")
 
-// unbase64 decodes base64 that says something in letters; "" = it does not. What
-// stands before a "=" or a "." is no part of it. It tells where it begins.
+// unbase64 decodes base64 that contains readable text; said is empty if it does not. Text before a "=" or a "." is not part of it.
+// start is where the run begins.
 func unbase64(text string, i, end int) (start int, said string) {
 	run := strings.TrimRight(text[i:end], "=.")
 	if at := strings.LastIndexAny(run, "=.%~"); at >= 0 {
@@ -192,7 +190,7 @@ func unbase64(text string, i, end int) (start int, said string) {
 		}
 	}
 	for n := 0; n < utf8.UTFMax && len(body) > 0 && !utf8.Valid(body[max(0, len(body)-utf8.UTFMax):]); n++ {
-		body = body[:len(body)-1] // a character that was cut
+		body = body[:len(body)-1] // a truncated character
 	}
 	if err != nil || !utf8.Valid(body) {
 		return i, ""

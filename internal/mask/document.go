@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-const maxDocuments = 8 // documents within texts of documents
+const maxDocuments = 8 // nesting depth of documents in strings of documents
 
-// document masks a JSON document once. Everything that is not masked stays as it
-// is, byte for byte.
+// document masks a JSON document once. Everything else stays unchanged, byte for byte.
 func (j *job) document(text string, depth int) string {
 	j.check()
 	if j.on.any(kubernetesSecret) {
@@ -18,7 +17,7 @@ func (j *job) document(text string, depth int) string {
 	w := walker{job: j, rewrite: rewrite{text: text}, depth: depth}
 	w.value(0, nil)
 	text = w.String()
-	for _, c := range j.custom { // one may be of a key and its value
+	for _, c := range j.custom { // one may match a key together with its value
 		masked := c.mask(text)
 		if j.withhold && masked != text {
 			return quoted(withheld)
@@ -28,14 +27,14 @@ func (j *job) document(text string, depth int) string {
 	return text
 }
 
-// walker goes through a valid document.
+// walker traverses a valid document.
 type walker struct {
 	*job
 	rewrite
 	depth int
 }
 
-// value masks the value at i, which stands under a key of the kind. It returns where it ends.
+// value masks the value at i, whose key says its kind. It returns the end of the value.
 func (w *walker) value(i int, under *keyName) int {
 	i = w.space(i)
 	switch w.text[i] {
@@ -53,9 +52,8 @@ func (w *walker) value(i int, under *keyName) int {
 
 func (w *walker) space(i int) int { return past(w.text, i, isSpace) }
 
-// object masks the members of an object. The value of a member "value" is what the
-// member "name" before or behind it tells, or the key of the object:
-// {"name": "DB_PASSWORD", "value": "x"}, {"secret": {"value": "x"}}.
+// object masks the members of an object. The kind of a member "value" comes from the member "name" before or after it, or from the
+// key of the object: {"name": "DB_PASSWORD", "value": "x"}, {"secret": {"value": "x"}}.
 func (w *walker) object(i int, named *keyName) int {
 	for {
 		i = w.space(i)
@@ -85,7 +83,7 @@ func (w *walker) object(i int, named *keyName) int {
 	}
 }
 
-// nameAt is what the member at i names, whose value comes beside it; nil = nothing.
+// nameAt returns the name in the member at i, whose value is in another member; nil means none.
 func (w *walker) nameAt(member string, i int) *keyName {
 	if w.text[i] != '"' || !strings.EqualFold(member, "name") && !strings.EqualFold(member, "key") {
 		return nil
@@ -93,7 +91,7 @@ func (w *walker) nameAt(member string, i int) *keyName {
 	return w.on.nameOf(decode(w.text[i:stringEnd(w.text, i)]))
 }
 
-// nameAfter is what the member behind the string at i names.
+// nameAfter returns the name in the member after the string at i.
 func (w *walker) nameAfter(i int) *keyName {
 	if w.text[i] != '"' {
 		return nil
@@ -106,8 +104,7 @@ func (w *walker) nameAfter(i int) *keyName {
 	return w.nameAt(decode(w.text[i:end]), w.space(w.space(end)+1))
 }
 
-// list masks the elements of a list. One that follows an option of a command is
-// its value: ["--password", "x"].
+// list masks the elements of a list. An element after a command's option is its value: ["--password", "x"].
 func (w *walker) list(i int, under *keyName) int {
 	var option *keyName
 	for {
@@ -133,7 +130,7 @@ func (w *walker) list(i int, under *keyName) int {
 	}
 }
 
-// string masks the string at i. It returns where it ends.
+// string masks the string at i and returns its end.
 func (w *walker) string(i int, under *keyName) int {
 	end := stringEnd(w.text, i)
 	text := decode(w.text[i:end])
@@ -153,7 +150,7 @@ func (w *walker) string(i int, under *keyName) int {
 	return end
 }
 
-// scalar masks a number, which then is a string.
+// scalar masks a number, which becomes a string.
 func (w *walker) scalar(i, end int, under *keyName) {
 	text := w.text[i:end]
 	masked := text
@@ -171,7 +168,7 @@ func (w *walker) scalar(i, end int, under *keyName) {
 	}
 }
 
-// stringEnd is where the string ends that begins at i.
+// stringEnd returns the end of the string that begins at i.
 func stringEnd(text string, i int) int {
 	for i++; text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -181,23 +178,23 @@ func stringEnd(text string, i int) int {
 	return i + 1
 }
 
-// decode is the text of a string of JSON.
+// decode returns the text of a JSON string.
 func decode(literal string) (text string) {
 	if !strings.Contains(literal, `\`) {
 		return literal[1 : len(literal)-1]
 	}
 	if json.Unmarshal([]byte(literal), &text) != nil {
-		return literal // it is part of a valid document, so it can be decoded
+		return literal // cannot happen: it is part of a valid document
 	}
 	return text
 }
 
-// quoted is a text as a string of JSON.
+// quoted returns a text as a JSON string.
 func quoted(text string) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(text) != nil { // a string can be encoded
+	if encoder.Encode(text) != nil { // cannot fail for a string
 		return `""`
 	}
 	return strings.TrimSuffix(out.String(), "\n")

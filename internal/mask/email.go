@@ -10,10 +10,10 @@ const (
 	maxDomain = 253 // bytes after it
 )
 
-// notTLD are what ends the names of systemd's units, which have an @ too.
+// notTLD are suffixes of systemd unit names, which also contain an @.
 var notTLD = []string{"service", "socket", "timer", "target", "mount", "slice", "scope", "device", "swap", "path"}
 
-// emails masks addresses of people.
+// emails masks people's email addresses.
 func emails(text string) string {
 	out := rewrite{text: text}
 	for i := 0; ; {
@@ -36,7 +36,7 @@ func emails(text string) string {
 
 func isLocalByte(c byte) bool { return isAlnum(c) || strings.IndexByte("._%+-'", c) >= 0 && c != '\'' }
 
-// domainEnd is where a domain ends that begins at i; i = there is none.
+// domainEnd returns the end of the domain that begins at i; i means that there is none.
 func domainEnd(text string, i int) int {
 	end := near(text, i, maxDomain, func(c byte) bool { return isAlnum(c) || c == '-' || c == '.' })
 	end = i + len(strings.TrimRight(text[i:end], ".-"))

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// unescape takes one level of escape sequences out of a text, as JSON has them.
-// What is none stays as it is.
+// unescape undoes one level of JSON escaping. Other text stays unchanged.
 func unescape(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -36,7 +35,7 @@ func unescape(text string) string {
 	return out.String()
 }
 
-// unescapeRune writes the character of "u00e9…", and returns the bytes that were read.
+// unescapeRune writes the character of "u00e9…" and returns the number of bytes read.
 func unescapeRune(out *strings.Builder, text string) int {
 	const length = len("u0000")
 	if len(text) >= length {
@@ -50,7 +49,7 @@ func unescapeRune(out *strings.Builder, text string) int {
 	return 1
 }
 
-// escape is the reverse of unescape.
+// escape reverses unescape.
 func escape(text string) string {
 	var out strings.Builder
 	for i := range len(text) {

@@ -2,7 +2,7 @@ package mask
 
 import "strings"
 
-// lineEnd is where the line ends that i is in. It remembers: a line may be very long.
+// lineEnd returns the end of the line that contains i. It caches the result, because a line may be very long.
 func (s *keyScanner) lineEnd(i int) int {
 	if s.line.start <= i && i <= s.line.end && s.line.end > 0 {
 		return s.line.end
@@ -14,7 +14,7 @@ func (s *keyScanner) lineEnd(i int) int {
 	return s.line.end
 }
 
-// wordEnd is where a value without blanks ends.
+// wordEnd returns the end of a value without blanks.
 func (s *keyScanner) wordEnd(start int) int {
 	text, opened := s.text, 0
 	if end := markerAt(text, start); end >= 0 && (end == len(text) || !isAlnum(text[end])) {
@@ -39,7 +39,7 @@ func (s *keyScanner) wordEnd(start int) int {
 	return len(text)
 }
 
-// trailing counts the backslashes that belong to the quote at i and not to the value before it.
+// trailing counts the backslashes that belong to the quote at i, not to the value before it.
 func (s *keyScanner) trailing(start, i int) (n int) {
 	for isQuote(s.text[i]) && i-n > start && s.text[i-n-1] == '\\' {
 		n++
@@ -47,12 +47,12 @@ func (s *keyScanner) trailing(start, i int) (n int) {
 	return n
 }
 
-// ends reports whether nothing of a value can begin at i.
+// ends reports whether no value can begin at i.
 func (s *keyScanner) ends(i int) bool {
 	return i >= len(s.text) || isSpace(s.text[i]) || isQuote(s.text[i]) || strings.IndexByte(",;&)]}\\<", s.text[i]) >= 0
 }
 
-// pairAt reports whether a key and a separator stand at i.
+// pairAt reports whether there are a key and a separator at i.
 func (s *keyScanner) pairAt(i int) bool {
 	text := s.text
 	start := near(text, i, maxBlanks, isGap)
@@ -63,7 +63,7 @@ func (s *keyScanner) pairAt(i int) bool {
 	return i > start && i < len(text) && (text[i] == '=' || text[i] == ':')
 }
 
-// pairEnd is where the value of a line ends, at the latest because another key begins.
+// pairEnd returns the end of a value that ends with its line, or earlier because another key begins.
 func (s *keyScanner) pairEnd(start int) int {
 	end := s.lineEnd(start)
 	for i := start + 1; i < end; i++ {
@@ -74,7 +74,7 @@ func (s *keyScanner) pairEnd(start int) int {
 	return end
 }
 
-// quoteEnd is where the line ends, or the quotes that it is within.
+// quoteEnd returns the end of the line, or of the enclosing quotes.
 func (s *keyScanner) quoteEnd(start int, line bool) int {
 	end := s.lineEnd(start)
 	for i := start; i < end && !line; i++ {
@@ -85,16 +85,16 @@ func (s *keyScanner) quoteEnd(start int, line bool) int {
 	return end
 }
 
-const maxIndent = 1024 // columns; what stands further right is not YAML
+const maxIndent = 1024 // columns; text further right is not YAML
 
-// indent is the column at which the line begins that i is in.
+// indent returns the column where the line that contains i begins.
 func (s *keyScanner) indent(i int) int {
 	line := max(0, i-maxIndent)
 	line += strings.LastIndexByte(s.text[line:i], '\n') + 1
 	return past(s.text[:i], line, func(c byte) bool { return isBlank(c) || c == '-' }) - line
 }
 
-// blockEnd is where the block scalar ends whose head ("|", ">-") stands at i; 0 = it is none.
+// blockEnd returns the end of the block scalar whose header ("|", ">-") is at i; 0 means that it is none.
 func (s *keyScanner) blockEnd(k key, i int) int {
 	head := strings.TrimRight(s.text[i+1:s.lineEnd(i)], " \t\r")
 	if strings.Trim(head, "+-0123456789") != "" && !strings.HasPrefix(strings.TrimLeft(head, "+-0123456789"), " #") {
@@ -114,10 +114,10 @@ func (s *keyScanner) blockEnd(k key, i int) int {
 	return end
 }
 
-// leading is the number of blanks that a line begins with.
+// leading returns the number of blanks at the beginning of a line.
 func leading(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// valueBelow is a value that stands alone on the line below its key, further to the right.
+// valueBelow returns a value that is alone on the line below its key, and further to the right.
 func (s *keyScanner) valueBelow(k key, i int) (v value, ok bool) {
 	from := s.lineEnd(i) + 1
 	if from >= len(s.text) {

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// secretsInFlow masks the data of Secrets that are written with braces: JSON, the
-// flow style of YAML, what Python prints. It reads them leniently, wherever they
-// stand in a text, and whatever is missing of them.
+// secretsInFlow masks the data of Secrets that are written with braces: JSON, YAML flow style, Python output. It parses them
+// leniently, anywhere in a text and even if parts are missing.
 func secretsInFlow(text string) string {
 	s := flowScanner{text: text, names: strings.Contains(text, "Secret")}
 	for i := 0; i < len(text); {
-		if len(s.frames) == 0 { // text around: only a brace matters
+		if len(s.frames) == 0 { // surrounding text: only a brace matters
 			next := strings.IndexByte(text[i:], '{')
 			if next < 0 {
 				break
@@ -30,24 +29,24 @@ type flowScanner struct {
 	judged
 	text   string
 	frames []frame
-	names  bool // the text names Secrets somewhere
+	names  bool // the text mentions Secrets somewhere
 }
 
-// frame is an object or list that is open.
+// frame is an open object or list.
 type frame struct {
 	manifest
 	object bool
-	// token is the last scalar that no separator has followed: a key, perhaps.
+	// token is the last scalar without a separator after it, which may be a key.
 	token string
 	key   string
-	keyed bool // the value of key comes next
-	below bool // … on another line: then it is no plain scalar
-	value int  // where it begins, if that is an object or list; 0 = it is none
+	keyed bool // the value of key is next
+	below bool // … on another line: then it is not a plain scalar
+	value int  // where it begins, if it is an object or list; 0 means that it is neither
 }
 
-const maxFrames = 2000 // objects within objects
+const maxFrames = 2000 // nesting depth of objects
 
-// step reads one token at i, and returns where the next begins.
+// step reads one token at i, and returns where the next one begins.
 func (s *flowScanner) step(i int) int {
 	switch c := s.text[i]; {
 	case c == '[' && markerAt(s.text, i) > 0:
@@ -86,7 +85,7 @@ func (s *flowScanner) open(i int, object bool) {
 	s.frames = append(s.frames, frame{object: object, manifest: manifest{pending: len(s.pending)}})
 }
 
-// close ends the innermost object, or list, and what is open in it.
+// close ends the innermost object, or list, and everything open inside it.
 func (s *flowScanner) close(end int, object bool) {
 	at := len(s.frames) - 1
 	for at >= 0 && s.frames[at].object != object {
@@ -114,7 +113,7 @@ func (s *flowScanner) scalar(start, end int) {
 	f.keyed, f.token = false, s.text[start:end]
 }
 
-// value takes note of a value of the innermost object.
+// value records a value of the innermost object.
 func (s *flowScanner) value(start, end int) {
 	f := s.top()
 	if !f.keyed {
@@ -133,12 +132,11 @@ func (s *flowScanner) value(start, end int) {
 	f.keyed = false
 }
 
-// unclosed is the end of data that has none.
+// unclosed is the end of data that is never closed.
 const unclosed = math.MaxInt
 
-// cut judges what the text ends in, or what is nested too deep to be followed. Its
-// data is unclosed. If its kind is missing, and the text names
-// Secrets anywhere, it counts as one.
+// cut judges frames at the end of the text, or nested too deep to follow. Their data is unclosed. If the kind is missing and the
+// text mentions Secrets anywhere, the frame counts as a Secret.
 func (s *flowScanner) cut() {
 	for len(s.frames) > 0 {
 		f := s.top()
@@ -146,7 +144,7 @@ func (s *flowScanner) cut() {
 			f.set(f.key, "")
 			s.pending = append(s.pending, span{f.value, unclosed})
 		}
-		if f.kind != "" && strings.HasPrefix("Secret", f.kind) { // cut as well
+		if f.kind != "" && strings.HasPrefix("Secret", f.kind) { // also truncated
 			f.kind = "Secret"
 		}
 		if f.kind == "" && len(s.pending) > f.pending && s.names {
@@ -158,7 +156,7 @@ func (s *flowScanner) cut() {
 	s.pending = s.pending[:0]
 }
 
-// masked writes the text with all data masked that was found.
+// masked returns the text with all found data masked.
 func (s *flowScanner) masked() string {
 	out := rewrite{text: s.text}
 	for _, data := range outermost(s.text, s.found) {
@@ -167,8 +165,7 @@ func (s *flowScanner) masked() string {
 	return out.String()
 }
 
-// outermost sorts spans, and leaves out those that lie within others: what is
-// nested deep must not be read as often.
+// outermost sorts spans and drops those within others, so that deeply nested text is not read repeatedly.
 func outermost(text string, all []span) (out []span) {
 	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
 	covered := 0
@@ -185,8 +182,8 @@ func outermost(text string, all []span) (out []span) {
 	return out
 }
 
-// unclosedEnd is where a value ends that begins at i, and that nothing closes: with
-// its line, or before a line that is indented no more than that.
+// unclosedEnd returns the end of an unclosed value that begins at i: the end of its line, or before the next line that is indented
+// no more than that one.
 func unclosedEnd(text string, i int) int {
 	line := lineAt(text, strings.LastIndexByte(text[:i], '\n')+1)
 	for next := line; ; {

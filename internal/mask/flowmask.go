@@ -2,11 +2,10 @@ package mask
 
 import "strings"
 
-// maskFlow masks every scalar within a value that is written with braces, but for
-// its keys. JSON stays JSON.
+// maskFlow masks every scalar except keys within a value that is written with braces. JSON stays valid.
 func maskFlow(out *rewrite, data span) {
 	text := out.text[:data.end]
-	objects := []bool{} // of what is open: whether it is an object
+	objects := []bool{} // for each open bracket, whether it is an object
 	keyed, inJSON := true, false
 	for i := data.start; i < len(text); {
 		c := text[i]
@@ -59,8 +58,8 @@ func maskScalar(out *rewrite, at span, inJSON bool) {
 	out.replace(at.start, at.end, quote+kubernetesSecret.marker()+quote)
 }
 
-// flowToken is where a scalar ends that begins at i: a string in quotes on one
-// line, or what no separator interrupts. A colon is one only after a key.
+// flowToken returns the end of the scalar that begins at i: a quoted string on one line, or text up to a separator. A colon is a
+// separator only after a key.
 func flowToken(text string, i int, isValue bool) int {
 	if quote := text[i]; quote == '"' || quote == '\'' {
 		for end := i + 1; end < len(text) && text[end] != '\n'; end++ {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// form is what secrets of a kind look like, wherever they stand.
+// form is the format of a kind of secret that is recognised anywhere.
 type form struct {
 	prefix string
-	kinds  []kind // the first that is wanted
+	kinds  []kind // the first enabled one is used
 	min    int    // bytes after the prefix
 	exact  bool   // … and no more
-	guess  bool   // names can begin so too
+	guess  bool   // ordinary names can begin in this way, too
 	chars  func(byte) bool
 }
 
@@ -40,7 +40,7 @@ var forms = slices.Concat(
 	form{kinds: []kind{gcpKey, token}, min: 20, chars: isDottedByte}.with("ya29.", "GOCSPX-"),
 	form{kinds: []kind{gcpKey, token}, min: 40, chars: isWordByte}.with("1//0", "4/0A"),
 	form{kinds: []kind{token}, min: 40, chars: isWordByte}.with("base64url.bearer.authorization.k8s.io."), // a WebSocket of Kubernetes
-	// Of vendors: names can begin so too, and have no digits.
+	// Vendors' formats. Ordinary names can begin in this way, too, but contain no digits.
 	form{kinds: []kind{apiKey, token}, min: 16, guess: true, chars: isDottedByte}.with(
 		"sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk.eyJ", "SG.", "hf_", "npm_", "pypi-", "dop_v1_", "doo_v1_", "dor_v1_",
 		"xai-", "gsk_", "nvapi-", "pplx-", "tvly-", "r8_", "lin_api_", "lin_oauth_", "figd_", "dapi", "rnd_", "phc_", "phx_", "NRAK-",
@@ -55,8 +55,8 @@ var forms = slices.Concat(
 		"sqa_", "EAAC", "EAAM", "EAAG", "EAAB"),
 	form{kinds: []kind{token, apiKey}, min: 50, guess: true, chars: isBase64Byte}.with(
 		"glc_", "fm1r_", "fm1a_", "fm2_", "fo1_", "ops_eyJ", "AQE", "AAAAAAAAAAAAAAAAAAAAA", "AKCp", "cmVmd", "xprv"),
-	form{kinds: []kind{token}, min: 80, guess: true, chars: isBase64Byte}.with("IQoJ"), // a session of AWS
-	// … and so short that they must have their length.
+	form{kinds: []kind{token}, min: 80, guess: true, chars: isBase64Byte}.with("IQoJ"), // an AWS session
+	// … and prefixes so short that the length must match.
 	form{kinds: []kind{apiKey, token}, min: 32, exact: true, chars: isHex}.with("SK", "key-"),
 	form{kinds: []kind{token}, min: 24, exact: true, chars: isAlnum}.with("s."),
 	form{kinds: []kind{apiKey, token}, min: 79, exact: true, chars: isDottedByte}.with("pat"),
@@ -65,11 +65,11 @@ var forms = slices.Concat(
 	form{kinds: []kind{apiKey, token}, min: 43, exact: true, chars: isAlnum}.with("oy2"),
 	form{kinds: []kind{apiKey, token}, min: 32, exact: true, chars: isAlnum}.with("cio"),
 	form{kinds: []kind{apiKey, token}, min: 20, exact: true, chars: isAlnum}.with("LTAI"),
-	// The base64 of PEM blocks, also of cut ones.
+	// The base64 of PEM blocks, including truncated ones.
 	form{kinds: []kind{privateKey}, min: 40, chars: isBase64Byte}.with("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBL", "LS0tLS1CRUdJTiBQUklWQVRFIEtF",
 		"LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtF", "LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ", "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBL"),
 	form{kinds: []kind{privateKey}, min: 50, chars: isIDByte}.with("AGE-SECRET-KEY-1"),
-	// What is left of a password: crypt(3) and its like.
+	// Password hashes: crypt(3) and similar.
 	form{kinds: []kind{password}, min: 20, chars: isHashByte}.with(
 		"$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2id$", "$argon2i$", "{SSHA}", "pbkdf2_sha256$"),
 	form{kinds: []kind{sshKey}, min: 40, chars: isBase64Byte}.with(
@@ -77,12 +77,12 @@ var forms = slices.Concat(
 	form{kinds: []kind{jwt, token}, min: 20, chars: isDottedByte}.with(jwtStart),
 )
 
-// infix is what secrets of a kind have in their middle.
+// infix is the format of a kind of secret with a fixed middle part.
 type infix struct {
 	mid           string
 	kinds         []kind
-	before, after int // bytes: at the most, and at the least
-	least         int // bytes before it
+	before, after int // bytes: maximum before, minimum after
+	least         int // minimum bytes before it
 	left, right   func(byte) bool
 }
 
@@ -94,7 +94,7 @@ var infixes = []infix{
 	{"_mmk", []kind{apiKey}, 36, 0, 36, isWordByte, isDigit},
 }
 
-// middles masks what is a secret by its middle.
+// middles masks secrets that are recognised by their middle part.
 func (m *Masker) middles(text string) string {
 	for _, f := range infixes {
 		if k := m.on.first(f.kinds); k != none {
@@ -122,7 +122,7 @@ func (f infix) mask(text string, k kind) string {
 	}
 }
 
-// prefixed are the kinds that words looks for.
+// prefixed are the kinds that words finds.
 var prefixed = func() set {
 	all := setOf(token, basicAuth) // Bearer …, Basic …
 	for _, f := range forms {
@@ -131,7 +131,7 @@ var prefixed = func() set {
 	return all
 }()
 
-// with are forms that differ in their prefixes alone.
+// with returns forms that differ only in their prefixes.
 func (f form) with(prefixes ...string) (all []form) {
 	for _, f.prefix = range prefixes {
 		all = append(all, f)
@@ -139,7 +139,7 @@ func (f form) with(prefixes ...string) (all []form) {
 	return all
 }
 
-// formsBy finds forms by their first byte.
+// formsBy indexes forms by their first byte.
 var formsBy = func() (index [256][]form) {
 	for _, f := range forms {
 		index[f.prefix[0]] = append(index[f.prefix[0]], f)
@@ -147,7 +147,7 @@ var formsBy = func() (index [256][]form) {
 	return index
 }()
 
-// fits reports whether text[start:end], which comes after the prefix, is such a secret.
+// fits reports whether text[start:end], which follows the prefix, is such a secret.
 func (f *form) fits(text string, start, end int) bool {
 	run := text[start:end]
 	switch {
@@ -155,20 +155,20 @@ func (f *form) fits(text string, start, end int) bool {
 		return false
 	case f.exact:
 		return len(run) == f.min && (end == len(text) || !isAlnum(text[end])) && strings.ContainsAny(run, "0123456789")
-	case f.prefix == jwtStart: // three parts, or five; fewer if it was cut
+	case f.prefix == jwtStart: // three parts or five; fewer if truncated
 		cut := end == len(text) && !encodesDocument(text[start-len(f.prefix):end])
 		return cut || strings.Count(run, ".") >= 2 || strings.Contains(run, "."+jwtStart)
 	}
 	return !f.guess || mixed(run)
 }
 
-// encodesDocument reports whether base64 is that of a whole JSON document: a page of a list, not the beginning of a token.
+// encodesDocument reports whether base64 encodes a complete JSON document: a page token of a list, not the beginning of a token.
 func encodesDocument(run string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(run)
 	return err == nil && isDocument(string(raw))
 }
 
-// mixed reports whether a run of characters is no name: it has digits, and capitals or length.
+// mixed reports whether a run of characters is not a name: it has digits, and either capitals or length.
 func mixed(run string) bool {
 	const long = 24
 	return strings.ContainsAny(run, "0123456789") && (len(run) >= long || strings.ToLower(run) != run)

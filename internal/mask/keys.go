@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// keys masks what stands behind keys that are named as secrets:
+// keys masks the values of keys that are named as secrets:
 //
 //	password: x   "password":"x"   PASSWORD=x   ?token=x&   <password>x</password>
 //	--password x  Authorization: Bearer x       {name: DB_PASSWORD, value: x}
@@ -27,25 +27,24 @@ func (m *Masker) keys(text string) string {
 type keyScanner struct {
 	set
 	rewrite
-	// named is the kind that the value of the last key "name" has as a key: of
-	// what the next key "value" has.
+	// named is the kind that the value of the last key "name" has as a key. It applies to the next key "value".
 	named *keyName
-	line  span // the last one whose end was looked for
-	// unclosed: no list ends before it that begins before it.
+	line  span // the last line whose end was searched
+	// unclosed is a position: no list that begins before it is closed before it.
 	unclosed int
 }
 
-// key is a key in front of a separator.
+// key is a key before a separator.
 type key struct {
 	name       string
 	start, end int
-	// open and closed are the quotes before and after it; 0 = none.
+	// open and closed are the quotes before and after it; 0 means none.
 	open, closed byte
-	// escapes are the backslashes before the quote after it.
+	// escapes is the number of backslashes before the closing quote.
 	escapes int
 }
 
-// separator looks at the key and the value around the separator at i. It returns where to go on.
+// separator examines the key and the value around the separator at i. It returns where to continue.
 func (s *keyScanner) separator(i int) int {
 	k, ok := s.keyBefore(i)
 	if !ok {
@@ -74,7 +73,7 @@ func (s *keyScanner) separator(i int) int {
 		n = s.nameAfter(v.end)
 	}
 	switch {
-	case n != nil && !ok && v.end == 0: // secret: and below it, value: x
+	case n != nil && !ok && v.end == 0: // secret: with "value: x" on the line below
 		s.named = n
 		return i + 1
 	case n == nil || ok && !n.takes(s.text[v.start+v.scheme:v.end]):
@@ -85,11 +84,10 @@ func (s *keyScanner) separator(i int) int {
 	return max(v.end, i+1)
 }
 
-// maxLooked is how long a value is that has to look like something, in bytes.
+// maxLooked is how far, in bytes, a value is read that must have a certain form.
 const maxLooked = 1024
 
-// value finds the value behind the separator at i. What may be looked at for
-// nothing is looked at only so far.
+// value finds the value after the separator at i. If the search may be in vain, it covers only a bounded part of the text.
 func (s *keyScanner) value(k key, i int, n *keyName) (v value, ok bool) {
 	if n != nil && n.looks == nil || len(s.text)-i <= maxLooked {
 		return s.valueAfter(k, i, n)
@@ -104,7 +102,7 @@ const maxBlanks = 8 // between a key and its separator
 // keyBefore finds the key that ends before i.
 func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 	text := s.text
-	end := back(text, i, max(s.done, i-4*maxBlanks), isBlank) // separators may stand below one another
+	end := back(text, i, max(s.done, i-4*maxBlanks), isBlank) // separators may be aligned over several lines
 	if end > s.done && text[end-1] == ']' {                   // config["password"] =
 		end--
 	}
@@ -130,8 +128,8 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 	return k, !path && !s.isLabel(k, i) && (text[i] != '>' || k.open == '<' && k.end == i)
 }
 
-// isLabel reports whether a key is not what it is named as: a label of a metric that
-// names a Secret, {secret="db"}, a checksum, or the end of a URL in quotes.
+// isLabel reports whether a key is not a secret in spite of its name: a metric label that names a Secret, {secret="db"}, a
+// checksum, or the end of a URL in quotes.
 func (s *keyScanner) isLabel(k key, i int) bool {
 	before := s.text[max(s.done, k.start-2*maxKey):k.start]
 	switch {
@@ -144,7 +142,7 @@ func (s *keyScanner) isLabel(k key, i int) bool {
 	return strings.HasSuffix(before, "checksum/")
 }
 
-// spacedName is the name of a key of several words: "API Key", "Access Key ID".
+// spacedName returns the name of a key of several words: "API Key", "Access Key ID".
 func (s *keyScanner) spacedName(k key) string {
 	start := k.start
 	for range 2 {
@@ -164,7 +162,7 @@ func (s *keyScanner) spacedName(k key) string {
 	return s.text[start:k.end]
 }
 
-// nameAfter is the name of a value that comes before it: value: x, name: DB_PASSWORD.
+// nameAfter returns the name that follows its value: value: x, name: DB_PASSWORD.
 func (s *keyScanner) nameAfter(i int) *keyName {
 	start := near(s.text, i, 4*maxBlanks, isListGap)
 	end := near(s.text, start, maxBlanks, isAlnum)
@@ -176,7 +174,7 @@ func (s *keyScanner) nameAfter(i int) *keyName {
 	return s.nameOfNamed(key, end)
 }
 
-// nameOfNamed is the name of the thing that `name: DB_PASSWORD` names, whose value comes next.
+// nameOfNamed returns the name in `name: DB_PASSWORD`, whose value comes next.
 func (s *keyScanner) nameOfNamed(key string, i int) *keyName {
 	if !strings.EqualFold(key, "name") && !strings.EqualFold(key, "key") {
 		return nil

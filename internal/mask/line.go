@@ -2,17 +2,17 @@ package mask
 
 import "strings"
 
-// line is one line of what may be YAML.
+// line is a line of text that may be YAML.
 type line struct {
-	start, end, next int // end: without the line break; next: where the next line begins
+	start, end, next int // end: without the line break; next: start of the next line
 	text             string
 	first            int    // column of the first character
-	column           int    // … behind the dashes of lists
-	dash             bool   // there are some
+	column           int    // … after list dashes
+	dash             bool   // whether there are list dashes
 	key              string // without quotes
 	isKey            bool
-	afterKey         int // behind the colon
-	value            int // where the value begins
+	afterKey         int // after the colon
+	value            int // start of the value
 }
 
 func lineAt(text string, from int) line {
@@ -33,9 +33,9 @@ func lineAt(text string, from int) line {
 	return l
 }
 
-const maxBlockKey = 256 // bytes; those of Kubernetes have at most 253
+const maxBlockKey = 256 // bytes; Kubernetes keys have at most 253
 
-// split finds the key of the line, and its value.
+// split finds the line's key and value.
 func (l *line) split() {
 	rest := l.text[l.column:]
 	if rest == "" || strings.IndexByte("#{}[],&*!|>%@`", rest[0]) >= 0 {
@@ -76,11 +76,10 @@ func (l line) separator() bool {
 	return l.first == 0 && (l.text == "---" || l.text == "..." || strings.HasPrefix(l.text, "--- "))
 }
 
-// closes reports whether the line only closes braces.
+// closes reports whether the line contains only closing braces.
 func (l line) closes() bool { return l.text != "" && strings.Trim(l.text, " \t{}[],") == "" }
 
-// continues reports whether a line without a key may belong to the value before
-// it, however little it is indented.
+// continues reports whether a line without a key may continue the previous value, however little it is indented.
 func (l line) continues() bool {
 	return l.closes() || l.dash || len(l.text)-l.first >= 8 && !strings.ContainsAny(l.text[l.first:], " \t")
 }

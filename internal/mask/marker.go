@@ -11,7 +11,7 @@ const (
 	withheld    = markerStart + "_LINE]"
 )
 
-// markerAt returns the end of the marker that begins at i; -1 = none does.
+// markerAt returns the end of the marker that begins at i; -1 means that there is none.
 func markerAt(text string, i int) int {
 	if !strings.HasPrefix(text[i:], markerStart) {
 		return -1
@@ -27,19 +27,19 @@ func markerAt(text string, i int) int {
 	return -1
 }
 
-// isMarker reports whether a text is a marker and nothing else.
+// isMarker reports whether a text is exactly one marker.
 func isMarker(text string) bool { return text != "" && markerAt(text, 0) == len(text) }
 
-// rewrite makes a text from another one. It copies nothing before the first change.
+// rewrite builds a text from another one. It copies nothing before the first change.
 type rewrite struct {
 	text string
-	done int // of text, what is in out
+	done int // position in text up to which out is complete
 	out  strings.Builder
 }
 
-// replace puts something in place of text[start:end]. Replacements come in order.
+// replace replaces text[start:end]. Replacements must be in order.
 func (r *rewrite) replace(start, end int, with string) {
-	if start < r.done { // within what is replaced already
+	if start < r.done { // within an earlier replacement
 		start, with = r.done, ""
 	}
 	if end < start {
@@ -80,11 +80,11 @@ func withoutLines(a, b string) string {
 		switch {
 		case same && line == after[i]:
 			out = append(out, line)
-		case same || i == end-1: // of lines that have become fewer or more, one marker is left
+		case same || i == end-1: // if the number of lines has changed, one marker replaces them
 			out = append(out, withheld+line[len(strings.TrimRight(line, "\r\n")):])
 		}
 	}
-	if end == 0 { // only lines that are new
+	if end == 0 { // only new lines
 		return withheld
 	}
 	return strings.Join(append(out, before[end:]...), "")

@@ -1,21 +1,16 @@
-// Package mask takes secrets out of texts, before anything stores them, logs
-// them or sends them to a model.
+// Package mask removes secrets from texts before they are stored, logged or sent to a model.
 //
-// A [Masker] has patterns, by name, and those of the configuration. What a
-// pattern finds becomes a marker that tells its kind, [MASKED_PASSWORD]; the key
-// beside it stays, so that a reader still sees what was there. Masking is
-// idempotent, takes time linear in the text, and fails closed: after an error
-// the text must not be used.
+// A [Masker] has built-in patterns, by name, and configured ones. A match becomes a marker with its kind, [MASKED_PASSWORD]. The
+// key beside it stays, so that a reader still sees what was there. Masking is idempotent, takes time linear in the text, and fails
+// closed: after an error the text must not be used.
 //
-// A line that cannot be masked, because a pattern of the configuration matches
-// what it has written itself, is withheld: [MASKED_LINE] stands for it.
+// If a line cannot be masked, because a configured pattern matches its own output, the line is replaced by [MASKED_LINE].
 //
-// Mask first and cut second: a secret that was cut in two is not recognised.
+// Mask before truncating: a truncated secret is not recognised.
 //
-// The patterns are scanners and not regular expressions: one pass finds the keys
-// of all of them in YAML, JSON, headers, URLs and shell commands alike. Documents
-// are read leniently and never parsed whole, because what looks like a Secret
-// must be masked in text that no parser accepts.
+// The patterns are scanners, not regular expressions: one pass finds the keys of all of them in YAML, JSON, headers, URLs and shell
+// commands alike. Documents are read leniently and never parsed as a whole, because Secrets must be masked even in text that no
+// parser accepts.
 package mask
 
 import (
@@ -27,25 +22,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// ErrNotMasked: the text could not be masked, and must not be used.
+// ErrNotMasked means that the text could not be masked and must not be used.
 var ErrNotMasked = errors.New("not masked")
 
-// A text is masked until nothing changes any more. The second round sees that,
-// unless a pattern of the configuration matches what it has written itself: after
-// maxRounds, the lines that still change are withheld.
+// A text is masked until it no longer changes. Usually the second round confirms that. If a configured pattern matches its own
+// output, the lines that still change after maxRounds are withheld.
 const (
 	maxRounds      = 5
 	maxWithholding = 4
-	maxGrowth      = 64 // times: a text that grows more is not masked further
+	maxGrowth      = 64 // factor: masking stops if a text grows more than this
 )
 
-// Masker masks texts. It may be used concurrently.
+// Masker masks texts. It is safe for concurrent use.
 type Masker struct {
 	on     set
 	custom []custom
 }
 
-// Of makes the masker of a masking; nil masks nothing, and has none.
+// Of returns the masker of a masking. For nil it returns nil, which means no masking.
 func Of(m *plan.Masking) (*Masker, error) {
 	if m == nil {
 		return nil, nil
@@ -53,8 +47,7 @@ func Of(m *plan.Masking) (*Masker, error) {
 	return New(*m)
 }
 
-// New makes a masker. The error names every pattern that is unknown, and every
-// one that is not a regular expression.
+// New returns a masker. The error names every unknown pattern and every invalid regular expression.
 func New(m plan.Masking) (*Masker, error) {
 	out := &Masker{}
 	var errs []error
@@ -78,8 +71,8 @@ func New(m plan.Masking) (*Masker, error) {
 	return out, nil
 }
 
-// Shown is a text as it may be shown where no configuration says how: masked by the patterns of the group "security". One
-// that cannot be masked is not shown.
+// Shown returns a text for display where no configuration applies: masked with the patterns of the group "security". If masking
+// fails, the text is not shown.
 func Shown(ctx context.Context, text string) string {
 	m, err := New(plan.Masking{Patterns: Groups()["security"]})
 	if err == nil {
@@ -91,20 +84,17 @@ func Shown(ctx context.Context, text string) string {
 	return text
 }
 
-// Finds reports whether there is something to mask in a text, which is a short one.
+// Finds reports whether a short text contains anything to mask.
 func (m *Masker) Finds(text string) bool { return (&job{Masker: m}).round(text) != text }
 
-// Text masks a text of any kind and size. A text that is one JSON document
-// stays one, unless a pattern of the configuration cuts through its structure.
-// The error is ErrNotMasked, or ctx's.
+// Text masks a text of any kind and size. A JSON document stays valid, unless a configured pattern breaks its structure. The error
+// is ErrNotMasked, or that of ctx.
 func (m *Masker) Text(ctx context.Context, text string) (string, error) {
 	return m.settle(ctx, text, withheld, (*job).round)
 }
 
-// JSON masks a JSON document, which stays one: the texts in it, and whatever
-// stands under a key that is named as a secret. If a pattern of the configuration
-// cuts through the structure, the document becomes one JSON string. The error is
-// ErrNotMasked, or ctx's.
+// JSON masks a JSON document, which stays valid: the strings in it, and everything under a key that is named as a secret. If a
+// configured pattern breaks the structure, the document becomes one JSON string. The error is ErrNotMasked, or that of ctx.
 func (m *Masker) JSON(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return raw, nil
@@ -125,16 +115,15 @@ func (m *Masker) JSON(ctx context.Context, raw json.RawMessage) (json.RawMessage
 	return json.RawMessage(masked), nil
 }
 
-// settle masks until nothing changes any more, which makes masking idempotent
-// whatever the patterns are. If it never does, last stands for the text. A bug
-// must neither end the process nor let the text through.
+// settle masks until the text no longer changes, which makes masking idempotent whatever the patterns are. If it never settles, it
+// returns last instead. A bug must neither end the process nor let the text through.
 func (m *Masker) settle(ctx context.Context, text, last string, round func(*job, string) string) (masked string, err error) {
 	j := &job{Masker: m, stop: ctx.Done()}
 	defer func() {
 		if recover() == nil {
 			return
 		}
-		if masked, err = "", ctx.Err(); err == nil { // what the panic says may quote the text
+		if masked, err = "", ctx.Err(); err == nil { // the panic's message may quote the text
 			err = fmt.Errorf("%w: internal error", ErrNotMasked)
 		}
 	}()
@@ -159,12 +148,12 @@ func (m *Masker) settle(ctx context.Context, text, last string, round func(*job,
 // job is the masking of one text.
 type job struct {
 	*Masker
-	stop     <-chan struct{} // closed: nobody waits for the text any more
+	stop     <-chan struct{} // closed when the caller has given up
 	withhold bool            // lines that still change are withheld
-	inside   bool            // what is masked was encoded: once is enough
+	inside   bool            // the text was encoded: one round is enough
 }
 
-// check ends the job if nobody waits for it any more; settle recovers.
+// check ends the job if the caller has given up; settle recovers the panic.
 func (j *job) check() {
 	select {
 	case <-j.stop:
@@ -176,7 +165,7 @@ func (j *job) check() {
 // round masks a text once.
 func (j *job) round(text string) string { return j.nested(text, 0) }
 
-// nested masks a text that was found in others, depth levels down.
+// nested masks a text found within others, at the given depth.
 func (j *job) nested(text string, depth int) string {
 	if isDocument(text) {
 		return j.document(text, depth)
@@ -193,8 +182,8 @@ func (j *job) plain(text string) string {
 	return masked
 }
 
-// scan masks a text as it is written, as people see it, and what is encoded in it.
-// Colours and invisible characters go only where something was found behind them.
+// scan masks a text as written, as people see it, and its encoded parts. Colours and invisible characters are removed only if they
+// hid a secret.
 func (j *job) scan(text string) string {
 	text = j.written(text)
 	if seen := undisguised(text); seen != text {
@@ -205,8 +194,7 @@ func (j *job) scan(text string) string {
 	return j.decoded(text)
 }
 
-// written goes through a text once for each way in which secrets are written. What
-// is most certain of what it finds comes first: nothing later looks into a marker.
+// written applies each pass to a text. The most certain passes come first, because later ones do not look into markers.
 func (j *job) written(text string) string {
 	for _, c := range j.custom {
 		j.check()
@@ -220,7 +208,7 @@ func (j *job) written(text string) string {
 	return text
 }
 
-// passes are the ways in which secrets are written, and the kinds that are written so.
+// passes are the formats in which secrets are written, and the kinds that each finds.
 var passes = []struct {
 	finds set
 	mask  func(*Masker, string) string
@@ -239,7 +227,7 @@ var passes = []struct {
 	{setOf(base64Secret, base64Short), (*Masker).base64},
 }
 
-// isDocument reports whether a text is a JSON object or list, and nothing else.
+// isDocument reports whether a text is exactly one JSON object or list.
 func isDocument(text string) bool {
 	i := past(text, 0, isSpace)
 	return i < len(text) && (text[i] == '{' || text[i] == '[') && json.Valid([]byte(text))

@@ -2,25 +2,24 @@ package mask
 
 import "slices"
 
-// keyName is the end of a key, and the kind of what stands behind it.
+// keyName is the end of a key that names a secret, and the kind of its value.
 type keyName struct {
-	end  string // lower case, without what separates words
+	end  string // lower case, without word separators
 	kind kind
-	// word: only as words of their own, not as the end of one ("pwd", not "cwpwd").
+	// word means only as a whole word, not as the end of one ("pwd", not "cwpwd").
 	word bool
-	// after: only after another word ("db_pass", not the "pass" of a test).
+	// after means only after another word ("db_pass", not the "pass" of a test).
 	after bool
-	// looks is what a value has to look like, where the key alone says too little; nil = any.
+	// looks checks the form of a value if the key alone is too vague; nil accepts any.
 	looks func(value string) bool
 }
 
-// takes reports whether a value may be what the name says.
+// takes reports whether a value may be a secret of that name.
 func (n *keyName) takes(value string) bool { return n.looks == nil || n.looks(value) }
 
-// keyNames are ordered by how much they say: of those that end a key, the first
-// whose kind is wanted wins.
+// keyNames are ordered from specific to general: of those that end a key, the first with an enabled kind wins.
 var keyNames = slices.Concat(
-	keyName{kind: awsSecretKey}.with("secretaccesskey", "awssecretkey", "xamzsignature"), // the last is of a URL that lets its owner in
+	keyName{kind: awsSecretKey}.with("secretaccesskey", "awssecretkey", "xamzsignature"), // the last one grants access
 	keyName{kind: awsAccessKey}.with("accesskeyid", "awsaccesskey"),
 	keyName{kind: certificateAuthorityData}.with("certificateauthoritydata", "cabundle"),
 	keyName{kind: certificate}.with("clientcertificatedata"),
@@ -37,7 +36,7 @@ var keyNames = slices.Concat(
 	keyName{kind: authorization}.with("authorization", "cookie"),
 	keyName{kind: basicAuth}.with("authident"),
 	keyName{kind: apiKey}.with("apikey", "licensekey", "subscriptionkey", "accesskey", "authkey"),
-	keyName{kind: secretKey, looks: notAKey}.with("secretkey"), // of an ExternalSecret, it names a key
+	keyName{kind: secretKey, looks: notAKey}.with("secretkey"), // in an ExternalSecret, it names a key
 	keyName{kind: secretKey}.with("secretaccesskey", "signingkey", "hmackey", "secretkeybase", "unsealkey", "presharedkey"),
 	keyName{kind: secretKey, looks: long}.with("appkey"),
 	keyName{kind: secretKey, word: true, looks: long}.with("salt"),
@@ -71,7 +70,7 @@ var keyNames = slices.Concat(
 	keyName{kind: password}.with("wachtwoord", "hasło", "пароль", "Пароль", "密码", "パスワード"),
 )
 
-// with are names that differ in their ends alone.
+// with returns names that differ only in their ends.
 func (n keyName) with(ends ...string) (all []keyName) {
 	for _, n.end = range ends {
 		all = append(all, n)
@@ -79,8 +78,7 @@ func (n keyName) with(ends ...string) (all []keyName) {
 	return all
 }
 
-// harmless are keys that end like one of a secret: pages of lists, and names of
-// Secrets. An agent needs them.
+// harmless are keys that end like a secret's but are not: page tokens of lists, and names of Secrets. An agent needs them.
 var harmless = []string{
 	"nexttoken", "pagetoken", "continuationtoken", "continuetoken", "synctoken", "canceltoken",
 	"imagepullsecret", "existingsecret", "tlssecret", "oldpwd", "publictoken", "jsonwebtoken",
@@ -94,7 +92,7 @@ var keyed = func() (all set) {
 	return all
 }()
 
-// byLastLetter finds the names for a key quickly, or that there are none.
+// byLastLetter indexes the names for fast lookup.
 var byLastLetter = func() (index [256][]keyName) {
 	for _, n := range keyNames {
 		last := n.end[len(n.end)-1]
@@ -106,11 +104,11 @@ var byLastLetter = func() (index [256][]keyName) {
 	return index
 }()
 
-const maxKey = 64 // bytes of a key's end that are looked at
+const maxKey = 64 // bytes at the end of a key that are examined
 
-// nameOf is the name that ends a key; nil = none that the set has.
+// nameOf returns the name that ends a key; nil means none of the set's kinds.
 func (s set) nameOf(key string) *keyName {
-	if key == "" || key == "PWD" { // the shell's folder
+	if key == "" || key == "PWD" { // the shell's current folder
 		return nil
 	}
 	names := byLastLetter[key[len(key)-1]]
@@ -140,7 +138,7 @@ func endsWith(flat []byte, end string) bool {
 	return len(flat) >= len(end) && string(flat[len(flat)-len(end):]) == end
 }
 
-// fits reports whether a name that ends a key is words of their own, if it must be.
+// fits reports whether a name at the end of a key is a whole word, if it must be.
 func (n keyName) fits(key string, longer bool) bool {
 	if !n.word {
 		return true
@@ -152,7 +150,7 @@ func (n keyName) fits(key string, longer bool) bool {
 	return separates(before) || isLower(before) && isUpper(first)
 }
 
-// flatten writes a key in lower case and without what separates words.
+// flatten returns a key in lower case and without word separators.
 func flatten(key string, buffer *[maxKey]byte) []byte {
 	flat := buffer[:0]
 	for i := range len(key) {

@@ -2,8 +2,7 @@ package mask
 
 import "strings"
 
-// option looks at an option of a command that has its value as the next word:
-// --password x. It returns where to go on.
+// option examines a command's option whose value is the next word: --password x. It returns where to continue.
 func (s *keyScanner) option(i int) int {
 	text := s.text
 	start := past(text, i, func(c byte) bool { return c == '-' })
@@ -26,8 +25,7 @@ func (s *keyScanner) option(i int) int {
 	return v.end
 }
 
-// word is the value of the option text[i:end]: the next word of a shell, of a list
-// in JSON, or of one in YAML.
+// word returns the value of the option text[i:end]: the next word of a shell command, or the next item of a JSON or YAML list.
 func (s *keyScanner) word(i, end int) (v span, ok bool) {
 	text, start := s.text, near(s.text, end, 4*maxBlanks, isListGap)
 	gap := text[end:start]
@@ -39,7 +37,7 @@ func (s *keyScanner) word(i, end int) (v span, ok bool) {
 		if !isQuote(text[start-1]) || !isQuote(text[end]) && text[end] != '\\' {
 			return v, false
 		}
-	case strings.Contains(gap, "\\\n") || strings.Contains(gap, "\\\r\n"): // a shell's line goes on
+	case strings.Contains(gap, "\\\n") || strings.Contains(gap, "\\\r\n"): // a continued shell line
 	case strings.Contains(gap, "\n"):
 		if start, ok = s.itemBelow(i, start); !ok {
 			return v, false
@@ -55,8 +53,7 @@ func (s *keyScanner) word(i, end int) (v span, ok bool) {
 	return v, !strings.HasPrefix(value, "-") && !isPlaceholder(value)
 }
 
-// itemBelow finds the item of a YAML list that stands below the item with the
-// option at i.
+// itemBelow finds the YAML list item below the item with the option at i.
 func (s *keyScanner) itemBelow(i, start int) (int, bool) {
 	before := strings.TrimRight(s.text[max(s.done, i-maxBlanks):i], `"'`)
 	if !strings.HasSuffix(before, "- ") || !strings.HasPrefix(s.text[start:], "- ") || lineAt(s.text, start).isKey {

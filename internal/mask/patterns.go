@@ -38,7 +38,7 @@ const (
 	kinds
 )
 
-// pattern is what users call a kind, and what it finds.
+// pattern is a kind's public name and a description of what it finds.
 type pattern struct{ name, about string }
 
 var patterns = [kinds]pattern{
@@ -66,7 +66,7 @@ var patterns = [kinds]pattern{
 	base64Short:              {"base64_short", "padded base64 of 4 to 23 characters that is somebody's value"},
 }
 
-// group is a set of patterns that users can name as one.
+// group is a named set of patterns.
 type group struct {
 	name, about string
 	kinds       []kind
@@ -119,10 +119,10 @@ func Names() []string {
 	return names
 }
 
-// Groups tells the patterns of every group, sorted.
+// Groups returns the patterns of every group, sorted.
 func Groups() map[string][]string { return sortedGroups() }
 
-// sortedGroups are made once: every plan has its groups spelt out.
+// sortedGroups is computed once, because every plan lists the patterns of its groups.
 var sortedGroups = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for _, g := range groups {
@@ -134,7 +134,7 @@ var sortedGroups = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// Describe says what a pattern finds, or what a group is for; "" = there is none of that name.
+// Describe says what a pattern finds, or what a group is for. It returns an empty string for an unknown name.
 func Describe(name string) string {
 	for _, g := range groups {
 		if g.name == name {
@@ -148,8 +148,8 @@ func Describe(name string) string {
 	return patterns[k].about
 }
 
-// Expand spells groups out. The names come sorted and once each. The error names
-// every group and pattern that does not exist.
+// Expand replaces groups with their patterns. The result is sorted and without duplicates. The error names every unknown group and
+// pattern.
 func Expand(groupNames, patternNames []string) ([]string, error) {
 	var errs []error
 	known := Groups()
@@ -169,7 +169,7 @@ func Expand(groupNames, patternNames []string) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
-// marker is what stands for a secret of the kind.
+// marker returns the text that replaces a secret of the kind.
 func (k kind) marker() string { return markers[k] }
 
 var markers = func() (all [kinds]string) {

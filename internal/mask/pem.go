@@ -11,8 +11,8 @@ const (
 	pemEnd    = "-----END "
 )
 
-// pemBlocks masks PEM blocks, the ends of lines escaped or not. Of a block that
-// has no end, the text having been cut, it masks what looks like one.
+// pemBlocks masks PEM blocks, with escaped or plain line ends. If a truncated block has no end, it masks what looks like part of
+// it.
 func (m *Masker) pemBlocks(text string) string {
 	out := rewrite{text: text}
 	for i := 0; ; {
@@ -36,8 +36,7 @@ func (m *Masker) pemBlocks(text string) string {
 	}
 }
 
-// pemTails masks the ends of private keys whose beginning was cut, and the private
-// lines of PuTTY's keys.
+// pemTails masks the ends of private keys whose beginning was truncated, and the private lines of PuTTY keys.
 func (m *Masker) pemTails(text string) string {
 	k := m.on.first([]kind{privateKey, sshKey, certificate})
 	out := rewrite{text: text}
@@ -87,17 +86,17 @@ func (m *Masker) pemTails(text string) string {
 	}
 }
 
-const maxBlock = 32 << 10 // bytes; what ends later has another beginning
+const maxBlock = 32 << 10 // bytes; a later end belongs to another block
 
 const maxTitle = 64 // bytes: "RSA PRIVATE KEY"
 
-// titleAt is the title at i, which dashes end.
+// titleAt returns the title at i, which ends with dashes.
 func titleAt(text string, i int) (title string, ok bool) {
 	title, _, ok = strings.Cut(text[i:min(len(text), i+maxTitle+len(pemDashes))], pemDashes)
 	return title, ok && strings.ToUpper(title) == title && !strings.ContainsAny(title, "\r\n")
 }
 
-// kindOfBlock is the kind of a block by its title; none = nobody wants it masked.
+// kindOfBlock returns the kind of a block by its title; none means that the kind is not enabled.
 func (m *Masker) kindOfBlock(title string) kind {
 	wanted := []kind{certificate}
 	if strings.Contains(title, "PRIVATE KEY") {
@@ -109,7 +108,7 @@ func (m *Masker) kindOfBlock(title string) kind {
 	return m.on.first(wanted)
 }
 
-// blockEnd is where the block ends whose first line ends at i.
+// blockEnd returns the end of the block whose first line ends at i.
 func blockEnd(text string, i int) int {
 	next := strings.Index(text[i:], pemDashes)
 	if next >= 0 && next <= maxBlock && strings.HasPrefix(text[i+next:], pemEnd) {
@@ -126,13 +125,13 @@ func blockEnd(text string, i int) int {
 	return cutBlockEnd(text[:limit], i)
 }
 
-// pemHeaders are what may come before the base64 of a block.
+// pemHeaders are headers that may precede the base64 of a block.
 var pemHeaders = []string{"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "}
 
-// cutBlockEnd is where lines end that can only belong to a block. Whatever else
-// there is may be a key, which must not be taken from its value.
+// cutBlockEnd returns the end of the lines that can only belong to a block. Any other text may be a key, which must stay with its
+// value.
 func cutBlockEnd(text string, i int) int {
-	const long = 16 // bytes of base64 that are no word
+	const long = 16 // minimum bytes of base64 that cannot be a word
 	end := base64End(text, i)
 	if end < len(text) && end-i < long && !isSpace(text[end]) && !isQuote(text[end]) {
 		return i
@@ -155,7 +154,7 @@ func cutBlockEnd(text string, i int) int {
 	return end
 }
 
-// base64End is where base64 ends that begins at i, line ends in it escaped or none.
+// base64End returns the end of the base64 that begins at i, with or without escaped line ends.
 func base64End(text string, i int) int {
 	return past(text, i, func(c byte) bool { return isBase64Byte(c) || c == '\\' })
 }

@@ -2,7 +2,7 @@ package mask
 
 import "strings"
 
-// phrases masks what prose and SQL say that a secret is, without a separator:
+// phrases masks secrets that prose and SQL name without a separator:
 //
 //	the password for bob is x   PASSWORD 'x'   IDENTIFIED BY 'x'   invalid token x
 func (m *Masker) phrases(text string) string {
@@ -24,8 +24,7 @@ type phraseScanner struct {
 	rewrite
 }
 
-// fillers are what may stand between the name of a secret and what it is. "for" and
-// "user" have another word behind them.
+// fillers are words that may be between the name of a secret and its value. "for" and "user" are followed by another word.
 var fillers = map[string]bool{
 	"is": true, "was": true, "to": true, "now": true, "reset": true, "set": true, "changed": true, "key": true, "by": true, "as": true,
 	"has": true, "been": true, "will": true, "be": true, "use": true, "value": true, "=": true, ":": true,
@@ -35,7 +34,7 @@ var fillers = map[string]bool{
 
 const maxFillers = 6 // words
 
-// word looks at the word text[i:end]: whether it names a secret, and what follows.
+// word examines whether the word text[i:end] names a secret, and what follows it.
 func (s *phraseScanner) word(i, end int) {
 	n := s.nameOf(s.text[i:end])
 	identified := n == nil && s.has(password) && strings.EqualFold(s.text[i:end], "IDENTIFIED")
@@ -45,7 +44,7 @@ func (s *phraseScanner) word(i, end int) {
 	case n == nil || n.looks != nil || end == len(s.text) || i > 0 && (s.text[i-1] == '/' || s.text[i-1] == '$'):
 		return
 	}
-	said := identified // whether something says that the value comes
+	said := identified // whether a filler announces the value
 	for range maxFillers {
 		start := end
 		for start < len(s.text) && start-end < maxBlanks && (isBlank(s.text[start]) || s.text[start] == '\n' && start == end && s.login(i)) {
@@ -64,7 +63,7 @@ func (s *phraseScanner) word(i, end int) {
 		stop := past(s.text, start, func(c byte) bool { return !isSpace(c) && !isQuote(c) && c != ',' && c != ';' })
 		word := strings.ToLower(s.text[start:stop])
 		if fillers[word] {
-			if end = stop; word == "for" || word == "user" || word == "für" { // and who
+			if end = stop; word == "for" || word == "user" || word == "für" { // and the user's name
 				end = s.nextWord(stop)
 			}
 			said = said || word != "for" && word != "user" && word != "with"
@@ -75,7 +74,7 @@ func (s *phraseScanner) word(i, end int) {
 	}
 }
 
-// nextWord is where the word behind i ends.
+// nextWord returns the end of the word after i.
 func (s *phraseScanner) nextWord(i int) int {
 	i = near(s.text, i, maxBlanks, isBlank)
 	return near(s.text, i, maxKey, func(c byte) bool { return !isSpace(c) })
@@ -86,13 +85,13 @@ func (s *phraseScanner) login(i int) bool {
 	before := strings.ToLower(s.text[max(s.done, i-2*maxKey):i])
 	words := strings.Fields(before)
 	n := len(words)
-	if n >= 4 && words[n-2] == "account" { // may stand between login and password
+	if n >= 4 && words[n-2] == "account" { // may be between login and password
 		n -= 2
 	}
 	return n >= 2 && words[n-1] != "and" && words[n-1] != "or" && (words[n-2] == "login" || words[n-2] == "username")
 }
 
-// quoted masks what stands in the quotes at i, if that is short and on one line.
+// quoted masks the text in the quotes at i, if it is short and on one line.
 func (s *phraseScanner) quoted(i int, n *keyName, said bool) {
 	rest := s.text[:min(len(s.text), i+1+2*maxKey)]
 	end := sqlTextEnd(rest, i)
@@ -103,8 +102,8 @@ func (s *phraseScanner) quoted(i int, n *keyName, said bool) {
 	s.replace(i+1, i+1+len(value), n.kind.marker())
 }
 
-// bare masks a word that can be no other than a secret: it has digits and letters.
-// Behind a login, and in what redis reads, any word can be one.
+// bare masks a word that can only be a secret: it has digits and letters. After a login, and in redis configuration, any word can
+// be one.
 func (s *phraseScanner) bare(i, start, end int, n *keyName, said bool) {
 	for end > start && strings.IndexByte(".:!?)]", s.text[end-1]) >= 0 {
 		end--

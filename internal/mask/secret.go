@@ -2,7 +2,7 @@ package mask
 
 import "strings"
 
-// manifest is what is known of a mapping that may be a Kubernetes object.
+// manifest holds the known facts about a mapping that may be a Kubernetes object.
 type manifest struct {
 	kind, apiVersion, typ string
 	stringData            bool
@@ -11,16 +11,16 @@ type manifest struct {
 	pending int
 }
 
-// tells reports whether a key says what the mapping is.
+// tells reports whether a key identifies the mapping.
 func tells(key string) bool {
 	return key == "kind" || key == "apiVersion" || key == "type" || key == "stringData"
 }
 
-// set takes note of a key that says what the mapping is.
+// set records a key that identifies the mapping.
 func (m *manifest) set(key, value string) {
 	switch key {
 	case "kind":
-		if !isSecretKind(m.kind) { // of two, the one that is a Secret counts
+		if !isSecretKind(m.kind) { // of two kinds, Secret wins
 			m.kind = scalar(value)
 		}
 	case "apiVersion":
@@ -32,8 +32,8 @@ func (m *manifest) set(key, value string) {
 	}
 }
 
-// isSecret reports whether the mapping is a Secret, or looks like one that lacks
-// its kind: what a list of Secrets holds, or what was cut.
+// isSecret reports whether the mapping is a Secret, or looks like one without its kind: an item of a list of Secrets, or a
+// truncated text.
 func (m *manifest) isSecret() bool {
 	if m.kind != "" {
 		return isSecretKind(m.kind)
@@ -41,19 +41,19 @@ func (m *manifest) isSecret() bool {
 	return m.stringData || m.apiVersion == "v1" || secretType(m.typ)
 }
 
-// judged are the values of data that a scanner has found.
+// judged holds the data values that a scanner has found.
 type judged struct {
-	pending []span // of what may yet turn out to be a Secret, or part of a list of Secrets
+	pending []span // of mappings that may turn out to be a Secret or part of a list of Secrets
 	found   []span // of Secrets
 }
 
-// judge decides about the data of a mapping that ends.
+// judge decides on the data of a mapping that ends.
 func (j *judged) judge(m *manifest) {
 	switch {
 	case m.isSecret(), strings.EqualFold(m.kind, "SecretList"):
 		j.found = append(j.found, j.pending[m.pending:]...)
 	case m.kind == "":
-		return // what holds it may be a list of Secrets
+		return // the enclosing mapping may be a list of Secrets
 	}
 	j.pending = j.pending[:m.pending]
 }
@@ -69,7 +69,7 @@ func secretType(name string) bool {
 
 func isData(key string) bool { return key == "data" || key == "stringData" }
 
-// scalar is the text of a scalar without quotes, comments, tags and anchors.
+// scalar returns the text of a scalar without quotes, comments, tags and anchors.
 func scalar(text string) string {
 	text, _, _ = strings.Cut(text, " #")
 	text = strings.Trim(text, " \t\r,")
@@ -83,7 +83,7 @@ func scalar(text string) string {
 	return strings.Trim(text, `"'\`)
 }
 
-// mentionsSecret reports whether a text may hold a Secret. Most do not, and cost no more than this.
+// mentionsSecret reports whether a text may contain a Secret. For most texts, only this check runs.
 func mentionsSecret(text string) bool {
 	if !strings.Contains(text, "data") && !strings.Contains(text, "stringData") {
 		return false
@@ -96,10 +96,9 @@ func mentionsSecret(text string) bool {
 	return strings.Contains(text, "kind") && strings.Contains(text, "*")
 }
 
-const maxEscapes = 8 // levels of text in quotes in text in quotes
+const maxEscapes = 8 // nesting depth of quoted text in quoted text
 
-// secretsInText masks the data of Kubernetes Secrets in a text: in YAML, in JSON,
-// and in such within quotes.
+// secretsInText masks the data of Kubernetes Secrets in a text: in YAML, in JSON, and in both within quotes.
 func secretsInText(text string, depth int) string {
 	if !mentionsSecret(text) {
 		return text
@@ -109,8 +108,7 @@ func secretsInText(text string, depth int) string {
 	return secretsInBlocks(text)
 }
 
-// secretsInQuotes looks at what stands between quotes with its own quotes or line
-// ends escaped.
+// secretsInQuotes examines quoted text whose own quotes or line ends are escaped.
 func secretsInQuotes(text string, depth int) string {
 	if !strings.Contains(text, `\"`) && !strings.Contains(text, `\n`) {
 		return text

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// shape is a way to write secrets that is found by an expression: by what stands around the secret, not by a key with a separator.
-// Repetitions are bounded, so that the time stays linear in the text.
+// shape is a format that an expression recognises by the text around the secret, rather than by a key with a separator. Repetitions
+// are bounded, so that the time stays linear in the text.
 type shape struct {
-	need string // a text without this has none
+	need string // required substring; texts without it are skipped
 	re   *regexp.Regexp
-	kind kind // of the group "secret"; none: that of the key in the group "name"
-	// takes says whether a value can be the secret; nil means that each can.
+	kind kind // of the group "secret"; none means that of the key in the group "name"
+	// takes reports whether a value can be the secret; nil accepts any.
 	takes func(value string) bool
-	// line says quickly which lines are worth the expression, which is then that of a line; nil means that it is of the whole text.
+	// line is a fast check for lines worth matching, in which case the expression applies to single lines; nil means that it
+	// applies to the whole text.
 	line func(line string) bool
 }
 
@@ -24,7 +25,7 @@ var shapes = []shape{
 	{"jdbc:oracle:", regexp.MustCompile(`jdbc:oracle:\w{1,10}:[^\s/:@"']{1,64}/(?:"` +
 		`(?P<secret>[^"\n]{1,200})"|` +
 		`(?P<other>[^\s@"]{1,200}))@`), databaseDSN, nil, nil},
-	// A row of two cells, as terminals draw them: | password | SECRET |. Those of a head of a table have names and types.
+	// A row of two cells in a terminal table: | password | SECRET |. Header rows contain names and types.
 	{"|", regexp.MustCompile(`^[ \t]{0,20}\|[ \t*` + "`" + `]{0,20}(?P<name>[\w .-]{2,60}?)[ \t*` + "`" + `]{0,40}\|[ \t` + "`" +
 		`]{0,40}(?P<secret>[^\s|` + "`" + `]{4,250})[ \t` + "`" + `]{0,200}\|[ \t]{0,20}\r?$`), none, notAWord, twoCells},
 	{"onfig", regexp.MustCompile(`\b(?:aws configure|pulumi config|npm config|gcloud config) set ` +
@@ -51,7 +52,7 @@ var shapes = []shape{
 	{"igest username=", regexp.MustCompile(`\b[Dd]igest username=[^\n]{0,800}?\bresponse="?(?P<secret>[0-9a-f]{32,128})`),
 		authorization, nil, nil},
 	{"-Signature", regexp.MustCompile(`-Signature"?: {0,4}"?t=[0-9]{1,12},v[01]=(?P<secret>[0-9a-f]{64})`), token, nil, nil}, // Stripe
-	{" -> ", regexp.MustCompile(`(?m)^[ \t]{0,40}~ "?(?P<name>[\w.-]{2,60})"?[ \t]{1,60}= "[^"\n]{0,250}" -> ` + // a plan of Terraform
+	{" -> ", regexp.MustCompile(`(?m)^[ \t]{0,40}~ "?(?P<name>[\w.-]{2,60})"?[ \t]{1,60}= "[^"\n]{0,250}" -> ` + // a Terraform plan
 		`"(?P<secret>[^"\n]{1,250})"`), none, nil, nil},
 	{"net use", regexp.MustCompile(`\bnet use (?:\w:|\*)? ?\\\\[^\s\\]{1,250}\\\S{1,250} (?:/user:\S{1,100} )?` +
 		`(?P<secret>[^\s/]\S{0,250})`), password, nil, nil},
@@ -121,14 +122,14 @@ func (s shape) replace(m *Masker, out *rewrite, part span) {
 			continue
 		}
 		marker := k.marker()
-		if k == email { // the pattern is about people: their cards are of no pattern of their own
+		if k == email { // the pattern covers personal data, and cards have no pattern of their own
 			marker = markerStart + "_CARD_NUMBER]"
 		}
 		out.replace(v.start, v.end, marker)
 	}
 }
 
-// fourColons: of other lines, none is of a .pgpass.
+// fourColons reports whether a line can be one of a .pgpass file.
 func fourColons(line string) bool {
 	return strings.Count(line, ":") >= 4 && !strings.ContainsAny(line, " \t")
 }
@@ -145,7 +146,7 @@ func slashed(line string) bool {
 	return false
 }
 
-// grouped reports whether a line has four digits, a blank or a hyphen, and four more.
+// grouped reports whether a line has four digits, a blank or a hyphen, and four more digits.
 func grouped(line string) bool {
 	run := 0 // digits before i
 	for i := range len(line) {
@@ -161,15 +162,15 @@ func grouped(line string) bool {
 	return false
 }
 
-// notANumber reports whether a value has more than digits, as times and line numbers do not.
+// notANumber reports whether a value has more than digits. Times and line numbers do not.
 func notANumber(value string) bool { return strings.Trim(value, "0123456789.") != "" }
 
-// notAWord reports whether a value is not a word or a type, as cells of tables about parameters are.
+// notAWord reports whether a value is not a word or a type, as in tables of parameters.
 func notAWord(value string) bool {
 	return strings.Trim(value, "-:=+|") != "" && (random(value) || strings.ContainsAny(value, "!?#$%^&*@+=/~"))
 }
 
-// notAResult reports whether a value is not what a test says of itself.
+// notAResult reports whether a value is not the result of a test.
 func notAResult(value string) bool {
 	switch strings.ToLower(value) {
 	case "true", "false", "pass", "passed", "fail", "failed", "success", "skip", "skipped", "error", "none", "null", "through":
@@ -178,7 +179,7 @@ func notAResult(value string) bool {
 	return notANumber(value)
 }
 
-// luhn reports whether digits are a card's, by their check digit.
+// luhn reports whether digits have the check digit of a card number.
 func luhn(value string) bool {
 	sum, even := 0, false
 	for i := len(value) - 1; i >= 0; i-- {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// insert is the head of a statement of SQL that says which columns its values are of: INTO users (name, password) VALUES.
+// insert matches the head of an SQL statement that names the columns of its values: INTO users (name, password) VALUES.
 var insert = regexp.MustCompile(`(?i)\binto\s{1,4}[\w."` + "`" + `\[\]]{1,80}\s{0,4}` +
 	`\((?P<names>[^()]{1,500})\)\s{0,4}(?:overriding (?:system|user) value\s{1,4})?values?\s{0,4}`)
 
 const (
-	maxText       = 4096 // bytes of a text in SQL
-	maxExpression = 256  // bytes of a value that is not a text
+	maxText       = 4096 // bytes of a string in SQL
+	maxExpression = 256  // bytes of a value that is not a string
 )
 
 // inserts masks the values of columns that are named as secrets, in each row of a statement.
@@ -21,7 +21,7 @@ func (m *Masker) inserts(text string) string {
 	}
 	out := rewrite{text: text}
 	for _, at := range insert.FindAllStringSubmatchIndex(text, -1) {
-		if at[0] < out.done { // within a text that was masked
+		if at[0] < out.done { // within a masked string
 			continue
 		}
 		columns, named := []*keyName{}, false
@@ -42,7 +42,8 @@ func (m *Masker) inserts(text string) string {
 	return out.String()
 }
 
-// maskTuple masks the texts of a row that begins at i, behind its parenthesis. It returns where the row ends; -1 = it is none.
+// maskTuple masks the strings of a row that begins at i, after its parenthesis. It returns the end of the row; -1 means that it is
+// not one.
 func maskTuple(out *rewrite, i int, columns []*keyName) int {
 	text := out.text
 	for n := 0; ; n++ {
@@ -65,9 +66,9 @@ func maskTuple(out *rewrite, i int, columns []*keyName) int {
 	}
 }
 
-// sqlValue reads a value of a row: an expression that ends before a comma or a parenthesis. It returns the texts in it, without their
-// quotes, and where it ends; -1 = it is no value. Texts that are arguments of a function within a function do not count: they are the
-// names of methods, as in crypt('x', gen_salt('bf')).
+// sqlValue reads a value of a row: an expression that ends before a comma or a parenthesis. It returns the strings in it, without
+// their quotes, and its end; -1 means that it is not a value. Arguments of a function within a function do not count, because they
+// are names of methods, as in crypt('x', gen_salt('bf')).
 func sqlValue(text string, i int) (texts []span, end int) {
 	depth, last := 0, i+maxExpression
 	for ; i < len(text); i++ {
@@ -97,8 +98,8 @@ func sqlValue(text string, i int) (texts []span, end int) {
 	return texts, len(text)
 }
 
-// sqlTextEnd returns where the text ends whose quote is at i. A quote that is written twice belongs to the text, and so does one behind
-// a backslash if that is an escape: in standard SQL it is not, and the text 'C:\' ends before a comma or a parenthesis.
+// sqlTextEnd returns the end of the string whose quote is at i. A doubled quote belongs to the string, and so does one after a
+// backslash that is an escape. In standard SQL it is not an escape, and the string 'C:\' ends before a comma or a parenthesis.
 func sqlTextEnd(text string, i int) int {
 	quote, escapes := text[i], i > 0 && lower(text[i-1]) == 'e' && (i < 2 || !isAlnum(text[i-2]))
 	for end := i + 1; end < len(text); end++ {

@@ -2,8 +2,8 @@ package mask
 
 import "strings"
 
-// tables masks the columns of tables whose heads are named as secrets: CSV, what
-// psql and Markdown write, and columns that blanks make.
+// tables masks the columns of tables whose headers are named as secrets: CSV, output of psql, Markdown, and columns separated by
+// blanks.
 func (m *Masker) tables(text string) string {
 	out := rewrite{text: text}
 	for from := 0; from < len(text); {
@@ -21,7 +21,7 @@ func (m *Masker) tables(text string) string {
 	return out.String()
 }
 
-// lineOf is the line that begins at i, and where the next one does.
+// lineOf returns the line that begins at i, and the start of the next one.
 func lineOf(text string, i int) (line span, next int) {
 	line = span{i, len(text)}
 	next = len(text)
@@ -37,8 +37,8 @@ const (
 	separators = "\t|;,"
 )
 
-// columns reads a line that may be the head of a table: the name of each column, nil
-// if it names no secret; nil = it is no head. separator is 0 if blanks separate.
+// columns reads a line that may be a table header. It returns the name of each column, nil for columns without secrets, or a nil
+// slice if it is not a header. separator is 0 if blanks separate the columns.
 func (m *Masker) columns(text string, head span) (separator byte, columns []*keyName) {
 	line := text[head.start:head.end]
 	if len(line) > maxHead || len(line) < len("pin,x") {
@@ -57,7 +57,7 @@ func (m *Masker) columns(text string, head span) (separator byte, columns []*key
 			return 0, nil
 		}
 		n := m.on.nameOf(name)
-		if n != nil && separator == 0 && n.kind == secretKey { // it is the name of one
+		if n != nil && separator == 0 && n.kind == secretKey { // it is the name of a key
 			n = nil
 		}
 		named = named || n != nil
@@ -69,7 +69,7 @@ func (m *Masker) columns(text string, head span) (separator byte, columns []*key
 	return separator, columns
 }
 
-// maskRow masks the cells of a row; false = it is none of the table's.
+// maskRow masks the cells of a row. It returns false if the line is not a row of the table.
 func maskRow(out *rewrite, row span, separator byte, columns []*keyName) bool {
 	line := out.text[row.start:row.end]
 	if strings.Trim(line, "|+-: ") == "" && line != "" {
@@ -89,7 +89,7 @@ func maskRow(out *rewrite, row span, separator byte, columns []*keyName) bool {
 	return true
 }
 
-// cells are what a separator, or two blanks, divide a line into, without blanks and quotes.
+// cells returns the parts of a line between separators, or between two blanks, without blanks and quotes.
 func cells(line string, separator byte) (out []span) {
 	for i := 0; i <= len(line); {
 		end, quote := i, byte(0)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// databases are the schemes of URLs whose passwords are those of databases and brokers.
+// databases are the URL schemes of databases and brokers.
 var databases = []string{
 	"postgres", "postgresql", "mysql", "mariadb", "mongodb", "redis", "rediss", "amqp", "amqps", "sqlserver",
 	"oracle", "clickhouse", "cockroachdb", "cassandra", "nats", "kafka", "mssql", "db2", "snowflake", "couchbase", "memcached",
@@ -16,8 +16,7 @@ const (
 	maxDSN      = 256  // bytes before the @ of a DSN
 )
 
-// userinfo masks passwords in URLs, https://user:password@host, and in DSNs,
-// user:password@tcp(host).
+// userinfo masks passwords in URLs, https://user:password@host, and in DSNs, user:password@tcp(host).
 func (m *Masker) userinfo(text string) string {
 	out := rewrite{text: text}
 	for i := 0; i < len(text); {
@@ -48,7 +47,7 @@ func (m *Masker) userinfo(text string) string {
 	return text
 }
 
-// kindOfURL is the kind of a password by the scheme that a text ends with.
+// kindOfURL returns the kind of a password by the scheme at the end of a text.
 func (m *Masker) kindOfURL(before string) kind {
 	end := len(before)
 	start := back(before, end, max(0, end-maxScheme), func(c byte) bool { return isAlnum(c) || c == '+' })
@@ -62,8 +61,7 @@ func (m *Masker) kindOfURL(before string) kind {
 	return basicAuth
 }
 
-// passwordOf finds the password, or the token that is a user's name, in the part
-// of a URL after its scheme.
+// passwordOf finds the password, or the token in place of the user name, in the part of a URL after its scheme.
 func passwordOf(text string, i int) (secret span) {
 	colon, at, slash := -1, -1, -1
 	end := i
@@ -85,7 +83,7 @@ func passwordOf(text string, i int) (secret span) {
 	case at < 0 || colon > at:
 		return secret
 	case colon >= 0 && (colon+1 == at || text[colon+1:at] == "x-oauth-basic") && colon-i >= 20 && mixed(text[i:colon]):
-		return span{i, colon} // the token is the user's name
+		return span{i, colon} // the token is the user name
 	case colon >= 0:
 		return span{colon + 1, at}
 	case at-i >= 20 && mixed(text[i:at]):
@@ -96,10 +94,10 @@ func passwordOf(text string, i int) (secret span) {
 
 func allDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
-// driverDSNs masks the password of user:password@tcp(host:3306)/database.
+// driverDSNs masks the password in user:password@tcp(host:3306)/database.
 func driverDSNs(text string) string {
 	out := rewrite{text: text}
-	last := 0 // where the one before ends
+	last := 0 // end of the previous one
 	for i := 0; ; {
 		next := strings.Index(text[i:], "@")
 		if next < 0 {
@@ -118,7 +116,7 @@ func driverDSNs(text string) string {
 	}
 }
 
-// curlUsers masks the password of -u user:password and --user user:password.
+// curlUsers masks the password in -u user:password and --user user:password.
 func curlUsers(text string) string {
 	out := rewrite{text: text}
 	for i := 0; ; {

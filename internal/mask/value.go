@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// value is what stands behind a key, and what to write around its marker.
+// value is the text after a key, and the text to write around its marker.
 type value struct {
 	span
-	scheme        int // bytes of a scheme that it begins with
+	scheme        int // length of a leading scheme
 	before, after string
 }
 
 func (v value) masked(k kind) string { return v.before + k.marker() + v.after }
 
-const maxQuoted = 1024 // bytes of a quoted value of several lines
+const maxQuoted = 1024 // bytes of a quoted multi-line value
 
-// valueAfter finds the value behind the separator at i. Of one that is not to be
-// masked it says where it ends, if that is known.
+// valueAfter finds the value after the separator at i. For a value that is not masked, it returns the end if that is known.
 func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 	text, start := s.text, i+1
 	for start < len(text) && start < i+3 && (text[start] == '=' || text[start] == '>') { // :=, ==, =>
@@ -47,7 +46,7 @@ func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 	return s.bare(k, start, start > spaced, n)
 }
 
-// quoted is a value in quotes, which may be escaped.
+// quoted returns a value in quotes, which may be escaped.
 func (s *keyScanner) quoted(k key, start int) (v value, ok, quoted bool) {
 	at := past(s.text, start, isBackslash)
 	// b'x' is Python, N'x' is SQL.
@@ -72,9 +71,8 @@ func (s *keyScanner) quoted(k key, start int) (v value, ok, quoted bool) {
 	return v, !isPlaceholder(inner[v.scheme:]), true
 }
 
-// closingQuote is where a quoted value ends: at the same quote, escaped no more
-// than the first one, or else with the line. Only lines that are further to the
-// right than that of the key, at k, may continue it, as in YAML.
+// closingQuote returns the end of a quoted value: the same quote, escaped no more than the first one, or the end of the line. Only
+// lines indented more than the key at k may continue it, as in YAML.
 func (s *keyScanner) closingQuote(k, start int, quote byte, escapes int) int {
 	text, line, run := s.text, -1, 0 // run: backslashes before i
 	for i := start; i < len(text); i++ {
@@ -84,7 +82,7 @@ func (s *keyScanner) closingQuote(k, start int, quote byte, escapes int) int {
 			continue
 		case c == quote && escapes > 0 && run <= escapes:
 			return i - run
-		case c == quote && quote == '\'' && run == 0 && escapes == 0 && i+1 < len(text) && text[i+1] == quote: // YAML's way to write one
+		case c == quote && quote == '\'' && run == 0 && escapes == 0 && i+1 < len(text) && text[i+1] == quote: // an escaped quote in YAML
 			i++
 		case c == quote && escapes == 0 && run%2 == 0:
 			return i
@@ -110,7 +108,8 @@ func (s *keyScanner) continued(k, i int) bool {
 	return first-i > s.indent(k) && !strings.HasPrefix(s.text[first:], "-") && !s.pairAt(first)
 }
 
-// braced is a value in braces: of a connection string of ODBC, Pwd={x;y};, or one that Maven has encrypted. Names in braces are templates.
+// braced returns a value in braces: from an ODBC connection string, Pwd={x;y};, or a value encrypted by Maven. Names in braces are
+// templates.
 func (s *keyScanner) braced(k key, start int) (v value, ok bool) {
 	text := s.text
 	end := near(text, start+1, 2*maxKey, func(c byte) bool { return strings.IndexByte("{}\n\"'", c) < 0 })
@@ -128,7 +127,7 @@ func (s *keyScanner) braced(k key, start int) (v value, ok bool) {
 	return v, true
 }
 
-// list masks what stands in a list on one line as one value.
+// list masks a list on one line as one value.
 func (s *keyScanner) list(start int) (v value, ok, closed bool) {
 	if markerAt(s.text, start) > 0 || start < s.unclosed {
 		return v, false, false
@@ -153,8 +152,8 @@ func (s *keyScanner) list(start int) (v value, ok, closed bool) {
 	return v, inner != "" && inner[0] != '{' && !isPlaceholder(inner[len(plain):]), true
 }
 
-// bare is a value without quotes. A whole line belongs to it where the line is
-// one of YAML, of properties or of a header, else one word.
+// bare returns a value without quotes. In a line of YAML, properties or headers, it extends to the end of the line; otherwise it is
+// one word.
 func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, ok bool) {
 	kind := none
 	if n != nil {
@@ -167,7 +166,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 	switch {
 	case inString:
 		v.end = min(s.closingQuote(k.start, start, k.open, s.backslashes(k.start-1)), s.lineEnd(start))
-	case kind == authorization && v.before == "": // several words, and pairs: Digest, cookies
+	case kind == authorization && v.before == "": // several words and pairs: Digest, cookies
 		v.end = s.quoteEnd(start, line)
 	case line:
 		v.end = s.pairEnd(after)
@@ -175,13 +174,13 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 		v.end = s.wordEnd(after)
 	}
 	text := strings.TrimRight(s.text[after:max(after, v.end)], " \t\r")
-	if k.closed == '"' && !isMarker(text) { // perhaps a number in JSON
+	if k.closed == '"' && !isMarker(text) { // possibly a JSON number
 		text = strings.TrimRight(text, " \t\r,}]")
 		v.after = strings.Repeat(`\`, k.escapes) + `"`
 		v.before = v.after + v.before
 	}
 	v.end = after + len(text)
-	for strings.HasSuffix(s.text[after:v.end], "\\") && !isQuote(k.open) { // the line goes on below
+	for strings.HasSuffix(s.text[after:v.end], "\\") && !isQuote(k.open) { // a continued line
 		next := v.end
 		if next < len(s.text) && s.text[next] == '\r' {
 			next++
@@ -198,7 +197,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 		text, v.end = s.text[after:next], next
 	}
 	if kind == authorization && strings.Contains(text, " ") && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz ") == "" {
-		return v, false // says what is wrong with it
+		return v, false // an error message about the value
 	}
 	words := strings.Fields(text)
 	if line && kind != password && kind != authorization && len(words) > 3 && !slices.ContainsFunc(words, random) {
@@ -208,20 +207,19 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 	return v, !isPlaceholder(text) && !(prose && kind != password && !random(text))
 }
 
-// startsLine reports whether nothing stands before a key in its line but what
-// lists, shells, diffs, quotes and logs of headers put there.
+// startsLine reports whether a key begins its line, apart from characters of lists, shells, diffs, quotes and header logs.
 func (s *keyScanner) startsLine(k key) bool {
 	i := back(s.text, k.start, max(0, k.start-2*maxBlanks), func(c byte) bool { return strings.IndexByte(" \t-+*>#<|~\"'`", c) >= 0 })
 	return i == 0 || s.text[i-1] == '\n' || strings.HasSuffix(s.text[:i], "export")
 }
 
-// inProse reports whether a key comes right after another word, which is not the
-// value of the key before: what follows one another is found in one round.
+// inProse reports whether a key directly follows a word that is not the value of the previous key. Adjacent pairs are found in one
+// round.
 func (s *keyScanner) inProse(k key) bool {
 	return k.start >= 2 && k.start-1 > s.done && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
 }
 
-// backslashes counts those before i.
+// backslashes counts the backslashes before i.
 func (s *keyScanner) backslashes(i int) int { return i - back(s.text, i, 0, isBackslash) }
 
 func isBackslash(c byte) bool { return c == '\\' }

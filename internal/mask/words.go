@@ -2,7 +2,7 @@ package mask
 
 import "strings"
 
-// words masks what is a secret by its own form: ghp_…, AKIA…, eyJ….….…, Bearer ….
+// words masks secrets that are recognised by their form: ghp_…, AKIA…, eyJ….….…, Bearer ….
 func (m *Masker) words(text string) string {
 	s := wordScanner{set: m.on, rewrite: rewrite{text: text}}
 	for i := 0; i < len(text); {
@@ -27,15 +27,15 @@ func (m *Masker) words(text string) string {
 type wordScanner struct {
 	set
 	rewrite
-	// hopeless is where a run of characters ends that is too plain for a token, or
-	// for a guess: no part of it at its end is any better.
+	// hopeless is the end of a run of characters that is too plain for a token, or for a guess. Any rest of the run is also too
+	// plain.
 	hopelessJWT, hopelessGuess, hopelessWide int
 }
 
-// maxWord is the least length of forms that are not of base64, in bytes.
+// maxWord is the minimum length, in bytes, of forms that are not base64.
 const maxWord = 40
 
-// form masks a secret of a form at i. It returns where that ends; i = there is none.
+// form masks a secret of the form at i. It returns the end; i means that there is none.
 func (s *wordScanner) form(f *form, i int) int {
 	if i < s.done || !strings.HasPrefix(s.text[i:], f.prefix) {
 		return i
@@ -62,7 +62,7 @@ func (s *wordScanner) form(f *form, i int) int {
 		*hopeless = max(*hopeless, end)
 		return i
 	}
-	for s.text[end-1] == '.' { // of the sentence
+	for s.text[end-1] == '.' { // end of a sentence
 		end--
 	}
 	if strings.HasSuffix(f.prefix, "/") {
@@ -75,7 +75,7 @@ func (s *wordScanner) form(f *form, i int) int {
 	return end
 }
 
-// awsSecret masks the secret that stands beside the id of a key.
+// awsSecret masks the secret next to a key ID.
 func (s *wordScanner) awsSecret(i int) {
 	const reach, length = 48, 40
 	if !s.has(awsSecretKey) {
@@ -91,7 +91,7 @@ func (s *wordScanner) awsSecret(i int) {
 	}
 }
 
-// first is the first of some kinds that the set has.
+// first returns the first of some kinds that is in the set.
 func (s set) first(kinds []kind) kind {
 	for _, k := range kinds {
 		if s.has(k) {
@@ -101,8 +101,7 @@ func (s set) first(kinds []kind) kind {
 	return none
 }
 
-// startsWord reports whether a word begins at i: after what is no letter, or after
-// an escape sequence.
+// startsWord reports whether a word begins at i: after a non-letter, or after an escape sequence.
 func startsWord(text string, i int) bool {
 	switch {
 	case i == 0 || !isAlnum(text[i-1]):
@@ -115,8 +114,7 @@ func startsWord(text string, i int) bool {
 	return i >= 6 && text[i-6] == '\\' && text[i-5] == 'u'
 }
 
-// credentials masks what follows "Bearer" or "Basic" at i. It returns where that
-// ends; i = there is none.
+// credentials masks the text after "Bearer" or "Basic" at i. It returns the end; i means that there is none.
 func (s *wordScanner) credentials(i int) int {
 	k, start := token, i+len("bearer")
 	if !hasWord(s.text, i, "bearer") {

@@ -34,7 +34,7 @@ func appendToBlock(ctx context.Context, tx Tx, a args) (tool.Result, error) {
 	return success(tx.PutBlock(ctx, b), "Successfully updated memory block '"+label+"'")
 }
 
-// refuseNew says why there cannot be another block like b; nil = there can.
+// refuseNew returns why block b cannot be added; nil means that it can.
 func refuseNew(ctx context.Context, tx Tx, b Block) (*tool.Result, error) {
 	if problem := b.LabelProblem(); problem != "" {
 		return invalid("Error: invalid label '%s': %s", b.Label, problem), nil
@@ -60,7 +60,7 @@ func replaceInBlock(ctx context.Context, tx Tx, a args) (tool.Result, error) {
 	case old == "" || !strings.Contains(b.Value, old):
 		return failure("Content '%s' not found in block '%s'", old, label), nil
 	}
-	// Counted before it is made: a short text that stands there often may become a long one.
+	// Checked before the replacement, because many occurrences of a short text can become a long one.
 	longer := utf8.RuneCountInString(replacement) - utf8.RuneCountInString(old)
 	if size := b.Size() + strings.Count(b.Value, old)*longer; longer > 0 && size > b.Limit {
 		return overLimit(b, size), nil
@@ -75,7 +75,7 @@ func overLimit(b Block, size int) tool.Result {
 	return failure("Block '%s' would have %d characters, more than its limit of %d", b.Label, size, b.Limit)
 }
 
-// success is the result of a change, unless it failed.
+// success returns the result of a change, or its error.
 func success(err error, text string) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err

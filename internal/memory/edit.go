@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// BlockEdit is what a person makes of a block, whether it is read-only to the agent or not. What is nil stays as it is.
+// BlockEdit is a person's change to a block, even one that is read-only for the agent. Nil fields stay unchanged.
 type BlockEdit struct {
 	Value       string  `json:"value" maxLength:"100000"`
 	Description *string `json:"description,omitempty" maxLength:"10000" doc:"what the agent is told that the block is for; absent = as it is"`
@@ -16,10 +16,10 @@ type BlockEdit struct {
 	ReadOnly    *bool   `json:"read_only,omitempty" doc:"the agent cannot change it; absent = as it is"`
 }
 
-// ErrBlock: a block cannot be as it is asked for.
+// ErrBlock means that the requested block is invalid.
 var ErrBlock = errors.New("the block is refused")
 
-// Edit writes a block, a new one too. The error may be an ErrBlock.
+// Edit writes an existing or a new block. The error may be an ErrBlock.
 func Edit(ctx context.Context, tx Tx, label string, e BlockEdit) (Block, error) {
 	b, found, err := tx.Block(ctx, label)
 	if err != nil {

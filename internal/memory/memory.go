@@ -1,9 +1,8 @@
-// Package memory keeps what agents learned between runs: blocks, which stand in
-// the system prompt, archival entries, which are searched, and what was said. The
-// rules are here, without a database: one lends a Tx to them (internal/store).
+// Package memory holds what agents learn across runs: blocks, which are in the system prompt; archival entries, which can be
+// searched; and past messages. It contains the rules without a database; internal/store provides the Tx.
 //
-// A memory belongs to an agent's definition, whichever investigation it works in,
-// and is never an argument of a tool: nothing leaks from one agent to another.
+// A memory belongs to an agent's definition, in whichever investigation it works. It is never an argument of a tool, so nothing
+// leaks from one agent to another.
 package memory
 
 import (
@@ -18,13 +17,13 @@ import (
 )
 
 const (
-	// MaxArchival is how many archival entries an agent may have.
+	// MaxArchival is the maximum number of an agent's archival entries.
 	MaxArchival = 100_000
-	// PageSize is how many results a search returns at a time.
+	// PageSize is the number of search results on a page.
 	PageSize = 10
 )
 
-// Block is a part of the memory that stands in the system prompt.
+// Block is a part of the memory that is in the system prompt.
 type Block = agent.MemoryBlock
 
 // Entry is an archival entry. Its ID is unique within the agent.
@@ -34,22 +33,21 @@ type Entry struct {
 	At      time.Time `json:"at"`
 }
 
-// Message is something that was said in a conversation or an execution of the agent.
+// Message is a message in a conversation or an execution of the agent.
 type Message struct {
 	Role    agent.Role
 	Content string
 }
 
-// Tx is one agent's memory, within a transaction. Searches return one page, from
-// 0, best first and the newest among equals; what is found has at least one of
-// the query's words (Query) in it.
+// Tx is one agent's memory within a transaction. Searches return one page (pages count from 0), best matches first, and newest
+// first among equals. A match contains at least one of the query's words (Query).
 type Tx interface {
 	Block(ctx context.Context, label string) (b Block, found bool, err error)
-	// Blocks returns all blocks, the oldest first.
+	// Blocks returns all blocks, oldest first.
 	Blocks(ctx context.Context) ([]Block, error)
-	// PutBlock writes a block in place of the one with its label, or as a new one.
+	// PutBlock writes a block and replaces the one with the same label, if any.
 	PutBlock(ctx context.Context, b Block) error
-	// DeleteBlock and DeleteArchival tell whether there was such a thing.
+	// DeleteBlock and DeleteArchival report whether the item existed.
 	DeleteBlock(ctx context.Context, label string) (bool, error)
 	DeleteArchival(ctx context.Context, id int64) (bool, error)
 	CountArchival(ctx context.Context) (int, error)
@@ -58,21 +56,19 @@ type Tx interface {
 	SearchConversation(ctx context.Context, query string, page int) ([]Message, error)
 }
 
-// Batch is calls of one reply that work on a memory, each a step of the journal.
+// Batch is the calls of one reply that work on a memory. Each call is a step of the journal.
 type Batch struct {
 	transcript.Scope
 	transcript.Writer
-	// Agent is whose memory it is: the definition in the plan (AgentPlan.Definition).
+	// Agent is the memory's owner: the definition in the plan (AgentPlan.Definition).
 	Agent string
-	// Keys are those of the results (transcript.ResultKey), in the order of the calls.
+	// Keys are the keys of the results (transcript.ResultKey), in the order of the calls.
 	Keys []transcript.Key
 }
 
-// Render writes the blocks as they stand in the system prompt (spec: agents,
-// "Memory"). Values are shown as they are, so that a model can quote them to
-// core_memory_replace; only what would close one of the elements around them is
-// defused, its "<" as "&lt;". So no value passes for a block of another label,
-// or for what stands behind the memory.
+// Render returns the blocks as they appear in the system prompt (spec: agents, "Memory"). Values appear unchanged, so that a model
+// can quote them to core_memory_replace. Only a tag that would close an enclosing element gets "&lt;" for its "<". So no value can
+// pass for a block with another label, or for text after the memory.
 func Render(blocks []Block) string {
 	var out strings.Builder
 	out.WriteString("<memory_blocks>\n")
@@ -80,7 +76,7 @@ func Render(blocks []Block) string {
 	for _, b := range blocks {
 		show := func(text string) string { return closing.ReplaceAllString(text, "&lt;$1") }
 		metadata := fmt.Sprintf("- chars_current=%d\n- chars_limit=%d", b.Size(), b.Limit)
-		if b.ReadOnly { // in Letta's words
+		if b.ReadOnly { // the wording of Letta
 			metadata = "- read_only=true\n" + metadata
 		}
 		fmt.Fprintf(&out, "<%s><description>%s</description><metadata>%s</metadata><value>%s</value></%s>\n",
@@ -90,8 +86,7 @@ func Render(blocks []Block) string {
 	return out.String()
 }
 
-// closingTags matches what ends an element of the rendering, however it is
-// spelled: models read </ Value > as </value>.
+// closingTags matches closing tags of the rendered elements in any spelling, because models read </ Value > as </value>.
 func closingTags(blocks []Block) *regexp.Regexp {
 	names := []string{"memory_blocks", "description", "metadata", "value"}
 	for _, b := range blocks {

@@ -9,14 +9,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Format is that of snapshots; a later one has another number.
+// Format is the format of snapshots. Later formats have a higher number.
 const Format = "inquest.memory/1"
 
-// maxID leaves room to count on, above the ids of an import.
+// maxID leaves room for further IDs after an import.
 const maxID = 1 << 31
 
-// Snapshot is an agent's memory as a file. What was said is not in it: that
-// belongs to the investigations and conversations.
+// Snapshot is an agent's memory as a file. It does not contain past messages, which belong to the investigations and conversations.
 type Snapshot struct {
 	Format   string  `json:"format"`
 	Agent    string  `json:"agent"`
@@ -38,7 +37,7 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	return s, s.Validate()
 }
 
-// Validate says what is wrong with the snapshot, all of it.
+// Validate returns all problems of the snapshot.
 func (s Snapshot) Validate() error {
 	var problems []error
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Errorf(format, values...)) }

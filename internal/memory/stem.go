@@ -2,10 +2,9 @@ package memory
 
 import "strings"
 
-// stem takes the commonest endings off an English word: those of plurals and of
-// verbs, and a final e, by steps 1 and 5a of M. F. Porter, An algorithm for suffix
-// stripping (1980). To words of other languages it does the same in a text and in
-// a query, which does no harm.
+// stem removes the most common endings of an English word: those of plurals and of verbs, and a final e. It follows steps 1 and 5a
+// of M. F. Porter, An algorithm for suffix stripping (1980). Words of other languages change in the same way in texts and in
+// queries, which does no harm.
 func stem(word string) string {
 	if len(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return word
@@ -45,7 +44,7 @@ func plural(word string) string {
 	return word[:len(word)-1]
 }
 
-// restore mends a root that the ending had changed: stopp(ed), creat(ed), us(ing).
+// restore repairs a root that the ending had changed: stopp(ed), creat(ed), us(ing).
 func restore(root string) string {
 	n := len(root)
 	for _, ending := range []string{"at", "bl", "iz"} {
@@ -62,7 +61,7 @@ func restore(root string) string {
 	return root
 }
 
-// measure is how often a vowel is followed by a consonant.
+// measure counts how often a consonant follows a vowel.
 func measure(word string) (m int) {
 	for i := 1; i < len(word); i++ {
 		if isVowel(word, i-1) && !isVowel(word, i) {
@@ -72,7 +71,7 @@ func measure(word string) (m int) {
 	return m
 }
 
-// endsShort: consonant, vowel, consonant, the last not w, x or y.
+// endsShort reports whether a word ends with consonant, vowel, consonant, where the last is not w, x or y.
 func endsShort(word string) bool {
 	n := len(word)
 	return n > 2 && !isVowel(word, n-3) && isVowel(word, n-2) && !isVowel(word, n-1) && !strings.ContainsRune("wxy", rune(word[n-1]))

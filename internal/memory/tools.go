@@ -21,15 +21,14 @@ const (
 	paramQuery   = "query"
 )
 
-// memoryTool is a tool: how it is listed, and what it does.
+// memoryTool is a tool with its specification and its implementation.
 type memoryTool struct {
 	spec     tool.Spec
-	required []string // texts
+	required []string // names of required text parameters
 	run      func(ctx context.Context, tx Tx, a args) (tool.Result, error)
 }
 
-// Specs are the memory tools. That they may be repeated is the journal's doing:
-// a call whose result is written is not made again.
+// Specs returns the memory tools. They are safe to repeat because of the journal: a call whose result is stored is not made again.
 func Specs() (specs []tool.Spec) {
 	for _, t := range tools() {
 		specs = append(specs, t.spec)
@@ -37,7 +36,7 @@ func Specs() (specs []tool.Spec) {
 	return specs
 }
 
-// tools are made once: every step of every agent has them listed.
+// tools is computed once, because every step of every agent lists the tools.
 var tools = sync.OnceValue(func() []memoryTool {
 	return []memoryTool{
 		write(agent.ToolCoreMemoryAppend, appendToBlock,
@@ -59,7 +58,7 @@ var tools = sync.OnceValue(func() []memoryTool {
 	}
 })
 
-// write and search make a tool; params are pairs of a name and what it is for.
+// write and search create a tool. params are pairs of a name and a description.
 func write(name string, run func(context.Context, Tx, args) (tool.Result, error), description string, params ...string) memoryTool {
 	t := memoryTool{run: run}
 	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskWrite, Idempotent: true, Own: true}

@@ -7,15 +7,14 @@ import (
 )
 
 const (
-	maxWord    = 64        // characters; a longer word counts by its beginning
+	maxWord    = 64        // characters; the rest of a longer word is ignored
 	maxIndexed = 256 << 10 // bytes of a text's words that are indexed
 	maxQuery   = 32        // words of a query
 )
 
-// Words are the words that a text is found by: lower case, without endings. The
-// databases index them as they are, so that a search finds the same in each. A
-// script that puts no spaces between words gives one for each character. Of a
-// very long text only the beginning is found.
+// Words returns the words by which a text is found: in lower case, without endings. Both databases index exactly these words, so
+// that searches give the same results. In scripts without spaces between words, each character is a word. Only the beginning of a
+// very long text is indexed.
 func Words(text string) []string {
 	var words []string
 	size := 0
@@ -27,8 +26,7 @@ func Words(text string) []string {
 	return words
 }
 
-// Query are the different words of a query, at most 32, without those that are
-// in every text unless there are no others. There is nothing in them but
+// Query returns the distinct words of a query, at most 32, without common words unless there are no others. They contain only
 // letters, marks and digits, whatever the query is.
 func Query(query string) []string {
 	var words, common []string
@@ -48,12 +46,12 @@ func Query(query string) []string {
 	return words
 }
 
-// commonWords say nothing about what a text is about.
+// commonWords say nothing about the subject of a text.
 const commonWords = " a about after all also am an and any are as at be been before but by can could did do does for from had has have " +
 	"he her here him his how i if in into is it its just me more my no not now of on one or other our out over she should so some such than " +
 	"the their them then there these they this those to up us was we were what when where which who why will with would you your "
 
-// split passes the words of a text on, in lower case, until yield is false.
+// split calls yield with each word of the text in lower case, until it returns false.
 func split(text string, yield func(word string) bool) {
 	var word []rune
 	end := func() bool {

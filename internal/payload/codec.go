@@ -13,18 +13,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An encrypted payload is as Temporal's own samples have it: the whole payload in
-// AES-GCM, behind its nonce. These are in histories: never to be changed.
+// Encrypted payloads have the format of Temporal's samples: the whole payload in AES-GCM, after its nonce. The names are in
+// histories, so never change them.
 const (
 	encodingEncrypted = "binary/encrypted"
 	metadataKeyID     = "encryption-key-id"
 )
 
-// ErrLocked: a payload is encrypted with a key that is not at hand.
+// ErrLocked means that a payload is encrypted with a key that is not available.
 var ErrLocked = errors.New("this is encrypted")
 
-// Protect has a Temporal client encrypt what it sends, messages of failures too, and
-// decrypt what it gets. Without keys, it says of what is encrypted which key it takes.
+// Protect makes a Temporal client encrypt what it sends, including failure messages, and decrypt what it receives. Without the key,
+// a placeholder names the key that an encrypted payload needs.
 func (k Keys) Protect(opts *client.Options) {
 	opts.DataConverter = k.Converter(opts.DataConverter)
 	if opts.FailureConverter == nil {
@@ -35,7 +35,7 @@ func (k Keys) Protect(opts *client.Options) {
 	}
 }
 
-// Converter is a data converter that encrypts; parent nil = the default one.
+// Converter returns a data converter that encrypts. A nil parent means the default one.
 func (k Keys) Converter(parent converter.DataConverter) converter.DataConverter {
 	if parent == nil {
 		parent = converter.GetDefaultDataConverter()
@@ -43,7 +43,7 @@ func (k Keys) Converter(parent converter.DataConverter) converter.DataConverter 
 	return converter.NewCodecDataConverter(parent, k.Codec())
 }
 
-// Codec is the codec alone, for who reads payloads as they are.
+// Codec returns only the codec, for callers that read raw payloads.
 func (k Keys) Codec() converter.PayloadCodec { return codec{k} }
 
 // codec is a converter.PayloadCodec.
@@ -53,8 +53,8 @@ func (c codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 	return each(payloads, c.seal)
 }
 
-// Decode implements converter.PayloadCodec. What was not encrypted, because a stock
-// client sent it or there were no keys yet, stays as it is.
+// Decode implements converter.PayloadCodec. Payloads that are not encrypted, because a stock client sent them or no keys were set
+// yet, stay unchanged.
 func (c codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, c.open)
 }
@@ -74,7 +74,7 @@ func encrypted(p *commonpb.Payload) bool {
 	return string(p.GetMetadata()[converter.MetadataEncoding]) == encodingEncrypted
 }
 
-// seal encrypts a payload, unless it is.
+// seal encrypts a payload unless it is encrypted already.
 func (c codec) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if !c.Encrypting() || encrypted(p) {
 		return p, nil
@@ -94,7 +94,7 @@ func (c codec) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
 	}, nil
 }
 
-// open decrypts a payload that is encrypted.
+// open decrypts an encrypted payload.
 func (c codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if !encrypted(p) {
 		return p, nil
@@ -119,7 +119,7 @@ func (c codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return out, nil
 }
 
-// failures is a converter.FailureConverter that says so where it cannot read a failure.
+// failures is a converter.FailureConverter that returns an explanation for a failure that it cannot read.
 type failures struct {
 	converter.FailureConverter
 	data converter.DataConverter

@@ -12,24 +12,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
-// EndpointOptions say whom a codec endpoint serves.
+// EndpointOptions configures a codec endpoint.
 type EndpointOptions struct {
 	Keys Keys
-	// Storage has what is too large for a history.
+	// Storage holds payloads that are too large for a history.
 	Storage converter.ExternalStorage
-	// Token is what who asks must know: as Authorization: Bearer TOKEN, or, for a
-	// Temporal UI, which sends none, as the first part of the path.
+	// Token is the secret of callers. They send it as Authorization: Bearer TOKEN. A Temporal UI, which sends none, has it as the
+	// first part of the path.
 	Token string
-	// Origins are those of the Temporal UIs whose pages may ask: http://127.0.0.1:8233.
+	// Origins are the origins of the Temporal UIs whose pages may call: http://127.0.0.1:8233.
 	Origins []string
-	// Hosts are the names that the endpoint goes by, besides loopback's.
+	// Hosts are the host names of the endpoint, besides loopback names.
 	Hosts []string
 }
 
 const maxEndpointBody = 32 << 20 // bytes
 
-// Endpoint is the HTTP endpoint by which the Temporal UI and CLI encrypt and decrypt.
-// A page of a foreign origin, or of a name that only points here, is refused.
+// Endpoint returns the HTTP endpoint with which the Temporal UI and CLI encrypt and decrypt. It refuses pages of a foreign origin,
+// and requests for a foreign host name that resolves to this host.
 func Endpoint(opts EndpointOptions) (http.Handler, error) {
 	inner, err := converter.NewPayloadHTTPHandler(converter.PayloadHTTPHandlerOptions{
 		ExternalStorage: opts.Storage, PreStorageCodecs: []converter.PayloadCodec{opts.Keys.Codec()},

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// The variables that hold keys. There is no flag: others read command lines.
+// Variables with keys. There is no flag, because other users can read command lines.
 const (
-	VariableKeys     = "INQUEST_ENCRYPTION_KEYS"      // id:key, several parted by blanks or commas
-	VariableKeysFile = "INQUEST_ENCRYPTION_KEYS_FILE" // a file with the same, one a line
+	VariableKeys     = "INQUEST_ENCRYPTION_KEYS"      // id:key, several separated by blanks or commas
+	VariableKeysFile = "INQUEST_ENCRYPTION_KEYS_FILE" // a file with the same, one on each line
 )
 
 const (
@@ -22,16 +22,16 @@ const (
 	unencrypted = "none"
 )
 
-// Keys encrypt and decrypt what Temporal keeps. The first one encrypts, all decrypt;
-// "none" as the first encrypts nothing yet, or no more. The zero value has no keys.
+// Keys encrypt and decrypt data that Temporal stores. The first key encrypts, all decrypt. If the first is "none", nothing is
+// encrypted. The zero value has no keys.
 type Keys struct {
 	first   string
-	ciphers map[string]cipher.AEAD // by id
+	ciphers map[string]cipher.AEAD // by ID
 }
 
 var keyID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// LoadKeys reads the keys that the environment names; none are no error.
+// LoadKeys reads the keys that the environment names. Having none is not an error.
 func LoadKeys(getenv func(string) string) (Keys, error) {
 	text, file, from := getenv(VariableKeys), getenv(VariableKeysFile), VariableKeys
 	if text != "" && file != "" {
@@ -54,8 +54,8 @@ func LoadKeys(getenv func(string) string) (Keys, error) {
 	return keys, nil
 }
 
-// ParseKeys reads id:key, several parted by blanks, commas or lines. A line that
-// begins with # is a comment. Errors name ids, never keys.
+// ParseKeys parses id:key, several separated by blanks, commas or newlines. Lines that begin with # are comments. Errors contain
+// IDs, never keys.
 func ParseKeys(text string) (Keys, error) {
 	keys := Keys{ciphers: map[string]cipher.AEAD{}}
 	for line := range strings.Lines(text) {
@@ -85,7 +85,7 @@ func (k *Keys) add(word string) error {
 		return fmt.Errorf("the key %s is there twice", id)
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || len(key) != keySize { // what is wrong could quote it
+	if err != nil || len(key) != keySize { // the decoder's error could quote the key
 		return fmt.Errorf("the key %s is not %d bytes in base64 (openssl rand -base64 32)", id, keySize)
 	}
 	block, err := aes.NewCipher(key)
@@ -103,13 +103,13 @@ func (k *Keys) add(word string) error {
 	return nil
 }
 
-// Encrypting reports whether there is a key that encrypts.
+// Encrypting reports whether there is a key for encryption.
 func (k Keys) Encrypting() bool { return k.first != "" && k.first != unencrypted }
 
-// Any reports whether there is a key at all.
+// Any reports whether there are any keys.
 func (k Keys) Any() bool { return len(k.ciphers) > 0 }
 
-// String keeps the keys to itself.
+// String describes the keys without revealing them.
 func (k Keys) String() string {
 	if k.first == "" {
 		return "no keys"

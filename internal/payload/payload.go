@@ -1,5 +1,5 @@
-// Package payload keeps what is too large for a Temporal history in the store:
-// the net under inputs and results that are small by construction.
+// Package payload stores payloads that are too large for a Temporal history. It is a safety net: inputs and results are small by
+// construction.
 package payload
 
 import (
@@ -15,57 +15,53 @@ import (
 )
 
 const (
-	// Threshold is the size in bytes from which on a payload is kept in the store:
-	// above everything that is small by construction, the report in a result
-	// included, which the Temporal CLI and UI must be able to read.
+	// Threshold is the size in bytes from which payloads go to the store. It is above everything that is small by construction,
+	// including the report in a result, which the Temporal CLI and UI must be able to read.
 	Threshold = 256 << 10
 
-	driverName = "inquest" // is in histories: never to be changed
-	blobClaim  = "blob"    // what a claim names
-	// within is how long one payload may take. The SDK reads payloads without a
-	// deadline, and a worker must not hang on a store that is away.
+	driverName = "inquest" // in histories, so never change it
+	blobClaim  = "blob"    // key of the blob's hash in a claim
+	// within bounds the time for one payload. The SDK reads payloads without a deadline, and a worker must not hang while the store
+	// is unavailable.
 	within = 8 * time.Second // shorter than a workflow task
 )
 
-// Blobs is the part of the store that is needed.
+// Blobs is the required part of the store.
 type Blobs interface {
 	PutBlob(ctx context.Context, data []byte) (hash string, err error)
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Storage returns the option of a Temporal client that keeps large payloads among
-// the blobs. Workers take it over from their client; everybody who reads results
-// or histories needs the same. What is kept is what would have been sent: with an
-// encrypting codec, it is encrypted.
+// Storage returns the option of a Temporal client that stores large payloads as blobs. Workers inherit it from their client. Every
+// reader of results or histories needs the same option. The blob contains what would have been sent: with an encrypting codec, it
+// is encrypted.
 func Storage(blobs Blobs) converter.ExternalStorage {
 	return converter.ExternalStorage{Drivers: []converter.StorageDriver{driver{blobs}}, PayloadSizeThreshold: Threshold}
 }
 
-// Reader is the part of the store that reading needs.
+// Reader is the part of the store that is required for reading.
 type Reader interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Reading returns the option of a Temporal client that reads what workers have
-// kept, and keeps nothing: what it sends must be readable wherever workers are.
+// Reading returns the option of a Temporal client that reads stored payloads and stores none, because workers on other stores must
+// be able to read what it sends.
 func Reading(blobs Reader) converter.ExternalStorage {
 	return converter.ExternalStorage{Drivers: []converter.StorageDriver{driver{reading{blobs}}}, PayloadSizeThreshold: math.MaxInt}
 }
 
-// reading is Blobs that nothing is put into.
+// reading is a read-only Blobs.
 type reading struct{ Reader }
 
 func (reading) PutBlob(context.Context, []byte) (string, error) { return "", errors.ErrUnsupported }
 
-// driver is a converter.StorageDriver. A claim names a blob, which is a payload
-// as protobuf has it, metadata included.
+// driver is a converter.StorageDriver. A claim names a blob, which is a payload in protobuf format, including its metadata.
 type driver struct{ blobs Blobs }
 
 func (driver) Name() string { return driverName }
 func (driver) Type() string { return driverName }
 
-// Store implements converter.StorageDriver. The same payload makes the same blob,
-// so a step that is tried again stores nothing twice.
+// Store implements converter.StorageDriver. Equal payloads have the same blob, so a retried step stores nothing twice.
 func (d driver) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {
 	claims := make([]converter.StorageDriverClaim, len(payloads))
 	for i, p := range payloads {

@@ -32,7 +32,7 @@ func uniq(args []Arg) error {
 
 var shufOptions = options{short: "ezrn:i:", long: "echo zero-terminated repeat head-count= input-range="}
 
-// find has a language of its own, of which some words act.
+// find has its own expression language, in which some words have side effects.
 func find(args []Arg) error {
 	for _, arg := range args {
 		if arg.option() && !arg.Known {
@@ -86,7 +86,7 @@ var curlOptions = options{
 		"json= url= retry= retry-delay= max-redirs=",
 }
 
-// curl refuses values that are the content of a file as well: curl sends it.
+// curl also refuses values that refer to a file's content, because curl would send it.
 func curl(args []Arg) error {
 	opts, _, err := curlOptions.parse(args)
 	for _, opt := range opts {
@@ -108,7 +108,7 @@ var dateOptions = options{
 	short: "uRd:f:r:I", long: "date= file= reference= utc universal rfc-email rfc-2822 rfc-3339= iso-8601 iso-8601= debug resolution",
 }
 
-// date sets the clock by an operand without a plus sign.
+// date refuses an operand without a plus sign, because it sets the clock.
 func date(args []Arg) error {
 	args = slices.DeleteFunc(slices.Clone(args), func(a Arg) bool { return a.Known && strings.HasPrefix(a.Text, "-I") })
 	_, operands, err := dateOptions.parse(args)
@@ -120,7 +120,7 @@ func date(args []Arg) error {
 	return err
 }
 
-// systemctlReads are the commands of systemctl that only read.
+// systemctlReads are the systemctl commands that only read.
 var systemctlReads = strings.Fields("status show cat list-units list-unit-files list-timers list-sockets list-automounts list-paths " +
 	"list-dependencies list-jobs list-machines is-active is-failed is-enabled is-system-running get-default show-environment")
 
@@ -137,7 +137,7 @@ func systemctl(args []Arg) error {
 	return err
 }
 
-// lsof takes a value after many letters, which may hold a D.
+// lsof allows many letters before a value, and the value may contain a D.
 func lsof(args []Arg) error {
 	for _, arg := range args {
 		at := strings.IndexByte(arg.Text, 'D')
@@ -176,11 +176,11 @@ func sysctl(args []Arg) error {
 	return err
 }
 
-// gitReads are the commands of git that only read.
+// gitReads are the git commands that only read.
 var gitReads = strings.Fields("log show diff status blame annotate grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file " +
 	"merge-base name-rev for-each-ref show-ref diff-tree diff-index diff-files whatchanged count-objects version")
 
-// gitOptions go before the command; -C is as harmless as the folder it names.
+// gitOptions precede the command. -C is as harmless as the folder that it names.
 var gitOptions = options{
 	short: "PC:",
 	long:  "no-pager no-optional-locks no-replace-objects literal-pathspecs glob-pathspecs icase-pathspecs version",
@@ -210,16 +210,15 @@ func gitArguments(command string, args []Arg) error {
 	switch command {
 	case "grep":
 		d.short = "O"
-	case "status": // -v shows a diff, with the repository's programs
+	case "status": // -v shows a diff, with programs of the repository's configuration
 		d.short, d.long = "v", d.long+" verbose"
-	case "describe": // these look into submodules, with those of their own
+	case "describe": // these look into submodules, with programs of the submodules' configuration
 		d.long += " dirty broken"
 	}
 	return d.check(args)
 }
 
-// kubectlReads are the commands of kubectl that only read, kubectlPairs those of
-// which only some of their own commands do.
+// kubectlReads are the kubectl commands that only read. kubectlPairs are commands of which only some subcommands do.
 var (
 	kubectlReads = strings.Fields("get describe logs top explain version api-resources api-versions events")
 	kubectlPairs = map[string][]string{
@@ -229,8 +228,7 @@ var (
 	}
 )
 
-// kubectlOptions go before the command. All take a value: kubectl itself takes the
-// word after an option that it does not know for the value.
+// kubectlOptions precede the command. All take a value, because kubectl takes the word after an unknown option as its value.
 var kubectlOptions = options{
 	short: "n:s:v:",
 	long:  "namespace= context= cluster= user= as= as-group= server= token= request-timeout= v=",

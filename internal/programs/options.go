@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// options are those that a program may be given, as getopt_long would be told.
-// Whatever else begins with a hyphen is refused, so abbreviations are, too.
+// options are the allowed options of a program, as for getopt_long. Anything else that begins with a hyphen is refused, including
+// abbreviations.
 type options struct {
 	short string // letters; one with a colon takes a value
 	long  string // names; one with an equals sign takes a value
 }
 
-// given is an option with its value, if it has one.
+// given is an option with its value, if any.
 type given struct {
 	name  string // without hyphens
 	value Arg
@@ -27,13 +27,13 @@ func has(opts []given, names ...string) bool {
 
 var errOpen = errors.New("this argument must be written out, or stand behind --: it could be an option")
 
-// check refuses options that are not among them.
+// check returns an error for options that are not allowed.
 func (o options) check(args []Arg) error {
 	_, _, err := o.parse(args)
 	return err
 }
 
-// parse tells options from operands, which may be mixed until "--".
+// parse separates options and operands, which may be mixed until "--".
 func (o options) parse(args []Arg) (opts []given, operands []Arg, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -60,8 +60,8 @@ func (o options) parse(args []Arg) (opts []given, operands []Arg, err error) {
 	return opts, operands, nil
 }
 
-// parseFirst refuses options behind operands as well. Programs of BSD and macOS take
-// those for operands: a script (sed), a file to write to (uniq).
+// parseFirst also refuses options after operands. BSD and macOS programs would take them as operands: a script (sed), a file to
+// write to (uniq).
 func (o options) parseFirst(args []Arg) ([]given, []Arg, error) {
 	for i, arg := range args {
 		_, before, err := o.parse(args[:i])
@@ -86,7 +86,7 @@ func (o options) longOption(text string, rest []Arg) ([]given, []Arg, error) {
 	return nil, nil, refused("--" + name)
 }
 
-// cluster reads letters behind one hyphen. The first that takes a value takes the rest.
+// cluster parses letters after one hyphen. The first one with a value takes the rest.
 func (o options) cluster(text string, rest []Arg) (opts []given, _ []Arg, err error) {
 	for i := 1; i < len(text); i++ {
 		letter := text[i : i+1]
@@ -107,7 +107,7 @@ func (o options) cluster(text string, rest []Arg) (opts []given, _ []Arg, err er
 	return opts, rest, nil
 }
 
-// withValue takes the next word as a value. The shell must not make several of it, or none.
+// withValue takes the next word as a value. The shell must not turn it into several words, or none.
 func (o options) withValue(name string, rest []Arg) ([]given, []Arg, error) {
 	if len(rest) == 0 || !rest[0].Known && (rest[0].Text == "" || rest[0].Many) {
 		return nil, nil, fmt.Errorf("the value of %s must be written out", name)
@@ -117,9 +117,8 @@ func (o options) withValue(name string, rest []Arg) ([]given, []Arg, error) {
 
 func refused(option string) error { return fmt.Errorf("the option %s is not allowed", option) }
 
-// deny refuses a few options of a program with many. Their abbreviations are
-// refused as well, and letters in whatever cluster they are. It looks behind "--",
-// too, which may be the value of an option.
+// deny refuses a few options of a program with many. It also refuses their abbreviations, and the letters in any cluster. It even
+// checks words after "--", which may be the value of an option.
 type deny struct {
 	short string // letters
 	long  string // names
@@ -136,7 +135,7 @@ func (d deny) check(args []Arg) error {
 			continue
 		case strings.HasPrefix(arg.Text, "--"):
 			name, _, _ := strings.Cut(arg.Text[2:], "=")
-			name = strings.ReplaceAll(name, "_", "-") // kubectl takes either
+			name = strings.ReplaceAll(name, "_", "-") // kubectl accepts both
 			for full := range strings.FieldsSeq(d.long) {
 				if strings.HasPrefix(full, name) {
 					return refused("--" + full)

@@ -1,6 +1,5 @@
-// Package programs knows what common programs can be made to do that their name
-// does not say: start other programs, or write files. A shell's allow-list is
-// checked against it, and so are the options of what it allows.
+// Package programs knows side effects of common programs that their names do not reveal: starting other programs, or writing files.
+// It checks a shell's allow-list, and the options of allowed programs.
 package programs
 
 import (
@@ -9,50 +8,48 @@ import (
 	"strings"
 )
 
-// Kind says what an allow-list is worth that names a program.
+// Kind says what it means if an allow-list names a program.
 type Kind string
 
 // The kinds.
 const (
-	// Starts: the program runs whatever it is told to, and there is no telling from its options.
+	// Starts means that the program runs any command it is given, which its options do not reveal.
 	Starts Kind = "starts programs"
-	// Writes: that is what it is for.
+	// Writes means that the program's purpose is to write.
 	Writes Kind = "writes files"
-	// Checked: what is dangerous about its options is known, and refused.
+	// Checked means that the dangerous options are known and refused.
 	Checked Kind = "checked"
-	// Reads: it only reads and prints, whatever its options.
+	// Reads means that the program only reads and prints, whatever its options.
 	Reads Kind = "reads"
 )
 
-// Program is what is known of one program, or of several that are alike.
+// Program describes one program, or several similar ones.
 type Program struct {
 	Names []string
 	Kind  Kind
-	// Does says what it can be made to do.
+	// Does says what the program can do.
 	Does string
-	// check refuses what is dangerous in its arguments. All that are Checked have one; of those
-	// that are known for writing it refuses what starts programs.
+	// check refuses dangerous arguments. All Checked programs have one. For programs of kind Writes, it refuses arguments that
+	// start programs.
 	check func(args []Arg) error
 }
 
 // Arg is one word after a command's name.
 type Arg struct {
-	// Text is the word without its quotes. Of a word that is not Known it is the
-	// beginning that the shell leaves as it is.
+	// Text is the word without its quotes. If the word is not Known, it is the beginning that the shell leaves unchanged.
 	Text string
-	// Known: the word holds no expansion, so the program gets Text.
+	// Known means that the word contains no expansion, so the program gets Text.
 	Known bool
-	// Many: the shell may make several words of it (a{b,c}), each with the same beginning.
+	// Many means that the shell may expand it to several words (a{b,c}), each with the same beginning.
 	Many bool
 }
 
-// option reports whether a program may take the word for an option.
+// option reports whether a program may take the word as an option.
 func (a Arg) option() bool {
 	return strings.HasPrefix(a.Text, "-") && (len(a.Text) > 1 || !a.Known) || a.Text == "" && !a.Known
 }
 
-// Find returns what is known of a program. A version at the end of its name
-// (python3.12) changes nothing.
+// Find returns the description of a program. It ignores a version at the end of the name (python3.12).
 func Find(name string) (Program, bool) {
 	for _, known := range []string{name, strings.TrimRight(name, "0123456789.-")} {
 		i := slices.IndexFunc(table, func(p Program) bool { return slices.Contains(p.Names, known) })
@@ -63,8 +60,8 @@ func Find(name string) (Program, bool) {
 	return Program{}, false
 }
 
-// Check refuses a call that would start another program or write a file, as far
-// as that is known; of what it does not know it says nothing.
+// Check returns an error for a call that would start another program or write a file, as far as that is known. It accepts unknown
+// programs.
 func Check(name string, args []Arg) error {
 	p, ok := Find(name)
 	switch {
@@ -78,8 +75,8 @@ func Check(name string, args []Arg) error {
 	return nil
 }
 
-// Warning says what an operator should know who puts a program on an allow-list,
-// and whether it opens the door; "" = nothing. all: its options are not checked.
+// Warning returns a warning for an operator who allows a program, and whether the program makes the allow-list ineffective. An
+// empty text means no warning. all means that the program's options are not checked.
 func Warning(name string, all bool) (text string, open bool) {
 	p, ok := Find(name)
 	switch {

@@ -11,7 +11,7 @@ var sedOptions = options{
 	long:  "quiet silent regexp-extended separate unbuffered null-data posix sandbox line-length= expression=",
 }
 
-// sed refuses scripts with more in them than is known to be harmless.
+// sed refuses scripts that are not known to be harmless.
 func sed(args []Arg) error {
 	opts, operands, err := sedOptions.parseFirst(args)
 	if err != nil {
@@ -40,14 +40,13 @@ func sed(args []Arg) error {
 	return nil
 }
 
-// sedScript matches the part of sed's language that neither runs commands nor
-// reads or writes files. Where it does not match, that need not mean harm.
+// sedScript matches the part of sed's language that neither runs commands nor reads or writes files. A script that does not match
+// may still be harmless.
 var sedScript = sedGrammar()
 
-// sedGrammar takes scripts as rows of tokens: what sed takes for a command is one
-// of the letters here, as long as all agree where a pattern or a label ends. So
-// patterns hold no delimiter in brackets, nothing holds a line break, and a label
-// ends with its line or a semicolon: there implementations differ.
+// sedGrammar describes scripts as sequences of tokens. sed sees only the commands listed here, as long as all implementations agree
+// on where a pattern or a label ends. Therefore patterns contain no delimiter in brackets, nothing contains a line break, and a
+// label ends with its line or a semicolon, because implementations differ on these.
 func sedGrammar() *regexp.Regexp {
 	tokens := []string{`[\s;{}!]`, `[pdDPgGhHnNx=z]`, `[lqQ][ ]*[0-9]*`, `[0-9$,~+]+`, `[btT:][ ]*[A-Za-z0-9_]*[ ]*(?:[;\n]|$)`}
 	for _, delimiter := range strings.Split("/|#,:@%!~+_", "") {

@@ -2,7 +2,7 @@ package programs
 
 import "strings"
 
-// table is what is known. Names that are not here are run as they are, and validate warns of them.
+// table lists the known programs. Other programs run without checks, and validate warns about them.
 var table = []Program{
 	{Kind: Reads, Does: "reads and prints", Names: strings.Fields(`ls cat grep egrep fgrep zgrep head tail wc cut echo printf true false test
 		[ : cd pwd basename dirname readlink realpath stat du df free uptime uname whoami id groups who w last ps pgrep pidof nproc arch lscpu
@@ -78,7 +78,7 @@ func writes(does, names string) Program {
 	return Program{Names: strings.Fields(names), Kind: Writes, Does: does}
 }
 
-// but refuses some options of a program that may be run otherwise.
+// but refuses some options of a program that is otherwise allowed.
 func (p Program) but(d deny) Program {
 	p.check = d.check
 	return p

@@ -10,45 +10,45 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// EnvelopeVersion is that of the envelopes that this program writes. Fields are only
-// added; what a reader does not know, it leaves out.
+// EnvelopeVersion is the version of the envelopes that this program writes. Fields are only ever added, and readers ignore unknown
+// ones.
 const EnvelopeVersion = 1
 
-// Envelope is what there is to say of an investigation besides its record and its
-// stages (spec: pipeline, "Envelope").
+// Envelope holds what the investigation's record and stages do not (spec: pipeline, "Envelope").
 type Envelope struct {
 	Version int    `json:"version"`
-	By      string `json:"by,omitempty"` // who asked for it
-	// Pending are the stages of the chain that have not run.
+	By      string `json:"by,omitempty"` // who requested it
+	// Pending lists the stages of the chain that have not run.
 	Pending     []string     `json:"pending,omitempty"`
 	Pass        int          `json:"pass,omitempty"`  // from 1
 	Hops        int          `json:"hops,omitempty"`  // stages that were started
-	Final       bool         `json:"final,omitempty"` // it is that of the end
+	Final       bool         `json:"final,omitempty"` // set in the envelope of the end
 	Bounds      []plan.Bound `json:"bounds,omitempty"`
 	Answers     []Note       `json:"answers,omitempty"`
 	Undelivered []string     `json:"undelivered,omitempty"`
-	// Evidence is the blob of what the report was checked against: an evidence.Evidence; "" = it cites nothing.
+	// Evidence is the blob with the evidence that the report was checked against, an evidence.Evidence; empty means that the report
+	// cites nothing.
 	Evidence string `json:"evidence,omitempty"`
-	// Outputs are the runs of stages that hand on what they made, in the last pass.
+	// Outputs are the stage runs of the last pass that hand on an output.
 	Outputs []string `json:"outputs,omitempty"`
-	// Summary is the executive summary; without one, SummaryError says why, if there was to be one.
+	// Summary is the executive summary. If one was requested and is missing, SummaryError says why.
 	Summary      string `json:"summary,omitempty"`
 	SummaryError string `json:"summary_error,omitempty"`
 }
 
-// StageEnvelope is what there is to say of a run of a stage besides its record.
+// StageEnvelope holds what the record of a stage run does not.
 type StageEnvelope struct {
 	Version   int            `json:"version"`
-	Order     int            `json:"order,omitempty"` // in which the runs of all stages started, from 1
+	Order     int            `json:"order,omitempty"` // of the starts of all stage runs, from 1
 	Run       int            `json:"run,omitempty"`   // of the stage, from 1
 	Pass      int            `json:"pass,omitempty"`  // from 1
 	Agents    []AgentSummary `json:"agents,omitempty"`
 	ErrorType string         `json:"error_type,omitempty"`
-	// Message is what an output says whose outcome is an error.
+	// Message is the message of an output with the outcome error.
 	Message string `json:"message,omitempty"`
-	Key     string `json:"key,omitempty"` // that the output is handed on under
+	Key     string `json:"key,omitempty"` // under which the output is handed on
 	Output  Output `json:"output,omitzero"`
-	Partial string `json:"partial,omitempty"` // why the text that it ended with is not whole
+	Partial string `json:"partial,omitempty"` // why its final text is incomplete
 }
 
 // AgentSummary is an agent's line in a status.
@@ -58,17 +58,17 @@ type AgentSummary struct {
 	StopReason agent.StopReason `json:"stop_reason,omitempty"`
 	Model      string           `json:"model,omitempty"`
 	Iterations int              `json:"iterations,omitempty"`
-	Usage      agent.Usage      `json:"usage,omitzero"` // absent = not known
+	Usage      agent.Usage      `json:"usage,omitzero"` // absent means unknown
 	Error      string           `json:"error,omitempty"`
-	// ActionsExecuted is what an action agent says of itself; nil = it has not said.
+	// ActionsExecuted is an action agent's own statement; nil means that it made none.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
-	// WorkflowID answers the query "status" while the agent runs.
+	// WorkflowID is the workflow that answers the query "status" while the agent runs.
 	WorkflowID string `json:"workflow_id,omitempty"`
-	// LastFault is of the tool call that failed last, of an agent that runs; nil = none has.
+	// LastFault is the last failed tool call of a running agent; nil means none.
 	LastFault *CallFault `json:"last_fault,omitempty"`
 }
 
-// CallFault is a tool call that failed; its text is in the transcript.
+// CallFault is a failed tool call; its text is in the transcript.
 type CallFault struct {
 	Tool      string `json:"tool"`
 	Iteration int    `json:"iteration"`
@@ -76,13 +76,13 @@ type CallFault struct {
 	agent.Fault
 }
 
-// Output is a JSON object that a stage hands on: itself, or a blob if it is over 16 KB.
+// Output is a JSON object that a stage hands on: the object itself, or a blob if it is over 16 KB.
 type Output struct {
 	Value json.RawMessage `json:"value,omitempty"`
 	Ref   string          `json:"ref,omitempty"`
 }
 
-// Note is a question and what a person answered.
+// Note is a question and a person's answer.
 type Note struct {
 	Kind     string `json:"kind"`
 	Stage    string `json:"stage"`
@@ -91,7 +91,7 @@ type Note struct {
 	By       string `json:"by,omitempty"`
 }
 
-// Why says why a run of a stage has not succeeded.
+// Why says why a stage run has not succeeded.
 func (s Stage) Why() string {
 	if s.Status != agent.StatusCompleted {
 		return cmp.Or(s.Error, string(s.Status))

@@ -1,6 +1,5 @@
-// Package record holds what the store keeps about investigations, stages and
-// executions: the picture that outlives Temporal's retention. The conversation
-// itself is in package transcript.
+// Package record holds the store's records of investigations, stages and executions, which outlive Temporal's retention period. The
+// conversation itself is in package transcript.
 package record
 
 import (
@@ -15,7 +14,7 @@ import (
 type Investigation struct {
 	ID         string `json:"id"` // see workflows.InvestigationID
 	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"` // the first run's
+	RunID      string `json:"run_id"` // of the first run
 	Chain      string `json:"chain"`
 	AlertType  string `json:"alert_type,omitempty"`
 	PlanHash   string `json:"plan_hash"`           // blob of the plan.Plan
@@ -25,24 +24,24 @@ type Investigation struct {
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	// Report is the final result: that of the last stage that has one.
+	// Report is the final result: that of the last stage with a result.
 	Report    string      `json:"report,omitempty"`
-	Usage     agent.Usage `json:"usage,omitzero"` // until now; absent = not known
+	Usage     agent.Usage `json:"usage,omitzero"` // so far; absent means unknown
 	Envelope  Envelope    `json:"envelope,omitzero"`
 	StartedAt time.Time   `json:"started_at"`
 	EndedAt   *time.Time  `json:"ended_at,omitempty"`
-	// Writer is the run of the workflow that wrote the record; "" = another hand did.
+	// Writer is the workflow run that wrote the record; empty if it was not written by a workflow.
 	Writer string `json:"-"`
 }
 
 // Stage is the record of one run of a stage.
 type Stage struct {
 	Investigation string        `json:"investigation"`
-	Name          string        `json:"name"`  // the run's: of its second run "stage#2"
+	Name          string        `json:"name"`  // of the run: "stage#2" for the second run
 	Index         int           `json:"index"` // from 0, in the order of the plan
 	Status        agent.Status  `json:"status"`
 	Outcome       agent.Outcome `json:"outcome,omitempty"`
-	// Result is the execution whose final text stands for the stage; "" = none.
+	// Result is the execution whose final text is the stage's result; empty means none.
 	Result    string        `json:"result,omitempty"`
 	Error     string        `json:"error,omitempty"`
 	Envelope  StageEnvelope `json:"envelope,omitzero"`
@@ -50,8 +49,7 @@ type Stage struct {
 	EndedAt   *time.Time    `json:"ended_at,omitempty"`
 }
 
-// Admission is a model call that is about to be made, for which an investigation's
-// ledger must have room.
+// Admission is a model call that needs room in an investigation's ledger before it is made.
 type Admission struct {
 	Investigation, Execution string
 	Iteration                int
@@ -63,30 +61,30 @@ type Admission struct {
 
 // Execution is the record of one agent's work in a stage.
 type Execution struct {
-	// ID is the execution's workflow id, and the {{.SESSION_ID}} that tool servers are sent. internal/client fills it in.
+	// ID is the execution's workflow ID, and the {{.SESSION_ID}} that tool servers get. internal/client sets it.
 	ID            string           `json:"id,omitempty"`
 	Investigation string           `json:"investigation"`
 	Name          string           `json:"name"` // "<stage>/<agent>"
 	Stage         string           `json:"stage"`
-	Agent         string           `json:"agent"` // the definition's name
+	Agent         string           `json:"agent"` // name of the definition
 	Type          string           `json:"type"`
 	LLMBackend    string           `json:"llm_backend"`
 	Provider      string           `json:"provider"`
-	Model         string           `json:"model"` // the one that really answered last
+	Model         string           `json:"model"` // the model that answered last
 	Status        agent.Status     `json:"status"`
 	StopReason    agent.StopReason `json:"stop_reason,omitempty"`
 	Forced        bool             `json:"forced_conclusion,omitempty"`
-	Iterations    int              `json:"iterations,omitempty"` // until now, as is Usage
+	Iterations    int              `json:"iterations,omitempty"` // so far, as is Usage
 	Usage         agent.Usage      `json:"usage,omitzero"`
 	Error         string           `json:"error,omitempty"`
 	StartedAt     time.Time        `json:"started_at"`
 	EndedAt       *time.Time       `json:"ended_at,omitempty"`
-	// ActionsExecuted is what an action agent says of itself; nil = it has not said.
+	// ActionsExecuted is an action agent's own statement; nil means that it made none.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 }
 
-// ErrNotFound: there is no such record.
+// ErrNotFound means that there is no such record.
 var ErrNotFound = errors.New("not found")
 
-// ErrUnavailable: the store does not answer at the moment.
+// ErrUnavailable means that the store does not answer at the moment.
 var ErrUnavailable = errors.New("the database is not available at the moment")

@@ -6,31 +6,31 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Score is how an investigation was judged once. That has a life of its own: the investigation has ended before.
+// Score is one judgement of an investigation, which is made after the investigation has ended.
 type Score struct {
 	Investigation string       `json:"investigation"`
-	N             int          `json:"n"` // from 1: it can be asked for again
+	N             int          `json:"n"` // from 1, because a score can be requested again
 	Status        agent.Status `json:"status"`
-	Score         *int         `json:"score,omitempty"` // 0 to 100; nil = there is none
+	Score         *int         `json:"score,omitempty"` // 0 to 100; nil means none
 	Judgement
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	// Run is that of the workflow that judges.
+	// Run is the run of the workflow that judges.
 	Run string `json:"-"`
 }
 
-// Judgement is what there is to say of a score.
+// Judgement holds the details of a score.
 type Judgement struct {
-	// Tags name what was wrong with the investigation (spec: pipeline, "Around the result").
+	// Tags name the investigation's failures (spec: pipeline, "Around the result").
 	Tags       []string `json:"failure_tags,omitempty"`
 	Assessment string   `json:"assessment,omitempty"`
 	// MissingTools says which tools would have helped.
 	MissingTools string `json:"missing_tools,omitempty"`
-	// PromptHash is that of what the judge was told besides the investigation: scores with different ones do not compare.
+	// PromptHash is the hash of the judge's instructions. Scores with different hashes are not comparable.
 	PromptHash string      `json:"prompt_hash,omitempty"`
-	Execution  string      `json:"execution,omitempty"` // that the transcript has
+	Execution  string      `json:"execution,omitempty"` // whose transcript this is
 	Model      string      `json:"model,omitempty"`
-	By         string      `json:"by,omitempty"` // who asked for it; "" = the chain
+	By         string      `json:"by,omitempty"` // who requested it; empty means the chain
 	Usage      agent.Usage `json:"usage,omitzero"`
 	Error      string      `json:"error,omitempty"`
 }

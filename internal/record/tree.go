@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// InTree has every agent followed by those that it has dispatched: their names begin with its own.
+// InTree orders agents so that each is followed by those that it dispatched. Their names begin with its own.
 func InTree[T any](agents []T, name func(T) string) (out []T) {
 	for _, a := range agents {
 		at := len(out)

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// When says to people when something was or will be: "3m ago (14:05:02 UTC)", "in 2h (…)". The
-// zone is that of at.
+// When formats a past or future time for people: "3m ago (14:05:02 UTC)", "in 2h (…)". It uses the zone of at.
 func When(at, now time.Time) string {
 	layout := "2006-01-02 15:04 MST"
 	if at.Format(time.DateOnly) == now.In(at.Location()).Format(time.DateOnly) {
@@ -18,7 +17,7 @@ func When(at, now time.Time) string {
 	return fmt.Sprintf("%s ago (%s)", Age(now.Sub(at)), at.Format(layout))
 }
 
-// Age is a span of time in its greatest unit: 12s, 3m, 2h, 5d.
+// Age formats a duration in its largest unit: 12s, 3m, 2h, 5d.
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = max(d, 0); {

@@ -2,7 +2,7 @@ package record
 
 import "time"
 
-// Worker is what a running worker says about its program, so that an upgrade can be checked.
+// Worker is a running worker's description of its program, for checking an upgrade.
 type Worker struct {
 	// Identity is the worker's name in Temporal: its process ID and host.
 	Identity string `json:"identity"`
@@ -14,6 +14,6 @@ type Worker struct {
 	Plan   int   `json:"plan"`
 	// Changes are the IDs of the workflow changes that the program knows: see workflows.Changes.
 	Changes []string `json:"changes,omitempty"`
-	// Seen is when the worker last said so.
+	// Seen is when the worker last announced itself.
 	Seen time.Time `json:"seen,omitzero"`
 }

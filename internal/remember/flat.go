@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// flat reads an object of plain texts, whole numbers and words, as nearly all arguments are, ten times as fast as
-// encoding/json: rules are tried on 100,000 calls. Of any other it says that it is none, also of one that is wrong.
+// flat parses an object of plain strings, integers and literals, as nearly all arguments are. It is ten times faster than
+// encoding/json, because rules are tried on 100,000 calls. It returns false for all other objects and for invalid JSON.
 func flat(text string) (args map[string]any, ok bool) {
 	f := flatText(text)
 	args = map[string]any{}
@@ -28,10 +28,10 @@ func flat(text string) (args map[string]any, ok bool) {
 	return args, f == ""
 }
 
-// flatText is what is left to read.
+// flatText is the rest of the text.
 type flatText string
 
-// next takes a character, and the spaces behind it.
+// next consumes a character and the spaces after it.
 func (f *flatText) next(c byte) bool {
 	if *f == "" || (*f)[0] != c {
 		return false
@@ -40,7 +40,7 @@ func (f *flatText) next(c byte) bool {
 	return true
 }
 
-// text takes a text of printable ASCII without escapes.
+// text parses a string of printable ASCII without escapes.
 func (f *flatText) text() (string, bool) {
 	if *f == "" || (*f)[0] != '"' {
 		return "", false
@@ -58,7 +58,7 @@ func (f *flatText) text() (string, bool) {
 	return "", false
 }
 
-// value takes a text, a whole number of at most 18 digits, or a word.
+// value parses a string, an integer of at most 18 digits, or a literal.
 func (f *flatText) value() (any, bool) {
 	if text, ok := f.text(); ok {
 		return text, true

@@ -2,15 +2,15 @@ package remember
 
 import "time"
 
-// Fate is what became of a call.
+// Fate is the outcome of a call.
 type Fate string
 
-// The fates of calls.
+// The outcomes of calls.
 const (
 	Denied    Fate = "denied"    // by a person
-	Undecided Fate = "undecided" // nobody has decided in time
-	Approved  Fate = "approved"  // by a person, or let through by a rule
-	Made      Fate = "made"      // nobody had to decide
+	Undecided Fate = "undecided" // the decision timed out
+	Approved  Fate = "approved"  // by a person or a rule
+	Made      Fate = "made"      // no decision was needed
 )
 
 // Past is a call that an agent has asked for.
@@ -24,16 +24,16 @@ type Past struct {
 	At            time.Time `json:"at"`
 }
 
-// Preview is what a rule would have let through.
+// Preview holds the past calls that a rule would have let through.
 type Preview struct {
-	// Looked is how many calls of the tool were looked at: the last ones.
+	// Looked is how many of the tool's latest calls were examined.
 	Looked int          `json:"looked_at"`
 	Fits   map[Fate]int `json:"fits"`
-	// Examples are some that it fits, those first that a person denied.
+	// Examples are some of the matching calls, starting with those that a person denied.
 	Examples []Past `json:"examples"`
 }
 
-// Count is how many calls it would have let through.
+// Count returns how many calls the rule would have let through.
 func (p Preview) Count() (n int) {
 	for _, count := range p.Fits {
 		n += count

@@ -13,25 +13,25 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// Pattern says which values an argument may have: one value, or those that a glob fits.
+// Pattern selects the allowed values of an argument: one value, or those that match a glob.
 type Pattern struct {
 	Equals json.RawMessage `json:"equals,omitempty"`
-	// Glob is a text with *. Alone, * is any value, unless the value is something that is run. Within a text, and of a
-	// command line, it is a part of a name: one or more letters, digits, "_", "-" and ".". What fits leads to no folder
-	// above, nor to the folder itself: see package cmdline.
+	// Glob is a text with *. On its own, * matches any value, except in arguments that are executed. Within a text or a command
+	// line, it matches a part of a name: one or more letters, digits, "_", "-" and ".". A match can never be the folder itself or a
+	// folder above: see package cmdline.
 	Glob string `json:"glob,omitempty"`
 }
 
 const anything = "*"
 
-// Exactly is the pattern of one value.
+// Exactly returns the pattern that matches only one value.
 func Exactly(value any) (Pattern, error) {
 	text, err := json.Marshal(value)
 	return Pattern{Equals: text}, err
 }
 
-// commandWords are the words by which servers name an argument that they run as a command line; that of programWords is
-// a part of one, or is run by something else.
+// commandWords are the words with which servers name an argument that they run as a command line. programWords name a part of one,
+// or something that another program runs.
 var (
 	commandWords = []string{
 		"command", "commands", "commandline", "cmd", "cmds", "cmdline", "shell", "script", "scripts", "exec", "bash", "kubectl",
@@ -39,22 +39,22 @@ var (
 	programWords = []string{"args", "argv", "code", "query"}
 )
 
-// isCommand reports whether an argument is a command line: * alone would be any command.
+// isCommand reports whether an argument is a command line, where * alone would match any command.
 func isCommand(tool, name string) bool {
 	return tool == agent.ToolShell || strings.HasSuffix(strings.ToLower(name), "command") || hasWord(name, commandWords)
 }
 
-// isRun reports whether an argument is something that is run: * alone would be anything that it can do.
+// isRun reports whether an argument is executed, so that * alone would allow anything.
 func isRun(tool, name string) bool { return isCommand(tool, name) || hasWord(name, programWords) }
 
-// hasWord reports whether one of the words is a part of a name, as in cmd_line, script-text and shellCommand.
+// hasWord reports whether a name contains one of the words as a part, as in cmd_line, script-text and shellCommand.
 func hasWord(name string, words []string) bool {
 	name = strings.ToLower(camel.ReplaceAllString(name, "${1}_${2}"))
 	parts := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && r < 0x80 })
 	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(words, part) })
 }
 
-// camel is where a word ends that begins with a small letter.
+// camel matches the boundary between a lower-case letter or digit and a capital.
 var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 func (p Pattern) validate(tool, name string) error {
@@ -85,7 +85,7 @@ func dangerous(err error) error {
 	return nil
 }
 
-// matcher says which values are meant. What is no text matches no glob but *.
+// matcher returns a function that reports whether a value matches. Values other than text match no glob but *.
 func (p Pattern) matcher(tool, name string) func(value any) bool {
 	command := isCommand(tool, name)
 	switch {
@@ -114,11 +114,11 @@ func (p Pattern) matcher(tool, name string) func(value any) bool {
 	}
 }
 
-// literal is a text that every value that is meant has in it; "" = none is known.
+// literal returns a text that every matching value contains; empty means that none is known.
 func (p Pattern) literal() (longest string) {
 	text := p.Glob
 	if p.Equals != nil && json.Unmarshal(p.Equals, &text) != nil {
-		return "" // a list, an object, a number: there are several spellings
+		return "" // a list, an object or a number has several spellings
 	}
 	pieces := []string{text}
 	if p.Glob != "" {
@@ -132,7 +132,7 @@ func (p Pattern) literal() (longest string) {
 	return longest
 }
 
-// equal compares JSON as it is written canonically: keys sorted, no white space.
+// equal compares JSON in canonical form: keys sorted, no white space.
 func equal(want json.RawMessage, value any) bool {
 	got, err := json.Marshal(value)
 	if err == nil && string(got) == string(want) {

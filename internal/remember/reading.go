@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Readings say how the rule reads each of its patterns, with values that it would take and values that it would not, by the names of
-// the arguments. Arguments that must have one value have none.
+// Readings explains how the rule interprets each glob, with values that match and values that do not, ordered by argument name. It
+// leaves out arguments that must have one value.
 func (r Rule) Readings() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
 		if p := r.Arguments[name]; p.Glob != "" {
@@ -50,7 +50,7 @@ func (p Pattern) reading(tool, name string) string {
 	return how
 }
 
-// quotedList is at most four of the texts.
+// quotedList returns at most four of the texts, quoted.
 func quotedList(texts []string) string {
 	const most = 4
 	var out []string

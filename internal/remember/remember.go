@@ -1,5 +1,5 @@
-// Package remember holds what people have decided once for all calls of a kind: rules by which calls need nobody's word
-// any more. A rule says all of the arguments that a call may have, and how long it holds; what it does not name does not fit.
+// Package remember holds rules: decisions that people made once for all calls of a kind, which then need no approval any more. A
+// rule specifies all arguments that a call may have, and how long it applies. A call with any other argument does not match.
 package remember
 
 import (
@@ -16,61 +16,60 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Rule lets calls through that a person would otherwise have to approve, if the configuration lets such calls be
-// remembered at all.
+// Rule lets calls through that a person would otherwise have to approve, if the configuration allows such calls to be remembered.
 type Rule struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"` // "server.tool", or the name of a built-in tool
-	// Definition is what the tool was when the rule was made (tool.Spec.Definition): of another one, nobody has said anything;
-	// "" = any.
+	// Definition is the tool's definition when the rule was made (tool.Spec.Definition). The rule does not apply to a changed tool.
+	// Empty means any definition.
 	Definition string `json:"definition,omitempty"`
-	// Arguments are all that a call has, by name.
+	// Arguments are all arguments of a matching call, by name.
 	Arguments map[string]Pattern `json:"arguments,omitempty"`
 	Where     Where              `json:"in,omitzero"`
 	By        string             `json:"by"`
 	Because   string             `json:"because,omitempty"`
 	Created   time.Time          `json:"created"`
-	// Expires is when it ends to hold; nil = when it is revoked.
+	// Expires is when the rule ends; nil means only when it is revoked.
 	Expires *time.Time `json:"expires,omitempty"`
 	Revoked *Revoked   `json:"revoked,omitempty"`
-	// Uses is how many calls it has let through, the last of them at LastUsed.
+	// Uses is how many calls the rule has let through, the last one at LastUsed.
 	Uses     int        `json:"uses"`
 	LastUsed *time.Time `json:"last_used,omitempty"`
 }
 
-// Version is a hash of what the rule lets through, where and for how long. The audit trail names the rule by it.
+// Version is a hash of what the rule lets through, where and for how long. The audit trail uses it to name the rule.
 func (r Rule) Version() string {
 	r.Uses, r.LastUsed, r.Revoked = 0, nil, nil
 	r.Created = r.Created.UTC()
-	text, _ := json.Marshal(r) // as it came out of JSON
+	text, _ := json.Marshal(r) // as it was parsed from JSON
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// Where are the places that a rule is for; "" = all. Of a place where a call is made, "" is what nobody knows.
+// Where holds the places in which a rule applies; empty means all. In the place of a call, an empty string means unknown.
 type Where struct {
 	Project     string `json:"project,omitempty"`
 	Chain       string `json:"chain,omitempty"`
 	Stage       string `json:"stage,omitempty"`
-	Environment string `json:"environment,omitempty"` // system.environment of the configuration
+	Environment string `json:"environment,omitempty"` // system.environment in the configuration
 }
 
-// Revoked says who has ended a rule.
+// Revoked says who revoked a rule.
 type Revoked struct {
 	By  string    `json:"by"`
 	At  time.Time `json:"at"`
 	Why string    `json:"why,omitempty"`
 }
 
-// NewID returns an id that no other rule has.
+// NewID returns a unique ID for a rule.
 func NewID() string { return "r-" + strings.ToLower(rand.Text()[:10]) }
 
-// How much a rule may say, in bytes.
+// Limits of a rule's texts, in bytes.
 const (
 	maxBecause   = 1000
 	maxArguments = 64 << 10
 )
 
-// Validate says all that is wrong with a rule that is to be saved.
+// Validate returns all problems of a new rule.
 func (r Rule) Validate(now time.Time) error {
 	var errs []error
 	if r.Tool == "" {
@@ -99,16 +98,16 @@ func (r Rule) Validate(now time.Time) error {
 	return errors.Join(append(errs, agent.CheckBy(r.By))...)
 }
 
-// Admits reports whether the rule is for a place.
+// Admits reports whether the rule applies in a place.
 func (w Where) Admits(place Where) bool {
 	return (w.Project == "" || w.Project == place.Project) && (w.Chain == "" || w.Chain == place.Chain) &&
 		(w.Stage == "" || w.Stage == place.Stage) && (w.Environment == "" || w.Environment == place.Environment)
 }
 
-// Matcher reports whether the rule means a call of its tool. The arguments are as a model writes them, parsed.
+// Matcher reports whether the rule matches a call of its tool. The arguments are the model's, parsed.
 type Matcher func(args map[string]any) bool
 
-// Matcher is the rule, ready for many calls.
+// Matcher returns the rule in a form that is fast for many calls.
 func (r Rule) Matcher() Matcher {
 	values := map[string]func(any) bool{}
 	for name, pattern := range r.Arguments {
@@ -127,8 +126,7 @@ func (r Rule) Matcher() Matcher {
 	}
 }
 
-// Literals are texts that stand in the arguments of every call that the rule fits, as JSON without escapes writes
-// them.
+// Literals returns texts that are in the arguments of every matching call, in JSON without escapes.
 func (r Rule) Literals() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
 		if text := r.Arguments[name].literal(); text != "" && !isCommand(r.Tool, name) {
@@ -138,7 +136,7 @@ func (r Rule) Literals() (all []string) {
 	return all
 }
 
-// Parse reads the arguments of a call; "" = none.
+// Parse parses the arguments of a call. An empty string means none.
 func Parse(arguments string) (args map[string]any, err error) {
 	if strings.TrimSpace(arguments) == "" {
 		return nil, nil
@@ -152,7 +150,7 @@ func Parse(arguments string) (args map[string]any, err error) {
 	return args, err
 }
 
-// String is the rule as people read it.
+// String describes the rule for people.
 func (r Rule) String() string {
 	words := []string{r.Tool}
 	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
@@ -168,7 +166,7 @@ func (r Rule) String() string {
 	return strings.Join(words, " ")
 }
 
-// Said is the name of the rule in the journal of a call that it has let through.
+// Said describes the rule in the journal of a call that it let through.
 func (r Rule) Said() string {
 	text := fmt.Sprintf("let through by rule %s of %s", r.ID, r.By)
 	if r.Because != "" {

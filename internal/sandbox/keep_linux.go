@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CanKeep: this system has what Keep needs.
+// CanKeep reports whether this system supports Keep.
 const CanKeep = true
 
 // failed is the exit code of Keep if the command could not be started.
@@ -24,11 +24,9 @@ const failed = 125
 // stubborn is how long processes may take to die.
 const stubborn = 10 * time.Second
 
-// Keep runs a command line, ends every process that comes of it once it has ended,
-// and returns its exit code. It is the body of a process of its own, whose standard
-// input is a lifeline: when that is closed, by whoever started it or by its death,
-// all ends at once. As orphans come to this process (it is their subreaper), none
-// gets away by leaving its process group or its parents.
+// Keep runs a command line and returns its exit code. After the command has ended, it kills every remaining descendant. It must run
+// in a separate process whose standard input is a lifeline: when the parent closes it or dies, everything ends at once. Orphans are
+// reparented to this process (it is their subreaper), so none escapes by leaving its process group or its parents.
 func Keep(line string, r Rules) int {
 	ignored := make(chan os.Signal, 1) // "kill 0" is meant for the command
 	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -44,7 +42,7 @@ func Keep(line string, r Rules) int {
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = cmd.Process.Kill() // what it leaves behind ends below
+		_ = cmd.Process.Kill() // its remaining descendants end below
 	}()
 	code, exited := ExitCode(cmd.Wait())
 	if !exited || !endChildren() {
@@ -53,9 +51,8 @@ func Keep(line string, r Rules) int {
 	return code
 }
 
-// endChildren kills and collects children until there is none left. Only children
-// are killed, whose ids cannot be given to others before they are collected; theirs
-// become ours with that.
+// endChildren kills and reaps children until none is left. Only children are killed, because their IDs cannot be reused before they
+// are reaped. Their own children then become ours.
 func endChildren() bool {
 	for deadline := time.Now().Add(stubborn); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if collectChildren() {
@@ -68,7 +65,7 @@ func endChildren() bool {
 	return false
 }
 
-// collectChildren collects those that are dead. It reports whether that were all.
+// collectChildren reaps dead children. It reports whether no children are left.
 func collectChildren() bool {
 	for {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
@@ -81,11 +78,11 @@ func collectChildren() bool {
 	}
 }
 
-// children are the processes whose parent is this one.
+// children returns the processes whose parent is this one.
 func children() (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		stat, _ := os.ReadFile(path) // it may be gone
+		stat, _ := os.ReadFile(path) // the process may be gone
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {

@@ -7,15 +7,15 @@ import (
 	"os/exec"
 )
 
-// CanKeep: this system has what Keep needs.
+// CanKeep reports whether this system supports Keep.
 const CanKeep = false
 
 var errLinux = errors.New("this is to be had on Linux only")
 
-// Keep cannot be had here.
+// Keep is not available on this system.
 func Keep(string, Rules) int { panic(errLinux) }
 
-// Start starts a command under rules. It fails if they cannot be kept.
+// Start starts a command under rules. It fails if they cannot be enforced.
 func Start(cmd *exec.Cmd, r Rules) error {
 	if err := r.Check(); err != nil {
 		return err
@@ -23,8 +23,8 @@ func Start(cmd *exec.Cmd, r Rules) error {
 	return cmd.Start()
 }
 
-// Confinement says why commands cannot be confined to a folder here; nil = they can.
+// Confinement returns why commands cannot be confined to a folder here; nil means that they can.
 func Confinement() error { return errLinux }
 
-// Offline says why commands cannot be kept from the network here; nil = they can.
+// Offline returns why commands cannot be cut off from the network here; nil means that they can.
 func Offline() error { return errLinux }

@@ -1,5 +1,5 @@
-// Package sandbox starts commands that cannot get away, and keeps them from what
-// they may not do. It needs no root. Most of it is to be had on Linux alone.
+// Package sandbox starts commands under restrictions that they and their descendants cannot escape. It needs no root. Most of it is
+// available only on Linux.
 package sandbox
 
 import (
@@ -11,17 +11,16 @@ import (
 	"syscall"
 )
 
-// Rules are what a command and all that it starts may not do.
+// Rules restrict a command and all its descendants.
 type Rules struct {
-	// Write is the only folder where they may write; "" = wherever the user may.
-	// With it they cannot look into other processes of the user, nor, from Linux 6.12
-	// on, send them signals. Permissions, owners and times of files are not covered.
+	// Write is the only folder in which they may write; empty means wherever the user may. If it is set, they cannot inspect the
+	// user's other processes or, from Linux 6.12 on, send them signals. Permissions, owners and times of files are not protected.
 	Write string
-	// Offline: they cannot open any socket.
+	// Offline means that they cannot open any socket.
 	Offline bool
 }
 
-// Check reports whether the rules can be kept on this host.
+// Check returns an error if the rules cannot be enforced on this host.
 func (r Rules) Check() error {
 	if r.Write != "" {
 		if err := Confinement(); err != nil {
@@ -34,13 +33,13 @@ func (r Rules) Check() error {
 	return nil
 }
 
-// Flags are the rules on the command line of a program that calls Keep.
+// Flags returns the rules as command-line flags for a program that calls Keep.
 func (r Rules) Flags() []string {
 	return []string{"--write=" + r.Write, "--offline=" + strconv.FormatBool(r.Offline)}
 }
 
-// ExitCode tells a command's own end from a failure to run it. A command that was
-// ended by a signal has the code that a shell gives it.
+// ExitCode distinguishes a command's own exit from a failure to run it. A command killed by a signal has the code that a shell
+// gives it.
 func ExitCode(err error) (code int, exited bool) {
 	if err == nil {
 		return 0, true
@@ -55,8 +54,8 @@ func ExitCode(err error) (code int, exited bool) {
 	return exit.ExitCode(), true
 }
 
-// CheckFolder reports whether a folder may be the home of commands: whoever else
-// can write there can put files there that programs obey (.gitconfig, .curlrc).
+// CheckFolder returns an error if a folder is not safe as the home of commands. Other users who can write there can add files that
+// programs obey (.gitconfig, .curlrc).
 func CheckFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -11,20 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts a command under rules. It fails if they cannot be kept.
+// Start starts a command under rules. It fails if they cannot be enforced.
 //
-// Rules belong to a thread and are inherited, so a thread of its own gets them,
-// starts the command and ends: this process stays free. (Go makes no new threads
-// from locked ones.) A library that knows Landlock would restrict the whole process.
+// Rules apply to a thread and are inherited. So a separate thread gets them, starts the command and ends, and this process stays
+// unrestricted. (Go creates no new threads from locked ones.) A Landlock library would restrict the whole process.
 func Start(cmd *exec.Cmd, r Rules) error {
 	if r == (Rules{}) {
 		return cmd.Start()
 	}
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // permanently: the thread ends with the goroutine
 		if unix.Gettid() == os.Getpid() {
-			started <- Start(cmd, r) // by another thread: the main one does not end
+			started <- Start(cmd, r) // on another thread, because the main one does not end
 			runtime.UnlockOSThread()
 			return
 		}
@@ -37,7 +36,7 @@ func Start(cmd *exec.Cmd, r Rules) error {
 	return <-started
 }
 
-// apply puts the rules on this thread.
+// apply applies the rules to this thread.
 func (r Rules) apply() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
@@ -55,7 +54,7 @@ func (r Rules) apply() error {
 	return nil
 }
 
-// What Landlock is asked to refuse, and the versions of its interface that can.
+// The accesses that Landlock refuses, and the ABI versions that support them.
 const (
 	writeFile = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	writeAll  = writeFile | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -63,11 +62,11 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 
-	versionTruncate = 3 // Linux 6.2: without it, any file could be emptied
+	versionTruncate = 3 // Linux 6.2: without it, any file could be truncated
 	versionScope    = 6 // Linux 6.12
 )
 
-// Confinement says why commands cannot be confined to a folder here; nil = they can.
+// Confinement returns why commands cannot be confined to a folder here; nil means that they can.
 func Confinement() error {
 	version, err := landlockVersion()
 	if err != nil {
@@ -87,7 +86,7 @@ func landlockVersion() (int, error) {
 	return int(version), nil
 }
 
-// confine leaves this thread one folder to write in, and what has no bottom.
+// confine allows this thread to write only in one folder and to /dev/null.
 func confine(folder string) error {
 	if err := Confinement(); err != nil {
 		return err
@@ -113,9 +112,9 @@ func confine(folder string) error {
 	return nil
 }
 
-// dropCapabilities leaves root what files need. With others (CAP_PERFMON, CAP_CHOWN)
-// it would read the memory of other processes, and change what Landlock leaves out.
-// Nobody else has any to lose, and a process that has none cannot drop them.
+// dropCapabilities keeps only the capabilities that root needs for files. With others (CAP_PERFMON, CAP_CHOWN), it could read the
+// memory of other processes and change what Landlock does not cover. Other users have no capabilities to lose, and a process
+// without any cannot drop them.
 func dropCapabilities() {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if c != unix.CAP_DAC_OVERRIDE && c != unix.CAP_DAC_READ_SEARCH {
@@ -138,10 +137,10 @@ func allow(rules uintptr, path string, access uint64) error {
 	return nil
 }
 
-// architectures are what a filter of system calls calls them.
+// architectures maps Go's names to those of a system call filter.
 var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// Offline says why commands cannot be kept from the network here; nil = they can.
+// Offline returns why commands cannot be cut off from the network here; nil means that they can.
 func Offline() error {
 	if architectures[runtime.GOARCH] == 0 {
 		return fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
@@ -152,9 +151,8 @@ func Offline() error {
 	return nil
 }
 
-// disconnect takes the system call away that opens sockets, of all families: a
-// local one may lead to a daemon that has the network. So are the other ways to
-// it: io_uring, and the calls of other architectures (on amd64, those of 32 bits).
+// disconnect blocks the system call that opens sockets, of all families, because a local socket may lead to a daemon with network
+// access. It also blocks io_uring and the system calls of other architectures (on amd64, the 32-bit ones).
 func disconnect() error {
 	if err := Offline(); err != nil {
 		return err

@@ -10,13 +10,13 @@ import (
 	"slices"
 )
 
-// maxDepth is how deep values may be nested: as deep as encoding/json reads. It
-// also ends a walk through a map that contains itself.
+// maxDepth is the maximum nesting depth of values, the same as in encoding/json. It also ends a walk through a map that contains
+// itself.
 const maxDepth = 10_000
 
 var errTooDeep = errors.New("tool result is nested too deep, or contains itself")
 
-// copy returns a result that shares nothing with r, and can be written as JSON.
+// copy returns a deep copy of r that can be encoded as JSON.
 func (r Result) copy() (Result, error) {
 	data, err := copyMap(r.Data, 0)
 	if err != nil {
@@ -62,8 +62,7 @@ func copySlice[T, U any](s []T, copyOne func(T) (U, error)) ([]U, error) {
 	return out, nil
 }
 
-// copyValue keeps the types of what JSON has, and of the usual maps and slices.
-// Of others it keeps what their JSON says.
+// copyValue keeps the types of JSON values and of common maps and slices. It converts other values through their JSON.
 func copyValue(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -88,12 +87,12 @@ func copyValue(v any, depth int) (any, error) {
 	case *Error:
 		return copyJSON(v, depth)
 	case error:
-		return fmt.Sprint(v), nil // which survives an Error method that panics
+		return fmt.Sprint(v), nil // Sprint survives an Error method that panics
 	}
 	return copyJSON(v, depth)
 }
 
-// finite spells out the numbers that JSON lacks.
+// finite returns text for numbers that JSON does not have.
 func finite(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return fmt.Sprint(f)
@@ -101,7 +100,7 @@ func finite(f float64) any {
 	return f
 }
 
-// literal is the number, or the text that only claims to be one.
+// literal returns the number, or its text if it is not a valid number.
 func literal(n json.Number) any {
 	if _, err := json.Marshal(n); err != nil {
 		return string(n)
@@ -109,7 +108,7 @@ func literal(n json.Number) any {
 	return n
 }
 
-// copyJSON is what the JSON of a value says; of one that has none, its type.
+// copyJSON converts a value through its JSON, or returns the name of its type if it has none.
 func copyJSON(v any, depth int) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -119,7 +118,7 @@ func copyJSON(v any, depth int) (any, error) {
 	decoder.UseNumber()
 	var plain any
 	if err := decoder.Decode(&plain); err != nil {
-		return nil, errTooDeep // nothing else is wrong with JSON of our own
+		return nil, errTooDeep // JSON of our own has no other errors
 	}
 	return copyValue(plain, depth)
 }

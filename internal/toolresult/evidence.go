@@ -2,19 +2,19 @@ package toolresult
 
 import "encoding/json"
 
-// View is what a tool that looks for evidence says in its data.
+// View is the evidence in the data of a tool.
 type View struct {
 	ItemsExplored []string       `json:"items_explored"`
 	ItemsPending  []string       `json:"items_pending"`
 	Discoveries   []Discovery    `json:"discoveries"`
 	Evidence      []Citation     `json:"evidence"`
-	Raw           map[string]any `json:"raw"` // all of the data, itself
+	Raw           map[string]any `json:"raw"` // all of the data, not copied
 }
 
-// Discovery is a thing that a tool came across.
+// Discovery is a resource that a tool found.
 type Discovery struct {
 	Identifier string         `json:"identifier"`
-	ItemType   string         `json:"item_type"` // "item" where the tool does not say
+	ItemType   string         `json:"item_type"` // "item" if the tool does not say
 	Location   string         `json:"location,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
 }
@@ -24,9 +24,9 @@ type Citation struct {
 	Location  string `json:"location"`
 	Content   string `json:"content"`
 	Relevance string `json:"relevance"`
-	// Confidence is from 0 to 1, and 0.9 where the tool says no such number.
+	// Confidence is from 0 to 1; it is 0.9 if the tool gives no valid number.
 	Confidence float64 `json:"confidence"`
-	// Assumed: nobody has said how sure it is.
+	// Assumed means that the tool did not give a confidence.
 	Assumed bool `json:"confidence_assumed,omitempty"`
 }
 
@@ -35,10 +35,9 @@ const (
 	defaultConfidence = 0.9
 )
 
-// Evidence reads the view out of a result's data, and shares its maps. It takes
-// what it finds: one thing in place of a list, a text in place of a discovery (its
-// identifier) or of a citation (its content), any value in place of a text. What
-// names nothing is left out.
+// Evidence reads the view from a result's data, and shares its maps. It is lenient: it accepts one item in place of a list, a text
+// in place of a discovery (its identifier) or of a citation (its content), and any value in place of a text. Items that name
+// nothing are left out.
 func Evidence(data map[string]any) View {
 	v := View{ItemsExplored: texts(data["items_explored"]), ItemsPending: texts(data["items_pending"]), Raw: data}
 	for _, found := range list(data["discoveries"]) {
@@ -97,7 +96,7 @@ func confidence(v any) (sure float64, said bool) {
 	default:
 		return defaultConfidence, false
 	}
-	if number >= 0 && number <= 1 { // which a NaN is not
+	if number >= 0 && number <= 1 { // false for NaN
 		return number, true
 	}
 	return defaultConfidence, false
@@ -113,7 +112,7 @@ func texts(v any) []string {
 	return out
 }
 
-// list is the elements of a list, or the one value that stands in its place.
+// list returns the elements of a list, or a single value as a list.
 func list(v any) []any {
 	switch v := v.(type) {
 	case nil:

@@ -9,10 +9,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// maxDetails bounds the details that are kept, in bytes of JSON. The text that a model is shown has more.
+// maxDetails is the maximum size of the stored details, in bytes of JSON. The text for a model has more.
 const maxDetails = 16 << 10
 
-// Fault is what programs can read of a failure. retry_after stands in the details or beside the error: seconds, or "1m30s".
+// Fault returns the machine-readable part of a failure. retry_after is in the details or beside the error: seconds, or "1m30s".
 func (r Result) Fault() agent.Fault {
 	if r.Error == nil {
 		return agent.Fault{}
@@ -29,7 +29,7 @@ func (r Result) Fault() agent.Fault {
 	return fault
 }
 
-// seconds reads a number of them, or a duration; 0 = v is neither.
+// seconds parses a number of seconds or a duration; 0 means that v is neither.
 func seconds(v any) float64 {
 	text := printed(v)
 	n, err := strconv.ParseFloat(text, 64)

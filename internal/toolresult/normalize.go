@@ -7,17 +7,14 @@ import (
 	"strings"
 )
 
-// Normalize brings what a tool returned into the contract.
+// Normalize converts a tool's return value to the contract.
 //
-// A valid Result stays as it is. A map with string keys becomes one, and a Result
-// that went through JSON comes back as it was. Each field of a map ends in one
-// place: what means nothing here is kept in Data, or in Error.Details if it stood
-// in the map "error". A null where the contract has a field counts as no field,
-// except that "error" without a status makes an error whatever its value is.
+// A valid Result stays unchanged. A map with string keys becomes a Result, and a Result that went through JSON is restored. Each
+// field of a map ends up in one place. Fields without a meaning here are kept in Data, or in Error.Details if they were in the map
+// "error". A null counts as an absent field, except that "error" without a status always makes an error, whatever its value is.
 //
-// Anything else is an error, and so are a Result that is not valid and values
-// that are nested more than 10,000 deep. The result is valid, and shares with v
-// nothing that can be changed.
+// Normalize returns an error for anything else, for an invalid Result, and for values that are nested more than 10,000 deep. The
+// result is valid, and shares no mutable data with v.
 func Normalize(v any) (Result, error) {
 	if r, ok := asResult(v); ok {
 		return copyValid(r)
@@ -52,7 +49,7 @@ func asResult(v any) (Result, bool) {
 	return Result{}, false
 }
 
-// asMap returns a map with string keys, whatever its type is called.
+// asMap returns a map with string keys, whatever its named type.
 func asMap(v any) (map[string]any, bool) {
 	if fields, ok := v.(map[string]any); ok {
 		return fields, true
@@ -68,7 +65,7 @@ func asMap(v any) (map[string]any, bool) {
 	return fields, true
 }
 
-// fromFields makes a result of fields, which it takes out of the map.
+// fromFields makes a result from fields, which it removes from the map.
 func fromFields(fields map[string]any) Result {
 	r := Result{Status: takeStatus(fields)}
 	if r.Status == StatusError {
@@ -81,8 +78,7 @@ func fromFields(fields map[string]any) Result {
 	return r
 }
 
-// takeStatus leaves a status that is none of ours where it is: a pod's "Running"
-// or HTTP's 200 say nothing of the call.
+// takeStatus leaves an unknown status in place: a pod's "Running" or HTTP's 200 say nothing about the call.
 func takeStatus(fields map[string]any) Status {
 	word, _ := fields["status"].(string)
 	switch strings.ToLower(strings.TrimSpace(word)) {
@@ -102,8 +98,7 @@ func takeStatus(fields map[string]any) Status {
 	return StatusSuccess
 }
 
-// takeError leaves the message where it is, which stands for the error's own if
-// that has none.
+// takeError leaves the message in place. It is also the error's message if the error has none.
 func takeError(fields map[string]any) *Error {
 	said := fields["error"]
 	delete(fields, "error")
@@ -128,7 +123,7 @@ func takeError(fields map[string]any) *Error {
 	return &e
 }
 
-// take takes a field out of the map if it has the type, or is null.
+// take removes a field from the map if it has the type, or is null.
 func take[T any](fields map[string]any, key string) T {
 	value, ok := fields[key].(T)
 	if ok || fields[key] == nil {
@@ -137,7 +132,7 @@ func take[T any](fields map[string]any, key string) T {
 	return value
 }
 
-// rest is the fields that are left: those of the map at key, if that is all.
+// rest returns the remaining fields, or those of the map at key if that is the only one.
 func rest(fields map[string]any, key string) map[string]any {
 	if fields[key] == nil {
 		delete(fields, key)

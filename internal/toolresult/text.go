@@ -5,11 +5,9 @@ import (
 	"strings"
 )
 
-// Text is what a model is shown: of a success that is nothing but a message, the
-// message; of everything else the result as JSON, on one line, with sorted keys
-// and nothing escaped for HTML. The same result always has the same text, and it
-// is valid UTF-8. What cannot be written as JSON is shown as Normalize has it,
-// and data that Normalize refuses is left out.
+// Text returns the text for a model. For a success that only has a message, this is the message. Otherwise it is the result as
+// JSON, on one line, with sorted keys and without HTML escaping. Equal results always have the same text, and it is valid UTF-8.
+// Values that cannot be encoded as JSON appear as Normalize converts them. Data that Normalize refuses is left out.
 func (r Result) Text() string {
 	if r.Status == StatusSuccess && r.Error == nil && r.Message != "" && r.Signal == "" && len(r.Data) == 0 {
 		return strings.ToValidUTF8(r.Message, "\uFFFD")
@@ -22,7 +20,7 @@ func (r Result) Text() string {
 	if err != nil {
 		plain = r.withoutData()
 	}
-	text, _ = encode(plain) // which has nothing any more that JSON lacks
+	text, _ = encode(plain) // it is now valid JSON
 	return text
 }
 
@@ -36,8 +34,8 @@ func (r Result) withoutData() Result {
 	return r
 }
 
-// printed is a value as text: a string as it is, other values as JSON. What says
-// nothing (null, {}, []) is "", as is what JSON lacks.
+// printed returns a value as text: a string unchanged, other values as JSON. Empty values (null, {}, []) and values that JSON does
+// not have become an empty string.
 func printed(v any) string {
 	if text, ok := v.(string); ok {
 		return text

@@ -1,7 +1,6 @@
-// Package toolresult is the contract between tools and whoever reads what they
-// return: one shape for success and failure, and a way to bring into it what
-// tools return in shapes of their own (spec: tools, "Results"). What a model is
-// shown of a call, with its artifacts, is tool.Result.
+// Package toolresult is the contract between tools and the readers of their results: one format for success and failure, and a
+// conversion from other formats (spec: tools, "Results"). The text that a model gets for a call, with its artifacts, is in
+// tool.Result.
 package toolresult
 
 import (
@@ -10,17 +9,17 @@ import (
 	"fmt"
 )
 
-// Result is what a tool returns.
+// Result is the return value of a tool.
 type Result struct {
 	Status Status         `json:"status"`
 	Data   map[string]any `json:"data,omitempty"`
-	// Error is given if and only if Status is StatusError.
+	// Error is set if and only if Status is StatusError.
 	Error   *Error `json:"error,omitempty"`
 	Message string `json:"message,omitempty"` // for people
-	Signal  string `json:"signal,omitempty"`  // for whoever made the call
+	Signal  string `json:"signal,omitempty"`  // for the caller
 }
 
-// Status says whether a tool did what it was asked.
+// Status says whether a tool succeeded.
 type Status string
 
 // The statuses of a result.
@@ -31,19 +30,17 @@ const (
 
 func (s Status) valid() bool { return s == StatusSuccess || s == StatusError }
 
-// Success makes a successful result. It keeps data itself, not a copy; both may
-// be empty.
+// Success makes a successful result. It keeps data without copying it. Both arguments may be empty.
 func Success(data map[string]any, message string) Result {
 	return Result{Status: StatusSuccess, Data: data, Message: message}
 }
 
-// Failure makes the result of a call that failed. message may be empty: what
-// went wrong is in err.
+// Failure makes the result of a failed call. message may be empty, because err describes the error.
 func Failure(err *Error, message string) Result {
 	return Result{Status: StatusError, Error: err, Message: message}
 }
 
-// Validate says what is wrong with a result.
+// Validate returns the problem of an invalid result.
 func (r Result) Validate() error {
 	switch {
 	case !r.Status.valid():
@@ -56,18 +53,17 @@ func (r Result) Validate() error {
 	return nil
 }
 
-// Error says why a call failed. A tool may return it as a Go error: FromError
-// finds it again.
+// Error says why a call failed. A tool may return it as a Go error, in which case FromError finds it.
 type Error struct {
 	Type    string         `json:"error_type"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
-	// Recoverable: another attempt, perhaps with other arguments, may succeed.
+	// Recoverable means that another attempt, perhaps with other arguments, may succeed.
 	Recoverable bool `json:"recoverable"`
 }
 
 const (
-	typeTool     = "ToolError" // of errors that do not say
+	typeTool     = "ToolError" // for errors without a type
 	typeNotFound = "NotFoundError"
 	unknownError = "Unknown error"
 )
@@ -79,14 +75,13 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// NotFound says that there is no such thing: NotFound("pod", "web-1").
+// NotFound returns the error for a missing entity: NotFound("pod", "web-1").
 func NotFound(entity, id string) *Error {
 	return &Error{Type: typeNotFound, Message: fmt.Sprintf("%s '%s' not found", entity, id)}
 }
 
-// FromError turns a Go error into one of a result. An *Error that it wraps keeps
-// its type, its details and whether it is recoverable. Neither Go's types nor a
-// stack are told: they say nothing to a model, and too much to others.
+// FromError converts a Go error to an error of a result. If it wraps an *Error, it keeps that error's type, details and
+// Recoverable. It does not reveal Go types or stacks, which are useless to a model and tell others too much.
 func FromError(err error, recoverable bool) *Error {
 	if err == nil {
 		return &Error{Type: typeTool, Message: unknownError, Recoverable: recoverable}

@@ -1,18 +1,18 @@
 package transcript
 
-// Interrupted is what there is to say of a call that has an intent and no result, and that nobody makes any more.
+// Interrupted describes a call that has an intent and no result, and is no longer running.
 const Interrupted = "it was interrupted and may have taken effect"
 
-// What stands for a call's result where there is none: NotRun if there is no intent either, else Unknown. A call
-// that may be repeated has no intent in its first moments, and is taken for one that was not run.
+// Texts that replace a missing result: NotRun if there is no intent either, otherwise Unknown. An idempotent call has no intent at
+// first, and counts as not run then.
 const (
 	NotRun = "This call was not run."
-	// Withheld is NotRun for a call in a reply that was asked for without tools.
+	// Withheld is NotRun for a call in a reply that was requested without tools.
 	Withheld = "This call was not run: tools are no longer available."
 	Unknown  = "There is no result of this call: " + Interrupted + "."
 )
 
-// Unanswered are the keys of the intents among an execution's entries that have no result.
+// Unanswered returns the keys of an execution's intents that have no result.
 func Unanswered(entries []Entry) map[Key]bool {
 	results, out := map[Key]bool{}, map[Key]bool{}
 	for _, e := range entries {

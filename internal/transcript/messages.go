@@ -7,10 +7,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Messages rebuilds the conversation from an execution's entries, which must be
-// in key order and without superseded ones. Every call of a reply is followed by
-// its result, or by the summary that takes its place; a call without one gets a
-// result that says so, because providers refuse a call that nothing answers.
+// Messages rebuilds the conversation from an execution's entries, which must be in key order and without superseded ones. Each call
+// of a reply is followed by its result, or by the summary that replaces it. A call without a result gets one that says so, because
+// providers reject unanswered calls.
 func Messages(entries []Entry) []agent.Message {
 	summaries, begun := Summaries(entries), Unanswered(entries)
 	results := map[string]agent.Message{}
@@ -75,8 +74,8 @@ func resultMessage(e Entry, summaries map[Key]Entry) agent.Message {
 	return agent.Message{Role: agent.ToolRole, Content: text, ToolCallID: e.Call.ID, Ref: e.Ref(), Images: e.Images}
 }
 
-// Final is the text that an execution ended with: that of its last reply that has one, also beside calls. What the model thought
-// stands in for it with thinkingFallback, if the replies since the last one with calls, and that one, have no text.
+// Final returns an execution's final text: the text of its last reply that has one, even beside calls. With thinkingFallback, the
+// model's thoughts replace it if there is no text in the last reply with calls and all later replies.
 func Final(entries []Entry, thinkingFallback bool) string {
 	thoughts, called := "", false
 	for _, e := range slices.Backward(entries) {
@@ -100,7 +99,7 @@ func Final(entries []Entry, thinkingFallback bool) string {
 // concludes reports whether the text of a reply can be a report.
 func (e Entry) concludes() bool { return strings.TrimSpace(e.Text) != "" && e.NoReport == "" }
 
-// Turn is what follows the last reply that ended a turn of a conversation.
+// Turn returns the entries after the last reply that ended a turn of a conversation.
 func Turn(entries []Entry) []Entry {
 	for n := len(entries) - 1; n >= 0; n-- {
 		if e := entries[n]; e.Kind == KindReply && !e.Superseded && len(e.Calls) == 0 && e.concludes() {

@@ -7,40 +7,39 @@ import (
 	"github.com/inquest-dev/inquest/internal/audit"
 )
 
-// Step is what one activity appends: all of its rows, in one transaction.
+// Step holds all rows that one activity appends, in one transaction.
 type Step struct {
 	Scope
 	Writer
-	// Rows are in key order; the first row's key is the identity of the step.
+	// Rows are in key order. The first row's key identifies the step.
 	Rows []Row
-	// Intent goes before the rows as a step of its own, unless it is there; nil = none.
+	// Intent is written before the rows as a separate step, unless it exists already; nil means none.
 	Intent *Row
-	// Recall is the agent (its definition) that may find what is said here by
-	// conversation_search; "" = nobody may.
+	// Recall is the agent definition that may find these texts with conversation_search; empty means none.
 	Recall string
 }
 
-// Row is an entry that is not in the log yet.
+// Row is an entry that has not been appended yet.
 type Row struct {
 	Key
 	Kind Kind
 	Body
-	At time.Time // when it happened; zero = when it is appended
-	// Acts go into the audit trail with the row: of the investigation, and of the execution if they name none.
+	At time.Time // of the event; zero means when it is appended
+	// Acts are added to the audit trail together with the row. They belong to its investigation and, unless they name another, its
+	// execution.
 	Acts []audit.Act
 }
 
-// Known is what a store knows before an activity makes a step.
+// Known is what the store knows before an activity makes a step.
 type Known struct {
 	Step       []Entry  // the step, if the same run has appended it
 	Log        []Entry  // entries of the execution, in key order
-	Catalogues []string // hashes of what its servers offer, each a tool.Catalogue, sorted by server
-	Unread     int      // letters for the execution, before a model call
+	Catalogues []string // hashes of its servers' catalogues, each a tool.Catalogue, sorted by server
+	Unread     int      // unread letters for the execution, before a model call
 }
 
-// Live is the part of a reply that has arrived so far. People watch it; and a local attempt at a
-// reply that finds one of its own try knows that another attempt has begun. A new attempt starts
-// it afresh, and the finished reply replaces it.
+// Live is the part of a reply that has arrived so far, for people to watch. A local attempt at a reply that finds the tail of its
+// own try knows that another attempt has begun. A new attempt starts a new tail, and the finished reply replaces it.
 type Live struct {
 	Scope
 	Iteration int    `json:"iteration"`
@@ -49,22 +48,22 @@ type Live struct {
 	Thinking  string `json:"thinking,omitempty"`
 }
 
-// ErrStaleRun: another workflow run has taken over the execution, after a
-// Temporal reset; the run that is told so must not write any more.
+// ErrStaleRun means that another workflow run has taken over the execution after a Temporal reset. The old run must not write any
+// more.
 var ErrStaleRun = errors.New("replaced by a newer workflow run")
 
-// Letter is what a person says to agents. It lies in the store until a model call
-// reads it, which quotes it in an entry of its execution.
+// Letter is a message from a person to agents. It stays in the store until a model call reads it and quotes it in an entry of its
+// execution.
 type Letter struct {
 	Investigation string
-	Seq           int64 // orders an investigation's letters, from 1
-	// Source is the workflow that took the letter in: "" is the investigation, others
-	// are a stage's run or an execution. Ordinal counts its letters, from 1.
+	Seq           int64 // order of an investigation's letters, from 1
+	// Source is the workflow that accepted the letter: "" is the investigation, others are a stage's run or an execution. Ordinal
+	// counts its letters, from 1.
 	Source  string
 	Ordinal int
 	RunID   string // of the source
-	// Agent and Stage are whom it is for. No agent means all of the stage's; no stage,
-	// the first that reads it.
+	// Agent and Stage are the recipients. Without an agent, all agents of the stage get the letter; without a stage, the first
+	// stage that reads it.
 	Agent string
 	Stage string
 	By    string

@@ -9,8 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Summaries returns the summaries among the entries, each by the key of the
-// result that it stands for. Superseded ones are left out.
+// Summaries returns the summaries among the entries, by the key of the result that each replaces, without superseded ones.
 func Summaries(entries []Entry) map[Key]Entry {
 	out := map[Key]Entry{}
 	for _, e := range entries {
@@ -21,7 +20,7 @@ func Summaries(entries []Entry) map[Key]Entry {
 	return out
 }
 
-// pointer says how much of a result is shown, and where the whole of it is.
+// pointer says how much of a result is shown, and where the rest is.
 func pointer(result, shown Entry) string {
 	what := "Summary"
 	switch {
@@ -34,11 +33,10 @@ func pointer(result, shown Entry) string {
 	return fmt.Sprintf(text, what, result.Size, agent.ToolReadResult, result.Ref())
 }
 
-// Ref is what models call the result that the entry belongs to: "3/0" is the
-// first call of the third iteration.
+// Ref is the name that models use for a result: "3/0" is the first call of the third iteration.
 func (k Key) Ref() string { return fmt.Sprintf("%d/%d", k.Iteration, k.CallIndex()) }
 
-// ParseRef returns the key of the result that Ref named.
+// ParseRef returns the key of the result that a Ref names.
 func ParseRef(ref string) (Key, bool) {
 	iteration, n, ok := strings.Cut(ref, "/")
 	i, errI := strconv.Atoi(iteration)
@@ -49,7 +47,7 @@ func ParseRef(ref string) (Key, bool) {
 	return ResultKey(i, c), true
 }
 
-// Whole is an entry's whole text. If that is too large for the entry, blob reads it.
+// Whole returns an entry's whole text. It calls blob if the text is too large for the entry.
 func (b Body) Whole(ctx context.Context, blob func(ctx context.Context, hash string) ([]byte, error)) (string, error) {
 	if b.Blob == "" {
 		return b.Text, nil

@@ -2,8 +2,8 @@ package transcript
 
 import "slices"
 
-// Untrusted is where untrusted text in the entries comes from, each source once, oldest first. An execution is tainted
-// by it from then on: it is derived from the journal, so it survives whatever the journal does.
+// Untrusted returns the sources of untrusted text in the entries, each once, oldest first. From then on, the execution is tainted.
+// Taint is derived from the journal, so it survives restarts and resets with it.
 func Untrusted(entries []Entry) (sources []string) {
 	for _, e := range entries {
 		if !e.Superseded {
@@ -13,7 +13,7 @@ func Untrusted(entries []Entry) (sources []string) {
 	return sources
 }
 
-// Sources adds sources to others, each once.
+// Sources adds sources that are not in the list yet.
 func Sources(sources, more []string) []string {
 	for _, source := range more {
 		if !slices.Contains(sources, source) {

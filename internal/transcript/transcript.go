@@ -1,6 +1,5 @@
-// Package transcript is the append-only log of an execution: the messages a
-// model was sent, its thinking, replies, calls, results and errors. It is a
-// journal (what is written once stays) and the timeline that people watch.
+// Package transcript is the append-only log of an execution: messages to a model, its thinking, replies, calls, results and errors.
+// It is both a journal (rows are written once and never change) and the timeline that people watch.
 package transcript
 
 import (
@@ -15,55 +14,53 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Kind says what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds of entries.
 const (
 	KindSystem   Kind = "system"   // the system prompt of an execution
 	KindUser     Kind = "user"     // the task, guidance, a nudge
-	KindMemory   Kind = "memory"   // an agent's core memory as it has become since the model was last shown it
-	KindReply    Kind = "reply"    // a model's whole reply: thinking, text, calls
+	KindMemory   Kind = "memory"   // an agent's core memory after a change that the model has not been shown
+	KindReply    Kind = "reply"    // a model's complete reply: thinking, text, calls
 	KindCall     Kind = "call"     // the intent to call a tool, written before the call
-	KindResult   Kind = "result"   // what came of a call
-	KindSummary  Kind = "summary"  // what a model is shown in place of a large result
-	KindTry      Kind = "try"      // a model call that failed; whether another is made is the workflow's to say
-	KindFallback Kind = "fallback" // a provider failed, the next one takes over
-	KindNotice   Kind = "notice"   // what people should know and the model is not told
+	KindResult   Kind = "result"   // the outcome of a call
+	KindSummary  Kind = "summary"  // replaces a large result for the model
+	KindTry      Kind = "try"      // a failed model call; the workflow decides on a retry
+	KindFallback Kind = "fallback" // a provider failed and the next one takes over
+	KindNotice   Kind = "notice"   // information for people, not for the model
 )
 
-// Scope is whose entry it is: one execution of one investigation.
+// Scope is the owner of an entry: one execution of one investigation.
 type Scope struct {
 	Investigation string `json:"investigation"`
 	Execution     string `json:"execution"` // "<stage>/<agent>"
 }
 
-// Key is the identity of an entry within its scope. It is made from where the
-// workflow stands, never from a provider's call id: those repeat.
+// Key identifies an entry within its scope. It is derived from the position of the workflow, never from a provider's call ID,
+// because those repeat.
 type Key struct {
 	Iteration int `json:"iteration"` // from 1
 	Position  int `json:"position"`
 }
 
-// Compare orders keys as entries stand in the log.
+// Compare orders keys as in the log.
 func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Iteration, other.Iteration), cmp.Compare(k.Position, other.Position))
 }
 
-// callBase is the first position of tool calls; what comes before belongs to the
-// model call. A call has rowsPerCall positions: its intent, its result, and the
-// result's summary.
+// callBase is the first position of tool calls. Lower positions belong to the model call. A call has rowsPerCall positions: its
+// intent, its result, and the result's summary.
 const (
 	callBase    = 1 << 20
 	rowsPerCall = 3
 )
 
-// TryKey is the key of an iteration's n-th model call that failed (from 1). It
-// comes before the iteration's own rows, which are written with its reply.
+// TryKey is the key of an iteration's n-th failed model call (from 1). It precedes the iteration's other rows, which are written
+// with its reply.
 func TryKey(iteration, n int) Key { return Key{iteration, 2*n - callBase} }
 
-// HopKey is the key of the entry that says that another provider takes over after the n-th
-// model call.
+// HopKey is the key of the entry about the change of provider after the n-th model call.
 func HopKey(iteration, n int) Key { return Key{iteration, 2*n + 1 - callBase} }
 
 // CallKey is the key of the intent of an iteration's n-th call (from 0).
@@ -75,14 +72,13 @@ func ResultKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerC
 // SummaryKey is the key of the summary of the result of an iteration's n-th call (from 0).
 func SummaryKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n + 2} }
 
-// lateBase is the first position of late notes, one for each call.
+// lateBase is the first position of late notices, one for each call.
 const lateBase = 1 << 30
 
 // LateKey is the key of the notice about the late answer to an iteration's n-th call (from 0).
 func LateKey(iteration, n int) Key { return Key{iteration, lateBase + n} }
 
-// CallIndex is the n that CallKey, ResultKey, SummaryKey or LateKey was made with; -1 for
-// a model call's entry.
+// CallIndex is the n of CallKey, ResultKey, SummaryKey or LateKey; -1 for an entry of a model call.
 func (k Key) CallIndex() int {
 	switch {
 	case k.Position < callBase:
@@ -93,8 +89,8 @@ func (k Key) CallIndex() int {
 	return (k.Position - callBase) / rowsPerCall
 }
 
-// Until is the position up to which an iteration has to be written anew when the entry at
-// k is: for a call its own entries, for a model call the whole iteration.
+// Until is the position up to which an iteration must be rewritten together with the entry at k: for a call, its own entries; for a
+// model call, the whole iteration.
 func (k Key) Until() int {
 	if n := k.CallIndex(); n >= 0 && k.Position < lateBase {
 		return CallKey(k.Iteration, n+1).Position
@@ -106,30 +102,29 @@ func (k Key) Until() int {
 type Entry struct {
 	Scope
 	Key
-	// Seq numbers the entries of an investigation from 1 without gaps: the cursor of every stream.
+	// Seq numbers the entries of an investigation from 1 without gaps. It is the cursor of every stream.
 	Seq  int64     `json:"seq"`
 	Kind Kind      `json:"kind"`
 	At   time.Time `json:"at"`
-	// Writer is the activity that wrote it: entries of another run at the same
-	// key mean that Temporal was reset.
+	// Writer is the activity that wrote the entry. Entries of different runs at the same key mean that Temporal was reset.
 	Writer     Writer `json:"writer"`
 	Superseded bool   `json:"superseded,omitempty"`
 	Body
 }
 
-// Mark identifies an entry of an investigation for good. A store that was set back gives the
-// number to another entry, but not at the same microsecond.
+// Mark identifies an entry of an investigation permanently. A store that was restored from a backup may reuse the number, but not
+// with the same microsecond.
 type Mark struct {
 	Seq int64
 	At  int64 // in microseconds since 1970
 }
 
-// MarshalText writes a mark as histories have it, of which each step has some: both numbers, to the base of 36.
+// MarshalText encodes a mark for histories, where each step has some: both numbers in base 36.
 func (m Mark) MarshalText() ([]byte, error) {
 	return []byte(strconv.FormatInt(m.Seq, markBase) + "." + strconv.FormatInt(m.At, markBase)), nil
 }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText decodes the result of MarshalText.
 func (m *Mark) UnmarshalText(text []byte) error {
 	seq, at, _ := strings.Cut(string(text), ".")
 	var errs [2]error
@@ -140,7 +135,7 @@ func (m *Mark) UnmarshalText(text []byte) error {
 
 const markBase = 36
 
-// Mark returns the mark of an entry that is stored; the zero mark if it is not.
+// Mark returns the mark of a stored entry, or the zero mark if the entry is not stored.
 func (e Entry) Mark() Mark {
 	if e.Seq == 0 {
 		return Mark{}
@@ -148,102 +143,102 @@ func (e Entry) Mark() Mark {
 	return Mark{e.Seq, e.At.UnixMicro()}
 }
 
-// Writer names the workflow run and the attempt of an activity that wrote an entry.
+// Writer names the workflow run and the activity attempt that wrote an entry.
 type Writer struct {
 	RunID      string `json:"run_id"`
 	ActivityID string `json:"activity_id"` // "<id>/<attempt>"
 }
 
-// Body is what an entry says: what entries of several kinds have, and the parts that
-// belong to some kinds alone. In the store it is one flat JSON object, in this order.
+// Body is the content of an entry: fields of several kinds, and the parts that only some kinds have. The store keeps it as one flat
+// JSON object, in this order.
 type Body struct {
 	Text     string `json:"text,omitempty"`
 	Thinking string `json:"thinking,omitempty"` // of a reply
 	Said
-	// Calls are what a reply asks for, each with what the catalogue says of it.
+	// Calls are the calls that a reply asks for, each with its data from the catalogue.
 	Calls []Call `json:"calls,omitempty"`
-	// Call is the one that an intent, a result or a summary belongs to.
+	// Call is the call of an intent, a result or a summary.
 	Call *Call `json:"call,omitempty"`
-	// Status is how a call ended. ErrorType says what failed: the call, the model call, or
-	// the summary, which then is no more than the result's beginning.
+	// Status is how a call ended. ErrorType is the error of the call, the model call, or the summary. A summary with an error is
+	// only the beginning of the result.
 	Status    string `json:"status,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
-	// Untrusted is where text in the entry comes from that nobody vouches for, in words.
+	// Untrusted lists the sources of untrusted text in the entry, in words.
 	Untrusted []string `json:"untrusted,omitempty"`
 	Result
 	Answer
 	Reply
 }
 
-// Said is what an entry of a user says besides its text.
+// Said holds the fields of user entries besides the text.
 type Said struct {
-	By string `json:"by,omitempty"` // who said it, in a conversation
-	// Mail is the number of the letter that the entry quotes; 0 = none.
+	By string `json:"by,omitempty"` // the author, in a conversation
+	// Mail is the number of the letter that the entry quotes; 0 means none.
 	Mail int64 `json:"mail,omitempty"`
 }
 
-// Result is what the result of a call says. The call's intent has the decision, too.
+// Result holds the fields of a call's result. The call's intent has the decision, too.
 type Result struct {
-	// Pause is for how many minutes the result pauses the agent's heartbeats; 0 = not.
+	// Pause is for how many minutes the result pauses the agent's heartbeats; 0 means not at all.
 	Pause int `json:"pause,omitempty"`
-	// Decision is what a person said about the call, in words, or the rule of a person by which it needed nobody's word.
+	// Decision is a person's decision on the call, in words, or that person's rule that made a decision unnecessary.
 	Decision string `json:"decision,omitempty"`
-	// Rule is the id of that rule; "" = none.
+	// Rule is the ID of that rule; empty means none.
 	Rule string `json:"rule,omitempty"`
-	// Refused: the call was not made, because of the decision of By, or because nobody has decided.
+	// Refused means that the call was not made, because By denied it or the decision timed out.
 	Refused bool `json:"refused,omitempty"`
-	// Digest is that of the call that was decided: see tool.Decision.
+	// Digest is the digest of the call that was decided on: see tool.Decision.
 	Digest string `json:"digest,omitempty"`
-	// Blob names the whole of a text that was too large to stand here; Size is its length in bytes.
+	// Blob names the complete text if it is too large for the entry; Size is its length in bytes.
 	Blob string `json:"blob,omitempty"`
 	Size int    `json:"size,omitempty"`
-	// Artifacts name blobs of the parts that are not text.
+	// Artifacts name the blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
-	// Kept says of each of them what it is, so that nobody has to read it for that; none = it was written before.
+	// Kept describes each artifact, so that it need not be read for that. Older entries have none.
 	Kept []Kept `json:"kept,omitempty"`
-	// Images are those among them that models can be sent, made small.
+	// Images are the artifacts that can be sent to models, reduced in size.
 	Images []agent.Image `json:"images,omitempty"`
 	agent.Fault
 }
 
-// Kept is an artifact without its content.
+// Kept describes an artifact without its content.
 type Kept struct {
 	Name     string `json:"name,omitempty"`
 	MIMEType string `json:"mime_type,omitempty"`
 	Size     int    `json:"size"` // in bytes
 }
 
-// Answer is what came of asking a model, for a reply or a summary: why it stopped, who
-// answered, what it took. A try says who was asked, and what that may have taken.
+// Answer is the outcome of a model call for a reply or a summary: why it stopped, which model answered, and its usage. A try has
+// the model that was called and the usage that it may have caused.
 type Answer struct {
 	Finish   string       `json:"finish,omitempty"`
 	Provider string       `json:"provider,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Usage    *agent.Usage `json:"usage,omitempty"`
-	// ElapsedMS is how long a call took that failed, in milliseconds.
+	// ElapsedMS is how long a failed call took, in milliseconds.
 	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
 }
 
-// Reply is what a reply alone has.
+// Reply holds the fields of replies only.
 type Reply struct {
-	// SummaryUsage is what the summaries took that were made for it, each of which has
-	// its own Usage. Compression says how the view was made to fit.
+	// SummaryUsage is the usage of the summaries that were made for the reply, each of which also has its own Usage. Compression
+	// says how the view was made to fit.
 	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`
 	Compression   *Compression    `json:"compression,omitempty"`
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
-	// Own is how much of the text are the model's own words, in bytes, where its provider's sources stand below; 0 = all.
+	// Own is the length of the model's own text in bytes, if its provider's sources follow; 0 means the whole text.
 	Own int `json:"own,omitempty"`
-	// Invalid says what of the reply is not what the agent's contract asks for.
+	// Invalid says how the reply violates the agent's contract.
 	Invalid string `json:"invalid,omitempty"`
-	// ActionsExecuted is the YES or NO that an action agent's last reply ended with.
+	// ActionsExecuted is the YES or NO at the end of an action agent's last reply.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// NoReport says why the text is no report, although there are no calls; an empty string means that it may be one.
 	NoReport NoReport `json:"no_report,omitempty"`
-	// Forced: the reply was asked for without tools, at the limit or on conclude.
+	// Forced means that the reply was requested without tools, at the limit or on conclude.
 	Forced bool `json:"forced,omitempty"`
 }
 
-// NoReport is why the text of a reply is no report.
+// NoReport is why the text of a reply is not a report.
 type NoReport string
 
 // The reasons.
@@ -260,16 +255,17 @@ type Call struct {
 	Risk      agent.Risk `json:"risk,omitempty"`
 	Class     string     `json:"class,omitempty"` // tool.Idempotency
 	Queue     string     `json:"queue,omitempty"`
-	// Own: the tool touches only our own store.
+	// Own means that the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
-	// Edited says who has put these arguments in the place of the agent's, as the agent is told; "" = nobody has.
+	// Edited says who has replaced the agent's arguments, in the words for the agent; empty means that they are the agent's.
 	Edited string `json:"edited,omitempty"`
-	// Respelled says which arguments were respelled for the tool's schema, as the agent is told.
+	// Respelled says which arguments were respelled for the tool's schema, in the words for the agent.
 	Respelled string `json:"respelled,omitempty"`
-	// Untrusted is where untrusted text comes from that the execution had read when it asked for the call. Of calls that
-	// only read, nobody keeps it.
+	// Untrusted lists the sources of untrusted text that the execution had read before it asked for the call. It is not recorded
+	// for read-only calls.
 	Untrusted []string `json:"untrusted,omitempty"`
-	// Step is the step of the plan that the call carries out, in the plan's words. An empty string means that no plan has it.
+	// Step is the step of the plan that the call carries out, in the plan's words. An empty string means that no plan contains the
+	// call.
 	Step string `json:"step,omitempty"`
 }
 

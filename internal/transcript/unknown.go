@@ -15,20 +15,20 @@ import (
 type UnknownCall struct {
 	Execution string `json:"execution"` // "<stage>/<agent>"
 	Iteration int    `json:"iteration"`
-	Call      int    `json:"call"` // which of the iteration's calls, from 0
+	Call      int    `json:"call"` // index among the iteration's calls, from 0
 	Tool      string `json:"tool"`
 	// Arguments are on one line and cut after 300 characters.
 	Arguments string     `json:"arguments,omitempty"`
 	Risk      agent.Risk `json:"risk,omitempty"`
-	// At is when the call began. Where that is not recorded, it is when its result was.
+	// At is when the call began or, if that was not recorded, when its result was written.
 	At time.Time `json:"at"`
-	// Seq is the transcript entry that says so.
+	// Seq is the number of the transcript entry.
 	Seq int64 `json:"seq"`
-	// NoResult reports that the call was interrupted and that the transcript has no result of it.
+	// NoResult means that the call was interrupted and the transcript has no result of it.
 	NoResult bool `json:"no_result,omitempty"`
 }
 
-// maxArguments is how many characters an UnknownCall has of its arguments.
+// maxArguments is how many characters of the arguments an UnknownCall keeps.
 const maxArguments = 300
 
 // UnknownCalls returns a call for each intent and each result among entries, in the order of the entries. The caller selects

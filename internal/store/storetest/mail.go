@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// mailbox is the mail of one investigation, as tests speak of it.
+// mailbox is the mail of one investigation, with helpers for tests.
 type mailbox struct {
 	Store
 	t    *testing.T
@@ -25,7 +25,7 @@ func newMailbox(t *testing.T, s Store) *mailbox {
 	return &mailbox{s, t, t.Context(), map[string]int{}}
 }
 
-// post has a run of the investigation take in its n-th letter.
+// post posts a run's n-th letter.
 func (m *mailbox) post(run string, n int, text, to string, stages ...string) {
 	m.t.Helper()
 	letter := transcript.Letter{Investigation: scope.Investigation, Ordinal: n, RunID: run, Agent: to, By: "Ada", Text: text, At: at(n)}
@@ -44,8 +44,8 @@ func words(letters []transcript.Letter) string {
 	return strings.Join(out, " ")
 }
 
-// reads has an execution's next model call read its mail, as its first run. It
-// returns what it reads, and how much is unread after it.
+// reads makes an execution's next model call read its mail, in its first run. It returns the text read and the number of letters
+// that are unread afterwards.
 func (m *mailbox) reads(execution string) (told string, unread int) {
 	m.t.Helper()
 	m.last[execution]++
@@ -57,7 +57,7 @@ func (m *mailbox) reads(execution string) (told string, unread int) {
 	return m.quotes(execution, letters)
 }
 
-// quotes appends a reply that was given letters.
+// quotes appends a reply whose model call was given letters.
 func (m *mailbox) quotes(execution string, letters []transcript.Letter) (told string, unread int) {
 	m.t.Helper()
 	step := transcript.Step{Scope: in(execution), Writer: writer(execution)}
@@ -72,7 +72,7 @@ func (m *mailbox) quotes(execution string, letters []transcript.Letter) (told st
 	return words(letters), unread
 }
 
-// tell checks what the next model call of an execution reads.
+// tell checks which letters an execution's next model call reads.
 func (m *mailbox) tell(execution, want string) {
 	m.t.Helper()
 	if told, unread := m.reads(execution); told != want || unread != 0 {
@@ -98,7 +98,7 @@ func testMail(t *testing.T, open opener) {
 	m := newMailbox(t, open())
 	m.tell("s/A", "")
 	m.post("r", 1, "all", "", "s")
-	m.post("r", 1, "all", "", "s") // an activity is tried again
+	m.post("r", 1, "all", "", "s") // an activity retry
 	m.post("r", 2, "one", "B")
 	m.post("r", 3, "later", "C")
 	same(t, "a letter", must(m.TakeMail(m.ctx, in("s/A")))(t), []transcript.Letter{{
@@ -110,18 +110,18 @@ func testMail(t *testing.T, open opener) {
 	m.tell("s/B", "all one")
 	m.left("later")
 	m.tell("t/A", "")
-	m.tell("t/B", "") // another execution of that name has read it
+	m.tell("t/B", "") // another execution with that agent name has read it
 	m.post("r", 4, "free", "")
 	m.tell("t/C", "later free")
 	m.tell("t/A", "free")
-	m.tell("s/A", "") // it is the first reader's stage's
+	m.tell("s/A", "") // it is reserved for the first reader's stage
 	m.left("")
 	m.post("r", 9, "a\x00b", "")
 	m.tell("u/A", "a\uFFFDb")
 	m.newerIsCounted()
 	m.tooMuchAtOnce()
 
-	m.post("r", 30, "to all", "", "lead") // and so to those that were dispatched in the stage
+	m.post("r", 30, "to all", "", "lead") // sub-agents of the stage get it, too
 	m.post("r", 31, "to one of them", "A/L-2", "lead")
 	m.tell("lead/A", "to all")
 	m.tell("lead/A/L-1", "to all")
@@ -129,7 +129,7 @@ func testMail(t *testing.T, open opener) {
 	m.left("")
 }
 
-// newerIsCounted: what comes while a model call is made is unread when it ends.
+// newerIsCounted: letters that arrive during a model call are unread when it ends.
 func (m *mailbox) newerIsCounted() {
 	m.t.Helper()
 	m.post("r", 10, "early", "", "v")
@@ -146,7 +146,7 @@ func (m *mailbox) newerIsCounted() {
 	m.tell("v/A", "late")
 }
 
-// tooMuchAtOnce: a model call is given no more than it can take, but always something.
+// tooMuchAtOnce: a model call gets no more letters than fit, but always at least one.
 func (m *mailbox) tooMuchAtOnce() {
 	m.t.Helper()
 	for n := range 3 {
@@ -160,7 +160,7 @@ func (m *mailbox) tooMuchAtOnce() {
 	}
 }
 
-// Of stages that run at the same time, one gets a free letter, whoever asks first.
+// Of stages that run at the same time, exactly one gets a letter without a stage.
 func testMailRace(t *testing.T, open opener) {
 	m := newMailbox(t, open())
 	for n := range 5 {
@@ -188,13 +188,13 @@ func testMailRace(t *testing.T, open opener) {
 	}
 	all.Wait()
 	for seq := range int64(5) {
-		if taken[seq+1] != 2 { // one execution, that asks twice
+		if taken[seq+1] != 2 { // one execution, which asks twice
 			t.Errorf("letter %d was taken %d times", seq+1, taken[seq+1])
 		}
 	}
 }
 
-// A reset makes unread what was read after it, and takes in again what was said after it.
+// After a reset, letters read after it are unread again, and letters posted after it are posted again.
 func testMailReset(t *testing.T, open opener) {
 	m := newMailbox(t, open())
 	m.post("r1", 1, "one", "", "s")
@@ -218,13 +218,13 @@ func testMailReset(t *testing.T, open opener) {
 	m.left("one two three mine")
 }
 
-// What a stage leaves unread is for the next one, unless a stage beside it has it, too.
+// Letters that a stage leaves unread go to the next one, unless a parallel stage has a copy, too.
 func testMailOfStages(t *testing.T, open opener) {
 	m := newMailbox(t, open())
 	m.post("r", 1, "both", "", "s", "t")
 	m.post("r", 2, "only s", "", "s")
 	m.post("r", 3, "claimed", "")
-	must(m.TakeMail(m.ctx, in("s/A")))(t) // whose model call comes to nothing
+	must(m.TakeMail(m.ctx, in("s/A")))(t) // whose model call fails
 	m.left("both only s claimed")
 	m.ends("s")
 	m.left("both only s claimed")
@@ -233,10 +233,10 @@ func testMailOfStages(t *testing.T, open opener) {
 
 	m.post("r", 4, "two copies", "", "u", "v")
 	m.ends("u")
-	m.ends("u") // an activity is tried again
+	m.ends("u") // an activity retry
 	m.ends("v")
 	m.left("two copies")
-	m.post("r", 5, "too late", "", "v") // its stage is over: it is for the next one, too
+	m.post("r", 5, "too late", "", "v") // its stage has ended, so it goes to the next one, too
 	m.tell("w/A", "two copies too late")
 
 	m.post("r", 6, "read beside", "", "x", "y")

@@ -1,5 +1,5 @@
-// Package eventstream encodes the events of an investigation as JSON, one event per line (docs/reference/events.md). `starter run --json` and
-// `watch --json` print them.
+// Package eventstream encodes the events of an investigation as JSON, one event per line (docs/reference/events.md).
+// `starter run --json` and `watch --json` print them.
 package eventstream
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Builder defines an agent step by step. Its methods only collect; Build says
-// what is wrong with all of it.
+// Builder defines an agent step by step. Its methods only collect settings; Build checks them and reports every
+// problem.
 type Builder struct {
 	agent      Agent
 	problems   []error
@@ -30,8 +30,8 @@ func NewBuilder() *Builder {
 	}}
 }
 
-// WithModel sets the model: "openai:gpt-4o", a model of OpenAI's, or the name of
-// a provider. An empty name is an error of Build.
+// WithModel sets the model: "openai:gpt-4o", the name of an OpenAI model, or the name of a provider. Build reports an
+// empty name as an error.
 func (b *Builder) WithModel(model string) *Builder {
 	if model == "" {
 		b.problems = append(b.problems, errors.New("WithModel: a model is required"))
@@ -40,25 +40,25 @@ func (b *Builder) WithModel(model string) *Builder {
 	return b
 }
 
-// WithType sets the agent's type, by its name in docs/config.md.
+// WithType sets the agent's type by name; docs/config.md lists the types.
 func (b *Builder) WithType(name string) *Builder {
 	b.agent.Type = name
 	return b
 }
 
-// WithDescription says what the agent is for.
+// WithDescription sets the description of what the agent is for.
 func (b *Builder) WithDescription(text string) *Builder {
 	b.agent.Description = text
 	return b
 }
 
-// WithSystemPrompt puts a text in place of the type's own prompt. Its variables are those of system_prompt in docs/config.md.
+// WithSystemPrompt replaces the type's own system prompt. docs/config.md lists the variables, under system_prompt.
 func (b *Builder) WithSystemPrompt(text string) *Builder {
 	b.agent.SystemPrompt = text
 	return b
 }
 
-// WithInstructions adds to what the agent is told.
+// WithInstructions sets custom instructions, which are added to the agent's prompt.
 func (b *Builder) WithInstructions(text string) *Builder {
 	b.agent.CustomInstructions = text
 	return b
@@ -71,7 +71,7 @@ func (b *Builder) WithTools(names ...string) *Builder {
 	return b
 }
 
-// WithMaxIterations bounds the model calls of one run.
+// WithMaxIterations limits the number of model calls in one run.
 func (b *Builder) WithMaxIterations(n int) *Builder {
 	b.agent.MaxIterations = &n
 	return b
@@ -83,14 +83,14 @@ func (b *Builder) WithTemperature(t float32) *Builder {
 	return b
 }
 
-// WithMaxTokens bounds a reply, in tokens.
+// WithMaxTokens limits the length of a reply, in tokens.
 func (b *Builder) WithMaxTokens(n int) *Builder {
 	b.agent.MaxTokens = &n
 	return b
 }
 
-// WithContextCompression changes how a long conversation is shown to the model.
-// Fields that are not set stay as they are.
+// WithContextCompression changes how a long conversation is shortened for the model. Fields that are not set keep their
+// current values.
 func (b *Builder) WithContextCompression(c Compression) *Builder {
 	own := &b.agent.Compression
 	own.CompressContext = cmp.Or(c.CompressContext, own.CompressContext)
@@ -101,16 +101,16 @@ func (b *Builder) WithContextCompression(c Compression) *Builder {
 	return b
 }
 
-// WithSQLiteCheckpoint keeps what is done in a SQLite file.
+// WithSQLiteCheckpoint keeps checkpoints in the SQLite file at path.
 func (b *Builder) WithSQLiteCheckpoint(path string) *Builder {
 	return b.WithCheckpoint(CheckpointSQLite, path)
 }
 
-// WithMemoryCheckpoint keeps what is done until the worker ends, for tests and for trying things out.
+// WithMemoryCheckpoint keeps checkpoints only until the worker ends. Use it for tests and experiments.
 func (b *Builder) WithMemoryCheckpoint() *Builder { return b.WithCheckpoint(CheckpointMemory, "") }
 
-// WithCheckpoint says where what is done is kept. The path is that of a SQLite
-// file, or the postgres:// address of a database.
+// WithCheckpoint sets where checkpoints are kept. The path is that of a SQLite file, or the postgres:// address of a
+// database.
 func (b *Builder) WithCheckpoint(kind CheckpointType, path string) *Builder {
 	b.checkpoint, b.path = kind, path
 	return b
@@ -122,9 +122,8 @@ func usesTools(name string) bool {
 	return known && row.Pattern.Tools()
 }
 
-// Build returns the definition, or everything that is wrong with it in one error.
-// What the builder is used for later does not change it. Which tools there are,
-// only the worker knows.
+// Build returns the definition, or one error that lists every problem. Later changes to the builder do not change the
+// definition. Build does not check that the tools exist, because only the worker knows them.
 func (b *Builder) Build() (*Definition, error) {
 	own := config.Entries{Agents: map[string]*Agent{"agent": &b.agent}}.Clone()
 	if a := own.Agents["agent"]; len(a.ToolIDs) == 0 && usesTools(a.Type) {
@@ -147,7 +146,7 @@ func (b *Builder) Build() (*Definition, error) {
 	return &Definition{agent: own, store: target}, nil
 }
 
-// Definition is an agent that a Builder has built. It does not change.
+// Definition is an agent that a Builder has built. It is immutable.
 type Definition struct {
 	agent config.Entries
 	store string
@@ -156,6 +155,6 @@ type Definition struct {
 // Agent returns a copy of the agent, for Options.Agents.
 func (d *Definition) Agent() *Agent { return d.agent.Clone().Agents["agent"] }
 
-// Store is where the agent's checkpoints are kept, for Options.Store; "" = it
-// leaves that to the worker.
+// Store returns where the agent's checkpoints are kept, for Options.Store. An empty string leaves the choice to the
+// worker.
 func (d *Definition) Store() string { return d.store }

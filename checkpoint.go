@@ -6,17 +6,17 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// CheckpointType says where what agents did is kept.
+// CheckpointType is the kind of storage for checkpoints.
 type CheckpointType string
 
-// The checkpoints: MemoryStore, a SQLite file, a PostgreSQL database.
+// The types of checkpoint: MemoryStore, a SQLite file, a PostgreSQL database.
 const (
 	CheckpointMemory   CheckpointType = "memory"
 	CheckpointSQLite   CheckpointType = "sqlite"
 	CheckpointPostgres CheckpointType = "postgres"
 )
 
-// store is the checkpoint as Options.Store has it.
+// store returns the checkpoint in the form that Options.Store takes.
 func (b *Builder) store() (string, error) {
 	switch {
 	case b.checkpoint == "" && b.path == "":

@@ -22,48 +22,48 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// The kinds of error of a Client.
+// The errors of a Client. Compare with errors.Is.
 var (
-	// ErrNoStore: what is asked for is in the workers' store, which is not at hand.
+	// ErrNoStore means that the content is in the workers' store, which this client cannot reach.
 	ErrNoStore = client.ErrNoStore
-	// ErrNotFound: there is no such investigation or conversation.
+	// ErrNotFound means that no investigation or conversation has this id.
 	ErrNotFound = record.ErrNotFound
-	// ErrEnded: it has ended, and cannot be steered.
+	// ErrEnded means that the investigation has ended and can no longer be steered.
 	ErrEnded = client.ErrEnded
-	// ErrRefused: the investigation has said no; the error says why.
+	// ErrRefused means that the investigation rejected the request. The error says why.
 	ErrRefused = client.ErrRefused
-	// ErrTooLate: nobody waits for it any more.
+	// ErrTooLate means that nothing is waiting for this answer or decision any more.
 	ErrTooLate = client.ErrTooLate
-	// ErrNotTaken: no worker has taken it within ten seconds. One may yet.
+	// ErrNotTaken means that no worker accepted the request within ten seconds. A worker may still accept it later.
 	ErrNotTaken = client.ErrNotTaken
-	// ErrPending: a worker has taken it, and has no result yet. It counts: do not repeat it.
+	// ErrPending means that a worker accepted the request but has no result yet. The request counts, so do not repeat
+	// it.
 	ErrPending = client.ErrPending
 )
 
-// ClientOptions say where the system is that a Client uses.
+// ClientOptions say how a Client reaches the system.
 type ClientOptions struct {
-	// Temporal, TaskQueue and Store are those of the workers: see Options. Without their
-	// store at hand, a client knows what Temporal knows: no transcripts.
+	// Temporal, TaskQueue and Store are the same as the workers': see Options. A client that cannot reach their store
+	// knows only what Temporal knows, which includes no transcripts.
 	Temporal  *sdk.Options
 	TaskQueue string
 	Store     string
-	// Config is the workers' configuration, which says what of a request's data is masked
-	// and how much it may be; "" = what is built in.
+	// Config is the workers' configuration. It decides how request data is masked and how large it may be. An empty
+	// string means the built-in configuration.
 	Config string
-	// By is who asks and steers; "" = the process, as Temporal names it.
+	// By names the user who asks and steers. An empty string means this process, as Temporal names it.
 	By string
 }
 
-// Client starts investigations, follows and steers them, and talks with agents. It
-// connects when it has to. Its methods may be called by any number of goroutines; ids
-// are those that Start returns, or workflow ids.
+// Client starts, follows and steers investigations, and talks with agents. It reconnects when necessary. Its methods
+// are safe for concurrent use. The ids it takes are those that Start returns, or workflow ids.
 type Client struct {
 	system *client.Client
 	config *config.Config
 	by     string
 }
 
-// NewClient checks the options and connects to Temporal. Close the client in the end.
+// NewClient checks the options and connects to Temporal. Call Close when you are done.
 func NewClient(ctx context.Context, opts ClientOptions) (*Client, error) {
 	var where app.HostOptions
 	if err := errors.Join(place(&where, opts.Store), dial(&where, opts.Temporal)); err != nil {
@@ -91,18 +91,18 @@ func NewClient(ctx context.Context, opts ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the client's connections, and nothing else.
+// Close closes the client's connections. Investigations keep running.
 func (c *Client) Close() error { return c.system.Close() }
 
-// Start starts an investigation and returns its id. An error says what is wrong with the request itself; that its
-// chain does not exist is found by a worker, and is in the result. If the same runs or was investigated
-// (Request.Fingerprint), Start returns the id of that one.
+// Start starts an investigation and returns its id. It returns an error if the request itself is invalid. A chain that
+// does not exist is found later by a worker and reported in the result. If the same request is running or has been
+// investigated (Request.Fingerprint), Start returns the id of that investigation.
 func (c *Client) Start(ctx context.Context, r Request) (id string, err error) {
 	id, _, err = c.StartOne(ctx, r)
 	return id, err
 }
 
-// StartOne is Start, and says whether the investigation was there before.
+// StartOne works like Start and also reports whether the investigation existed already.
 func (c *Client) StartOne(ctx context.Context, r Request) (id string, known bool, err error) {
 	s, err := r.start(c.by)
 	if err != nil {
@@ -116,14 +116,15 @@ func (c *Client) StartOne(ctx context.Context, r Request) (id string, known bool
 	return h.ID(), h.Known, nil
 }
 
-// Status says where an investigation stands, running or ended.
+// Status returns the current state of an investigation, running or ended.
 func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	s, err := c.system.Status(ctx, id)
 	return *statusOf(s), err
 }
 
-// Await waits until an investigation has ended, as long as it takes. How it ended is in the result and is no error; an
-// ended one fails only if its report cannot be read (ErrNoStore).
+// Await waits until an investigation has ended, for as long as that takes. A failed investigation is reported in the
+// result, not as an error. For an investigation that has ended, the only possible error is an unreadable report
+// (ErrNoStore).
 func (c *Client) Await(ctx context.Context, id string) (Ending, error) {
 	h, err := c.system.Find(ctx, id)
 	if err != nil {
@@ -136,9 +137,9 @@ func (c *Client) Await(ctx context.Context, id string) (Ending, error) {
 	return *endingOf(out), err
 }
 
-// Follow tells what has happened in an investigation from its beginning, and then what
-// happens, until it has ended: the last event has its result, and an error if its report cannot be
-// read. Without the workers' store there are no entries. The loop may be left at any time, which ends nothing else.
+// Follow returns an iterator over what has happened in an investigation since it began, and then over what happens
+// until it ends. The last event holds the result, with an error if the report cannot be read. Without the workers'
+// store there are no transcript entries. Breaking out of the loop only stops following.
 func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		left := errors.New("the loop was left")
@@ -168,7 +169,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] 
 	}
 }
 
-// each tells the events that are in one of the store's updates.
+// each passes every event in one update of the store to tell.
 func each(e client.Event, tell func(Event) error) error {
 	if e.Status != nil {
 		return tell(Event{Status: statusOf(*e.Status)})
@@ -196,12 +197,12 @@ func each(e client.Event, tell func(Event) error) error {
 	return tell(Event{Status: statusOf(s)})
 }
 
-// Guide puts words before the next model call of all agents that run, or else of the next.
+// Guide adds text to the next model call of all running agents, or of the next agent if none is running.
 func (c *Client) Guide(ctx context.Context, id, text string, to Target) error {
 	return c.steer(ctx, id, workflows.SignalGuide, workflows.Guide{Text: text, Stage: to.Stage, Agent: to.Agent, By: c.by})
 }
 
-// Pause has no further model call made until Resume; running calls finish.
+// Pause stops new model calls until Resume. Calls in progress finish.
 func (c *Client) Pause(ctx context.Context, id string) error {
 	return c.steer(ctx, id, workflows.SignalPause, workflows.By{By: c.by})
 }
@@ -211,19 +212,18 @@ func (c *Client) Resume(ctx context.Context, id string) error {
 	return c.steer(ctx, id, workflows.SignalResume, workflows.By{By: c.by})
 }
 
-// Conclude has an investigation, or a part of it, finish now with what is known.
+// Conclude makes an investigation, or a part of it, finish now with what it knows.
 func (c *Client) Conclude(ctx context.Context, id string, who Target) error {
 	return c.steer(ctx, id, workflows.SignalConclude, workflows.Conclude{Stage: who.Stage, Agent: who.Agent, By: c.by})
 }
 
-// steer is taken by a worker; where none answers, it waits with Temporal for one.
+// steer sends a signal for a worker to accept. If no worker answers, the signal stays with Temporal until one does.
 func (c *Client) steer(ctx context.Context, id, name string, in any) error {
 	_, err := c.system.Steer(ctx, id, name, in)
 	return err
 }
 
-// Artifacts lists what the tools of an investigation have returned besides text. It needs the
-// workers' store at hand.
+// Artifacts lists what the tools of an investigation returned besides text. It needs access to the workers' store.
 func (c *Client) Artifacts(ctx context.Context, id string) (out []Artifact, err error) {
 	all, err := c.system.Artifacts(ctx, id)
 	for _, a := range all {
@@ -232,19 +232,19 @@ func (c *Client) Artifacts(ctx context.Context, id string) (out []Artifact, err 
 	return out, err
 }
 
-// Artifact reads one artifact by its Ref, which Artifacts or a HookInput has given. Texts are masked; images are as
-// the tool returned them.
+// Artifact reads one artifact by the Ref from Artifacts or a HookInput. Text is masked; images are as the tool returned
+// them.
 func (c *Client) Artifact(ctx context.Context, ref string) ([]byte, error) {
 	return c.system.Artifact(ctx, ref)
 }
 
-// Cancel asks for the end of an investigation; what it has finished is kept.
+// Cancel requests cancellation of an investigation. Its finished work is kept.
 func (c *Client) Cancel(ctx context.Context, id string) error {
 	_, err := c.system.Cancel(ctx, id)
 	return err
 }
 
-// Extend raises the bounds of an investigation. It adds no bound where there was none.
+// Extend raises the limits of an investigation. It cannot add a limit where there was none.
 func (c *Client) Extend(ctx context.Context, id string, e Extension) error {
 	_, err := c.system.Extend(ctx, id, workflows.ExtendBudget{
 		Extension: plan.Extension{LLMCalls: e.LLMCalls, Tokens: e.Tokens, CostUSD: e.CostUSD}, Duration: plan.Duration(e.Duration), By: c.by,
@@ -252,7 +252,7 @@ func (c *Client) Extend(ctx context.Context, id string, e Extension) error {
 	return err
 }
 
-// Answer answers a question of an investigation.
+// Answer answers a question that an investigation asked.
 func (c *Client) Answer(ctx context.Context, id string, r Response) error {
 	_, err := c.system.Answer(ctx, id, workflows.Answer{
 		ID: r.Question, Text: r.Text, Approved: r.Approved, Decision: r.Decision, Data: r.Data, By: c.by,
@@ -260,30 +260,30 @@ func (c *Client) Answer(ctx context.Context, id string, r Response) error {
 	return err
 }
 
-// Decide approves or denies a tool call that waits, by its name in the status.
+// Decide approves or denies a pending tool call, identified by its name in the status.
 func (c *Client) Decide(ctx context.Context, id, call string, v Verdict) error {
 	d := workflows.Decide{CallID: call, Approved: &v.Approve, Reason: v.Reason, Digest: v.Digest, By: c.by}
-	if c.by != "" { // the program says who uses it
+	if c.by != "" { // the program vouches for its user
 		d.Identity = &client.Identity{Name: c.by, Channel: agent.ChannelProgram}
 	}
 	_, err := c.system.Decide(ctx, id, d)
 	return err
 }
 
-// Conversation is a thread with an agent, which lives on until it is closed.
+// Conversation is a thread with an agent. It stays open until it is closed.
 type Conversation struct {
 	client        *Client
 	thread, agent string
 }
 
-// Converse returns the conversation of a thread. The caller chooses the thread's id, which becomes the workflow id.
-// The first words that are said begin the conversation with the agent of that name; if agent is "", the conversation
-// has to be open.
+// Converse returns the conversation of a thread. The caller chooses the thread's id, which becomes the workflow id. The
+// first call of Say begins the conversation with the named agent. If agent is empty, the conversation must already be
+// open.
 func (c *Client) Converse(thread, agent string) *Conversation {
 	return &Conversation{client: c, thread: thread, agent: agent}
 }
 
-// Conversations lists the threads that are open, newest first.
+// Conversations lists the open threads, newest first.
 func (c *Client) Conversations(ctx context.Context) (threads []string, err error) {
 	open, err := c.system.Threads(ctx, "", 0)
 	for _, t := range open {
@@ -292,7 +292,7 @@ func (c *Client) Conversations(ctx context.Context) (threads []string, err error
 	return threads, err
 }
 
-// Say says something and waits for the agent's reply, as long as it takes.
+// Say sends text to the agent and waits for its reply, for as long as that takes.
 func (v *Conversation) Say(ctx context.Context, text string) (Reply, error) {
 	reply, err := v.client.system.Say(ctx, client.Words{Thread: v.thread, Agent: v.agent, Text: text, By: v.client.by}, nil)
 	if err == nil {
@@ -301,7 +301,7 @@ func (v *Conversation) Say(ctx context.Context, text string) (Reply, error) {
 	return Reply{Text: reply.Text, StopReason: string(reply.StopReason), Iterations: reply.Iterations, Usage: Usage(reply.Usage)}, err
 }
 
-// Close ends the conversation, after the running turn.
+// Close ends the conversation after the current turn.
 func (v *Conversation) Close(ctx context.Context) error {
 	return v.client.system.CloseThread(ctx, v.thread)
 }

@@ -5,11 +5,10 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// Definitions are those of the configuration: docs/config.md says what each field
-// is for, what it is if it is not set, and what it inherits. Numbers and truth
-// values that can be left out are pointers: MaxIterations: new(5). Texts are taken
-// as they are, without variables; only what may be secret in a Server is read
-// from the environment: BearerToken: "{{.TOKEN}}".
+// These types are those of the configuration: docs/config.md says what each field is for, its default, and what it
+// inherits. Numbers and booleans that can be left out are pointers: MaxIterations: new(5). Text is used literally,
+// without variables. The exception is a secret in a Server, which is read from the environment: BearerToken:
+// "{{.TOKEN}}".
 type (
 	Agent          = config.Agent
 	Chain          = config.Chain
@@ -32,14 +31,13 @@ type (
 	Duration = value.Duration
 )
 
-// Findings is the error of definitions that are refused: everything that is wrong
-// with them, and with the files of Options.Config.
+// Findings is the error for invalid definitions. It lists every problem with them and with the files of Options.Config.
 type Findings = config.Findings
 
-// Risk says what a tool may do to the world: go doc inquest/value.
+// Risk says what effect a tool can have. See package inquest/value.
 type Risk = value.Risk
 
-// The risks of a tool.
+// The risk levels of a tool.
 const (
 	RiskReadOnly    = value.RiskReadOnly
 	RiskWrite       = value.RiskWrite

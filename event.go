@@ -7,22 +7,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/app"
 )
 
-// WorkerEvent tells what an investigation or a conversation has come to, once the store has committed it. Fields that
-// its kind has no use for are empty.
+// WorkerEvent describes a step of an investigation or a conversation, after the store has committed it. Fields that do
+// not apply to the Kind are empty.
 type WorkerEvent struct {
 	Kind string // EventStarted …
-	// Stage is the run of a stage, which has started when the first of its agents has.
+	// Stage is the run of a stage. A stage has started when its first agent has.
 	Investigation, Stage, Agent string
 	Iteration                   int
-	// Seq numbers model and tool calls within an investigation, with gaps: told twice, it is the same.
+	// Seq numbers model and tool calls within an investigation, with gaps. An event that is sent twice has the same
+	// Seq.
 	Seq         int64
 	Tool, Model string
-	// Status is a word of starter status, of a model call why the model stopped; Text is the
-	// reply, the tool's result, the report, or what went wrong, masked as it is stored: at
-	// most the first 4 KB, and "…" where more is in the store.
+	// Status is a status as "starter status" shows it or, for a model call, the reason that the model stopped. Text is
+	// the reply, the tool's result, the report, or the error, masked as it is in the store: at most the first 4 KB,
+	// followed by "…" if the store has more.
 	Status, Text              string
 	InputTokens, OutputTokens int
-	// These are of a tool call that failed: another attempt may succeed; when to make it; what else the tool says, as JSON.
+	// These describe a failed tool call: whether and when to retry it, and the tool's own details as JSON.
 	ErrorType   string
 	Recoverable bool
 	RetryAfter  time.Duration
@@ -37,7 +38,7 @@ const (
 	EventModelCall    = app.EventModelCall
 	EventToolCall     = app.EventToolCall
 	EventStageEnded   = app.EventStageEnded
-	EventWaiting      = app.EventWaiting // or at work again, as Status says
+	EventWaiting      = app.EventWaiting // or no longer waiting: see Status
 	EventEnded        = app.EventEnded
 )
 

@@ -11,80 +11,77 @@ import (
 	"github.com/inquest-dev/inquest/internal/hook"
 )
 
-// Hook is a function that a stage names. As its pre_process it runs before the
-// agents, which are shown its output beside the results of earlier stages; as its
-// post_process it runs on what the stage is about to hand on, before routing looks
-// at that: the keys of its output are set there. An error makes the stage fail, and
-// so does a panic; error_next applies.
+// Hook is a function that a stage names. As pre_process it runs before the agents, which see its output beside the
+// results of earlier stages. As post_process it runs on the stage's output before routing reads it, and can set keys in
+// it. An error or a panic fails the stage, and error_next applies.
 //
-// A hook runs once, but for crashes: when its worker dies, another one runs it
-// again, so what it does has to bear that (HookInput.Key). It has ten minutes,
-// after which the stage fails, and should listen to its ctx. Several hooks may run at once.
+// A hook runs once unless its worker crashes. Another worker then runs it again, so it must tolerate a repeated run
+// (HookInput.Key). A hook has ten minutes, after which the stage fails; it should respect its ctx. Several hooks may
+// run at once.
 type Hook func(ctx context.Context, in HookInput) (HookOutput, error)
 
-// HookInput is what a hook is told.
+// HookInput is the input of a hook.
 type HookInput struct {
-	// Investigation is an id of Inquest's, Stage the name of the hook's stage.
+	// Investigation is the investigation's id, and Stage the name of the hook's stage.
 	Investigation, Stage string
-	// Key is the same for every attempt at the hook, and of no other run of it.
+	// Key identifies this run of the hook. It is the same for every attempt, and unique to the run.
 	Key string
 	// Request is the data that the investigation was started with, masked.
 	Request string
-	// Outputs are what earlier stages have handed on, by their output keys.
+	// Outputs holds the output of earlier stages, by their output keys.
 	Outputs map[string]StageOutput
-	// Prepared is what the stage's pre_process made.
+	// Prepared is the output of the stage's pre_process.
 	Prepared StageOutput
-	// Output is what the stage is about to hand on; of a pre_process it is zero.
+	// Output is the stage's output so far. It is zero in a pre_process.
 	Output StageOutput
-	// Answers are what people said to questions of the chain's stages, oldest first.
-	// Of many, only the newest are there.
+	// Answers holds people's answers to questions of the chain's stages, oldest first. A long list holds only the
+	// newest.
 	Answers []Answer
-	// RequestedBy, Tenant, Session and Metadata are what the request says of itself, masked.
+	// RequestedBy, Tenant, Session and Metadata come from the request, masked.
 	RequestedBy, Tenant, Session string
 	Metadata                     map[string]string
-	// Artifacts are what the tools of the investigation have returned besides text until now.
+	// Artifacts are what the investigation's tools have returned so far besides text.
 	Artifacts []Artifact
 }
 
-// Artifact is what a tool has returned besides text: an image, a file, structured data.
+// Artifact is what a tool returned besides text: an image, a file, structured data.
 type Artifact = struct {
-	// Ref is what Client.Artifact reads it by, Name one that a file can have.
+	// Ref is the reference to pass to Client.Artifact, and Name is usable as a file name.
 	Ref, Name, MIMEType string
 	Size                int // in bytes
 	// Execution is "<stage>/<agent>".
 	Execution, Tool string
 }
 
-// HookOutput is what a hook makes of its input.
+// HookOutput is the output of a hook.
 type HookOutput struct {
-	// Output is nil if the hook changes nothing. The keys of another are set in the
-	// stage's own JSON object; a stage's text that is none is replaced.
+	// Output is nil if the hook changes nothing. Otherwise its keys are set in the stage's JSON object. Stage text that
+	// is not a JSON object is replaced.
 	Output map[string]any
 }
 
-// StageOutput is what a stage hands on.
+// StageOutput is the output of a stage.
 type StageOutput = struct {
 	Text string
-	// JSON is the object that the text is, or has in it; nil if the stage hands on text alone.
+	// JSON is the object that Text is or contains. It is nil if the stage's output is only text.
 	JSON map[string]any
 }
 
-// Answer is a stage's question and what a person answered.
+// Answer is a stage's question and a person's answer to it.
 type Answer = struct {
 	Question string
-	// Answer is masked as the request is; "Nobody answered." stands for none in time.
-	// By is who answered, as they called themselves; it may be empty.
+	// Answer is masked like the request. It is "Nobody answered." if no answer came in time. By is the name that the
+	// person gave, and may be empty.
 	Answer, By string
 }
 
-// Mock is a function that works in an agent's place where a request says use_mock
-// and the agent's entry names it. What it returns is the agent's result: a string
-// as it is, anything else as JSON. What is said of errors and crashes of a Hook
-// holds for it, too.
+// Mock is a function that replaces an agent if the request sets use_mock and the agent's entry names the mock. Its
+// return value is the agent's result: a string as it is, anything else as JSON. Errors, panics and crashes are handled
+// as for a Hook.
 type Mock func(ctx context.Context, in MockInput) (any, error)
 
-// MockInput is what a mock is told: Key, Request, Outputs, Prepared, Answers, Artifacts and
-// what the request says of itself are those of a HookInput.
+// MockInput is the input of a mock. Key, Request, Outputs, Prepared, Answers, Artifacts and the request's labels are as
+// in HookInput.
 type MockInput struct {
 	Investigation, Stage, Agent, Key, Request string
 	Outputs                                   map[string]StageOutput
@@ -95,35 +92,35 @@ type MockInput struct {
 	Artifacts                                 []Artifact
 }
 
-// Prompt writes an agent's system prompt, where the agent begins: what it returns is written
-// down, masked, with the first reply, and is the prompt from there on. Until that reply is stored,
-// each try of the first model call runs the function anew. It stands where a text of Options.Prompts
-// would, or before one of that name, as it is. What is said of errors and crashes of a Hook holds for
-// it, too: its error ends the agent, and no other provider is asked.
+// Prompt writes an agent's system prompt when the agent begins. The returned text is stored, masked, with the first
+// reply, and is the agent's prompt from then on. Until that reply is stored, each attempt at the first model call runs
+// the function again. A Prompt is used literally, like a text in Options.Prompts, and takes precedence over a text of
+// the same name. Errors, panics and crashes are handled as for a Hook; an error ends the agent without trying another
+// provider.
 type Prompt func(ctx context.Context, in PromptInput) (string, error)
 
-// PromptInput is what a Prompt is told.
+// PromptInput is the input of a Prompt.
 type PromptInput struct {
 	MockInput
-	// Iteration is the agent's first one, for which the prompt is written.
+	// Iteration is the agent's first iteration, for which the prompt is written.
 	Iteration int
 }
 
-// Selector chooses the model of an agent whose DefaultModel is "selector:NAME": it returns what a DefaultModel may
-// be, but no other selector, in at most 200 bytes that can be printed. It is asked once for each agent of a plan, replicas
-// together, as the plan is made: when an investigation or a conversation begins, or when somebody asks for a score. What
-// it returns stands in the plan, so that nothing that happens later asks again: no crash, no other pass, and no reset to
-// a point after the plan. An attempt to make the plan that was cut off is made anew, and asks anew.
+// Selector chooses the model of an agent whose DefaultModel is "selector:NAME". It returns any other valid
+// DefaultModel, but not another selector, in at most 200 printable bytes. It runs once for each agent of a plan
+// (replicas share the choice) when the plan is made: when an investigation or a conversation begins, or when a score is
+// requested. The plan records the choice, so crashes, further passes, and resets to a point after the plan do not run
+// the selector again. If making the plan is interrupted, it starts over and runs the selectors again.
 //
-// All selectors of a plan have 20 seconds together, one after the other; they should return much sooner, and listen to
-// their ctx. An error refuses the request, as a panic does, and so does what takes longer. A provider that the request
-// names is taken without asking.
+// All selectors of a plan together have 20 seconds and run one after the other. They should return much sooner and
+// respect their ctx. An error, a panic or a timeout refuses the request. If the request names a provider, that is used
+// without asking the selector.
 type Selector func(ctx context.Context, in SelectorInput) (model string, err error)
 
-// SelectorInput is what a Selector is told: who works, and what the request says, masked. A conversation has
-// an agent and a project, and nothing else.
+// SelectorInput is the input of a Selector: the agent, and the request, masked. In a conversation only Agent and
+// Project are set.
 type SelectorInput struct {
-	// Agent is the name of a definition, whatever a stage calls its replicas.
+	// Agent is the name of the agent's definition, whatever a stage calls its replicas.
 	Agent, Chain, AlertType, Project string
 	// Request is the data that the investigation was started with.
 	Request                      string
@@ -131,7 +128,7 @@ type SelectorInput struct {
 	Metadata                     map[string]string
 }
 
-// forWorker are functions of the options as the worker knows them.
+// forWorker converts functions of the options to the worker's types.
 func forWorker[From, To any](all map[string]From, adapt func(name string, run From) To) map[string]To {
 	out := map[string]To{}
 	for name, run := range all {
@@ -165,7 +162,7 @@ func adaptMock(_ string, run Mock) hook.Mock {
 
 var codeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// checkModels says what is wrong with models.
+// checkModels returns an error for each model without a function.
 func checkModels(all map[string]Model) (wrong error) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if all[name] == nil {
@@ -175,7 +172,7 @@ func checkModels(all map[string]Model) (wrong error) {
 	return wrong
 }
 
-// checkCode says what is wrong with hooks or mocks.
+// checkCode returns an error for each hook, mock, prompt or selector with an invalid name or without a function.
 func checkCode[F ~func(A, B) (C, error), A, B, C any](what string, all map[string]F) (wrong error) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var problems []error

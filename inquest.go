@@ -1,5 +1,5 @@
-// Package inquest is how other Go programs run Inquest's agents: they write tools
-// as functions, define agents and chains, and are workers of a Temporal service.
+// Package inquest lets other Go programs run Inquest's agents. Such a program writes tools as Go functions, defines
+// agents and chains, and runs as a worker of a Temporal service.
 //
 //	search := inquest.NewTool("search_orders", "Finds orders by customer", searchOrders)
 //	w, err := inquest.NewWorker(ctx, inquest.Options{
@@ -15,10 +15,9 @@
 //	}
 //	return w.Run(ctx)
 //
-// What is defined in Go and what stands in YAML is one configuration: both name
-// each other's entries, and both are checked by the same rules (docs/config.md).
-// A worker of this package is like any other: it may be killed at any time, and
-// another one goes on. All workers of a task queue should have the same tools.
+// Definitions in Go and in YAML form one configuration: each can refer to the other's entries, and the same rules apply
+// to both (docs/config.md). A worker of this package is like any other: it may be killed at any time, and another
+// worker continues its work. All workers of a task queue should have the same tools.
 package inquest
 
 import (
@@ -40,15 +39,14 @@ import (
 type Worker struct {
 	host   *app.Host
 	opts   app.HostOptions
-	remove string // folder of a store that ends with the worker
+	remove string // folder of a temporary store, removed with the worker
 	begin  sync.Once
 	close  sync.Once
 	closed error
 }
 
-// NewWorker makes a worker: it checks the options, opens the store and connects to
-// Temporal. Everything that is wrong with the options is in one error. The worker
-// does nothing yet; Run it, or Close it.
+// NewWorker checks the options, opens the store and connects to Temporal. The error lists everything that is wrong with
+// the options. The worker does nothing until you call Run; call Close if you do not.
 func NewWorker(ctx context.Context, opts Options) (*Worker, error) {
 	w := &Worker{}
 	if err := w.prepare(opts); err != nil {
@@ -82,9 +80,8 @@ func (w *Worker) prepare(opts Options) (err error) {
 	return place(&w.opts, filepath.Join(w.remove, "inquest.db"))
 }
 
-// Run works until ctx ends, lets running calls finish within Options.Drain, and
-// closes the worker. It returns nil if ctx ended, and otherwise why the worker
-// cannot go on. A worker runs once.
+// Run works until ctx ends, lets calls in progress finish within Options.Drain, and closes the worker. It returns nil
+// if ctx ended, and otherwise the reason why the worker cannot continue. A worker runs only once.
 func (w *Worker) Run(ctx context.Context) error {
 	err := errors.New("the worker was run before")
 	w.begin.Do(func() { err = w.run(ctx) })
@@ -103,10 +100,10 @@ func (w *Worker) run(ctx context.Context) error {
 	return errors.Join(err, w.Close())
 }
 
-// Register lets a worker that the program runs already do the work in place of Run. That worker polls
-// Options.TaskQueue and has Guard among its interceptors, and its client can read what that of Options.Temporal
-// writes. Start it after Register, and stop it before Close. Options.Drain and Options.DeploymentVersion are that
-// worker's own settings.
+// Register replaces Run for a program that already runs a Temporal worker: it registers Inquest's workflows and
+// activities there. That worker must poll Options.TaskQueue and have Guard among its interceptors, and its client must
+// be able to read what the client of Options.Temporal writes. Start it after Register, and stop it before Close.
+// Options.Drain and Options.DeploymentVersion have no effect; that worker's own settings apply.
 func (w *Worker) Register(ctx context.Context, registry worker.Registry) error {
 	err := errors.New("the worker was run before")
 	w.begin.Do(func() {
@@ -121,11 +118,11 @@ func (w *Worker) Register(ctx context.Context, registry worker.Registry) error {
 	return err
 }
 
-// Guard is an interceptor for the worker of Register. It makes a step that Temporal would refuse for its size fail
+// Guard is an interceptor for the worker passed to Register. If a step is too large for Temporal, Guard makes it fail
 // with an explanation.
 func Guard() interceptor.WorkerInterceptor { return &workflows.Guard{} }
 
-// Close frees what the worker holds. Run does it, too; the second call does nothing.
+// Close releases the worker's resources. Run calls it as well; a second call does nothing.
 func (w *Worker) Close() error {
 	w.close.Do(func() {
 		if w.host != nil {

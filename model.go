@@ -14,15 +14,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/safely"
 )
 
-// Model is a client of a model that is reached in a way of one's own. It makes one
-// call: it tells each part of the reply as it arrives, from one goroutine, and returns
-// the whole. It does not try again, because Inquest does, and returns soon after ctx
-// ends. Several calls run at once.
+// Model is a custom client for a model. It makes one call: it passes each part of the reply to tell as it arrives, from
+// one goroutine, and returns the complete reply. It must not retry, because Inquest does, and must return soon after
+// ctx ends. Several calls may run at once.
 //
-// What an error means its kind says (ErrRateLimited …), which it wraps; with a
-// *ModelError it says more. An error of no kind counts as ErrMalformed, as a panic does:
-// it is tried again a few times, and the tries count as paid for. Of a reply beside an
-// error, the usage counts.
+// An error should wrap one of the kinds (ErrRateLimited …), which decides what happens next. A *ModelError gives more
+// details. An error without a kind, or a panic, counts as ErrMalformed: it is retried a few times, and the attempts
+// count as paid. If a reply comes with an error, only its usage is used.
 type Model func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error)
 
 // ModelRequest is one call of a model.
@@ -30,24 +28,25 @@ type ModelRequest struct {
 	Model    string
 	Messages []ModelMessage
 	Tools    []ModelTool
-	// Withheld are tools that earlier requests offered and that must not be called any more. A provider
-	// that can be told so may get them as before, for the sake of its cache; there are no Tools then.
+	// Withheld holds tools that earlier requests offered and that must not be called any more. If the provider has a
+	// way to forbid calls, it may still receive their definitions, so that its cache stays valid. Tools is empty then.
 	Withheld []ModelTool
-	// Thinking is how much the model thinks, as the configuration says it. JSON asks for a reply
-	// that is a JSON object, and Schema is the JSON schema of that; nil = none.
+	// Thinking is how much the model thinks, as configured. JSON asks for a reply that is a JSON object, and Schema is
+	// its JSON schema; nil means no schema.
 	Thinking ModelThinking
 	JSON     bool
 	Schema   json.RawMessage
-	// Conversation names what later requests go on with, for the provider's cache; "" = nothing goes on with this one.
+	// Conversation identifies a conversation that later requests continue, for the provider's cache. An empty string
+	// means that no request follows this one.
 	Conversation string
 	Temperature  *float32
-	MaxTokens    int // of the reply; 0 = the model's default
+	MaxTokens    int // of the reply; zero means the model's default
 }
 
-// ModelThinking is how much a model thinks; the zero value leaves that to it.
+// ModelThinking is how much a model thinks. The zero value leaves that to the model.
 type ModelThinking struct {
 	Mode   string // "off", "on" or "adaptive"
-	Budget int    // in tokens; 0 = no budget
+	Budget int    // in tokens; zero means no budget
 	Effort string // "low", "high" …
 }
 
@@ -55,14 +54,14 @@ type ModelThinking struct {
 type ModelMessage struct {
 	Role              string // "system", "user", "assistant" or "tool"
 	Content, Thinking string
-	// ToolCalls are those that an assistant asks for. ToolCallID says which one a tool's message answers.
+	// ToolCalls are the calls that an assistant requests. ToolCallID is the call that a tool message answers.
 	ToolCalls  []ModelToolCall
 	ToolCallID string
-	// Ref names what a shortened result can be read again by.
+	// Ref is the name under which the model can read a shortened result again.
 	Ref string
-	// Images are those of a tool's result, if the provider's entry says vision: true.
+	// Images are those of a tool's result, if the provider's entry sets vision: true.
 	Images []ModelImage
-	// ProviderState is the ModelReply's of this message.
+	// ProviderState is the value from the ModelReply that became this message.
 	ProviderState json.RawMessage
 }
 
@@ -74,13 +73,13 @@ type ModelImage struct {
 	Data          []byte
 }
 
-// ModelToolCall is a model's wish to have a tool called. In replies, ID may be empty.
+// ModelToolCall is a model's request to call a tool. In replies, ID may be empty.
 type ModelToolCall struct {
 	ID, Name  string
 	Arguments string // JSON
 }
 
-// ModelTool is a tool as a model is told of it.
+// ModelTool is a tool as it is described to a model.
 type ModelTool struct {
 	Name, Description string
 	Schema            json.RawMessage // JSON schema of the arguments, an object
@@ -93,21 +92,22 @@ type ModelDelta struct{ Content, Thinking string }
 type ModelReply struct {
 	Content, Thinking string
 	ToolCalls         []ModelToolCall
-	// Finish is "stop", "tool_calls", "length" or "content_filter"; "" = one of the first two.
+	// Finish is "stop", "tool_calls", "length" or "content_filter". Empty means "tool_calls" if there are any, or else
+	// "stop".
 	Finish string
-	Model  string // the one that really answered; "" = that of the request
+	Model  string // the model that answered; empty means the requested one
 	Usage  ModelUsage
-	// ProviderState comes back with the next requests, as it is.
+	// ProviderState is returned unchanged with the following requests.
 	ProviderState json.RawMessage
-	// Sources are pages that the model's own search has read for the reply: they are named below it.
+	// Sources are pages that the model's own search read for the reply. They are listed below it.
 	Sources []ModelSource
 }
 
-// ModelSource is a page that a model has read itself.
+// ModelSource is a page that a model read itself.
 type ModelSource = struct{ Title, URL string }
 
-// ModelUsage is what a call took, in tokens; zero = Inquest estimates it. What was read from a
-// cache, or written there, is part of the input, as images are; thoughts are part of the output.
+// ModelUsage is what a call used, in tokens. The zero value means that Inquest estimates it. Cache reads, cache writes
+// and images are parts of the input; reasoning is part of the output.
 type ModelUsage struct {
 	InputTokens, OutputTokens         int
 	CacheReadTokens, CacheWriteTokens int
@@ -116,26 +116,26 @@ type ModelUsage struct {
 
 // The kinds of a model's errors.
 var (
-	ErrRateLimited     = llm.ErrRateLimited     // again, after ModelError.RetryAfter
-	ErrUnavailable     = llm.ErrUnavailable     // again
-	ErrStalled         = llm.ErrStalled         // again
-	ErrTruncated       = llm.ErrTruncated       // again
-	ErrMalformed       = llm.ErrMalformed       // again
+	ErrRateLimited     = llm.ErrRateLimited     // retried after ModelError.RetryAfter
+	ErrUnavailable     = llm.ErrUnavailable     // retried
+	ErrStalled         = llm.ErrStalled         // retried
+	ErrTruncated       = llm.ErrTruncated       // retried
+	ErrMalformed       = llm.ErrMalformed       // retried
 	ErrNoKey           = llm.ErrNoKey           // another worker may have one
-	ErrAuth            = llm.ErrAuth            // never again, as all below
-	ErrInvalidRequest  = llm.ErrInvalidRequest  // and so is what it asks for
-	ErrContextTooLong  = llm.ErrContextTooLong  // of the request
+	ErrAuth            = llm.ErrAuth            // not retried, and neither are the kinds below
+	ErrInvalidRequest  = llm.ErrInvalidRequest  // the provider rejected the request itself
+	ErrContextTooLong  = llm.ErrContextTooLong  // the request exceeds the model's context
 	ErrContentFiltered = llm.ErrContentFiltered // the reply is withheld
-	ErrQuotaExhausted  = llm.ErrQuotaExhausted  // it has to be raised
-	ErrNotAModel       = llm.ErrNotAModel       // what answers is no model's server
+	ErrQuotaExhausted  = llm.ErrQuotaExhausted  // the quota has to be raised
+	ErrNotAModel       = llm.ErrNotAModel       // the server that answered is not a model's
 )
 
-// ModelError is an error of a Model that says more than its kind.
+// ModelError is an error of a Model with more details than its kind.
 type ModelError struct {
 	Kind       error // one of the kinds
-	Status     int   // of HTTP; 0 = none
+	Status     int   // HTTP status; zero means none
 	RetryAfter time.Duration
-	Message    string // of the provider; it must not hold credentials
+	Message    string // from the provider; it must not contain credentials
 }
 
 func (e *ModelError) Error() string { return fmt.Sprintf("%v: %s", e.Kind, e.Message) }
@@ -143,14 +143,14 @@ func (e *ModelError) Error() string { return fmt.Sprintf("%v: %s", e.Kind, e.Mes
 // Unwrap returns the kind.
 func (e *ModelError) Unwrap() error { return e.Kind }
 
-// modelClient is a Model as the rest of Inquest sees one.
+// modelClient adapts a Model to llm.Client.
 type modelClient struct {
 	name  string
 	model Model
 	log   *slog.Logger
 }
 
-// InProcess: see llm.InProcess.
+// InProcess marks the client as an llm.InProcess.
 func (modelClient) InProcess() {}
 
 func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {

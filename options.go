@@ -19,66 +19,64 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Options say what a worker runs, and where. The zero value is a worker of what
-// is built in, for the Temporal that its own CLI would find.
+// Options configure a worker. The zero value is a worker with the built-in configuration, for the Temporal service that
+// the Temporal CLI would use.
 type Options struct {
-	// Temporal is how Temporal is reached; nil = as its CLI does it:
-	// TEMPORAL_ADDRESS (default localhost:7233), TEMPORAL_NAMESPACE, profiles, TLS, API keys.
+	// Temporal says how to reach Temporal. Nil means the settings of the Temporal CLI: TEMPORAL_ADDRESS (default
+	// localhost:7233), TEMPORAL_NAMESPACE, profiles, TLS, API keys.
 	Temporal *client.Options
-	// TaskQueue is the queue that the worker serves; "" = "inquest". On a queue that
-	// servers name as theirs, it runs their tools and nothing else.
+	// TaskQueue is the queue that the worker serves. An empty string means "inquest". On a queue that servers name as
+	// their own, the worker runs only their tools.
 	TaskQueue string
-	// Store keeps transcripts and reports: the path of a SQLite file, which all
-	// workers of one host share, a postgres:// address, which those of a fleet do,
-	// or MemoryStore; "" = system.store of Config, else the file that dev uses.
+	// Store holds transcripts and reports. It is the path of a SQLite file, which all workers of one host share; a
+	// postgres:// address, which the workers of a fleet share; or MemoryStore. An empty string means system.store of
+	// Config, or else the file that dev uses.
 	Store string
-	// Config is a directory or file of YAML; "" = none. Its changes are followed.
+	// Config is a YAML file or a directory of them. An empty string means none. Changes are picked up at run time.
 	Config string
 
-	// Tools are functions of this program that agents may call, if their ToolIDs
-	// name them.
+	// Tools are functions of this program that agents may call if their ToolIDs name them.
 	Tools []Tool
-	// Hooks are functions of this program that stages name as their pre_process and
-	// post_process, Mocks those that agents' entries name as their mock.
+	// Hooks are functions of this program that stages name as pre_process and post_process. Mocks are functions that
+	// agents' entries name as mock.
 	Hooks map[string]Hook
 	Mocks map[string]Mock
-	// Models are model clients of this program, by the names of the providers that they
-	// reach; "*" = all. A provider of the type program has no other, and one that is named
-	// here needs no key.
+	// Models are this program's model clients, by provider name; "*" means all providers. A provider of type program
+	// can only be reached by such a client. A provider that is named here needs no key.
 	Models map[string]Model
-	// Prompts are texts that entries name as their prompt_key.
+	// Prompts are texts that entries name as prompt_key.
 	Prompts map[string]string
-	// Listener is told what the worker has committed, in the order of each agent; nil = nobody is. It holds
-	// up nothing: whoever is a thousand events behind loses those that follow, and the log says
-	// how many. A step that is tried again is told again (WorkerEvent.Seq), and one of another
-	// worker's to that worker's listener alone.
+	// Listener receives the events that this worker has committed, in order for each agent. Nil means no listener. A
+	// slow listener delays nothing: once it is a thousand events behind, further events are dropped, and the log says
+	// how many. A retried step is reported again (WorkerEvent.Seq). Steps of another worker go only to that worker's
+	// listener.
 	Listener func(WorkerEvent)
-	// PromptFuncs are functions that write what a prompt_key stands for.
+	// PromptFuncs are functions that write the prompt for a prompt_key.
 	PromptFuncs map[string]Prompt
 	// Selectors are functions that choose the models of agents whose DefaultModel is "selector:NAME".
 	Selectors map[string]Selector
-	// Agents, Chains, Servers and Providers are definitions, by name. A name that
-	// Config has as well is an error; one that is built in is replaced.
+	// Agents, Chains, Servers and Providers are definitions, by name. A name that Config also defines is an error. A
+	// built-in entry of the same name is replaced.
 	Agents    map[string]*Agent
 	Chains    map[string]*Chain
 	Servers   map[string]*Server
 	Providers map[string]*Provider
 
-	// Drain is how long running calls may go on after Run's ctx has ended;
-	// 0 = queue.graceful_shutdown_timeout of Config, else 30 s.
+	// Drain is how long calls in progress may continue after Run's ctx has ended. Zero means
+	// queue.graceful_shutdown_timeout of Config, or else 30 s.
 	Drain time.Duration
-	// DeploymentVersion is the build id for Temporal's worker versioning:
-	// investigations stay with the version that they started on; "" = off.
+	// DeploymentVersion is the build id for Temporal's worker versioning: investigations stay with the version on which
+	// they started. An empty string turns versioning off.
 	DeploymentVersion string
-	// Logger is told what the worker does; nil = slog.Default.
+	// Logger receives the worker's log. Nil means slog.Default.
 	Logger *slog.Logger
 }
 
-// MemoryStore is a store that ends with its worker: for tests and for trying
-// things out. Investigations that go on after that have lost their transcripts.
+// MemoryStore is a store that ends with its worker, for tests and experiments. Investigations that continue on another
+// worker have lost their transcripts.
 const MemoryStore = ":memory:"
 
-// host is what the composition root makes of the options.
+// host converts the options to those of the composition root.
 func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 	out := app.HostOptions{
 		Config: o.Config,
@@ -98,7 +96,7 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 	return out, dial(&out, o.Temporal)
 }
 
-// entries is a copy of the definitions: nobody changes them from here on.
+// entries returns a copy of the definitions, which later changes to the options do not affect.
 func (o Options) entries() config.Entries {
 	return config.Entries{
 		Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers, Prompts: o.Prompts,
@@ -107,7 +105,8 @@ func (o Options) entries() config.Entries {
 
 func (o Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
 
-// place sets where the data is. A file has its folder, which one in memory is given later.
+// place sets the location of the data. A file's folder becomes the data folder. A store in memory gets its folder
+// later.
 func place(out *app.HostOptions, target string) (err error) {
 	switch {
 	case target == MemoryStore:
@@ -123,7 +122,7 @@ func place(out *app.HostOptions, target string) (err error) {
 	return err
 }
 
-// dial sets how Temporal is reached.
+// dial sets how to reach Temporal.
 func dial(out *app.HostOptions, asked *client.Options) (err error) {
 	if asked != nil {
 		out.Temporal = *asked

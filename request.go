@@ -10,90 +10,89 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 )
 
-// Request is what is to be investigated.
+// Request describes what to investigate.
 type Request struct {
-	// WorkflowID is that of the investigation in Temporal; "" = the chain's or alert type's
-	// name and a random part. One that is in use is an error.
+	// WorkflowID is the investigation's workflow id in Temporal. An empty string means the name of the chain or alert
+	// type and a random suffix. An id that is in use is an error.
 	WorkflowID string
-	// Chain or AlertType says which chain runs; one of them is enough. Without either it is
-	// that of defaults.alert_type, and where there is none, a worker refuses.
+	// Chain or AlertType selects the chain; one of them is enough. With neither, defaults.alert_type applies, and a
+	// worker refuses the request if that is not set either.
 	Chain, AlertType string
-	// Data is a text, of any size where the store is at hand. It is masked before it
-	// leaves this process.
+	// Data is text, of any size if the store can be reached. It is masked before it leaves this process.
 	Data string
-	// AllowEmpty starts without data, for a chain that needs none.
+	// AllowEmpty allows a start without data, for a chain that needs none.
 	AllowEmpty bool
-	// Attach takes data that is larger than system.limits.data: agents are shown its
-	// beginning and read the rest in pages.
+	// Attach accepts data that is larger than system.limits.data. Agents see its beginning and read the rest in pages.
 	Attach bool
-	// Provider is the model of every agent: a provider's name, or "provider:model"; "" = theirs.
+	// Provider sets the model of every agent: a provider's name, or "provider:model". An empty string keeps the agents'
+	// own.
 	Provider string
-	// Runbook stands in for the chain's.
+	// Runbook replaces the chain's runbook.
 	Runbook string
-	// UseMock lets the agents' mocks work in their place.
+	// UseMock runs the agents' mocks instead of the agents.
 	UseMock bool
-	// RequestedBy is who asks; "" = the client's By.
+	// RequestedBy names the user who asks. An empty string means the client's By.
 	RequestedBy string
-	// Servers are the MCP servers that the agents may use, of those that the configuration gives them
-	// or lets requests give them; nil = each agent's own.
+	// Servers are the MCP servers that the agents may use, out of those that the configuration gives them or allows
+	// requests to give them. Nil means each agent's own servers.
 	Servers []ServerTools
-	// NativeTools are switched on and off: google_search, url_context, code_execution.
+	// NativeTools turns native tools on and off: google_search, url_context, code_execution.
 	NativeTools map[string]bool
-	// Budgets bound the investigation. Of the chain's and these the stricter hold, unless the
-	// configuration lets requests raise them.
+	// Budgets limit the investigation. The stricter of these and the chain's apply, unless the configuration lets
+	// requests raise them.
 	Budgets RequestBudgets
-	// Priority is Temporal's, from 1, which goes first, to 5; 0 = 3.
+	// Priority is Temporal's priority, from 1 (first) to 5. Zero means 3.
 	Priority int
-	// Tenant is for whom it is, Session what it belongs to: lists are filtered by them.
+	// Tenant is the tenant that the investigation is for, and Session the session it belongs to. Lists can be filtered
+	// by both.
 	Tenant, Session string
-	// Metadata are kept with it, at most 4 KB as JSON; hooks and prompts may read them.
+	// Metadata is kept with the investigation, at most 4 KB as JSON. Hooks and prompts can read it.
 	Metadata map[string]string
-	// Fingerprint is the same for all requests that ask for the same, of which one at a time is
-	// investigated; "" = what the chain's dedup says. Again investigates all the same.
+	// Fingerprint identifies equal requests, of which only one at a time is investigated. An empty string means the
+	// chain's dedup setting. Again starts the investigation regardless.
 	Fingerprint string
 	Again       bool
 }
 
-// ServerTools are tools of an MCP server; none named = all.
+// ServerTools selects tools of an MCP server. No names means all of them.
 type ServerTools struct {
 	Name  string
 	Tools []string
 }
 
-// RequestBudgets bound an investigation; 0 = the chain's own.
+// RequestBudgets limit an investigation. A zero field means the chain's own limit.
 type RequestBudgets struct {
 	MaxPasses, MaxLLMCalls, MaxAgentHops, MaxTokensTotal int
 	MaxCostUSD                                           float64
 	MaxDuration                                          time.Duration
 }
 
-// Status is where an investigation stands. The words that are statuses, outcomes and
-// reasons are those of the README.
+// Status is the state of an investigation. The README explains the words for statuses, outcomes and reasons.
 type Status struct {
 	ID, Chain string
 	Status    string
-	EndReason string // "" = it runs
+	EndReason string // empty while it runs
 	Error     string
-	// RequestedBy, Tenant, Session and Metadata are those of the request, masked.
+	// RequestedBy, Tenant, Session and Metadata come from the request, masked.
 	RequestedBy, Tenant, Session string
 	Metadata                     map[string]string
-	// WaitingFor says whom or what it waits for.
+	// WaitingFor says who or what the investigation is waiting for.
 	WaitingFor string
-	// Stages are those that have run or run, in their order, and then those that have not.
+	// Stages holds the stages that have run or are running, in order, and then those that have not started.
 	Stages []StageStatus
 	Usage  Usage
-	// Calls and Questions wait for people: Decide and Answer.
+	// Calls and Questions are waiting for people: see Decide and Answer.
 	Calls     []WaitingCall
 	Questions []Question
 }
 
-// StageStatus is where a run of a stage stands.
+// StageStatus is the state of one run of a stage.
 type StageStatus struct {
 	Name, Status, Error string
 	Agents              []AgentStatus
 }
 
-// AgentStatus is where an agent of a stage stands.
+// AgentStatus is the state of an agent in a stage.
 type AgentStatus struct {
 	Name, Status, Error string
 	Model               string
@@ -101,48 +100,48 @@ type AgentStatus struct {
 	Usage               Usage
 }
 
-// Usage is what has been used; the zero value = not known.
+// Usage is what has been used. The zero value means unknown.
 type Usage struct {
 	InputTokens, OutputTokens int
 	ModelCalls, ToolCalls     int
-	CostUSD                   float64 // of models whose prices are known
-	// These are parts of the input, and ReasoningTokens of the output.
+	CostUSD                   float64 // of models with known prices
+	// The cache and image tokens are parts of the input; ReasoningTokens is part of the output.
 	CacheReadTokens, CacheWriteTokens int
 	ReasoningTokens, ImageTokens      int
 }
 
-// WaitingCall is a tool call that waits for a person.
+// WaitingCall is a tool call that waits for a decision.
 type WaitingCall struct {
-	Name string // what Decide is given
+	Name string // the argument of Decide
 	Tool string
 	Risk string
-	// Arguments are JSON, masked: Hidden bytes of them are not shown.
+	// Arguments are JSON, masked. Hidden is the number of bytes left out.
 	Arguments string
 	Hidden    int
-	// Digest is that of the whole call: given to Decide, it decides no other one.
+	// Digest identifies the whole call. Pass it to Decide so that the decision applies to no other call.
 	Digest  string
-	Expires time.Time // then it counts as denied; zero while it is paused
+	Expires time.Time // the call is denied at this time; zero while paused
 }
 
-// Question is what an investigation asks people.
+// Question is a question that an investigation asks people.
 type Question struct {
 	ID, Kind, Stage, Text string
-	Data                  json.RawMessage // that goes with it; nil = none
-	Expires               time.Time       // zero while it is paused
+	Data                  json.RawMessage // accompanying data, or nil
+	Expires               time.Time       // zero while paused
 }
 
-// Ending is how an investigation ended.
+// Ending is the result of an investigation.
 type Ending struct {
 	ID, Status, EndReason, Error string
 	Report                       string
-	Summary                      string // the executive summary; "" = there is none
+	Summary                      string // the executive summary, or empty
 	Usage                        Usage
-	// Undelivered says what people asked for and said that reached nobody.
+	// Undelivered lists requests and guidance from people that reached no agent.
 	Undelivered []string
 }
 
-// Event is one thing that happened in an investigation: an entry of its transcript, a new
-// Status, or its Ending, which is the last. Two of the three are nil.
+// Event is one thing that happened in an investigation: a transcript entry, a new Status, or the Ending, which comes
+// last. The other two fields are nil.
 type Event struct {
 	Entry  *Entry
 	Status *Status
@@ -159,7 +158,7 @@ type Entry struct {
 	Text      string
 	// Tool and Arguments are those of a call or its result.
 	Tool, Arguments string
-	// Superseded: Temporal was reset, and what the entry says is done again.
+	// Superseded means that Temporal was reset and the work of this entry is done again.
 	Superseded bool
 }
 
@@ -198,8 +197,8 @@ func endingOf(r client.Result) *Ending {
 	}
 }
 
-// MarshalJSON writes the input of the workflow Investigation, for programs that start it with a Temporal client of
-// their own. The data is not masked before it reaches a worker.
+// MarshalJSON returns the input of the Investigation workflow, for programs that start it with their own Temporal
+// client. The data is not masked before it reaches a worker.
 func (r Request) MarshalJSON() ([]byte, error) {
 	s, err := r.start("")
 	if err != nil {
@@ -237,37 +236,38 @@ func (r Request) start(by string) (client.Start, error) {
 	return client.Start{Workflow: r.WorkflowID, Data: r.Data, Request: req}, wrong
 }
 
-// Target is whom words are for: one run of a stage, one agent; the zero value = all.
+// Target selects one run of a stage, or one agent. The zero value selects all.
 type Target struct{ Stage, Agent string }
 
-// Verdict is what a person says to a call that waits.
+// Verdict is a person's decision on a pending call.
 type Verdict struct {
 	Approve bool
-	Reason  string // the agent is told
-	// Digest is that of the call that was seen: another one is refused; "" = whichever waits.
+	Reason  string // passed to the agent
+	// Digest is that of the call that the person saw; a different call is then refused. An empty string accepts any
+	// call of that name.
 	Digest string
 }
 
-// Response is what a person says to a question: what its kind asks for.
+// Response is a person's answer to a question. The question's kind decides which fields are needed.
 type Response struct {
-	Question string // its ID; "" = the only one that waits
+	Question string // its ID; empty means the only open question
 	Text     string
 	Approved *bool
 	Decision string
 	Data     json.RawMessage
 }
 
-// Extension is what is added to the bounds of an investigation.
+// Extension is what to add to the limits of an investigation.
 type Extension struct {
 	LLMCalls, Tokens int
 	CostUSD          float64
 	Duration         time.Duration
 }
 
-// Reply is what an agent says in a conversation.
+// Reply is an agent's reply in a conversation.
 type Reply struct {
 	Text       string
-	StopReason string // "end_turn", if nothing stopped it
+	StopReason string // "end_turn" if nothing stopped it
 	Iterations int
 	Usage      Usage // of this turn
 }

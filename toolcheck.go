@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
-// tools are the options' tools for the worker, and all that is wrong with them.
+// tools returns the options' tools for the worker, and an error that lists every problem with them.
 func (o Options) tools() (all []builtin.Tool, wrong error) {
 	named := map[string]bool{}
 	for _, t := range o.Tools {
@@ -43,10 +43,10 @@ func (t Tool) spec() tool.Spec {
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// problem says what is wrong with a tool; nil = nothing is.
+// problem returns what is wrong with a tool, or nil.
 func (t Tool) problem() error {
 	var problems []error
-	if !toolName.MatchString(t.Name) || strings.Contains(t.Name, "__") { // that is how a server's name ends
+	if !toolName.MatchString(t.Name) || strings.Contains(t.Name, "__") { // "__" ends a server's name
 		problems = append(problems, errors.New("a name has at most 64 of A-Z a-z 0-9 _ and -, and no __"))
 	}
 	if isOurs(t.Name) {
@@ -67,7 +67,7 @@ func isOurs(name string) bool {
 		slices.ContainsFunc(agent.Types(), func(t agent.Type) bool { return slices.Contains(t.Tools, name) })
 }
 
-// checkSchema refuses a schema that nothing can be checked against.
+// checkSchema returns an error for a schema that arguments cannot be checked against.
 func checkSchema(text json.RawMessage) error {
 	if len(text) == 0 {
 		return errors.New(`schema: there is none; {"type":"object"} is that of any arguments`)

@@ -12,66 +12,67 @@ import (
 
 // Agent is an agent's definition.
 type Agent struct {
-	// Type says what the agent does (spec: agents, "One table, no polymorphism"). An agent of type llm replies with
-	// one JSON object, for routing and for later stages; leave the type out if it writes a report.
+	// Type decides what the agent does (spec: agents, "One table, no polymorphism"). An agent of type llm replies with
+	// one JSON object, for routing and for later stages; leave the type out if the agent writes a report.
 	Type string `yaml:"type" enum:"agent type" default:"default"`
-	// AgentSource is virtual for an agent that is made at run time, by the HTTP API or starter agent create, in the project of each
-	// request. Nothing but its type and description may stand here then.
+	// AgentSource is virtual for an agent that is made at run time, by the HTTP API or starter agent create, in the
+	// project of each request. Such an entry may only have a type and a description.
 	AgentSource string `yaml:"agent_source" enum:"agent source" default:"the configuration"`
 	// Description says what the agent is for, in lists and to other agents.
 	Description string `yaml:"description"`
-	// MCPServers are the servers whose tools the agent is offered.
+	// MCPServers are the servers whose tools the agent may use.
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
 	// ToolIDs are tools that the workers' program has registered in Go: see docs/reference/go-api.md. ["*"] stands for all of them.
 	ToolIDs []string `yaml:"tool_ids" default:"none"`
-	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers
-	// entry, provider:model, or a model of OpenAI's; with selector:NAME a function of the workers' program names it.
+	// DefaultModel is the model if chains and stages name no provider: the name of an llm_providers entry,
+	// provider:model, or the name of an OpenAI model. With selector:NAME, a function of the workers' program chooses
+	// the model.
 	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
-	// ModelRole picks the model from the model_roles of defaults, in place of a default_model.
+	// ModelRole takes the model from model_roles of defaults, instead of default_model.
 	ModelRole string `yaml:"model_role" default:"none"`
-	// SystemPrompt stands in place of the type's own prompt, in conversations too; a prompt_key is above it. Its
-	// variables are those of prompts.
+	// SystemPrompt replaces the type's own prompt, also in conversations. A prompt_key takes precedence over it. It can
+	// use the same variables as prompts.
 	SystemPrompt string `yaml:"system_prompt,template" default:"that of the type"`
 	// CustomInstructions are added to the system prompt.
 	CustomInstructions string `yaml:"custom_instructions"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
-	// MaxIterations bounds the model calls of one run.
+	// MaxIterations limits the model calls of one run.
 	MaxIterations *int `yaml:"max_iterations" min:"1" default:"that of the type, else of defaults"`
-	// OnLimit says what happens at the last iteration: conclude with what is known, or fail.
+	// OnLimit says what happens at the last iteration: the agent concludes with what it knows, or fails.
 	OnLimit plan.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
-	// MaxTokens bounds a reply.
+	// MaxTokens limits a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens" default:"the model's own"`
-	// Thinking is laid over the provider's: off, on, adaptive, or how many tokens the model may think.
+	// Thinking overrides the provider's setting: off, on, adaptive, or how many tokens the model may think.
 	Thinking string `yaml:"thinking" default:"the provider's"`
-	// ReasoningEffort is how much the model thinks, in the provider's words.
+	// ReasoningEffort sets how much the model thinks, in the provider's words.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort" default:"the provider's"`
-	// NativeTools are laid over the provider's; they need llm_backend native-gemini.
-	// Models before Gemini 3 do not take them beside other tools, where they stand back.
+	// NativeTools override the provider's, one by one; they need llm_backend native-gemini. Models before Gemini 3
+	// cannot combine them with other tools: if the agent has other tools, its native tools are left out.
 	NativeTools NativeTools `yaml:"native_tools" default:"the provider's"`
-	// Compression is laid over that of defaults.
+	// Compression overrides that of defaults, key by key.
 	Compression Compression `yaml:"compression"`
-	// Shell is laid over that of defaults; only some types have one.
+	// Shell overrides that of defaults, key by key; only some types have a shell.
 	Shell Shell `yaml:"shell"`
-	// ToolConfig is laid over that of defaults.
+	// ToolConfig overrides that of defaults, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
-	// MemoryBlocks are what the agent's memory begins with; only some types have one.
+	// MemoryBlocks are the initial contents of the agent's memory; only some types have a memory.
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
-	// HeartbeatInterval calls the agent of a conversation whenever nobody has spoken for so long, at least
-	// 1m; only some types have heartbeats.
+	// HeartbeatInterval calls the agent of a conversation each time nobody has written for this long. It must be at
+	// least 1m; only some types have heartbeats.
 	HeartbeatInterval plan.Duration `yaml:"heartbeat_interval" default:"none"`
-	// Timeouts are laid over those of defaults.
+	// Timeouts override those of defaults, one by one.
 	Timeouts Timeouts `yaml:"timeouts"`
 
-	// SubAgents are those that the agent may dispatch while it works, if it iterates.
+	// SubAgents are the agents that this agent may dispatch while it works, if its type iterates.
 	SubAgents []SubAgent `yaml:"sub_agents" default:"none"`
-	// Orchestrator is laid over that of defaults.
+	// Orchestrator overrides that of defaults, key by key.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
-	model string         // default_model, or that of the role: see defineModels
-	made  *virtual.Agent // it was made at run time
+	model string         // default_model, or the role's model: see defineModels
+	made  *virtual.Agent // set if the agent was made at run time
 
 	_ struct{} `later:"skills required_skills"`
 }
@@ -97,19 +98,20 @@ func (a *Agent) validate(p path, v *validator) {
 	}
 }
 
-// prose matches instructions that ask for a text; structured, those that ask for an object or name one of its fields.
+// prose matches instructions that ask for text. structured matches those that ask for an object or name one of its
+// fields.
 var (
 	prose      = regexp.MustCompile(`(?i)\b(report|markdown|prose|paragraphs?|sentences?|headings?|bullets?|essay|letter)\b`)
 	structured = regexp.MustCompile(`(?i)\bjson\b|\b(object|fields?|keys?)\b|"\w+"`)
 )
 
-// row is the agent's row of the type table; the zero row if there is none.
+// row returns the agent's row of the type table, or the zero row if there is none.
 func (a *Agent) row() agent.Type {
 	row, _ := agent.LookupType(a.Type)
 	return row
 }
 
-// notEmpty makes an empty list one that is not set, so that it clears nothing.
+// notEmpty returns nil for an empty list. A nil list counts as not set, so it clears nothing.
 func notEmpty[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil
@@ -117,8 +119,7 @@ func notEmpty[T any](list []T) []T {
 	return list
 }
 
-// minHeartbeatInterval keeps an agent from talking to itself all the time: every
-// heartbeat is at least one model call.
+// minHeartbeatInterval keeps an agent from calling itself constantly: every heartbeat is at least one model call.
 const minHeartbeatInterval = plan.Duration(time.Minute)
 
 func (a *Agent) validateHeartbeats(p path, v *validator) {

@@ -14,11 +14,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// An agent travels between configurations as its entry in JSON, as it was written:
-// templates stay text, and nothing is inherited.
+// An agent travels between configurations as its entry in JSON, as written: templates stay text, and nothing is
+// inherited.
 
-// AgentEntry returns what the files of a configuration say of an agent; nil if
-// they say nothing. If they cannot be read, the error is Findings.
+// AgentEntry returns an agent's entry in the files of a configuration, or nil if they have none. If the files cannot be
+// read, the error is Findings.
 func AgentEntry(dir, name string) (json.RawMessage, error) {
 	r := strict.NewReport()
 	found := strict.LookUp(slices.DeleteFunc(strict.ReadFiles(dir, dotenvName, r), isDotenv), r, "agents", name)
@@ -35,9 +35,8 @@ func AgentEntry(dir, name string) (json.RawMessage, error) {
 	return body, nil
 }
 
-// WriteAgent adds an agent's entry to a configuration, as a file of its own, and
-// returns the file's path. The error is Findings if the configuration would be
-// refused with it; then nothing is written.
+// WriteAgent adds an agent's entry to a configuration in a new file and returns the file's path. If the entry would
+// make the configuration invalid, it writes nothing and the error is Findings.
 func WriteAgent(src Source, name string, entry json.RawMessage) (file string, err error) {
 	text, err := agentYAML(name, entry)
 	if err != nil {
@@ -58,7 +57,7 @@ func WriteAgent(src Source, name string, entry json.RawMessage) (file string, er
 	return file, nil
 }
 
-// fileRune keeps what every file system takes in a name.
+// fileRune replaces characters that some file systems do not allow in a name.
 func fileRune(r rune) rune {
 	if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
 		return '-'

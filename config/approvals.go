@@ -7,17 +7,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Approvals say who decides on the calls that need a person.
+// Approvals say who may decide on calls that need a person.
 type Approvals struct {
-	// Approvers are the groups and roles that may decide, and people, as @name, as the channel has checked them by which
-	// they come: the user of the operating system for starter. A decision of somebody whom nobody has checked is refused.
+	// Approvers are the groups, roles and people (as @name) who may decide. The channel by which they come verifies who
+	// they are; for starter it is the user of the operating system. A decision by an unverified person is refused.
 	Approvers []string `yaml:"approvers" default:"everybody who reaches the agent"`
-	// ApprovalsNeeded is how many different people have to approve a call. One who denies it is enough.
+	// ApprovalsNeeded is how many different people have to approve a call. One person is enough to deny it.
 	ApprovalsNeeded *int `yaml:"approvals_needed" min:"1" max:"10" default:"1"`
-	// ApproveOwn lets people approve the calls of investigations that they have asked for, and of conversations that they
-	// speak in.
+	// ApproveOwn lets people approve the calls of investigations that they requested, and of conversations that they
+	// take part in.
 	ApproveOwn *bool `yaml:"approve_own" default:"true"`
-	// EscalateTo are groups, roles and people who may decide, too, each from when nobody before has within approval_timeout.
+	// EscalateTo are further groups, roles and people who may decide. Each is added when nobody has decided within
+	// another approval_timeout.
 	EscalateTo []string `yaml:"escalate_to" default:"none"`
 }
 

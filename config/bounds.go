@@ -14,50 +14,50 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Bounds are what a chain may do in one investigation. One that is reached ends
-// the investigation with what it has (spec: pipeline, "Bounds").
+// Bounds limit what a chain may do in one investigation. When a limit is reached, the investigation ends with the
+// results it has (spec: pipeline, "Bounds").
 type Bounds struct {
-	// MaxPasses is how often the chain may go through its stages: a jump that would begin one pass more ends the
+	// MaxPasses is how often the chain may go through its stages. A jump that would begin another pass ends the
 	// investigation.
 	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a chain that routes"`
-	// MaxLLMCalls bounds the model calls of all agents together.
+	// MaxLLMCalls limits the model calls of all agents together.
 	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 if it can go back with single-shot agents alone, else none"`
-	// MaxAgentHops is how many stages may be started, each run counted.
+	// MaxAgentHops is how many stage runs may be started in total.
 	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a chain that routes, else none"`
-	// EdgeLimits bound how often the chain goes from one stage to another; in a graph, how often it jumps.
+	// EdgeLimits limit how often the chain goes from one stage to another; in a graph, how often it jumps.
 	EdgeLimits []EdgeLimit `yaml:"edge_limits" default:"none"`
 }
 
-// EdgeLimit bounds how often a chain goes from one stage to another.
+// EdgeLimit limits how often a chain goes from one stage to another.
 type EdgeLimit struct {
-	// From is the stage that is left; required.
+	// From is the stage at the start; required.
 	From string `yaml:"from"`
-	// To is the stage that is gone to; required.
+	// To is the stage at the destination; required.
 	To string `yaml:"to"`
-	// MaxCount is how often; once more ends the investigation. Required.
+	// MaxCount is the number of times allowed; one more ends the investigation. Required.
 	MaxCount *int `yaml:"max_count" min:"1"`
 }
 
-// Budgets are what an investigation may use up.
+// Budgets limit what an investigation may use.
 type Budgets struct {
-	// MaxTokensTotal bounds the tokens of all model calls, in and out.
+	// MaxTokensTotal limits the tokens of all model calls, input and output.
 	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"none"`
-	// MaxCostUSD bounds their price.
+	// MaxCostUSD limits the cost of all model calls.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
-	// MaxDuration bounds the investigation; time in which it waits for people does not count. It then ends with what
-	// it has, where the timeout makes it a failure; of the two the shorter holds.
+	// MaxDuration limits the investigation's duration, not counting time spent waiting for people. The investigation
+	// then ends with the results it has, whereas reaching timeout makes it fail. If both are set, the shorter applies.
 	MaxDuration plan.Duration `yaml:"max_duration" default:"none"`
-	// OnLimit says what happens when max_llm_calls or one of these is reached: the investigation ends with what it has, or
-	// people are asked, who extend it, have it conclude, or stop it. Until then all of it waits.
+	// OnLimit says what happens when max_llm_calls or one of these limits is reached. The investigation ends with the
+	// results it has, or it asks people, who can extend the limit, conclude the investigation, or stop it. It waits
+	// until they answer.
 	OnLimit plan.OnBound `yaml:"on_limit" enum:"on bound" default:"end"`
-	// OnLimitTimeout is how long people are waited for, after which it ends.
+	// OnLimitTimeout is how long to wait for people before the investigation ends.
 	OnLimitTimeout plan.Duration `yaml:"on_limit_timeout" default:"168h"`
 }
 
-// bounds are a chain's. One that goes from its first stage to its last needs none.
-// Ten model calls are a bound for agents that answer once each; agents that go round
-// a loop of their own have their iterations. The levels that it tells are 0 for what a
-// chain has without saying so, and 1 for what it says.
+// bounds returns a chain's bounds and, for each key, its level: 0 for a default, 1 for a value in the chain. A chain
+// that only goes from its first stage to its last needs no bounds. The limit of ten model calls suits agents that
+// answer once each; iterating agents are limited by their iterations.
 func (c *Config) bounds(name string) (Bounds, map[string]int) {
 	chart, standard := c.AgentChains[name].chart(), Bounds{}
 	if chart.walk.Routed() {
@@ -69,7 +69,7 @@ func (c *Config) bounds(name string) (Bounds, map[string]int) {
 	return strict.Inherit(standard, chart.Bounds)
 }
 
-// answersOnce: every agent of the chain that asks a model asks it once, and there is one.
+// answersOnce reports whether the chain has an agent that asks a model, and every such agent asks once.
 func (c *Config) answersOnce(chain string) bool {
 	asking := 0
 	for i := range c.AgentChains[chain].Stages {
@@ -86,8 +86,7 @@ func (c *Config) answersOnce(chain string) bool {
 	return asking > 0
 }
 
-// planBounds are the bounds of a chain, its budgets with them, and where each of them
-// comes from: own are the chain's settings.
+// planBounds returns the bounds and budgets of a chain, with the origin of each. own are the chain's settings.
 func (c *Config) planBounds(name string, own inherited) plan.Bounds {
 	all, from := c.bounds(name)
 	out := all.plan(own.Budgets, own.Timeout)
@@ -116,7 +115,7 @@ func (c *Config) planBounds(name string, own inherited) plan.Bounds {
 	return out
 }
 
-// plan is the bounds of a chain, its budgets with them.
+// plan returns the bounds and budgets of a chain in one value.
 func (b Bounds) plan(budgets Budgets, timeout plan.Duration) plan.Bounds {
 	out := plan.Bounds{
 		MaxPasses: value(b.MaxPasses), MaxLLMCalls: value(b.MaxLLMCalls), MaxHops: value(b.MaxAgentHops),
@@ -134,7 +133,7 @@ func (b Bounds) plan(budgets Budgets, timeout plan.Duration) plan.Bounds {
 	return out
 }
 
-// timeout is how long an investigation may take: of two limits the shorter; 0 = any time.
+// timeout returns the shorter of the two limits on an investigation's duration. Zero means no limit.
 func (b Budgets) timeout(timeout plan.Duration) plan.Duration {
 	if timeout == 0 || b.MaxDuration > 0 && b.MaxDuration < timeout {
 		return b.MaxDuration
@@ -169,11 +168,11 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 	}
 }
 
-// tightBounds warns of bounds that one pass through a chain may reach, if every agent
-// uses what it has.
+// tightBounds warns of bounds that a single pass through a chain may reach, if every agent uses everything it is
+// allowed.
 func (v *validator) tightBounds() {
 	if v.Findings.Failed() {
-		return // what is missing needs nothing
+		return // an incomplete chain has no meaningful needs
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
 		p, chart := entryPath("agent_chains", name).Key("bounds"), v.AgentChains[name].chart()
@@ -196,8 +195,8 @@ func (v *validator) tightBounds() {
 	}
 }
 
-// modelCalls are as many as the agents of a stage may make: with an iterating agent's
-// last one, which concludes.
+// modelCalls returns the maximum number of model calls of a stage's agents, including the concluding call of an
+// iterating agent.
 func (c *Config) modelCalls(chain string, i int) (n int) {
 	for _, w := range c.allWork(chain, i) {
 		switch w.kind.Pattern {

@@ -10,58 +10,59 @@ import (
 
 // Chain is a sequence of stages that investigates certain types of alerts.
 type Chain struct {
-	// AlertTypes are the types of alerts that this chain, and no other, investigates.
+	// AlertTypes are the types of alerts that this chain investigates. No other chain may have them.
 	AlertTypes []string `yaml:"alert_types"`
 	// Description says what the chain is for, in lists.
 	Description string `yaml:"description"`
-	// Projects may run the chain, and see it; others may not.
+	// Projects are the only projects that may run and see the chain.
 	Projects []string `yaml:"projects" default:"all"`
-	// Stages run one after the other; at least one.
+	// Stages run one after the other; at least one is required.
 	Stages []*Stage `yaml:"stages"`
 	// LLMProvider is the provider of all agents of the chain.
 	LLMProvider string `yaml:"llm_provider"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
-	// FallbackProviders are tried in order when the provider fails; [] = none.
+	// FallbackProviders are tried in order when the provider fails; [] means none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
-	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
-	// MaxIterations bounds the model calls of every agent of the chain.
+	// MaxIterations limits the model calls of every agent of the chain.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the agents' definitions.
 	MCPServers []string `yaml:"mcp_servers"`
-	// ToolConfig is laid over that of the agents' definitions.
+	// ToolConfig overrides that of the agents' definitions, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
-	// Timeout bounds the investigation; time paused does not count.
+	// Timeout limits the investigation; time paused does not count.
 	Timeout plan.Duration `yaml:"timeout" default:"queue.session_timeout"`
-	// Runbook is what all agents are told to go by.
+	// Runbook is the procedure that all agents are asked to follow.
 	Runbook string `yaml:"runbook"`
 	// Bounds limit what the chain may do in one investigation.
 	Bounds Bounds `yaml:"bounds"`
-	// Budgets are laid over those of defaults.
+	// Budgets override those of defaults, one by one.
 	Budgets Budgets `yaml:"budgets"`
-	// Requests are laid over those of defaults.
+	// Requests override those of defaults, key by key.
 	Requests Requests `yaml:"requests"`
-	// Dedup says which requests ask for the same.
+	// Dedup decides which requests are duplicates.
 	Dedup Dedup `yaml:"dedup"`
 	// Interrupts say how the chain waits for people.
 	Interrupts Interrupts `yaml:"interrupts"`
-	// ExecutiveSummary sums up in a few lines what came of an investigation.
+	// ExecutiveSummary summarises the result of an investigation in a few lines.
 	ExecutiveSummary Closing `yaml:"executive_summary"`
-	// ExecutiveSummaryProvider is the provider of the executive summary. Naming one switches the summary on,
-	// unless executive_summary.enabled says otherwise.
+	// ExecutiveSummaryProvider is the provider of the executive summary. Setting it turns the summary on, unless
+	// executive_summary.enabled says otherwise.
 	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
-	// ExecutiveSummaryBackend says how that provider is reached.
+	// ExecutiveSummaryBackend selects the way to reach that provider.
 	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`
 	// ExecutiveSummaryFallbackList is the same as executive_summary.fallback_list.
 	ExecutiveSummaryFallbackList string `yaml:"executive_summary_fallback_list" default:"none"`
-	// Scoring judges an investigation that has completed.
+	// Scoring judges a completed investigation.
 	Scoring Closing `yaml:"scoring"`
 
-	// Chat is about an investigation. It is read and checked, and has no effect yet.
+	// Chat configures chats about an investigation. It is read and checked, and has no effect yet.
 	Chat Chat `yaml:"chat"`
 
-	// SubAgents are what every agent of the chain that iterates may dispatch; they replace those of the definitions.
+	// SubAgents are the agents that every iterating agent of the chain may dispatch; they replace those of the
+	// definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
 	_ struct{} `later:"label_map compose compose_provider compose_backend compose_fallback_list"`
@@ -89,7 +90,7 @@ func (c *Chain) validate(p path, v *validator) {
 	c.chart().validate(p, v)
 }
 
-// ChainIn reports whether there is a chain that a project may run.
+// ChainIn reports whether the chain exists and the project may run it.
 func (c *Config) ChainIn(chain, project string) bool {
 	own, ok := c.AgentChains[chain]
 	if project == "" {
@@ -107,7 +108,7 @@ type ChainInfo struct {
 	BuiltIn     bool     `json:"built_in,omitempty"`
 }
 
-// Chains describes all chains, sorted by name, with the alert types that are really theirs.
+// Chains describes all chains, sorted by name, with the alert types that resolve to them.
 func (c *Config) Chains() []ChainInfo {
 	infos := make([]ChainInfo, 0, len(c.AgentChains))
 	for _, name := range slices.Sorted(maps.Keys(c.AgentChains)) {

@@ -2,21 +2,22 @@ package config
 
 import "reflect"
 
-// Chat is about an investigation of the chain, with an agent. It is read and checked, and has no effect yet.
+// Chat lets people chat with an agent about an investigation of the chain. It is read and checked, and has no effect
+// yet.
 type Chat struct {
-	// Enabled says whether people may chat about an investigation.
+	// Enabled allows chats about an investigation.
 	Enabled *bool `yaml:"enabled" default:"none"`
 	// Agent is the definition of the agent that answers.
 	Agent string `yaml:"agent" default:"none"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MCPServers are the servers of this agent.
 	MCPServers []string `yaml:"mcp_servers"`
-	// MaxIterations bounds the model calls of an answer.
+	// MaxIterations limits the model calls of an answer.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
-	// SubAgents are what this agent may dispatch.
+	// SubAgents are the agents that this agent may dispatch.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 }
 

@@ -8,25 +8,25 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Closing is an agent that works once the stages of a chain have ended. Whatever comes of it, the
-// investigation ends as it does.
+// Closing is an agent that works after the stages of a chain have ended. Its result does not change how the
+// investigation ends.
 type Closing struct {
-	// Enabled has it work.
+	// Enabled turns the agent on.
 	Enabled *bool `yaml:"enabled" default:"defaults say it, or no"`
-	// Agent is the definition of an agent of its type.
+	// Agent is the name of an agent definition of the required type.
 	Agent string `yaml:"agent" default:"ExecSummaryAgent, ScoringAgent"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
 	// FallbackProviders are tried in order when the provider fails.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
-	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
 }
 
-// closing is one of the agents around a chain: the key of its block, the type that its agent has, and which agent that is
-// if none is named.
+// closing identifies a closing agent of a chain: the key of its block, the type of its agent, and the agent to use by
+// default.
 type closing struct{ key, kind, standard string }
 
 var (
@@ -34,12 +34,12 @@ var (
 	scoring = closing{"scoring", "scoring", "ScoringAgent"}
 )
 
-// closings are what a chain says of its closing agents.
+// closings returns the chain's own blocks for its closing agents.
 func (c *Chain) closings() map[closing]*Closing {
 	return map[closing]*Closing{summing: &c.ExecutiveSummary, scoring: &c.Scoring}
 }
 
-// said is what defaults and a chain say of a closing agent, over the agent that it is by itself, and where from.
+// said returns the settings of a closing agent from its default, from defaults and from the chain, with their origins.
 func (c *Config) said(k closing, chain string) (said Closing, levels []level, from map[string]origin) {
 	d, own := &c.Defaults, c.AgentChains[chain]
 	blocks, from := []Closing{{Agent: k.standard}}, map[string]origin{}
@@ -66,7 +66,7 @@ func (c *Config) said(k closing, chain string) (said Closing, levels []level, fr
 	return said, levels, from
 }
 
-// closing is the work of a closing agent of a chain, enabled or not.
+// closing returns the work of a chain's closing agent, enabled or not.
 func (c *Config) closing(k closing, chain string) (w work, enabled bool) {
 	said, levels, _ := c.said(k, chain)
 	w = c.work(said.Agent, said.Agent, chain, levels...)
@@ -77,8 +77,8 @@ func (c *Config) closing(k closing, chain string) (w work, enabled bool) {
 	return w, value(said.Enabled)
 }
 
-// backendOf is the backend of a closing agent. One that was given a provider of its own, and no backend with it, has the backend
-// that it inherits only if that reaches the provider. own is how many levels are its own.
+// backendOf returns the backend of a closing agent. If the agent has its own provider but no backend, it keeps the
+// inherited backend only if that reaches the provider. own is the number of its own levels.
 func (c *Config) backendOf(w work, own int) string {
 	provider, known := c.LLMProviders[w.Provider]
 	named := w.from["llm_provider"]
@@ -88,7 +88,7 @@ func (c *Config) backendOf(w work, own int) string {
 	return provider.reachableBy(w.Backend)
 }
 
-// chainWork is that of all agents of a chain, those around it last.
+// chainWork returns the work of all agents of a chain, with the closing agents last.
 func (c *Config) chainWork(chain string) (all []work) {
 	for i := range c.AgentChains[chain].Stages {
 		all = append(all, c.allWork(chain, i)...)
@@ -101,7 +101,7 @@ func (c *Config) chainWork(chain string) (all []work) {
 	return all
 }
 
-// A report waits for its summary, so that has a provider's short troubles at most.
+// A report waits for its summary, so the summary may only wait out short outages of a provider.
 const (
 	summaryTime   = plan.Duration(5 * time.Minute)
 	summaryOutage = plan.Duration(time.Minute)
@@ -118,7 +118,8 @@ func (r *resolver) summary(chain string) *plan.Stage {
 	return &plan.Stage{Name: plan.SummaryName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{out}}
 }
 
-// scoring is who judges: also of a chain that has not asked for it, if somebody asks now.
+// scoring returns the scoring stage. If now is set, it does so even for a chain that does not enable scoring, because a
+// score was requested.
 func (r *resolver) scoring(chain string, now bool) *plan.Stage {
 	w, enabled := r.closing(scoring, chain)
 	if !enabled && !now {
@@ -127,7 +128,8 @@ func (r *resolver) scoring(chain string, now bool) *plan.Stage {
 	return &plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{r.agent(w)}}
 }
 
-// VirtualJudge names the agent that judges the investigations of a chain if somebody asks for it, if it is made at run time.
+// VirtualJudge returns the name of the agent that scores a chain's investigations on request, if that agent is made at
+// run time.
 func (c *Config) VirtualJudge(chain string) (names []string) {
 	c = c.alone(chain)
 	if _, known := c.AgentChains[chain]; known {
@@ -138,7 +140,7 @@ func (c *Config) VirtualJudge(chain string) (names []string) {
 	return names
 }
 
-// Scoring resolves who judges a project's investigations of a chain. The error is a *PlanError.
+// Scoring resolves the agent that scores a project's investigations of a chain. The error is a *PlanError.
 func (c *Config) Scoring(chain, project string) (plan.Stage, error) {
 	c = c.alone(chain)
 	if _, ok := c.AgentChains[chain]; !ok {
@@ -162,7 +164,7 @@ func (k closing) check(p path, v *validator, block Closing) {
 	}
 }
 
-// closings shows those of a chain that are enabled, with all that they inherit.
+// closings shows the enabled closing agents of a chain, with everything they inherit.
 func (v *view) closings(chain string, out *Chain) {
 	for k, block := range out.closings() {
 		w, enabled := v.source.closing(k, chain)

@@ -6,18 +6,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Config is a configuration: the user's entries, and the built-in ones that
-// the user has not replaced. It is read-only once loaded.
+// Config is a configuration: the user's entries, and the built-in entries that the user has not replaced. It is
+// read-only once loaded.
 type Config struct {
-	// Defaults are what chains and agents inherit.
+	// Defaults are the settings that chains and agents inherit.
 	Defaults Defaults `yaml:"defaults"`
 	Entries  `yaml:",inline"`
-	// System is what the processes themselves need; read at their start alone.
+	// System holds settings of the processes themselves, which are read only when a process starts.
 	System System `yaml:"system"`
-	// Queue is what is left of a queue of our own: Temporal is the queue.
+	// Queue holds the settings that apply although Temporal is the queue.
 	Queue Queue `yaml:"queue"`
 
-	// FallbackLists are providers to fall back to, by the name of the list.
+	// FallbackLists are lists of fallback providers, by name.
 	FallbackLists map[string][]Fallback `yaml:"fallback_lists"`
 
 	_ struct{} `later:"label_maps"`
@@ -25,42 +25,42 @@ type Config struct {
 	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 
 	src     Source
-	env     Env // with the .env file's
+	env     Env // including the .env file
 	report  *strict.Report
 	chainOf map[string]string // by alert type
-	choose  Choose            // nil = plans name selectors as they are
+	choose  Choose            // nil leaves selectors unresolved in plans
 }
 
 // Source says where a configuration comes from.
 type Source struct {
-	// Dir is a directory, every *.yaml of which is read, or one file; "" = built-in only.
+	// Dir is a file, or a directory whose *.yaml files are all read. An empty string means only the built-in
+	// configuration.
 	Dir string
 	// Entries are those that a program defines in Go.
 	Entries Entries
-	// Tools are the names of the tools that a program has registered: what tool_ids may name.
+	// Tools are the names of the tools that a program has registered, which tool_ids may name.
 	Tools []string
-	// Hooks and Mocks are the names of those that a program has registered.
+	// Hooks and Mocks are the names of the functions that a program has registered.
 	Hooks, Mocks []string
-	// PromptFuncs are the names of the functions that write prompts, beside Prompts.
+	// PromptFuncs are the names of the functions that write prompts, in addition to Prompts.
 	PromptFuncs []string
-	// Models are the providers that a program reaches by clients of its own; "*" = all.
+	// Models are the providers that a program reaches by its own clients; "*" means all.
 	Models []string
 	// Selectors are the names of the functions that choose models.
 	Selectors []string
 	// Env is the environment. A .env file in Dir adds to it and never overrides it.
 	Env func(string) (string, bool)
-	// SkipCredentials: do not ask for the providers' keys, nor for what workers'
-	// programs register in Go. Clients need none.
+	// SkipCredentials does not require the providers' keys, nor the functions that workers' programs register in Go.
+	// Clients need neither.
 	SkipCredentials bool
-	// Validating refuses what workers only warn of, so that files of earlier versions keep working.
+	// Validating refuses problems that workers only warn of so that files of earlier versions keep working.
 	Validating bool
-	// TaskQueue is the queue of the worker that the configuration is for. It is
-	// asked for the keys and variables of what it runs, and for no others. "" = all.
+	// TaskQueue is the queue of the worker that loads the configuration. Only the keys and variables of what that
+	// worker runs are required. An empty string means everything.
 	TaskQueue string
 }
 
-// Load reads a configuration. If anything in it is refused, the error is
-// Findings, with everything that was found.
+// Load reads a configuration. If anything in it is refused, the error is Findings and lists everything that was found.
 func Load(src Source) (*Config, error) {
 	c, findings := Check(src)
 	if findings.Failed() {
@@ -69,8 +69,8 @@ func Load(src Source) (*Config, error) {
 	return c, nil
 }
 
-// Check reads a configuration and says everything there is to say about it,
-// warnings too. The configuration is never nil, but what was refused in it is missing.
+// Check reads a configuration and returns all findings, warnings included. The configuration is never nil, but lacks
+// the parts that were refused.
 func Check(src Source) (*Config, Findings) {
 	r := strict.NewReport()
 	return check(src, src.files(r), r)
@@ -78,7 +78,7 @@ func Check(src Source) (*Config, Findings) {
 
 func (s Source) files(r *strict.Report) []strict.File { return strict.ReadFiles(s.Dir, dotenvName, r) }
 
-// check decodes the user's files, adds what is built in, and validates the whole.
+// check decodes the user's files, adds the built-in entries, and validates the result.
 func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings) {
 	env := withDotenv(src.Env, files, r)
 	c := read(files, env, r)
@@ -93,27 +93,27 @@ func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings
 	return c, r.Findings
 }
 
-// read is what files say, without what is built in.
+// read returns the configuration in the files, without the built-in entries.
 func read(files []strict.File, env Env, r *strict.Report) *Config {
 	c := &Config{env: env, report: r}
 	strict.Decode(c, slices.DeleteFunc(slices.Clone(files), isDotenv), strict.Variables{Lookup: env, Kept: sessionID}, r)
 	return c
 }
 
-// sessionID is known only when a tool is called, so its template is left.
+// sessionID is known only when a tool is called, so its template is kept.
 const sessionID = "SESSION_ID"
 
-// expand puts variables in the place of {{.NAME}}, and names those that are not set.
+// expand replaces {{.NAME}} with the values of variables. It also returns the names of those that are not set.
 func (c *Config) expand(text string) (expanded string, missing []string, err error) {
 	return strict.Variables{Lookup: c.env, Kept: sessionID}.Expand(text)
 }
 
-// Warnings is what Load accepted but would rather have seen otherwise.
+// Warnings returns the findings that Load accepted.
 func (c *Config) Warnings() Findings { return c.report.Findings }
 
-// LookupEnv looks a variable up in the environment that the configuration was
-// loaded with, its .env file included: for keys, at the moment of their use.
+// LookupEnv looks up a variable in the environment with which the configuration was loaded, including its .env file.
+// Use it to read keys at the time of use.
 func (c *Config) LookupEnv(name string) (string, bool) { return c.env(name) }
 
-// Current is the configuration itself: one that does not change stands where a Live may.
+// Current returns the configuration itself, so that a fixed Config can replace a Live.
 func (c *Config) Current() *Config { return c }

@@ -11,9 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// credentials checks the key of every provider that a chain uses. Where the
-// chain and the provider are both built in, the user has asked for neither,
-// and a missing key is a warning.
+// credentials checks the key of every provider that a chain uses. If both the chain and the provider are built in, the
+// user asked for neither, and a missing key is only a warning.
 func (v *validator) credentials() {
 	users := v.users()
 	for _, name := range slices.Sorted(maps.Keys(v.LLMProviders)) {
@@ -35,7 +34,8 @@ func (v *validator) credentials() {
 	}
 }
 
-// KeyProblem says what is wrong with a provider's credentials, never what they are; "" = nothing is.
+// KeyProblem describes a problem with a provider's credentials, without revealing them. It returns an empty string if
+// there is none.
 func (c *Config) KeyProblem(p plan.Provider) string {
 	if p.Type == ProviderSelector {
 		if slices.Contains(c.src.Selectors, p.Model) {
@@ -44,7 +44,7 @@ func (c *Config) KeyProblem(p plan.Provider) string {
 		return fmt.Sprintf("provider %q needs a selector %q of the workers' program%s; there are: %s",
 			p.Name, p.Model, spell.DidYouMean(p.Model, c.src.Selectors), registered(c.src.Selectors))
 	}
-	name, _, _ := strings.Cut(p.Name, ":") // of name:model
+	name, _, _ := strings.Cut(p.Name, ":") // from name:model
 	if slices.Contains(c.src.Models, name) || slices.Contains(c.src.Models, "*") {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (c *Config) KeyProblem(p plan.Provider) string {
 			p.Name, spell.DidYouMean(name, c.src.Models), registered(c.src.Models))
 	}
 	if !variableName.MatchString(p.APIKeyEnv) {
-		return "" // none is needed, or that has been reported
+		return "" // no key is needed, or the problem was reported already
 	}
 	switch key, ok := c.env(p.APIKeyEnv); {
 	case !ok:
@@ -83,11 +83,11 @@ func (c *Config) missingKey(name string) virtual.Problems {
 // Needs are what the chains of a configuration need of the world outside.
 type Needs struct {
 	Models  []plan.Provider // each once, by name
-	Servers []plan.Server   // by name; none that is built in
-	BuiltIn bool            // nobody has written a chain: the models are those of the built-in ones
+	Servers []plan.Server   // by name, without built-in servers
+	BuiltIn bool            // the user has no chains, so the models are those of the built-in chains
 }
 
-// Needs leaves out the built-in chains as soon as there is one of the user's.
+// Needs returns the needs of the user's chains, or those of the built-in chains if the user has none.
 func (c *Config) Needs() (n Needs) {
 	chains := slices.Sorted(maps.Keys(c.AgentChains))
 	mine := slices.DeleteFunc(slices.Clone(chains), func(name string) bool { return c.report.BuiltIn(entryPath("agent_chains", name)) })

@@ -16,17 +16,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// hazard is something that a configuration may say, and that can do harm.
+// hazard is a setting that can do harm.
 type hazard struct {
-	fields   []string // of the Go types: Type.Field; none = all texts
+	fields   []string // as Type.Field of the Go types; none means all strings
 	when     func(v *validator, p path, value reflect.Value) bool
 	severity Severity
-	what     string // it does
+	what     string // the harm it does
 	instead  string
 }
 
-// hazards are all that is known of. What is allowed on purpose stays allowed: only
-// validate --strict refuses it.
+// hazards lists all known hazards. A configuration may contain them on purpose: only validate --strict refuses it.
 var hazards = []hazard{
 	{[]string{"ToolConfig.ConfirmDestructive"}, unaskedBy, SeverityDanger,
 		"agents destroy without asking a person", "leave it out, and exempt single tools by the risk of their server"},
@@ -62,8 +61,8 @@ var hazards = []hazard{
 		"a variable's value is told to the model, and kept in the store", "no secrets here"},
 }
 
-// toldToModels are texts that prompts are made of, and that may have variables of the environment:
-// in prompts and system prompts these are refused.
+// toldToModels are fields that become part of prompts and may use environment variables. In prompts and system_prompt,
+// such variables are refused.
 var toldToModels = []string{"Agent.CustomInstructions", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value"}
 
 const (
@@ -71,8 +70,8 @@ const (
 	sampleSecret = "q8Zr2LxW0pT7vN4k"
 )
 
-// secret and vendors find secrets as they are found in all that is masked:
-// by their names, and by well-known forms alone.
+// secret and vendors detect secrets with the same patterns as masking: secret by their names, and vendors only by
+// well-known token formats.
 var (
 	secret  = maskerOf([]string{"security"}, nil)
 	vendors = maskerOf(nil, []string{"github_token", "slack_token", "aws_access_key", "gcp_key", "private_key"})
@@ -84,7 +83,7 @@ func maskerOf(groups, patterns []string) func(text string) bool {
 	return func(text string) bool { return err == nil && m.Finds(text) }
 }
 
-// hazards reports the hazards of a value that somebody wrote.
+// hazards reports the hazards in a value that the user wrote.
 func (v *validator) hazards(p path, value reflect.Value, f strict.Field) {
 	if v.BuiltIn(p) || value.IsZero() && value.Kind() == reflect.String {
 		return
@@ -101,7 +100,7 @@ func isFalse(_ *validator, _ path, value reflect.Value) bool { return !value.Boo
 
 func overADataLimit(_ *validator, _ path, value reflect.Value) bool { return value.Int() > muchData }
 
-// inTheClear: loopback never leaves the host.
+// inTheClear reports whether the URL sends data unencrypted. Loopback traffic never leaves the host and does not count.
 func inTheClear(_ *validator, _ path, value reflect.Value) bool {
 	u, err := url.Parse(braces.Action.ReplaceAllString(value.String(), "x"))
 	if err != nil || u.Scheme != "http" {
@@ -118,8 +117,8 @@ func trustsNetwork(v *validator, p path, value reflect.Value) bool {
 
 func unaskedBy(v *validator, p path, _ reflect.Value) bool { return v.unasked()[p.Text] }
 
-// unasked are the paths of the settings by which agents, in chains and on their
-// own, destroy or run any command without asking.
+// unasked returns the paths of settings that let agents, in chains or on their own, run destructive tools or any
+// command without approval.
 func (v *validator) unasked() map[string]bool {
 	if v.unaskedBy != nil {
 		return v.unaskedBy
@@ -138,7 +137,7 @@ func (v *validator) unasked() map[string]bool {
 	return v.unaskedBy
 }
 
-// everyWork is that of all agents: in chains, and as they are in a conversation.
+// everyWork returns the work of all agents, in chains and in conversations.
 func (v *validator) everyWork() (all []work) {
 	for chain := range v.AgentChains {
 		all = append(all, v.chainWork(chain)...)
@@ -151,7 +150,7 @@ func (v *validator) everyWork() (all []work) {
 	return all
 }
 
-// written is a text as it stands in the file: with its variables.
+// written returns a text as it is in the file, with its variables.
 func (v *validator) written(p path, value reflect.Value) string {
 	return v.Template(p, value.String())
 }
@@ -165,7 +164,7 @@ func variableInQuery(v *validator, p path, value reflect.Value) bool {
 	return len(variableNames(query)) > 0 && !namedSecret(v, p, value)
 }
 
-// namedSecret: the text has a variable, or a key before one, that is named as secrets are.
+// namedSecret reports whether the text has a variable whose name, or the key before it, looks like that of a secret.
 func namedSecret(v *validator, p path, value reflect.Value) bool {
 	text := v.written(p, value)
 	if secret(braces.Action.ReplaceAllString(text, sampleSecret)) && v.names(p, value) != nil {
@@ -174,7 +173,7 @@ func namedSecret(v *validator, p path, value reflect.Value) bool {
 	return slices.ContainsFunc(v.names(p, value), func(name string) bool { return secret(name + "=" + sampleSecret) })
 }
 
-// secretArgument: an argument is a secret by itself, or by the option before it.
+// secretArgument reports whether an argument is a secret, by its own text or by the option before it.
 func secretArgument(v *validator, p path, value reflect.Value) bool {
 	text := v.written(p, value)
 	n, err := strconv.Atoi(strings.TrimSuffix(p.Text[strings.LastIndexByte(p.Text, '[')+1:], "]"))
@@ -186,7 +185,7 @@ func secretArgument(v *validator, p path, value reflect.Value) bool {
 	return secret(braces.Action.ReplaceAllString(text, sampleSecret)) || namedSecret(v, p, value)
 }
 
-// plainSecret: the text says a secret itself, and not by a variable.
+// plainSecret reports whether the text contains a secret directly instead of a variable.
 func plainSecret(v *validator, p path, value reflect.Value) bool {
 	key, text := p.Name, value.String()
 	if key == "bearer_token" {
@@ -196,19 +195,19 @@ func plainSecret(v *validator, p path, value reflect.Value) bool {
 	return secret(key+": "+text) && secret(key+": "+literal) || secret(text) && secret(literal)
 }
 
-// writtenOut reports whether a text that is a secret has no variable.
+// writtenOut reports whether a secret text has no variable.
 func writtenOut(v *validator, p path, value reflect.Value) bool { return v.names(p, value) == nil }
 
 func vendorToken(v *validator, p path, value reflect.Value) bool {
 	return vendors(v.written(p, value))
 }
 
-// names are those of the variables in a text.
+// names returns the names of the variables in a text.
 func (v *validator) names(p path, value reflect.Value) []string {
 	return variableNames(v.written(p, value))
 }
 
-// variableNames leaves out what we set ourselves.
+// variableNames returns the names of the variables in a text, except SESSION_ID, which Inquest sets itself.
 func variableNames(text string) (names []string) {
 	for _, m := range braces.Action.FindAllStringSubmatch(text, -1) {
 		if m[1] != "" && m[1] != sessionID {

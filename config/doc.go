@@ -1,34 +1,28 @@
-// Package config is what users write: agents, chains, MCP servers and model
-// providers, in YAML. It loads (strictly), inherits (in one function),
-// validates (everything at once, each finding with file, line and path), and
-// resolves a chain to the plan that an investigation follows.
+// Package config is the part of the system that you write in YAML: agents, chains, MCP servers and model providers.
+// Loading it is strict and inherits settings (in one function). It validates everything at once, with file, line and
+// path for each finding. A chain is then resolved to the plan that an investigation follows.
 //
 // # Variables
 //
-// {{.NAME}} stands for a variable of the environment. Variables are expanded
-// scalar by scalar, in the values of the parsed YAML, not in the file's text:
-// line numbers stay right, and no value can change the structure around it,
-// whatever newlines, quotes or braces it holds. A value may be the bare
-// {{.NAME}}; one that only begins with it must be quoted, as in
-// "{{.HOME}}/data". Keys and comments are never expanded. Two forms exist:
-// {{.NAME}}, and {{"text"}} for a text with braces of its own. The variable's
-// value is taken as it is and not expanded again.
+// {{.NAME}} stands for an environment variable. Variables are expanded in the scalar values of the parsed YAML, not in
+// the file's text. Line numbers therefore stay right, and a value cannot change the structure around it, whatever
+// newlines, quotes or braces it contains. A value may be the bare {{.NAME}}. A value that only begins with a variable
+// must be quoted, as in "{{.HOME}}/data". Keys and comments are never expanded. There are two forms: {{.NAME}}, and
+// {{"text"}} for literal text with braces. The value of a variable is not expanded again.
 //
-// Values that may hold secrets (a server's env, bearer_token and custom_headers,
-// the DSN of PostgreSQL) keep their template text until they are used, and are
-// read from the environment then. {{.SESSION_ID}} is left for run time.
+// Values that may hold secrets (a server's env, bearer_token and custom_headers, the DSN of PostgreSQL) keep their
+// template text and are read from the environment each time they are used. {{.SESSION_ID}} is expanded at run time.
 //
 // # Inheritance
 //
-// Low to high, and the last one that is set wins: built-in defaults, defaults,
-// the agent's type, the agent, the chain, the stage, the agent's entry in the
-// stage. An empty list of fallback providers clears the inherited ones, and so
-// does one of enabled or disabled tools; other empty lists count as not set. `starter config show` writes what comes of
-// it, and for every value where it comes from.
+// Settings are inherited from these levels, lowest first; the last level that sets a value wins: built-in defaults,
+// defaults, the agent's type, the agent, the chain, the stage, the agent's entry in the stage. An empty list of
+// fallback providers, or of enabled or disabled tools, clears the inherited list; other empty lists count as not set.
+// `starter config show` prints the result, with the origin of every value.
 //
 // # Chains that route
 //
-// The stages of a chain run in order, unless they say otherwise:
+// The stages of a chain run in order unless routing says otherwise:
 //
 //	agent_chains:
 //	  triage:
@@ -49,22 +43,20 @@
 //	      - name: report
 //	        agents: [{name: Writer}]
 //
-// A target is a stage, end, clarification or confirmation; the last two ask people,
-// with what the stage's output has as "question" and "data"; so do outputs with the
-// "outcome" clarify or confirm. A stage whose success leads to confirmation is a gate:
-// once people agree, the chain goes on to its on_approve, or to the next stage; if they
-// do not, or nobody answers in time, it ends. A target that is not further on begins
-// another pass. A chain with routing_rules, default_next, error_next or loop_target is
-// one that routes, and has bounds even if it names none. A stage's own keys may also
-// stand on the entry of its one agent; a key that stands in both places is refused.
+// A target is a stage, end, clarification or confirmation. The last two ask people, using "question" and "data" of the
+// stage's output. An output with the "outcome" clarify or confirm asks people as well. A stage whose success leads to
+// confirmation is a gate: if people agree, the chain continues at its on_approve, or at the next stage; if they
+// disagree, or nobody answers in time, the chain ends. A target that is not further on begins another pass. A chain
+// with routing_rules, default_next, error_next or loop_target is routed, and has bounds even if it names none. The
+// stage's routing keys may instead be on the entry of its only agent; a key in both places is refused.
 //
-// Where a stage has requires or after, the stages of its chain start as soon as they
-// may, beside each other, instead of in order. So nothing sends such a chain forward:
-// its targets are stages before, the stage itself, and what is no stage.
+// If a stage has requires or after, the stages of its chain start as soon as they can, in parallel, instead of in
+// order. Such a chain cannot jump forward: its targets are earlier stages, the stage itself, and end, clarification or
+// confirmation.
 //
-// Functions of the workers' program may run before and after a stage's agents, or in
-// an agent's place (docs/reference/go-api.md). prompts are texts that stages name by prompt_key;
-// variables in them are those that prompts lists below, and not the environment's.
+// Functions of the workers' program can run before and after a stage's agents, or replace an agent (docs/reference/go-api.md).
+// prompts are texts that stages name by prompt_key. Their variables are those listed under prompts below, not
+// environment variables.
 //
 // `starter chain graph` draws a chain.
 package config

@@ -12,8 +12,8 @@ const dotenvName = ".env"
 
 func isDotenv(f strict.File) bool { return f.Name == dotenvName }
 
-// withDotenv adds the variables of a .env among the files to the environment,
-// which wins. A nil environment is an empty one.
+// withDotenv adds the variables of a .env file, if there is one, to the environment. Variables of the environment take
+// precedence. A nil environment counts as empty.
 func withDotenv(env Env, files []strict.File, r *strict.Report) Env {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -22,7 +22,7 @@ func withDotenv(env Env, files []strict.File, r *strict.Report) Env {
 	for _, f := range files {
 		if isDotenv(f) && f.Usable(r) {
 			var err error
-			if added, err = godotenv.Parse(bytes.NewReader(f.Data)); err != nil { // its own message quotes the file, where keys are
+			if added, err = godotenv.Parse(bytes.NewReader(f.Data)); err != nil { // its message quotes the file, which holds keys
 				r.Unreadable(f.Name, 0, "not a list of NAME=value lines")
 			}
 		}
@@ -36,7 +36,7 @@ func withDotenv(env Env, files []strict.File, r *strict.Report) Env {
 	}
 }
 
-// Dotenv is a .env file with these variables, as a configuration's folder may have one.
+// Dotenv returns the text of a .env file with these variables.
 func Dotenv(variables map[string]string) (string, error) {
 	text, err := godotenv.Marshal(variables)
 	return text + "\n", err

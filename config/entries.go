@@ -8,10 +8,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Entries are what has a name. A program may define them in Go, beside the files of a
-// configuration or in place of them: the same definitions that YAML gives, and checked
-// like them. Texts are taken as they are; only those that may be secret (a server's
-// env, bearer_token and custom_headers) may have variables in them.
+// Entries are the named parts of a configuration. A program may define them in Go, in addition to YAML files or instead
+// of them: the definitions and checks are the same. Text is used literally, except that values that may be secret (a
+// server's env, bearer_token and custom_headers) may use variables.
 type Entries struct {
 	// Agents are the definitions of agents, by name.
 	Agents map[string]*Agent `yaml:"agents"`
@@ -19,19 +18,19 @@ type Entries struct {
 	AgentChains map[string]*Chain `yaml:"agent_chains"`
 	// MCPServers are the servers whose tools agents use, by name.
 	MCPServers map[string]*Server `yaml:"mcp_servers"`
-	// LLMProviders are models and how they are reached, by name.
+	// LLMProviders are models and how to reach them, by name.
 	LLMProviders map[string]*Provider `yaml:"llm_providers"`
-	// Prompts are texts that stages may put in place of their agents' own prompts, by name. {{.Agent}}, {{.Description}},
-	// {{.Chain}}, {{.Stage}}, {{.AlertType}}, {{.Iteration}}, {{.Request}}, {{.Runbook}}, {{.RequestedBy}}, {{.Tenant}}, {{.Session}},
-	// {{.Metadata.KEY}}, which is of the request, and {{.Outputs.KEY}}, what an earlier stage hands on under that output key, are
-	// what they say when the agent begins; no others may be there.
+	// Prompts are texts that stages may use instead of their agents' own prompts, by name. They may contain only these
+	// variables, with the values they have when the agent begins: {{.Agent}}, {{.Description}}, {{.Chain}}, {{.Stage}},
+	// {{.AlertType}}, {{.Iteration}}, {{.Request}}, {{.Runbook}}, {{.RequestedBy}}, {{.Tenant}}, {{.Session}},
+	// {{.Metadata.KEY}} (from the request), and {{.Outputs.KEY}} (the output of an earlier stage, by its output key).
 	Prompts map[string]string `yaml:"prompts,template"`
 }
 
-// InGo is the file of findings about entries that a program defines.
+// InGo is the file name in findings about entries that a program defines.
 const InGo = "Go"
 
-// Clone is a copy that shares nothing with the entries.
+// Clone returns a deep copy of the entries.
 func (e Entries) Clone() Entries { return strict.Clone(e, path{}, nil) }
 
 // define adds a program's entries to those of the files.
@@ -62,11 +61,11 @@ func define[T any](r *strict.Report, section string, all, own map[string]T) map[
 //go:embed builtin/*.yaml
 var builtIn embed.FS
 
-// builtInFiles are the files that every configuration starts from.
+// builtInFiles returns the files that every configuration starts from.
 func builtInFiles() []strict.File {
 	entries, err := builtIn.ReadDir("builtin")
 	if err != nil {
-		return nil // an embedded directory that compiled is there
+		return nil // cannot happen: the directory is embedded
 	}
 	var files []strict.File
 	for _, e := range entries {
@@ -78,8 +77,8 @@ func builtInFiles() []strict.File {
 	return files
 }
 
-// adopt adds what is built in to what the user wrote: an entry of the user's
-// replaces one of the same name whole; defaults are inherited one by one.
+// adopt adds the built-in configuration to the user's. A user's entry replaces the whole built-in entry of the same
+// name; defaults are inherited key by key.
 func (c *Config) adopt(base *Config) {
 	c.Defaults, _ = strict.Inherit(base.Defaults, c.Defaults)
 	c.Entries, _ = strict.Inherit(base.Entries, c.Entries)

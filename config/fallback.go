@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Fallback is a provider to try when the ones before it have failed.
+// Fallback is a provider to try when the providers before it have failed.
 type Fallback struct {
 	// Provider is the name of the provider; required.
 	Provider string `yaml:"provider"`
-	// Backend says how the provider is reached.
+	// Backend selects the way to reach the provider.
 	Backend string `yaml:"backend" enum:"backend" default:"the agent's, where the provider has it"`
 }
 
@@ -21,7 +21,7 @@ func (f Fallback) validate(p path, v *validator) {
 	v.reachable(p.Key("backend"), f.Provider, f.Backend)
 }
 
-// takeFallbackLists puts the lists into the places that name them: from there on, all is as if they stood there.
+// takeFallbackLists copies each list to the places that name it, as if it had been written there.
 func (c *Config) takeFallbackLists() {
 	d, at := &c.Defaults, path{}.Key("defaults")
 	c.takeFallbackList(at, "fallback_list", at, &d.FallbackList, &d.FallbackProviders)
@@ -41,7 +41,7 @@ func (c *Config) takeFallbackLists() {
 	}
 }
 
-// takeClosingLists takes those of the agents around a chain: the summary's has two names.
+// takeClosingLists does so for the closing agents. The summary's list has two keys.
 func (c *Config) takeClosingLists(at path, summaryList *string, summary, score *Closing) {
 	ofSummary, ofScore := at.Key(summing.key), at.Key(scoring.key)
 	c.takeFallbackList(ofSummary, "fallback_list", ofSummary, &summary.FallbackList, &summary.FallbackProviders)
@@ -49,7 +49,7 @@ func (c *Config) takeClosingLists(at path, summaryList *string, summary, score *
 	c.takeFallbackList(ofScore, "fallback_list", ofScore, &score.FallbackList, &score.FallbackProviders)
 }
 
-// takeFallbackList takes the list that is named by a key of one place into the providers of another.
+// takeFallbackList copies the list that is named by a key of one place into the providers of another.
 func (c *Config) takeFallbackList(at path, key string, into path, name *string, providers *[]Fallback) {
 	if *name == "" {
 		return
@@ -63,7 +63,7 @@ func (c *Config) takeFallbackList(at path, key string, into path, name *string, 
 		c.report.Fail(p, "fallback_lists has no %q; there are: %s", *name, list(c.FallbackLists))
 	default:
 		c.report.Alias(own, p)
-		c.report.Silence(own) // the list says what is wrong with it
+		c.report.Silence(own) // problems are reported at the list itself
 		*name, *providers = "", append([]Fallback{}, named...)
 	}
 }

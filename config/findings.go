@@ -2,7 +2,7 @@ package config
 
 import "github.com/inquest-dev/inquest/internal/strict"
 
-// What is found in a configuration, and where values come from.
+// The findings in a configuration, and the origins of values.
 type (
 	Severity = strict.Severity
 	Finding  = strict.Finding
@@ -15,13 +15,13 @@ type (
 	origin = strict.Origin
 )
 
-// entryPath is the path of a named entry of a section.
+// entryPath returns the path of a named entry of a section.
 func entryPath(section, name string) path { return path{}.Key(section).Key(name) }
 
 // The severities, worst first.
 const (
 	SeverityCritical = strict.SeverityCritical // a file cannot be read
 	SeverityError    = strict.SeverityError    // the configuration is refused
-	SeverityDanger   = strict.SeverityDanger   // accepted, but what it allows can do harm
-	SeverityWarning  = strict.SeverityWarning  // accepted, but worth a look
+	SeverityDanger   = strict.SeverityDanger   // accepted, but can do harm
+	SeverityWarning  = strict.SeverityWarning  // accepted, but worth checking
 )

@@ -11,67 +11,67 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Flow is what a stage waits for, what it hands on, and where its chain goes from
-// it (spec: pipeline, "Pipeline stages"). Its keys stand on the stage or, where
-// that has one agent only, on the agent's entry.
+// Flow says what a stage waits for, what it outputs, and where its chain continues (spec: pipeline, "Pipeline stages").
+// Its keys belong to the stage. If the stage has only one agent, they may be on that agent's entry instead.
 type Flow struct {
-	// OutputKey names what the stage hands on. It is its own within the chain.
+	// OutputKey is the name of the stage's output, unique within the chain.
 	OutputKey string `yaml:"output_key" default:"the stage's name"`
-	// RequiredOutputFields are keys that the stage's result must have, which is then a JSON object.
+	// RequiredOutputFields are keys that the stage's result must have. The result is then a JSON object.
 	RequiredOutputFields []string `yaml:"required_output_fields" default:"none"`
 	// OutputSchema is a JSON schema of the stage's result, which is then a JSON object. It may refer only to itself.
 	OutputSchema json.RawMessage `yaml:"output_schema" default:"none"`
-	// RoutingRules say where the chain goes when the stage has succeeded: the first that holds.
+	// RoutingRules say where the chain continues when the stage has succeeded. The first rule that matches applies.
 	RoutingRules []RoutingRule `yaml:"routing_rules" default:"none"`
-	// DefaultNext is where the chain goes when no rule holds: a stage, end, clarification or confirmation.
+	// DefaultNext is where the chain continues if no rule matches: a stage, end, clarification or confirmation.
 	DefaultNext string `yaml:"default_next" default:"the next stage in order"`
-	// ErrorNext is where the chain goes when the stage fails.
+	// ErrorNext is where the chain continues if the stage fails.
 	ErrorNext string `yaml:"error_next" default:"none: the chain fails"`
-	// LoopTarget is where the chain goes when the stage asks for another pass and no rule holds.
+	// LoopTarget is where the chain continues if the stage asks for another pass and no rule matches.
 	LoopTarget string `yaml:"loop_target" default:"none: the chain fails"`
-	// OnApprove is where the chain goes when people agree, if routing_rules or default_next name confirmation: a stage or
-	// end. Such a stage is a gate: without an answer the chain ends, whatever on_expiry says.
+	// OnApprove is where the chain continues when people agree, if routing_rules or default_next name confirmation: a
+	// stage or end. Such a stage is a gate: without an answer the chain ends, regardless of on_expiry.
 	OnApprove string `yaml:"on_approve" default:"the stage of confirmation_resume_stage, else the next one"`
-	// ClarificationResumeStage is the stage that goes on with the answer to this stage's question.
+	// ClarificationResumeStage is the stage that continues with the answer to this stage's question.
 	ClarificationResumeStage string `yaml:"clarification_resume_stage" default:"that of interrupts, else this stage"`
-	// ConfirmationResumeStage is the stage that goes on when people have agreed to what this stage's agents asked.
+	// ConfirmationResumeStage is the stage that continues when people have agreed to a question of this stage's agents.
 	ConfirmationResumeStage string `yaml:"confirmation_resume_stage" default:"that of interrupts, else this stage"`
-	// AgentReviewResumeStage is the stage that goes on when people have looked at what this stage's agent did.
+	// AgentReviewResumeStage is the stage that continues after people have reviewed the work of this stage's agent.
 	AgentReviewResumeStage string `yaml:"agent_review_resume_stage" default:"that of interrupts, else this stage"`
 	// Requires are stages that must have succeeded before this one starts. In a chain with requires or after, a stage
-	// starts as soon as it may, beside others, and jumps go back only.
+	// starts as soon as it can, in parallel with others, and jumps only go back.
 	Requires []string `yaml:"requires" default:"none"`
 	// After are stages that must have ended before this one starts, if they run at all.
 	After []string `yaml:"after" default:"none"`
-	// Join says how many of the stages of requires must have succeeded.
+	// Join says how many of the stages in requires must have succeeded.
 	Join string `yaml:"join" enum:"join" default:"all"`
-	// PreProcess is a function that the workers' program has registered in Go: it runs before the stage's agents, which
-	// are shown what it makes. See docs/reference/go-api.md.
+	// PreProcess is a function that the workers' program has registered in Go. It runs before the stage's agents, which
+	// are shown its output. See docs/reference/go-api.md.
 	PreProcess string `yaml:"pre_process" default:"none"`
-	// PostProcess is such a function, too: it runs on what the stage is about to hand on, may change that, and may make
-	// the stage fail.
+	// PostProcess is also a function registered in Go. It runs on the stage's output, may change it, and may fail the
+	// stage.
 	PostProcess string `yaml:"post_process" default:"none"`
 }
 
 // RoutingRule sends a chain to a target.
 type RoutingRule struct {
-	// Condition is the key of the stage's result that the rule looks at; required.
+	// Condition is the key of the stage's result that the rule compares; required.
 	Condition string `yaml:"condition"`
-	// Value is what the key must have, compared as JSON: 1 is 1.0, and lists and mappings are compared whole; required,
-	// and may be null.
+	// Value is the value that the key must have, compared as JSON: 1 equals 1.0, and lists and mappings are compared as
+	// a whole; required, and may be null.
 	Value json.RawMessage `yaml:"value"`
-	// Target is a stage, end, clarification or confirmation; required. A stage that is not further on begins another pass.
+	// Target is a stage, end, clarification or confirmation; required. A stage that is not further on begins another
+	// pass.
 	Target string `yaml:"target"`
 }
 
-// The joins of a stage's dependencies.
+// The ways to join a stage's dependencies.
 const (
 	JoinAll = "all"
 	JoinAny = "any"
 )
 
-// flow is the stage's, wherever it is written, and which keys come from the entry
-// of its one agent: those at level 1.
+// flow returns the stage's flow, wherever it is written. The map gives the level of each key: level 1 keys are on the
+// entry of its only agent.
 func (s *Stage) flow() (Flow, map[string]int) {
 	if len(s.Agents) != 1 {
 		return strict.Inherit(s.Flow)
@@ -79,7 +79,7 @@ func (s *Stage) flow() (Flow, map[string]int) {
 	return strict.Inherit(s.Flow, s.Agents[0].Flow)
 }
 
-// flowPath is where a key of the stage's flow is written.
+// flowPath returns the path at which a key of the stage's flow is written.
 func (s *Stage) flowPath(p path, key string) path {
 	if _, from := s.flow(); from[key] == 1 {
 		p = p.Key("agents").Index(0)
@@ -87,7 +87,7 @@ func (s *Stage) flowPath(p path, key string) path {
 	return p.Key(key)
 }
 
-// contract is what the text must be that stands for the stage.
+// contract returns the requirements for the stage's output text.
 func (f Flow) contract() plan.Contract {
 	c := plan.Contract{Required: notEmpty(f.RequiredOutputFields)}
 	if isSet(f.OutputSchema) {
@@ -97,11 +97,11 @@ func (f Flow) contract() plan.Contract {
 	return c
 }
 
-// isSet reports whether a value is there, and not null.
+// isSet reports whether a value is present and not null.
 func isSet(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
 
-// routing is where the chain goes, of which the interrupts are. A confirmation after a success is a gate, unless
-// the configuration names a stage that goes on with every answer.
+// routing returns the stage's routing in a chain with these interrupts. A confirmation after a success is a gate,
+// unless the configuration names a stage that continues with every answer.
 func (f Flow) routing(chain Interrupts) plan.Routing {
 	out := plan.Routing{
 		DefaultNext: f.DefaultNext, ErrorNext: f.ErrorNext, LoopTarget: f.LoopTarget,
@@ -125,7 +125,7 @@ func (f Flow) routing(chain Interrupts) plan.Routing {
 	return out
 }
 
-// routing is what the stage says of its chain's ways.
+// routing returns the stage's routing, including its review.
 func (s *Stage) routing(chain Interrupts) plan.Routing {
 	f, _ := s.flow()
 	out := f.routing(chain)
@@ -133,7 +133,7 @@ func (s *Stage) routing(chain Interrupts) plan.Routing {
 	return out
 }
 
-// resumeStages are the stage's own among those of Interrupts.
+// resumeStages returns the stage's own resume stages, by the keys of Interrupts.
 func (f Flow) resumeStages() map[string]string {
 	return Interrupts{
 		ClarificationResumeStage: f.ClarificationResumeStage, ConfirmationResumeStage: f.ConfirmationResumeStage,
@@ -145,8 +145,7 @@ func (f Flow) hooks() plan.Hooks {
 	return plan.Hooks{PreProcess: f.PreProcess, PostProcess: f.PostProcess}
 }
 
-// validateFlow checks what the stage's own keys say; what they name in the chain,
-// the chain checks.
+// validateFlow checks the stage's own keys. The chain checks names of other stages.
 func (s *Stage) validateFlow(p path, v *validator) {
 	s.validateFlowPlaces(p, v)
 	f, _ := s.flow()
@@ -167,7 +166,7 @@ func (s *Stage) validateFlow(p path, v *validator) {
 	}
 }
 
-// validateFlowPlaces finds keys on the entries of agents that may not be there.
+// validateFlowPlaces finds keys that are not allowed on the entries of agents.
 func (s *Stage) validateFlowPlaces(p path, v *validator) {
 	_, onStage := strict.Inherit(s.Flow)
 	for i, a := range s.Agents {

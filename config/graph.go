@@ -8,32 +8,32 @@ import (
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
-// Graph is a chain as it can be drawn.
+// Graph describes a chain for drawing.
 type Graph struct {
 	Chain, Description string
 	Stages             []GraphStage
 	// Edges lead into the chain, from its stages in order, and from questions to people.
 	Edges []route.Edge
-	// Timeout bounds the investigation; 0 = none.
+	// Timeout limits the investigation; zero means no limit.
 	Timeout    plan.Duration
 	Bounds     plan.Bounds
 	Interrupts plan.Interrupts
 
-	resume map[string]map[string]string // of stages, by kind of question
+	resume map[string]map[string]string // resume stages by stage and kind of question
 }
 
-// GraphStage is a stage with the definitions of its agents, each as often as it runs.
+// GraphStage is a stage with the definitions of its agents. A definition that runs several times is repeated.
 type GraphStage struct {
 	Name      string
 	Agents    []string
-	SubAgents []string // those that they may dispatch, by the paths that lead to them: "Lead/Logs"
-	Synthesis string   // "" = there is nothing to join
-	Review    string   // who looks at the result, "people" or an agent; "" = nobody
-	JoinAny   bool     // one of the stages that it requires is enough
+	SubAgents []string // sub-agents that they may dispatch, as paths: "Lead/Logs"
+	Synthesis string   // empty if there is nothing to join
+	Review    string   // the reviewer: "people", an agent, or empty
+	JoinAny   bool     // one of the required stages is enough
 }
 
-// GraphOf describes a chain. The error is a *PlanError. It is no method, so that
-// programs that draw nothing do not link it.
+// GraphOf describes a chain. The error is a *PlanError. It is a function, not a method, so that programs that draw
+// nothing do not link it.
 func GraphOf(c *Config, name string) (Graph, error) {
 	chain, ok := c.AgentChains[name]
 	if !ok {
@@ -65,11 +65,11 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	}
 	g.answers(plan.TargetClarification, g.Interrupts.Clarification)
 	g.answers(plan.TargetConfirmation, g.Interrupts.Confirmation)
-	g.answers(string(route.Review), g.Interrupts.Review) // no routing leads to it: agents ask themselves
+	g.answers(string(route.Review), g.Interrupts.Review) // no routing leads to a review
 	return g, nil
 }
 
-// dispatches adds what an agent may dispatch, once for all that run the same definition.
+// dispatches adds the sub-agents that an agent may dispatch, once for all agents with the same definition.
 func (s *GraphStage) dispatches(path string, a plan.Agent) {
 	if a.Orchestrator == nil {
 		return
@@ -83,7 +83,7 @@ func (s *GraphStage) dispatches(path string, a plan.Agent) {
 	}
 }
 
-// AgentsOf are the agents of all stages of a chain, resolved.
+// AgentsOf returns the resolved agents of all stages of a chain.
 func AgentsOf(c *Config, chain string) (agents []plan.Agent) {
 	for _, stage := range c.resolved(chain) {
 		agents = append(agents, stage.All()...)
@@ -91,8 +91,7 @@ func AgentsOf(c *Config, chain string) (agents []plan.Agent) {
 	return agents
 }
 
-// answers adds the ways from a question, if the chain's configuration says that
-// there is one.
+// answers adds the edges from a question, if the chain's configuration can lead to it.
 func (g *Graph) answers(kind string, rule plan.Interrupt) {
 	var next []string
 	asked, gates := false, false

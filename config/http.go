@@ -13,40 +13,41 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// The roles of whoever uses the HTTP API; each may do what those before it may.
+// The roles of users of the HTTP API. Each role includes the ones before it.
 const (
 	RoleViewer   = "viewer"   // reads
 	RoleOperator = "operator" // starts, steers and talks
-	RoleApprover = "approver" // decides, answers and raises bounds
-	RoleAdmin    = "admin"    // reads the configuration, and changes what agents remember
+	RoleApprover = "approver" // decides, answers and raises limits
+	RoleAdmin    = "admin"    // reads the configuration and changes agents' memory
 )
 
-// AllProjects stands for every project in a grant, and for what belongs to none.
+// AllProjects in a grant means every project, and everything that belongs to no project.
 const AllProjects = "*"
 
-// HTTP says who may use the HTTP API. Without tokens and oidc nobody is asked who they are, and the
-// API is served on loopback addresses only.
+// HTTP says who may use the HTTP API. Without tokens and oidc, clients are not authenticated, and the API is served on
+// loopback addresses only.
 type HTTP struct {
-	// Hosts are names that the API is reached by, besides localhost and its addresses. Requests by other names are refused. They take
-	// tokens or oidc.
+	// Hosts are the host names of the API, in addition to localhost and its addresses. Requests for other names are
+	// refused. Hosts require tokens or oidc.
 	Hosts []string `yaml:"hosts"`
-	// Tokens are bearer tokens, by the names that decisions carry.
+	// Tokens are bearer tokens, by the names that are recorded with decisions.
 	Tokens map[string]Token `yaml:"tokens"`
-	// OIDC takes the tokens of an identity provider.
+	// OIDC accepts the tokens of an identity provider.
 	OIDC OIDC `yaml:"oidc"`
-	// Webhooks take alerts of other systems, by their names: docs/reference/webhooks.md.
+	// Webhooks accept alerts from other systems, by name: docs/reference/webhooks.md.
 	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana, pagerduty and sns, by token"`
-	// KeepAlerts is how long the store has an alert of a webhook that nobody speaks of any more: 24h at least, and longer than its
-	// sender waits before it repeats one, or each repetition starts an investigation anew.
+	// KeepAlerts is how long the store keeps an alert of a webhook after its last message. It must be at least 24h, and
+	// longer than the sender waits before it repeats an alert: otherwise each repetition starts a new investigation.
 	KeepAlerts plan.Duration `yaml:"keep_alerts" default:"720h"`
-	// MCP is for agents and editors that come by /mcp.
+	// MCP is for agents and editors that connect to /mcp.
 	MCP MCPAccess `yaml:"mcp"`
 }
 
-// MCPAccess says what may be done by the Model Context Protocol.
+// MCPAccess says what clients may do over the Model Context Protocol.
 type MCPAccess struct {
-	// Decide is whose word counts on calls, confirmations and reviews that wait for a person: never anybody's; with ask, that
-	// of the person whom the editor asks; with trust, where the editor cannot ask, the agent's. It takes the role approver.
+	// Decide says who may decide on calls, confirmations and reviews that wait for a person. With never, nobody may do
+	// so over MCP. With ask, the person decides whom the editor asks. With trust, the agent decides if the editor
+	// cannot ask. The role approver is required.
 	Decide string `yaml:"decide" enum:"mcp decide" default:"never"`
 }
 
@@ -59,34 +60,35 @@ const (
 
 // Token is a bearer token.
 type Token struct {
-	// SHA256 is the hash of the token, in hexadecimal: printf %s "$TOKEN" | sha256sum.
+	// SHA256 is the hash of the token, in hexadecimal: printf %s "$TOKEN"
+	// sha256sum.
 	SHA256 string `yaml:"sha256"`
 	Grant  `yaml:",inline"`
 }
 
-// Grant is a role in projects.
+// Grant is a role in some projects.
 type Grant struct {
-	// Role is the most that may be done: each has what those before it have.
+	// Role is the role of the user. Each role includes the ones before it.
 	Role string `yaml:"role" enum:"role" default:"viewer"`
-	// Projects are those that are seen; "*" = all, and what belongs to no project.
+	// Projects are the projects that the user can see; "*" means all, and everything that belongs to no project.
 	Projects []string `yaml:"projects" default:"default"`
 }
 
-// OIDC says which identity tokens are taken.
+// OIDC says which identity tokens are accepted.
 type OIDC struct {
-	// Issuer is the provider's URL, below which /.well-known/openid-configuration is.
+	// Issuer is the URL of the identity provider, which must serve /.well-known/openid-configuration below it.
 	Issuer string `yaml:"issuer"`
-	// Audience is what tokens must be made for.
+	// Audience is the audience that tokens must be issued for.
 	Audience string `yaml:"audience"`
-	// NameClaim is the claim that decisions carry.
+	// NameClaim is the claim whose value is recorded with decisions.
 	NameClaim string `yaml:"name_claim" default:"email if email_verified is true, else sub"`
 	// GroupsClaim is the claim that lists a person's groups.
 	GroupsClaim string `yaml:"groups_claim" default:"groups"`
-	// Groups say what a group may. Who is in several has all that each of them gives.
+	// Groups are the grants of groups. A person in several groups has the grants of all of them.
 	Groups map[string]Grant `yaml:"groups"`
 }
 
-// Open: nobody is asked who they are.
+// Open reports whether clients are not authenticated.
 func (h HTTP) Open() bool { return len(h.Tokens) == 0 && h.OIDC.Issuer == "" }
 
 func (h HTTP) validate(p path, v *validator) {
@@ -110,8 +112,8 @@ func (h HTTP) validate(p path, v *validator) {
 	h.validateOpen(p, v)
 }
 
-// validateOpen refuses what has other hosts come to an API that asks nobody who they are, by a proxy on this host too: then all of
-// them may do everything.
+// validateOpen refuses settings that let other hosts reach an unauthenticated API, including a proxy on this host: all
+// of them could do everything.
 func (h HTTP) validateOpen(p path, v *validator) {
 	const why = "other hosts come by this, and nobody is asked who they are: give tokens (system.http.tokens) or " +
 		"an identity provider (system.http.oidc)"

@@ -9,13 +9,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// settings is everything that is inherited, as one level has it: nil, 0 and ""
-// mean that the level does not set it. The tags are the keys of most levels. A new one
-// stands here, in the types that may say it, and in plan.Agent; resolver.agent plans it.
+// settings holds everything that is inherited, for one level; nil, 0 and "" mean that the level does not set it. The
+// tags are the keys of most levels. To add a setting, add it here, to the types that may set it, and to plan.Agent;
+// resolver.agent plans it.
 type settings struct {
 	Provider      string             `yaml:"llm_provider"`
 	Backend       string             `yaml:"llm_backend"`
-	Fallbacks     []Fallback         `yaml:"fallback_providers"` // empty but not nil: none, whatever was inherited
+	Fallbacks     []Fallback         `yaml:"fallback_providers"` // empty but not nil means none, overriding what was inherited
 	Servers       []string           `yaml:"mcp_servers"`
 	MaxIterations *int               `yaml:"max_iterations"`
 	OnLimit       plan.OnLimit       `yaml:"on_limit"`
@@ -35,16 +35,16 @@ type settings struct {
 	Requests      Requests           `yaml:"requests"`
 	Mock          string             `yaml:"mock"`
 	PromptKey     string             `yaml:"prompt_key"`
-	SubAgents     []SubAgent         `yaml:"sub_agents"` // empty but not nil: none, whatever was inherited
+	SubAgents     []SubAgent         `yaml:"sub_agents"` // empty but not nil means none, overriding what was inherited
 	Orchestrator  Orchestrator       `yaml:"orchestrator"`
 }
 
-// What settings are called in the places that do not call them what their tags say;
-// "-" = the key is something else there.
+// The keys of settings in places that do not use the names in the tags; "-" means that the key has another meaning
+// there.
 var (
 	queueNames = map[string]string{"timeout": "session_timeout"}
 	agentNames = map[string]string{"llm_provider": "default_model"}
-	stageNames = map[string]string{"timeout": "-"} // of the stage
+	stageNames = map[string]string{"timeout": "-"} // the stage's own
 	entryNames = map[string]string{"timeouts.agent": "timeout", "timeout": "-"}
 )
 
@@ -53,12 +53,11 @@ type level struct {
 	at       path
 	settings settings
 	names    map[string]string // see queueNames
-	// rule says which rule set this, where it is no part of the configuration.
+	// rule names the rule that made this level, if the level is not part of the configuration.
 	rule string
 }
 
-// levelOf takes the settings of a place: they stand under the same keys there, or under
-// those that names gives them.
+// levelOf reads the settings of a place. They have the same keys there, or the keys in names.
 func levelOf(at path, place any, names map[string]string) level {
 	l := level{at: at, names: names}
 	for setting, own := range strict.Shared(&l.settings, place, names) {
@@ -69,14 +68,14 @@ func levelOf(at path, place any, names map[string]string) level {
 	return l
 }
 
-// writeTo sets what levelOf takes: for people to read.
+// writeTo writes the settings to a place, as the reverse of levelOf. It is for display.
 func (s settings) writeTo(place any, names map[string]string) {
 	for setting, own := range strict.Shared(&s, place, names) {
 		own.Set(setting)
 	}
 }
 
-// inherited is settings, and for each key that is set which level it comes from.
+// inherited is the merged settings, with the level that each key comes from.
 type inherited struct {
 	settings
 	levels []level
@@ -93,7 +92,7 @@ func inheritLevels(levels ...level) inherited {
 	return out
 }
 
-// origin says where a setting comes from.
+// origin returns the origin of a setting.
 func (in inherited) origin(key string) origin {
 	i, ok := in.from[key]
 	if !ok {
@@ -109,11 +108,11 @@ type work struct {
 	at         path   // of its entry in the stage, or of the synthesis
 	name       string // in the stage
 	definition string
-	def        Agent // the zero one, if that has been reported
+	def        Agent // zero if the missing definition has been reported
 	kind       agent.Type
 }
 
-// chainLevels are what a chain inherits, and its own settings.
+// chainLevels returns the levels that a chain inherits from, and its own.
 func (c *Config) chainLevels(name string) []level {
 	return []level{
 		levelOf(path{}.Key("queue"), &c.Queue, queueNames),
@@ -126,10 +125,10 @@ func (c *Config) chainLevel(name string) level {
 	return levelOf(entryPath("agent_chains", name), c.AgentChains[name], nil)
 }
 
-// chainSettings are what holds for a chain as a whole.
+// chainSettings returns the settings of a chain as a whole.
 func (c *Config) chainSettings(name string) inherited { return inheritLevels(c.chainLevels(name)...) }
 
-// interrupts are a chain's with these stages. One whose stages hand on text alone asks nothing.
+// interrupts returns a chain's interrupts with these stages. A chain whose stages output only text asks nothing.
 func (c *Config) interrupts(name string, stages []plan.Stage) Interrupts {
 	if slices.ContainsFunc(stages, plan.Stage.Steers) {
 		return c.AgentChains[name].Interrupts.complete()
@@ -137,7 +136,7 @@ func (c *Config) interrupts(name string, stages []plan.Stage) Interrupts {
 	return c.AgentChains[name].Interrupts
 }
 
-// stageSettings are what holds for a stage as a whole.
+// stageSettings returns the settings of a stage as a whole.
 func (c *Config) stageSettings(chain string, i int) inherited {
 	return inheritLevels(append(c.chainLevels(chain), c.stageLevel(chain, i))...)
 }
@@ -150,8 +149,8 @@ func stagePath(chain string, i int) path {
 	return entryPath("agent_chains", chain).Key("stages").Index(i)
 }
 
-// stageWork is the work of a stage: of its agents, in order, of joining what they did,
-// and of reviewing the result; nil if there is nothing to join, or no agent reviews.
+// stageWork returns the work of a stage: its agents in order, the synthesis of their results, and the review of the
+// stage's result. The last two are nil if not needed.
 func (c *Config) stageWork(chain string, i int) (agents []work, synthesis, review *work) {
 	stage, at := c.AgentChains[chain].Stages[i], stagePath(chain, i)
 	names := stage.names()
@@ -160,7 +159,7 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis, revie
 		w := c.work(names[n], a.Name, chain, c.stageLevel(chain, i), levelOf(p, a, entryNames))
 		agents = append(agents, w)
 	}
-	if len(agents) > 1 { // the stage's settings are for the agents that investigate
+	if len(agents) > 1 { // the stage's settings apply only to the investigating agents
 		name, p := stage.Synthesis.agent(), at.Key("synthesis")
 		w := c.work(name, name, chain, levelOf(p, &stage.Synthesis, entryNames))
 		synthesis = &w
@@ -172,8 +171,7 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis, revie
 	return agents, synthesis, review
 }
 
-// allWork is that of all agents of a stage and of those that they may dispatch, in the order
-// in which they begin.
+// allWork returns the work of all agents of a stage and of their sub-agents, in the order in which they begin.
 func (c *Config) allWork(chain string, i int) []work {
 	agents, synthesis, review := c.stageWork(chain, i)
 	all, room := slices.Clone(agents), maxOfSubAgents
@@ -200,9 +198,8 @@ func (c *Config) work(name, definition, chain string, above ...level) work {
 	return w
 }
 
-// definitionLevels are what an agent's definition inherits, and its own settings.
-// A type's own number of iterations is above the defaults', because it belongs
-// to the type.
+// definitionLevels returns the levels that an agent's definition inherits from, and its own. The type's number of
+// iterations takes precedence over that of defaults, because it is specific to the type.
 func (c *Config) definitionLevels(name string) []level {
 	kind := c.kind(name)
 	levels := []level{
@@ -217,7 +214,7 @@ func (c *Config) definitionLevels(name string) []level {
 	return levels
 }
 
-// kind is the type of an agent; the zero type if that has been reported.
+// kind returns the type of an agent, or the zero type if its absence has been reported.
 func (c *Config) kind(definition string) agent.Type {
 	if def, ok := c.Agents[definition]; ok {
 		return def.row()
@@ -225,7 +222,7 @@ func (c *Config) kind(definition string) agent.Type {
 	return agent.Type{}
 }
 
-// typeSettings is what an agent's type brings with it.
+// typeSettings returns the settings that an agent's type sets.
 func typeSettings(t agent.Type) settings {
 	var s settings
 	if t.MaxIterations > 0 {
@@ -237,8 +234,8 @@ func typeSettings(t agent.Type) settings {
 	return s
 }
 
-// typeLimits is what an agent's type does not let anyone change: a single shot
-// is one call without tools, whatever the chain says.
+// typeLimits returns the settings that an agent's type fixes: a single shot is one call without tools, whatever the
+// chain sets.
 func typeLimits(t agent.Type) level {
 	l := level{rule: t.Name}
 	if t.Pattern != agent.Iterating {

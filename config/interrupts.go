@@ -7,33 +7,33 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Interrupts say how a chain waits for people that it has asked something, and
-// where it goes on (spec: pipeline, "Interrupts").
+// Interrupts say how a chain waits for answers from people, and where it continues (spec: pipeline, "Interrupts").
 type Interrupts struct {
-	// ClarificationResumeStage is the stage that goes on with the answer to a question.
+	// ClarificationResumeStage is the stage that continues with the answer to a question.
 	ClarificationResumeStage string `yaml:"clarification_resume_stage" default:"the stage that asked"`
-	// ConfirmationResumeStage is the stage that goes on when people have agreed. If they do not, the investigation ends.
+	// ConfirmationResumeStage is the stage that continues when people have agreed. If they disagree, the investigation
+	// ends.
 	ConfirmationResumeStage string `yaml:"confirmation_resume_stage" default:"the stage that asked"`
-	// AgentReviewResumeStage is the stage that goes on when people have looked at what an agent did.
+	// AgentReviewResumeStage is the stage that continues after people have reviewed the work of an agent.
 	AgentReviewResumeStage string `yaml:"agent_review_resume_stage" default:"the stage that asked"`
-	// ClarificationTimeout is how long the answer to a question is waited for.
+	// ClarificationTimeout is how long to wait for the answer to a question.
 	ClarificationTimeout plan.Duration `yaml:"clarification_timeout" default:"24h"`
-	// ConfirmationTimeout is how long a confirmation is waited for.
+	// ConfirmationTimeout is how long to wait for a confirmation.
 	ConfirmationTimeout plan.Duration `yaml:"confirmation_timeout" default:"1h"`
-	// AgentReviewTimeout is how long a review is waited for.
+	// AgentReviewTimeout is how long to wait for a review.
 	AgentReviewTimeout plan.Duration `yaml:"agent_review_timeout" default:"30m"`
-	// OnExpiry says what happens when nobody answers in time: the investigation ends, or goes on without an answer.
-	// At a gate it ends.
+	// OnExpiry says what happens if nobody answers in time: the investigation ends, or continues without an answer. At
+	// a gate it ends.
 	OnExpiry string `yaml:"on_expiry" enum:"on expiry" default:"end"`
 }
 
-// What happens when nobody answers in time.
+// The values of Interrupts.OnExpiry, for questions that nobody answers in time.
 const (
 	OnExpiryEnd      = "end"
 	OnExpiryContinue = "continue"
 )
 
-// complete fills in what is not set.
+// complete fills in the defaults.
 func (i Interrupts) complete() Interrupts {
 	standard := Interrupts{
 		ClarificationTimeout: plan.Duration(24 * time.Hour), ConfirmationTimeout: plan.Duration(time.Hour),
@@ -62,7 +62,7 @@ func (i Interrupts) validate(p path, v *validator, c chart) {
 	}
 }
 
-// resumeStages are the stages that go on with answers, by their keys; "" = the one that asked.
+// resumeStages returns the stages that continue with answers, by key. An empty string means the stage that asked.
 func (i Interrupts) resumeStages() map[string]string {
 	return map[string]string{
 		"clarification_resume_stage": i.ClarificationResumeStage, "confirmation_resume_stage": i.ConfirmationResumeStage,

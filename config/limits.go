@@ -2,39 +2,40 @@ package config
 
 import "github.com/inquest-dev/inquest/internal/plan"
 
-// Timeouts bound an agent's work; 0 = not set.
+// Timeouts limit an agent's work. Zero means not set.
 type Timeouts struct {
-	// Agent bounds the whole work of one agent; time paused does not count.
+	// Agent limits the whole work of one agent; time paused does not count.
 	Agent plan.Duration `yaml:"agent" default:"none"`
-	// Iteration bounds one model call.
+	// Iteration limits one model call.
 	Iteration plan.Duration `yaml:"iteration"`
-	// Tool bounds one tool call.
+	// Tool limits one tool call.
 	Tool plan.Duration `yaml:"tool"`
 	// StreamIdle is how long a model may be silent in the middle of a reply.
 	StreamIdle plan.Duration `yaml:"stream_idle"`
-	// Queue is how long a tool of a server with a task_queue waits for a worker there;
-	// then the agent is told that nobody came.
+	// Queue is how long a call to a server with a task_queue waits for a worker of that queue. After that, the agent is
+	// told that no worker took the call.
 	Queue plan.Duration `yaml:"queue" default:"1m"`
-	// Outage is how long a provider is waited for that is away or limits the rate, before the agent fails; the time does
-	// not count. Where there is another one, only a limit of the rate is waited for: see fallback_providers.
+	// Outage is how long to wait for a provider that is unavailable or limits the rate, before the agent fails. This
+	// time does not count against other limits. With a fallback provider, only rate limits are waited out: see
+	// fallback_providers.
 	Outage plan.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
 	// Conclude is how long agents have to conclude when a limit has ended their work. After a time limit they never get
-	// longer than that limit itself. Calls that still run at the end of it are cancelled. For the time limits of a stage and
-	// of an investigation, the value under defaults applies.
+	// longer than that limit itself. Calls that still run at the end of it are cancelled. For the time limits of a
+	// stage and of an investigation, the value under defaults applies.
 	Conclude plan.Duration `yaml:"conclude"`
 }
 
-// Compression bounds the conversation that a model is shown (spec: conversation, "Compression").
+// Compression limits the conversation that a model is shown (spec: conversation, "Compression").
 type Compression struct {
-	// CompressContext switches compression on.
+	// CompressContext turns compression on.
 	CompressContext *bool `yaml:"compress_context"`
-	// MaxContextTokens is the window to fit into.
+	// MaxContextTokens is the size that the conversation must fit into.
 	MaxContextTokens *int `yaml:"max_context_tokens" min:"1" unit:"tokens" default:"the model's own window"`
-	// CompressionThreshold is the part of the window that may be full before anything is left out.
+	// CompressionThreshold is the fraction of that size that may be used before anything is left out.
 	CompressionThreshold *float64 `yaml:"compression_threshold" above:"0" max:"1"`
-	// KeepRecentMessages is how many of the last messages are kept as they are.
+	// KeepRecentMessages is how many of the last messages are always kept unchanged.
 	KeepRecentMessages *int `yaml:"keep_recent_messages" min:"0" unit:"messages"`
-	// Strategy says what becomes of the older part.
+	// Strategy says what happens to the older part.
 	Strategy string `yaml:"strategy" enum:"compression strategy"`
 }
 
@@ -48,7 +49,7 @@ func (c Compression) plan() plan.Compression {
 	}
 }
 
-// value is what p points to, or zero.
+// value returns the value that p points to, or the zero value.
 func value[T any](p *T) T {
 	if p == nil {
 		return *new(T)

@@ -8,37 +8,34 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// AlertMasking is what is masked before anything is stored or sent to a model: in
-// the data of requests, in the results of the shell, and in those of MCP servers
-// that have no data_masking of their own.
+// AlertMasking says what to mask before anything is stored or sent to a model: in the data of requests, in the results
+// of the shell, and in those of MCP servers without data_masking.
 type AlertMasking struct {
-	// Enabled switches it on.
+	// Enabled turns masking on.
 	Enabled *bool `yaml:"enabled"`
 	// PatternGroup is the group of patterns: see data_masking.
 	PatternGroup string `yaml:"pattern_group" enum:"masking group"`
 }
 
-// DataMasking is what is masked in the results of a server, before anything is
-// stored or sent to a model. What is found becomes a marker that tells its kind,
-// [MASKED_PASSWORD]; the key beside it stays. A line that
-// cannot be masked is withheld: [MASKED_LINE]. What patterns and groups there are stands below, under
-// "Masking patterns".
+// DataMasking says what to mask in the results of a server, before anything is stored or sent to a model. Each secret
+// is replaced by a marker with its kind, such as [MASKED_PASSWORD]; the key beside it is kept. A line that cannot be
+// masked is withheld: [MASKED_LINE]. The patterns and groups are listed below, under "Masking patterns".
 type DataMasking struct {
-	// Enabled switches it on; false masks nothing of the server's.
+	// Enabled turns masking on; false masks nothing in the server's results.
 	Enabled *bool `yaml:"enabled" default:"true"`
 	// PatternGroups are groups of patterns.
 	PatternGroups []string `yaml:"pattern_groups" enum:"masking group" default:"that of alert_masking, if there are no patterns either"`
-	// Patterns are single patterns, besides those of the groups.
+	// Patterns are single patterns, in addition to those of the groups.
 	Patterns []string `yaml:"patterns" enum:"masking pattern" default:"none"`
-	// CustomPatterns are patterns of your own.
+	// CustomPatterns are patterns that you write yourself.
 	CustomPatterns []CustomPattern `yaml:"custom_patterns" default:"none"`
 }
 
-// CustomPattern is a pattern of your own.
+// CustomPattern is a pattern that you write yourself.
 type CustomPattern struct {
 	// Pattern is a regular expression (RE2); required.
 	Pattern string `yaml:"pattern"`
-	// Replacement is written in place of what matches; ${1} is the first group of the expression.
+	// Replacement replaces each match; ${1} is the first group of the expression.
 	Replacement string `yaml:"replacement" default:"[MASKED]"`
 	// Description says what the pattern is for.
 	Description string `yaml:"description"`
@@ -52,8 +49,8 @@ func (c CustomPattern) validate(p path, v *validator) {
 	}
 }
 
-// masking is a server's with what it inherits. The levels that it tells are 0 for
-// what is built in, 1 for defaults.alert_masking, and 2 for the server's own.
+// masking returns a server's settings with what they inherit. The levels in the map are 0 for built-in values, 1 for
+// defaults.alert_masking, and 2 for the server itself.
 func (c *Config) masking(own DataMasking) (DataMasking, map[string]int) {
 	builtIn, defaults := DataMasking{Enabled: new(true)}, DataMasking{}
 	if own.PatternGroups == nil && own.Patterns == nil {
@@ -62,7 +59,7 @@ func (c *Config) masking(own DataMasking) (DataMasking, map[string]int) {
 	return strict.Inherit(builtIn, defaults, own)
 }
 
-// resultMasking plans what is masked in a server's results.
+// resultMasking returns the masking of a server's results in a plan.
 func (c *Config) resultMasking(server string) *plan.Masking {
 	own := c.MCPServers[server].DataMasking
 	if own == nil {
@@ -72,11 +69,11 @@ func (c *Config) resultMasking(server string) *plan.Masking {
 	return all.plan()
 }
 
-// AlertMasking is what is masked in requests; nil = nothing. Who puts a request's
-// data anywhere masks it first.
+// AlertMasking returns the masking of requests, or nil for none. Apply it to a request's data before storing or sending
+// them anywhere.
 func (c *Config) AlertMasking() *plan.Masking { return c.Defaults.AlertMasking.plan() }
 
-// plan is nil if nothing is masked.
+// plan returns nil if nothing is masked.
 func (a AlertMasking) plan() *plan.Masking {
 	return DataMasking{Enabled: a.Enabled, PatternGroups: []string{a.PatternGroup}}.plan()
 }
@@ -97,7 +94,7 @@ func (c CustomPattern) plan() plan.MaskPattern {
 	return plan.MaskPattern{Pattern: c.Pattern, Replacement: cmp.Or(c.Replacement, mask.Replacement), Description: c.Description}
 }
 
-// masking is a server's with what it inherits, for people to read; nil = it has none of its own.
+// masking returns a server's settings with what they inherit, for display. It returns nil if the server has none.
 func (v *view) masking(p path, own *DataMasking) *DataMasking {
 	if own == nil {
 		return nil

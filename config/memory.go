@@ -2,18 +2,18 @@ package config
 
 import "github.com/inquest-dev/inquest/internal/agent"
 
-// MemoryBlock is a part of an agent's memory (spec: agents, "Memory"). It is made
-// when the agent first looks; after that it is the agent's, unless it is read-only.
+// MemoryBlock is a part of an agent's memory (spec: agents, "Memory"). It is created when the agent first reads its
+// memory. From then on only the agent changes it, unless it is read-only.
 type MemoryBlock struct {
 	// Label is the block's name, in the prompt and for the agent's tools; required.
 	Label string `yaml:"label"`
-	// Value is what the block begins with.
+	// Value is the initial value of the block.
 	Value string `yaml:"value"`
 	// Description tells the agent what the block is for.
 	Description string `yaml:"description"`
-	// Limit bounds the value.
+	// Limit is the maximum length of the value.
 	Limit *int `yaml:"limit" min:"1" unit:"characters" default:"20000"`
-	// ReadOnly keeps the agent from changing the block, which then follows the configuration.
+	// ReadOnly prevents the agent from changing the block, which then follows the configuration.
 	ReadOnly *bool `yaml:"read_only" default:"false"`
 }
 
@@ -34,13 +34,13 @@ func (a *Agent) validateMemory(p path, v *validator) {
 			v.Errorf(label, "there are two memory blocks with the label %q", b.Label)
 		}
 		labels[b.Label] = true
-		if b.plan().Limit > 0 && b.plan().SizeProblem() != "" { // a limit below is a finding of its own
+		if b.plan().Limit > 0 && b.plan().SizeProblem() != "" { // an invalid limit is reported elsewhere
 			v.Errorf(p.Index(i).Key("value"), "%s", b.plan().SizeProblem())
 		}
 	}
 }
 
-// complete fills in what is not set.
+// complete fills in the defaults.
 func (b MemoryBlock) complete() MemoryBlock {
 	if b.Limit == nil {
 		b.Limit = new(agent.DefaultMemoryLimit)

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// defineModels gives the models that agents only describe ("openai:gpt-4o")
-// entries of their own: all else knows providers by their names (spec: tools,
-// "Model descriptor").
+// defineModels adds entries for models that agents only describe ("openai:gpt-4o"), because all other code refers to
+// providers by name (spec: tools, "Model descriptor").
 func (c *Config) defineModels() {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		c.defineModel(name)
@@ -30,7 +29,7 @@ func (c *Config) defineModel(agent string) {
 	c.report.Alias(entryPath("llm_providers", model), p)
 }
 
-// modelOf is the model that an agent names, or that its role has, and where that is written.
+// modelOf returns the model of an agent or of its role, and the path where it is written.
 func (c *Config) modelOf(name string) (model string, at path) {
 	a, p := c.Agents[name], entryPath("agents", name)
 	if a.ModelRole == "" {
@@ -46,8 +45,7 @@ func (c *Config) modelOf(name string) (model string, at path) {
 	return model, path{}.Key("defaults").Key("model_roles").Key(a.ModelRole)
 }
 
-// described is the provider that a descriptor stands for: provider:model, or a
-// model of OpenAI's.
+// described returns the provider for a descriptor: provider:model, or the name of an OpenAI model.
 func (c *Config) described(model string) (*Provider, error) {
 	if !strings.Contains(model, ":") {
 		model = ProviderOpenAI + ":" + model
@@ -61,14 +59,14 @@ func (c *Config) described(model string) (*Provider, error) {
 	return &entry, nil
 }
 
-// override is the provider that a request asks for, in place of every agent's own.
+// override is the provider that a request selects for every agent.
 type override struct {
-	name  string // as the request has it
+	name  string // as in the request
 	entry *Provider
 }
 
-// providerFor finds what a request asks for: an entry, or "provider:model"
-// where the provider is an entry or a type. Nil if it asks for nothing.
+// providerFor returns the provider that a request asks for: an entry, or "provider:model" with an entry or a type as
+// provider. It returns nil if the request asks for none.
 func (r *resolver) providerFor(descriptor string) (*override, error) {
 	if descriptor == "" {
 		return nil, nil

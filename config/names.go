@@ -10,11 +10,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// Rules that several types share. An empty value is one that is not set.
+// Rules that several types share. An empty value means not set.
 
 const maxName = 64 // characters
 
-// nameProblem says why a text cannot be a name, which becomes part of ids; "" = it can.
+// nameProblem says why a text cannot be a name, which becomes part of ids. It returns an empty string for a valid name.
 func nameProblem(name string) string {
 	if utf8.RuneCountInString(name) > maxName {
 		return "a name has at most 64 characters"
@@ -52,7 +52,7 @@ func (v *validator) requiredName(p path, name string) {
 	}
 }
 
-// agent reports whether there is an agent of that name, and says so if not.
+// agent reports whether there is an agent of that name, and adds a finding if not.
 func (v *validator) agent(p path, name string) bool {
 	return reference(v, p, "agent", name, v.Agents)
 }
@@ -71,7 +71,7 @@ func (v *validator) servers(p path, names []string) {
 	}
 }
 
-// reachable checks that the backend at p can reach a provider, where both are known.
+// reachable checks that the backend at p can reach a provider, if both are known.
 func (v *validator) reachable(p path, provider, backend string) {
 	if pr := v.LLMProviders[provider]; pr != nil && canonical(backend) == BackendNativeGemini && !pr.native() {
 		v.Errorf(p, "%s needs a provider of type google or anthropic; %q is of type %q", backend, provider, pr.Type)

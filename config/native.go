@@ -8,25 +8,25 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// The backends: how a provider is spoken to.
+// The backends: the ways to call a provider.
 const (
-	// BackendLangChain is the neutral way: the OpenAI-compatible client.
+	// BackendLangChain is the neutral backend: the OpenAI-compatible client.
 	BackendLangChain = "langchain"
-	// BackendNativeGemini is the provider's own SDK: Google's, or Anthropic's.
+	// BackendNativeGemini is the provider's own SDK, from Google or Anthropic.
 	BackendNativeGemini = "native-gemini"
 
-	backendGoogleNative = "google-native" // other spellings
+	backendGoogleNative = "google-native" // alternative spellings
 	backendNative       = "native"
 )
 
-// The drivers of Gemini by the native backend.
+// The drivers for Gemini with the native backend.
 const (
 	DriverGenAI        = "genai"
 	DriverGenerativeAI = "generative-ai-go" // past its end of life: no thinking, no native tools
 )
 
-// NativeTools are tools that a Gemini model runs by itself, at Google. An
-// agent's settings are laid over its provider's.
+// NativeTools are tools that a Gemini model runs by itself, at Google. An agent's settings override its provider's, one
+// by one.
 type NativeTools struct {
 	GoogleSearch  *bool `yaml:"google_search" default:"false"`  // The model may search the web.
 	URLContext    *bool `yaml:"url_context" default:"false"`    // The model may read web pages.
@@ -39,10 +39,10 @@ func (t NativeTools) plan() plan.NativeTools {
 	}
 }
 
-// wanted reports whether any of the tools is switched on.
+// wanted reports whether any of the tools is turned on.
 func (t NativeTools) wanted() bool { return t.plan() != plan.NativeTools{} }
 
-// canonical spells a backend as plans do.
+// canonical returns the spelling of a backend that plans use.
 func canonical(backend string) string {
 	if backend == backendGoogleNative || backend == backendNative {
 		return BackendNativeGemini
@@ -50,11 +50,11 @@ func canonical(backend string) string {
 	return backend
 }
 
-// choice is a provider to try, and the backend to reach it by.
+// choice is a provider to try, with its backend.
 type choice struct{ provider, backend string }
 
-// choices are the providers to try, in order, each once. A fallback without a
-// backend has the agent's, if its provider can be reached by that.
+// choices returns the providers to try, in order, each once. A fallback without a backend uses the agent's if that can
+// reach its provider.
 func (c *Config) choices(s settings) []choice {
 	all := []choice{{s.Provider, s.Backend}}
 	seen := map[choice]bool{all[0]: true}
@@ -74,21 +74,20 @@ func (c *Config) choices(s settings) []choice {
 	return all
 }
 
-// native checks what only Gemini's own backend can do, of agents as they are
-// when everything is inherited.
+// native checks everything that only Gemini's native backend can do, for agents with all their inherited settings.
 func (v *validator) native() {
 	for name := range v.AgentChains {
 		agents := v.chainWork(name)
 		for n, w := range agents {
-			if n == 0 || w.at != agents[n-1].at { // replicas are alike
+			if n == 0 || w.at != agents[n-1].at { // replicas are identical
 				v.nativeWork(w)
 			}
 		}
 	}
 }
 
-// nativeWork reports what the agent lacks: of a built-in chain that is a
-// warning, because the user has not asked for it.
+// nativeWork reports what the agent lacks. In a built-in chain that is only a warning, because the user has not asked
+// for the chain.
 func (v *validator) nativeWork(w work) {
 	problem := v.nativeProblem(w)
 	if problem != "" && v.BuiltIn(w.at) {
@@ -116,8 +115,8 @@ func (v *validator) nativeWork(w work) {
 	}
 }
 
-// lacksNative says why an agent cannot fall back to a provider: it needs native
-// tools that it would lose; "" = it can.
+// lacksNative says why an agent cannot fall back to a provider: the agent would lose native tools that it needs. It
+// returns an empty string if it can.
 func (c *Config) lacksNative(w work, to choice) string {
 	provider, ok := c.LLMProviders[to.provider]
 	first := choice{w.Provider, w.Backend}
@@ -130,8 +129,8 @@ func (c *Config) lacksNative(w work, to choice) string {
 	return fmt.Sprintf("the fallback %q of agent %q is skipped: it does not have the agent's native tools", to.provider, w.definition)
 }
 
-// standsBack reports whether a provider's model does without native tools because
-// the agent has others.
+// standsBack reports whether the agent goes without native tools, because it has other tools and the provider's model
+// cannot combine them.
 func (c *Config) standsBack(w work, at choice) (model string, back bool) {
 	provider, ok := c.LLMProviders[at.provider]
 	if !ok || at.backend != BackendNativeGemini || !provider.gemini() || !w.kind.Pattern.Tools() {

@@ -9,16 +9,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// SubAgent is an agent that another one may dispatch: its name alone, or with settings of its own.
+// SubAgent is an agent that another agent may dispatch: only its name, or its name and settings.
 type SubAgent struct {
-	// Name is that of the agent's definition, of a type that iterates; required. The definition's mcp_servers and
-	// sub_agents are the agent's, whatever the chain and the stage say.
+	// Name is the name of the agent's definition, of a type that iterates; required. The agent has the mcp_servers and
+	// sub_agents of its definition, whatever the chain and the stage set.
 	Name string `yaml:"name,short"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
-	// MaxIterations bounds the model calls of this agent.
+	// MaxIterations limits the model calls of this agent.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the agent's definition.
 	MCPServers []string `yaml:"mcp_servers"`
@@ -26,24 +26,25 @@ type SubAgent struct {
 	_ struct{} `later:"required_skills skills"`
 }
 
-// Orchestrator bounds the sub-agents of an agent.
+// Orchestrator limits the sub-agents of an agent.
 type Orchestrator struct {
 	// MaxConcurrentAgents is how many of them may work at the same time.
 	MaxConcurrentAgents *int `yaml:"max_concurrent_agents" min:"1" max:"50"`
-	// AgentTimeout bounds the work of each; time paused does not count.
+	// AgentTimeout limits the work of each; time paused does not count.
 	AgentTimeout plan.Duration `yaml:"agent_timeout"`
-	// MaxBudget bounds the time from the first dispatch in which any of them may work; time paused does not count.
+	// MaxBudget limits the time in which any of them may work, starting with the first dispatch; time paused does not
+	// count.
 	MaxBudget plan.Duration `yaml:"max_budget"`
-	// MaxDepth is how deep sub-agents may dispatch others; 1 = they may not.
+	// MaxDepth is how many levels of sub-agents may be dispatched; 1 means that sub-agents cannot dispatch others.
 	MaxDepth *int `yaml:"max_depth" min:"1" max:"5"`
 }
 
 const (
-	maxSubAgents   = 20  // of one agent: what a model can tell apart
-	maxOfSubAgents = 100 // of a chain, to the last depth: what a workflow is started with
+	maxSubAgents   = 20  // of one agent: as many as a model can tell apart
+	maxOfSubAgents = 100 // of a chain, at all levels: limits the size of a workflow's input
 )
 
-// subAgents checks a list of sub-agents, of the agent of a name; "" = of several.
+// subAgents checks the sub-agents of the named agent. An empty name means a list that several agents share.
 func (v *validator) subAgents(at path, list []SubAgent, of string) {
 	p := at.Key("sub_agents")
 	if len(list) > maxSubAgents {
@@ -70,7 +71,7 @@ func (s *SubAgent) validate(p path, v *validator) {
 	}
 }
 
-// orchestrators checks what agents may dispatch once all is inherited.
+// orchestrators checks the sub-agents of agents after inheritance.
 func (v *validator) orchestrators() {
 	for _, chain := range slices.Sorted(maps.Keys(v.AgentChains)) {
 		room := maxOfSubAgents
@@ -92,7 +93,8 @@ func (v *validator) orchestrators() {
 	}
 }
 
-// circle is how an agent dispatches itself within a depth, through whomever; "" = it does not.
+// circle returns a path on which an agent dispatches itself, directly or through others, within a depth. It returns an
+// empty string if there is none.
 func (c *Config) circle(w work, chain string, depth int, room *int, above []string) string {
 	if slices.Contains(above, w.definition) {
 		return strings.Join(append(above, w.definition), " → ")
@@ -105,8 +107,8 @@ func (c *Config) circle(w work, chain string, depth int, room *int, above []stri
 	return ""
 }
 
-// subWork is the work of those that an agent may dispatch, if depth lets it, and of no more than there is room for: twenty
-// agents that dispatch twenty each, five deep, are millions. The room is below zero once there were more.
+// subWork returns the work of an agent's sub-agents if depth allows it, up to the remaining room. Without that limit,
+// twenty agents that dispatch twenty each, five deep, would be millions. The room is below zero once it was exceeded.
 func (c *Config) subWork(of work, chain string, depth int, room *int) (all []work) {
 	if depth < 1 {
 		return nil
@@ -129,7 +131,7 @@ func (c *Config) subWork(of work, chain string, depth int, room *int) (all []wor
 	return all
 }
 
-// allSubWork is subWork, and that of those which they may dispatch.
+// allSubWork returns subWork at all levels.
 func (c *Config) allSubWork(of work, chain string, depth int, room *int) (all []work) {
 	for _, w := range c.subWork(of, chain, depth, room) {
 		all = append(append(all, w), c.allSubWork(w, chain, depth-1, room)...)
@@ -137,7 +139,7 @@ func (c *Config) allSubWork(of work, chain string, depth int, room *int) (all []
 	return all
 }
 
-// orchestrator is an agent with those that it may dispatch, so deep.
+// orchestrator returns an agent with the sub-agents that it may dispatch, to the given depth.
 func (r *resolver) orchestrator(w work, chain string, depth int, room *int) plan.Agent {
 	out := r.agent(w)
 	for _, sub := range r.subWork(w, chain, depth, room) {
@@ -153,7 +155,7 @@ func (r *resolver) orchestrator(w work, chain string, depth int, room *int) plan
 	return out
 }
 
-// within is the shorter of two bounds, of which 0 is none.
+// within returns the shorter of two limits, in which zero means none.
 func within(a, b plan.Duration) plan.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// PlanError says why a request has no plan, and what it could have asked for.
+// PlanError says why a request has no plan, and lists the valid choices.
 type PlanError struct{ Problems []string }
 
 func (e *PlanError) Error() string { return strings.Join(e.Problems, "\n") }
@@ -20,9 +20,8 @@ func planError(format string, args ...any) *PlanError {
 	return &PlanError{Problems: []string{fmt.Sprintf(format, args...)}}
 }
 
-// Plan resolves a request to the plan of its chain, everything inherited. The
-// same configuration and request give the same plan, byte for byte. The error
-// is a *PlanError.
+// Plan resolves a request to the plan of its chain, with everything inherited. The same configuration and request give
+// the same plan, byte for byte. The error is a *PlanError.
 func (c *Config) Plan(req agent.Request) (plan.Plan, error) {
 	if name, alone := strings.CutPrefix(req.Chain, OfAgent); alone && c.Agents[name] == nil {
 		return plan.Plan{}, planError("no agent named %q; there are: %s", name, list(c.Agents))
@@ -41,13 +40,13 @@ func (c *Config) Plan(req agent.Request) (plan.Plan, error) {
 // resolver makes one plan.
 type resolver struct {
 	*Config
-	override *override // of every agent, if the request says so
+	override *override // for every agent, if the request names a provider
 	asked    asked
-	mocked   bool   // mocks work in the agents' place
-	project  string // whose request it is; "" = the default one's
+	mocked   bool   // mocks replace the agents
+	project  string // of the request; empty means the default project
 	problems []string
 	seen     map[string]bool // providers whose key was checked
-	unchosen bool            // a selector has named no model
+	unchosen bool            // a selector has failed
 }
 
 func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
@@ -83,7 +82,7 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	return p.Versioned(), nil
 }
 
-// requirePrograms refuses a plan with servers that this worker would have to run, and has not.
+// requirePrograms refuses a plan with servers whose program this worker has to run but lacks.
 func (r *resolver) requirePrograms(of plan.Plan) {
 	for _, stage := range of.AllStages() {
 		for _, a := range stage.All() {
@@ -98,7 +97,7 @@ func (r *resolver) requirePrograms(of plan.Plan) {
 	}
 }
 
-// requirePrices finds providers whose calls a budget of money cannot count.
+// requirePrices reports providers whose calls a cost budget cannot count.
 func (r *resolver) requirePrices(of plan.Plan) {
 	if of.Bounds.MaxCost == 0 {
 		return
@@ -120,7 +119,7 @@ func (r *resolver) requirePrices(of plan.Plan) {
 }
 
 func (r *resolver) chainFor(req agent.Request) (string, error) {
-	elsewhere := func(chain string) bool { return !r.ChainIn(chain, req.Project) } // another project's: not even named
+	elsewhere := func(chain string) bool { return !r.ChainIn(chain, req.Project) } // do not reveal other projects' chains
 	chains, chainOf := maps.Clone(r.AgentChains), maps.Clone(r.chainOf)
 	maps.DeleteFunc(chains, func(chain string, _ *Chain) bool { return elsewhere(chain) })
 	maps.DeleteFunc(chainOf, func(_, chain string) bool { return elsewhere(chain) })
@@ -140,11 +139,11 @@ func (r *resolver) chainFor(req agent.Request) (string, error) {
 	return name, nil
 }
 
-// requireVariables refuses a plan of entries that lack a variable: loading
-// accepts that of built-in ones, and of a provider that only a request names.
+// requireVariables refuses a plan whose entries lack a variable. Loading accepts missing variables of built-in entries,
+// and of a provider that only a request names.
 func (r *resolver) requireVariables(chain, descriptor string) {
 	if len(r.report.Unset) == 0 {
-		return // nearly always, and what a chain uses takes as long to find as its stages
+		return // the common case; finding what a chain uses is slow
 	}
 	used := r.uses(chain)
 	provider, _, _ := strings.Cut(descriptor, ":")
@@ -156,8 +155,7 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 	}
 }
 
-// resolved are the stages of a chain; what would keep them from running, a key that is
-// missing, is not looked at.
+// resolved returns the stages of a chain, without checking for missing keys.
 func (c *Config) resolved(chain string) (all []plan.Stage) {
 	r := resolver{Config: c, seen: map[string]bool{}}
 	for i := range c.AgentChains[chain].Stages {
@@ -179,7 +177,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	for _, w := range agents {
 		out.Agents = append(out.Agents, r.orchestrator(w, chain, value(w.Orchestrator.MaxDepth), &room))
 	}
-	last := &out.Agents[0] // whose text stands for the stage
+	last := &out.Agents[0] // its text is the stage's output
 	if synthesis != nil {
 		joined := r.agent(*synthesis)
 		last, out.Synthesis = &joined, &joined
@@ -239,21 +237,19 @@ func (r *resolver) agent(w work) plan.Agent {
 	return out
 }
 
-// providers resolves an agent's providers, and the backend of the first. The
-// one that a request names stands alone: falling back to a model nobody asked
-// for would be a surprise. Fallbacks that lack the agent's native tools are
-// skipped, with the reason; those that a selector has named before,
-// without.
+// providers returns an agent's providers, in order, and the backend of the first. If a request names a provider, there
+// are no fallbacks, because using a model that nobody asked for would be a surprise. Fallbacks that lack the agent's
+// native tools are skipped, with the reason. Fallbacks that repeat a selector's earlier choice are skipped without one.
 func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipped []string) {
 	if o := r.override; o != nil {
 		o = r.chosen(w, *o)
 		backend = o.entry.reachableBy(w.Backend)
 		native := backend == BackendNativeGemini && o.entry.gemini()
-		if w.NativeTools.wanted() && !native && o.entry.Type != ProviderSelector { // what one will name is not known
+		if w.NativeTools.wanted() && !native && o.entry.Type != ProviderSelector { // a selector's choice is not known yet
 			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
 		}
 		only := r.checked(o.entry.plan(o.name, backend, w.NativeTools))
-		only.Thinking, _ = thinkingBy(w, o.entry, only) // else as the model does by itself: it is not the agent's
+		only.Thinking, _ = thinkingBy(w, o.entry, only) // otherwise the model's default, not the agent's setting
 		return backend, []plan.Provider{only}, nil
 	}
 	if problem := r.nativeProblem(w); problem != "" {
@@ -277,14 +273,14 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 		next := r.checked(o.entry.plan(o.name, by, w.NativeTools))
 		var problem string
 		if next.Thinking, problem = thinkingBy(w, o.entry, next); problem != "" && n == 0 && o.name == c.provider {
-			r.problems = append(r.problems, problem) // of a conversation: what agents of chains wish was checked before
+			r.problems = append(r.problems, problem) // in a conversation; agents of chains were checked before
 		}
 		all = append(all, next)
 	}
 	return backend, all, skipped
 }
 
-// checked notes, once, that a provider lacks its key.
+// checked returns p and reports, once, that the provider lacks its key.
 func (r *resolver) checked(p plan.Provider) plan.Provider {
 	if !r.seen[p.Name] && !r.src.SkipCredentials {
 		if problem := r.KeyProblem(p); problem != "" {

@@ -11,16 +11,17 @@ import (
 // PricesAsOf is the day on which the list prices were looked up.
 const PricesAsOf = "2026-11-22"
 
-// listPrice is what a provider asks for a model: for a million tokens, in US dollars, at its
-// standard tier, and for Google's texts and images.
+// listPrice is the price of a model, in US dollars for a million tokens, at the provider's standard tier. For Google it
+// is the price of text and images.
 type listPrice struct {
 	models                               string // a regular expression
 	input, cacheRead, cacheWrite, output float64
 	long                                 plan.LongPrompts
 }
 
-// What longer prompts cost, of models that take any. https://developers.openai.com/api/docs/models/gpt-5.6-luna,
-// https://ai.google.dev/gemini-api/docs/pricing, https://platform.claude.com/docs/en/models/haiku-5-5/overview (read 2026-11-23)
+// Surcharges for long prompts, for the models that have them.
+// https://developers.openai.com/api/docs/models/gpt-5.6-luna, https://ai.google.dev/gemini-api/docs/pricing,
+// https://platform.claude.com/docs/en/models/haiku-5-5/overview (read 2026-11-23)
 var (
 	longOpenAI = plan.LongPrompts{Over: 272_000, Input: 2, Output: 1.5}
 	longGemini = plan.LongPrompts{Over: 200_000, Input: 2, Output: 1.5}
@@ -66,7 +67,7 @@ var priceLists = map[string][]listPrice{
 		{`gpt-4o-mini`, 0.15, 0.075, 0, 0.60, none},
 	},
 	ProviderGoogle: {
-		{`gemini-3\.8-flash`, 0.75, 0.075, 0, 3.75, none}, // until 2026-12-31, twice that from then on
+		{`gemini-3\.8-flash`, 0.75, 0.075, 0, 3.75, none}, // until 2026-12-31, and twice that afterwards
 		{`gemini-3\.6-flash`, 1.50, 0.15, 0, 7.50, none},
 		{`gemini-3\.5-flash-lite`, 0.30, 0.03, 0, 2.50, none},
 		{`gemini-3\.1-pro(-preview)?`, 2, 0.20, 0, 12, longGemini},
@@ -78,8 +79,8 @@ var priceLists = map[string][]listPrice{
 	},
 }
 
-// listPrices are the prices of a well-known model, also of a dated one ("gpt-4o-2024-08-06"); the
-// zero value of any other.
+// listPrices returns the prices of a well-known model, also of a dated version ("gpt-4o-2024-08-06"). Other models have
+// the zero value.
 func listPrices(provider, model string) Prices {
 	for n, p := range priceLists[provider] {
 		if pricedModels()[provider][n].MatchString(model) {
@@ -93,8 +94,8 @@ func listPrices(provider, model string) Prices {
 	return Prices{}
 }
 
-// ListPrices are the list prices of a provider type's model for input and output, as YAML: {input: 1, output: 5}, in US dollars
-// for a million tokens. It is "" for a model that is in no list.
+// ListPrices returns a model's list prices for input and output as YAML: {input: 1, output: 5}, in US dollars for a
+// million tokens. It returns an empty string for a model without list prices.
 func ListPrices(providerType, model string) string {
 	p := listPrices(providerType, model)
 	if p == (Prices{}) {
@@ -103,7 +104,8 @@ func ListPrices(providerType, model string) string {
 	return fmt.Sprintf("{input: %g, output: %g}", value(p.Input), value(p.Output))
 }
 
-// pricedModels match the models of the lists. They are compiled once, as configurations are checked over and over.
+// pricedModels returns patterns for the models of the lists. They are compiled once, because configurations are checked
+// often.
 var pricedModels = sync.OnceValue(func() map[string][]*regexp.Regexp {
 	all := map[string][]*regexp.Regexp{}
 	for provider, prices := range priceLists {
@@ -114,7 +116,7 @@ var pricedModels = sync.OnceValue(func() map[string][]*regexp.Regexp {
 	return all
 })
 
-// price is nil where a kind of token has no price of its own.
+// price returns nil if a kind of token has no separate price.
 func price(dollars float64) *float64 {
 	if dollars == 0 {
 		return nil

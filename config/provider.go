@@ -12,83 +12,83 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Provider is a model and how it is reached.
+// Provider is a model and the way to reach it.
 type Provider struct {
-	// Type says whose protocol and endpoint it is; required. vertexai has models of Gemini and of Claude; Claude at
-	// Bedrock is of type anthropic, with the base_url https://bedrock-runtime.<region>.amazonaws.com/anthropic or
+	// Type selects the protocol and the endpoint; required. vertexai has Gemini and Claude models. Claude on Bedrock
+	// has type anthropic, with the base_url https://bedrock-runtime.<region>.amazonaws.com/anthropic or
 	// https://bedrock-mantle.<region>.api.aws/anthropic. selector has no models: its model is the name of a function of
-	// the workers' program that names one (see docs/reference/go-api.md).
+	// the workers' program that chooses one (see docs/reference/go-api.md).
 	Type string `yaml:"type" enum:"provider type"`
-	// Model is the provider's name of the model (azure: of the deployment); required.
+	// Model is the provider's name of the model (for azure, of the deployment); required.
 	Model string `yaml:"model"`
-	// APIKeyEnv names the variable that holds the key. Behind a base_url of your
-	// own there may be a server without keys, so there it is none by default; but
-	// google and azure always have one.
+	// APIKeyEnv names the variable that holds the key. With a custom base_url there is no key by default, because the
+	// server may not need one. google and azure always need a key.
 	APIKeyEnv string `yaml:"api_key_env" default:"that of the type"`
-	// BaseURL is the endpoint; azure needs one: that of the resource.
+	// BaseURL is the endpoint. For azure it is required, and is that of the resource.
 	BaseURL string `yaml:"base_url" default:"that of the type"`
 	// APIVersion is the version of Azure's API ("2024-10-21"); only with azure.
 	APIVersion string `yaml:"api_version" default:"none: base_url ends in /openai/v1"`
-	// API is the one of OpenAI's that is spoken: by responses, models are handed back what they
-	// thought. Servers of others rarely have it. Only with openai, and azure without api_version.
+	// API selects one of OpenAI's APIs. With responses, models get their earlier reasoning back. Other vendors' servers
+	// rarely have it. Only with openai, and with azure without api_version.
 	API string `yaml:"api" enum:"api" default:"responses for OpenAI's own models that reason, else chat_completions"`
 
 	Vertex `yaml:",inline"`
-	// Driver is Gemini's SDK by the native backend; only with google.
+	// Driver is Gemini's SDK for the native backend; only with google.
 	Driver string `yaml:"driver" enum:"driver" default:"genai"`
-	// NativeTools are what the model may do by itself; only with google, by native-gemini.
+	// NativeTools are tools that the model may run by itself; only with google and native-gemini.
 	NativeTools NativeTools `yaml:"native_tools" default:"none"`
-	// Prices are what the model costs; budgets.max_cost_usd needs them. Those that are built in are the
-	// list prices of well-known models as of 2026-11-22; they do not hold behind a base_url of your own.
+	// Prices are the model's prices, which budgets.max_cost_usd needs. The built-in prices are the list prices of
+	// well-known models as of 2026-11-22. They do not apply to a custom base_url.
 	Prices Prices `yaml:"prices" default:"the list prices, where they are known"`
 	// Thinking says whether the model thinks before it answers: off, on, adaptive (the model decides when, and how
-	// much), or how many tokens it may think. What a model cannot do is refused.
+	// much), or how many tokens it may think. Settings that the model does not support are refused.
 	Thinking string `yaml:"thinking" default:"the model's own"`
-	// ReasoningEffort is how much the model thinks, in the provider's words: none, minimal, low, medium, high, xhigh, max.
+	// ReasoningEffort sets how much the model thinks, in the provider's words: none, minimal, low, medium, high, xhigh,
+	// max.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort" default:"the model's own"`
-	// Vision says whether the model sees images. Others are told what tools have returned of them.
+	// Vision says whether the model can see images. Other models get a description of the images that tools return.
 	Vision *bool `yaml:"vision" default:"by the model's name"`
 
-	// QuickUnder is for models that answer at once, small ones nearby for example: while 95 of 100 calls end within
-	// this time, agents without sub-agents ask the model inside the workflow task. That costs Temporal less, and its UI shows
-	// a marker in place of an activity. At most 1s.
+	// QuickUnder is for models that answer at once, such as small local models. While 95 of 100 calls end within this
+	// time, agents without sub-agents call the model inside the workflow task. This costs less in Temporal, whose UI
+	// then shows a marker instead of an activity. At most 1s.
 	QuickUnder plan.Duration `yaml:"quick_under" default:"none: every call is an activity"`
 
-	described bool // by an agent's default_model: it has no name of its own
+	described bool // from an agent's default_model, without an entry
 
 	_ struct{} `later:"rate_limits max_tool_result_tokens"`
 }
 
-// Prices are what a model costs.
+// Prices are the prices of a model.
 type Prices struct {
-	// Input is the price of what the model is sent.
+	// Input is the price of the model's input.
 	Input *float64 `yaml:"input" min:"0" unit:"US dollars for a million tokens" default:"0"`
-	// Output is the price of what it replies, thinking included.
+	// Output is the price of the model's replies, including thinking.
 	Output *float64 `yaml:"output" min:"0" unit:"US dollars for a million tokens" default:"0"`
 	// CacheRead is the price of input that comes from the provider's cache.
 	CacheRead *float64 `yaml:"cache_read" above:"0" unit:"US dollars for a million tokens" default:"that of input"`
-	// CacheWrite is the price of input that is written there.
+	// CacheWrite is the price of input that is written to the cache.
 	CacheWrite *float64 `yaml:"cache_write" above:"0" unit:"US dollars for a million tokens" default:"that of input"`
-	// Reasoning is the price of thoughts.
+	// Reasoning is the price of thinking.
 	Reasoning *float64 `yaml:"reasoning" above:"0" unit:"US dollars for a million tokens" default:"that of output"`
 	// Image is the price of images in the input.
 	Image *float64 `yaml:"image" above:"0" unit:"US dollars for a million tokens" default:"that of input"`
-	// LongPrompts say what calls cost whose prompts are longer than usual.
+	// LongPrompts say how much more calls with long prompts cost.
 	LongPrompts LongPrompts `yaml:"long_prompts" default:"as all others"`
 }
 
-// LongPrompts are how prices rise for the whole of a call that is sent more than some tokens.
+// LongPrompts say how prices rise for a whole call whose prompt exceeds a number of tokens.
 type LongPrompts struct {
-	// Over is up to how many tokens, cached ones included, a prompt is of usual length; required.
+	// Over is the longest prompt at the usual price, in tokens, including cached ones; required.
 	Over *int `yaml:"over" min:"1" unit:"tokens"`
-	// Input is how many times as much all kinds of input cost beyond that.
+	// Input is the factor for all input prices above that length.
 	Input *float64 `yaml:"input" above:"0" unit:"times" default:"1"`
-	// Output is how many times as much all kinds of output cost then.
+	// Output is the factor for all output prices above that length.
 	Output *float64 `yaml:"output" above:"0" unit:"times" default:"1"`
 }
 
 var (
-	providerName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) // no colon: it parts provider and model
+	providerName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) // no colon: it separates provider and model
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
@@ -102,10 +102,10 @@ func (pr *Provider) validate(p path, v *validator) {
 	if pr.Model == "" {
 		v.Errorf(p.Key("model"), "a model is required")
 	}
-	if pr.APIKeyEnv != "" && !variableName.MatchString(pr.APIKeyEnv) { // it may be a key: not shown
+	if pr.APIKeyEnv != "" && !variableName.MatchString(pr.APIKeyEnv) { // not shown, because it may be a key
 		v.Errorf(p.Key("api_key_env"), "must be the name of an environment variable, not a key")
 	}
-	if pr.BaseURL != "" && !plainURL(pr.BaseURL) { // it may hold a password: not shown
+	if pr.BaseURL != "" && !plainURL(pr.BaseURL) { // not shown, because it may hold a password
 		v.Errorf(p.Key("base_url"), "must be an http or https URL without user and password")
 	}
 	if pr.QuickUnder > maxQuickUnder {
@@ -157,12 +157,12 @@ func plainURL(text string) bool {
 // native reports whether the native backend can reach the provider.
 func (pr *Provider) native() bool { return pr.row().native }
 
-// gemini reports whether the provider has Gemini's models, with their drivers and native tools.
+// gemini reports whether the provider has Gemini models, with their drivers and native tools.
 func (pr *Provider) gemini() bool {
 	return pr.Type == ProviderGoogle || pr.Type == ProviderVertex && !pr.claude()
 }
 
-// reachableBy returns the backend, if it can reach the provider, else the neutral one.
+// reachableBy returns the backend if it can reach the provider, or else the neutral one.
 func (pr *Provider) reachableBy(backend string) string {
 	if backend == BackendNativeGemini && !pr.native() {
 		return BackendLangChain
@@ -170,8 +170,8 @@ func (pr *Provider) reachableBy(backend string) string {
 	return backend
 }
 
-// complete is the provider with what its type knows: its endpoint (that of the
-// neutral backend), its key's variable, its driver.
+// complete returns the provider with the defaults of its type: the endpoint of the neutral backend, the key's variable,
+// the driver.
 func (pr *Provider) complete() Provider {
 	out, row := *pr, pr.row()
 	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "" || out.gemini()) {
@@ -198,7 +198,7 @@ func (pr *Provider) row() providerType {
 	return row
 }
 
-// plan is the provider as a worker calls it by a backend.
+// plan returns the provider in the form in which a worker calls it with a backend.
 func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider {
 	full := pr.complete()
 	out := plan.Provider{
@@ -223,12 +223,12 @@ func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider 
 	return out
 }
 
-// responds: where nothing is said, OpenAI's own service is asked so for models that reason.
+// responds reports whether to use the Responses API. By default, reasoning models on OpenAI's own service use it.
 func (pr *Provider) responds() bool {
 	return pr.API == APIResponses || pr.API == "" && pr.Type == ProviderOpenAI && pr.BaseURL == "" && llm.OpenAIReasons(pr.Model)
 }
 
-// sees: the older SDK of Google's is sent no images.
+// sees reports whether the model gets images. Google's older SDK does not support them.
 func (pr *Provider) sees() bool {
 	if pr.Vision != nil {
 		return *pr.Vision
@@ -236,7 +236,7 @@ func (pr *Provider) sees() bool {
 	return pr.Driver != DriverGenerativeAI && picture.Seen(pr.Model)
 }
 
-// lookupProviderType finds a row of the table of what the configuration can name.
+// lookupProviderType returns a row of the table of provider types.
 func lookupProviderType(name string) (providerType, bool) {
 	i := slices.IndexFunc(providerTypes, func(t providerType) bool { return t.name == name })
 	if i < 0 {
@@ -245,19 +245,20 @@ func lookupProviderType(name string) (providerType, bool) {
 	return providerTypes[i], true
 }
 
-// KeyVariable is the variable that has the key of a type's providers, unless their entries name another; "" = none has.
+// KeyVariable returns the variable that holds the key of a type's providers by default, or an empty string if the type
+// has none.
 func KeyVariable(providerType string) string {
 	row, _ := lookupProviderType(providerType)
 	return row.keyEnv
 }
 
-// KnownProviderType reports whether an entry of llm_providers can have the type.
+// KnownProviderType reports whether an entry of llm_providers can have this type.
 func KnownProviderType(name string) bool {
 	_, known := lookupProviderType(name)
 	return known
 }
 
-// askable are the types that a request can name without an entry.
+// askable returns the types that a request can name without an entry.
 func askable() string {
 	var names []string
 	for _, t := range providerTypes {

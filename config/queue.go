@@ -7,17 +7,17 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Queue is what is left of a queue of our own: Temporal is the queue.
+// Queue holds the settings that apply although Temporal is the queue.
 type Queue struct {
-	// SessionTimeout bounds every investigation whose chain has no timeout of its own.
+	// SessionTimeout limits every investigation whose chain has no timeout.
 	SessionTimeout plan.Duration `yaml:"session_timeout" default:"none"`
-	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish;
-	// its flag --drain wins.
+	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish. The flag --drain overrides
+	// it.
 	GracefulShutdownTimeout plan.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
-	// WorkerCount is how many model and tool calls one worker runs at once; what is
-	// more waits in Temporal, for any worker. Quick calls (quick_under) run besides, as many at once;
-	// what is more of them waits in its worker. The worker keeps as many workflows in memory as it runs
-	// calls at once, and 200 at least. The flags --max-calls and --cached-workflows win.
+	// WorkerCount is how many model and tool calls one worker runs at once. Further calls wait in Temporal for any
+	// worker. The worker runs as many quick calls (quick_under) in addition; further quick calls wait in the worker.
+	// The worker also caches this many workflows in memory, and at least 200. The flags --max-calls and
+	// --cached-workflows override it.
 	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
 
 	_ struct{} `unused:"max_concurrent_sessions" instead:"what waits takes up nothing; worker_count and the number of workers bound what runs"`
@@ -26,14 +26,13 @@ type Queue struct {
 	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker goes on with it; graceful_shutdown_timeout is for all calls"`
 }
 
-// Calls is how many model and tool calls one worker runs at once; 0 = not said.
+// Calls is how many model and tool calls one worker runs at once. Zero means not set.
 func (q Queue) Calls() int { return value(q.WorkerCount) }
 
-// ToolsAlone reports whether the workers of a queue run nothing but the tools of
-// the servers that name it.
+// ToolsAlone reports whether the workers of a queue run only the tools of the servers that name the queue.
 func (c *Config) ToolsAlone(queue string) bool { return len(c.ServersOf(queue)) > 0 }
 
-// TaskQueues are those that servers name as theirs, sorted.
+// TaskQueues returns the queues that servers name, sorted.
 func (c *Config) TaskQueues() (queues []string) {
 	for _, s := range c.MCPServers {
 		if s.TaskQueue != "" && s.TaskQueue != plan.MainQueue && !slices.Contains(queues, s.TaskQueue) {
@@ -44,7 +43,7 @@ func (c *Config) TaskQueues() (queues []string) {
 	return queues
 }
 
-// ServersOf are the servers whose tools run on a queue that is not the main one, sorted.
+// ServersOf returns the servers whose tools run on a queue other than the main one, sorted.
 func (c *Config) ServersOf(queue string) (names []string) {
 	if queue == "" || queue == plan.MainQueue {
 		return nil
@@ -57,8 +56,8 @@ func (c *Config) ServersOf(queue string) (names []string) {
 	return names
 }
 
-// served reports whether the worker that the configuration is for uses what is at
-// p: a server's tools run on the workers of its queue, agents on all other workers.
+// served reports whether the worker that loads the configuration uses the entry at p. A server's tools run on the
+// workers of its queue, and agents on all other workers.
 func (c *Config) served(p path) bool {
 	if c.src.TaskQueue == "" {
 		return true

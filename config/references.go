@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// uses are the entries ("agents.LogAgent") that a chain needs, itself included.
+// uses returns the entries ("agents.LogAgent") that a chain needs, including the chain itself.
 func (c *Config) uses(name string) map[string]bool {
 	used := map[string]bool{entryPath("agent_chains", name).Text: true}
 	for _, server := range c.chainSettings(name).Requests.MCPServers {
@@ -28,14 +28,14 @@ func (c *Config) uses(name string) map[string]bool {
 		}
 		for _, choice := range c.choices(w.settings) {
 			used[entryPath("llm_providers", choice.provider).Text] = true
-			entry, _, _ := strings.Cut(choice.provider, ":") // of entry:model
+			entry, _, _ := strings.Cut(choice.provider, ":") // from entry:model
 			used[entryPath("llm_providers", entry).Text] = true
 		}
 	}
 	return used
 }
 
-// users tells, for every entry that is used, by which chains, sorted.
+// users maps every entry in use to the chains that use it, sorted.
 func (c *Config) users() map[string][]string {
 	users := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.AgentChains)) {

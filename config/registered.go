@@ -9,10 +9,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// What a configuration names of the workers' program, clients cannot check: what a
-// worker refuses, they warn of.
+// Clients do not know what the workers' program has registered. They only warn of names that a worker would refuse.
 
-// unknown is how bad a name is that this program does not know.
+// unknown is the severity of a name that this program does not know.
 func (v *validator) unknown() Severity {
 	if v.src.SkipCredentials {
 		return SeverityWarning
@@ -20,7 +19,7 @@ func (v *validator) unknown() Severity {
 	return SeverityError
 }
 
-// hook checks the name of a hook; "" is none.
+// hook checks the name of a hook. An empty name means none.
 func (v *validator) hook(p path, name string) {
 	switch {
 	case name == "" || slices.Contains(v.src.Hooks, name):
@@ -32,7 +31,7 @@ func (v *validator) hook(p path, name string) {
 	}
 }
 
-// mock checks the name of a mock; "" is none. Without it, the agent works itself.
+// mock checks the name of a mock. An empty name means none. If the mock is missing, the agent itself works.
 func (v *validator) mock(p path, name string) {
 	if name != "" && !slices.Contains(v.src.Mocks, name) && !v.src.SkipCredentials {
 		v.Add(SeverityWarning, p, "this program has no registered mock %q%s: the agent works itself; there are: %s",
@@ -40,7 +39,7 @@ func (v *validator) mock(p path, name string) {
 	}
 }
 
-// prompt checks the name of a prompt; "" is none.
+// prompt checks the name of a prompt. An empty name means none.
 func (v *validator) prompt(p path, name string) {
 	known := slices.AppendSeq(slices.Clone(v.src.PromptFuncs), maps.Keys(v.Prompts))
 	if name != "" && !slices.Contains(known, name) {
@@ -49,7 +48,7 @@ func (v *validator) prompt(p path, name string) {
 	}
 }
 
-// prompts checks the texts themselves.
+// prompts checks the texts of the prompts.
 func (v *validator) prompts() {
 	for _, name := range slices.Sorted(maps.Keys(v.Prompts)) {
 		p := entryPath("prompts", name)
@@ -60,7 +59,7 @@ func (v *validator) prompts() {
 	}
 }
 
-// validatePrompt checks the agent's own prompt.
+// validatePrompt checks the agent's system_prompt.
 func (a *Agent) validatePrompt(p path, v *validator) {
 	if a.SystemPrompt == "" {
 		return
@@ -73,7 +72,7 @@ func (a *Agent) validatePrompt(p path, v *validator) {
 	}
 }
 
-// registered names what a program has registered.
+// registered lists the registered names, for messages.
 func registered(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -81,8 +80,8 @@ func registered(names []string) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// validateTools checks tool_ids. Clients run none of these tools, and so cannot
-// know them: what a worker refuses, they warn of.
+// validateTools checks tool_ids. Clients do not know the tools that workers have registered, so they only warn of names
+// that a worker would refuse.
 func (a *Agent) validateTools(p path, v *validator) {
 	if row := a.row(); len(a.ToolIDs) > 0 && !row.Pattern.Tools() {
 		v.Errorf(p, "an agent of type %q has no tools", row.Name)

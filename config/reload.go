@@ -11,24 +11,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// LiveOptions is what a Live is made of.
+// LiveOptions configure a Live.
 type LiveOptions struct {
 	Source Source
-	// Reload asks for a reload with every value: signal.Notify with SIGHUP. Nil = nothing does.
+	// Reload triggers a reload with each value, for example from signal.Notify with SIGHUP. Nil disables this.
 	Reload <-chan os.Signal
 	Logger *slog.Logger
 }
 
-// poll is how often files are looked at for changes. A change is read
-// when it has settled, which takes one look more.
+// poll is how often to check files for changes. A change is loaded once the files have not changed for another
+// interval.
 const poll = 2 * time.Second
 
-// Live is a configuration that follows its files. What has been planned keeps
-// its plan; what is planned from then on, and servers and keys, are the new ones'.
+// Live is a configuration that follows its files. Existing plans do not change. New plans, servers and keys use the
+// current configuration.
 type Live struct {
 	opts    LiveOptions
 	current atomic.Pointer[Config]
-	loaded  []strict.File // that current was made of, or could not be
+	loaded  []strict.File // the files of current, or the files that failed to load
 }
 
 // NewLive loads the configuration. If anything in it is refused, the error is Findings.
@@ -42,8 +42,8 @@ func NewLive(opts LiveOptions) (*Live, error) {
 	return l, nil
 }
 
-// Watch reloads the configuration when its files change, or it is asked to,
-// until ctx ends. What cannot be loaded is logged, and changes nothing.
+// Watch reloads the configuration when its files change or Reload asks for it, until ctx ends. A configuration that
+// cannot be loaded is logged and changes nothing.
 func (l *Live) Watch(ctx context.Context) {
 	ticks := time.NewTicker(poll)
 	defer ticks.Stop()
@@ -57,7 +57,7 @@ func (l *Live) Watch(ctx context.Context) {
 			l.reload(ctx, seen)
 		case <-ticks.C:
 			now := l.opts.Source.files(strict.NewReport())
-			if reflect.DeepEqual(now, seen) && !reflect.DeepEqual(now, l.loaded) { // it has settled: nobody is still writing
+			if reflect.DeepEqual(now, seen) && !reflect.DeepEqual(now, l.loaded) { // unchanged since the last check
 				l.reload(ctx, now)
 			}
 			seen = now
@@ -83,13 +83,13 @@ func (l *Live) reload(ctx context.Context, files []strict.File) {
 	old := l.current.Swap(next)
 	l.opts.Logger.Info("the configuration was reloaded")
 	was := old.System
-	was.HTTP.Tokens, was.HTTP.OIDC = next.System.HTTP.Tokens, next.System.HTTP.OIDC // the API follows these
+	was.HTTP.Tokens, was.HTTP.OIDC = next.System.HTTP.Tokens, next.System.HTTP.OIDC // the API follows changes of these
 	if !reflect.DeepEqual(was, next.System) || !reflect.DeepEqual(old.Queue, next.Queue) {
 		l.opts.Logger.Warn("changes of system and queue take effect when the process is started again")
 	}
 }
 
-// Current is the configuration as it is now; it does not change.
+// Current returns the current configuration, which is immutable.
 func (l *Live) Current() *Config { return l.current.Load() }
 
 // Transport is Config.Transport of the current configuration.

@@ -12,13 +12,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Requests say what a request may have beyond what the chain and its agents have. Without them,
-// it may only have less.
+// Requests say what a request may use beyond what the chain and its agents have. Without them, a request can only
+// restrict.
 type Requests struct {
-	// MCPServers are those that a request may give to the agents that use tools, besides their own. What the
-	// agents' tool_config says holds for them, too.
+	// MCPServers are additional servers that a request may give to agents that use tools. The agents' tool_config also
+	// applies to them.
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
-	// NativeTools are those that a request may switch on, for agents with the backend native-gemini.
+	// NativeTools are those that a request may turn on, for agents with the backend native-gemini.
 	NativeTools NativeTools `yaml:"native_tools"`
 	// Budgets are how far a request may raise the bounds and budgets of the chain.
 	Budgets RequestBudgets `yaml:"budgets"`
@@ -26,31 +26,31 @@ type Requests struct {
 
 // RequestBudgets are the bounds and budgets that a request can set.
 type RequestBudgets struct {
-	// MaxPasses is as in bounds.
+	// MaxPasses works as in bounds.
 	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"the chain's"`
-	// MaxLLMCalls is as in bounds.
+	// MaxLLMCalls works as in bounds.
 	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"the chain's"`
-	// MaxAgentHops is as in bounds.
+	// MaxAgentHops works as in bounds.
 	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"the chain's"`
-	// MaxTokensTotal is as in budgets.
+	// MaxTokensTotal works as in budgets.
 	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"the chain's"`
-	// MaxCostUSD is as in budgets.
+	// MaxCostUSD works as in budgets.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"the chain's"`
-	// MaxDuration is as in budgets.
+	// MaxDuration works as in budgets.
 	MaxDuration plan.Duration `yaml:"max_duration" default:"the chain's"`
 }
 
 func (r Requests) validate(p path, v *validator) { v.servers(p.Key("mcp_servers"), r.MCPServers) }
 
-// Dedup says which requests ask for the same: the second one is given the investigation of the first, while
-// that runs, and for a while after.
+// Dedup says which requests are duplicates. A duplicate gets the investigation of the first request while that runs,
+// and for a while afterwards.
 type Dedup struct {
-	// By are the parts of a request by which two are the same: alert_type, tenant, session, data, data.KEY (of data that
-	// are a JSON object; keys within it after further dots) and metadata.KEY. A request that lacks one of them, or
-	// in which one of them has something masked, is like no other.
+	// By are the parts of a request that are equal in duplicates: alert_type, tenant, session, data, data.KEY (if the
+	// data are a JSON object; further dots select keys within it) and metadata.KEY. A request that lacks one of them,
+	// or has something masked in one of them, is never a duplicate.
 	By []string `yaml:"by" default:"none: requests that bring a fingerprint"`
-	// Within is how long, from its end, an investigation that has completed stands for other requests. One that
-	// has failed stands for none.
+	// Within is how long after its end a completed investigation is used for duplicates. A failed investigation is
+	// never used.
 	Within plan.Duration `yaml:"within" default:"only while it runs"`
 }
 
@@ -64,8 +64,8 @@ func (d Dedup) validate(p path, v *validator) {
 	}
 }
 
-// Dedup says by what a request is the same as another, and of which chain; it is empty if the
-// request has no chain.
+// Dedup returns the deduplication rule that applies to a request, and its chain. The chain is empty if the request has
+// none.
 func (c *Config) Dedup(req agent.Request) (chain string, d plan.Dedup) {
 	chain = c.ChainOf(req)
 	if own, ok := c.AgentChains[chain]; ok {
@@ -74,14 +74,14 @@ func (c *Config) Dedup(req agent.Request) (chain string, d plan.Dedup) {
 	return chain, d
 }
 
-// asked is what a request asks for, and what becomes of it.
+// asked is what a request asks for, and records which of it was granted.
 type asked struct {
 	agent.MCP
-	may   Requests        // have beyond what there is
-	given map[string]bool // what any agent has, as problems name it
+	may   Requests        // what the request may use beyond the chain's own
+	given map[string]bool // granted to any agent, by the names used in problems
 }
 
-// servers are those of an agent that the request leaves it, and those that it may give it.
+// servers returns an agent's servers: those that the request keeps, and those that it adds and may add.
 func (a asked) servers(w work) []string {
 	if len(a.Servers) == 0 || !w.kind.Pattern.Tools() {
 		return w.Servers
@@ -95,7 +95,7 @@ func (a asked) servers(w work) []string {
 	return names
 }
 
-// tools are those of a server that the request names; nil = all.
+// tools returns the tools of a server that the request names. Nil means all.
 func (a asked) tools(server string) []string {
 	for _, s := range a.Servers {
 		if s.Name == server {
@@ -105,7 +105,7 @@ func (a asked) tools(server string) []string {
 	return nil
 }
 
-// native are an agent's native tools, and what the request makes of them.
+// native returns an agent's native tools, after the request has turned tools on or off.
 func (a asked) native(w work, provider *Provider) NativeTools {
 	out, own := agent.NativeTools(w.NativeTools), w.NativeTools
 	if provider != nil {
@@ -121,7 +121,7 @@ func (a asked) native(w work, provider *Provider) NativeTools {
 	return NativeTools(out)
 }
 
-// problems are what the request asks for and no agent has been given.
+// problems lists what the request asked for and no agent was given.
 func (a asked) problems(c *Config, chain string) (all []string) {
 	for n, s := range a.Servers {
 		at := fmt.Sprintf("mcp.servers[%d]: ", n)
@@ -144,7 +144,7 @@ func (a asked) problems(c *Config, chain string) (all []string) {
 	return all
 }
 
-// budget sets the bounds that a request asks for: the stricter one holds, and another one as far as may goes.
+// budget applies the limits that a request asks for: stricter limits always, and higher limits up to may.
 func (p bounded) budget(asked agent.Budgets, may RequestBudgets) {
 	b := &p.Bounds
 	for _, bound := range []struct {
@@ -166,13 +166,13 @@ func (p bounded) budget(asked agent.Budgets, may RequestBudgets) {
 	}
 }
 
-// byRequest is the origin of bounds that a request sets.
+// byRequest is the origin of limits that a request sets.
 const byRequest = "the request"
 
-// bounded is a plan whose bounds a request sets.
+// bounded is a plan whose limits a request sets.
 type bounded struct{ *plan.Plan }
 
-// set notes that the request has set a bound.
+// set records that the request has set a limit.
 func (p bounded) set(key string, changed bool) bool {
 	if changed {
 		if p.Bounds.Origins == nil {
@@ -183,7 +183,7 @@ func (p bounded) set(key string, changed bool) bool {
 	return changed
 }
 
-// stricter sets a bound to what is asked for, or to as much of it as may be; 0 = there is none.
+// stricter sets a limit to the requested value, or to as much of it as is allowed. Zero means no limit.
 func stricter[N int | float64 | plan.Duration](now *N, asked, may N) (changed bool) {
 	switch {
 	case asked == 0 || asked == *now:

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// chart is a chain as its stages lead to each other.
+// chart is a chain with the routes between its stages.
 type chart struct {
 	*Chain
 	names []string    // of the stages
@@ -28,8 +28,8 @@ func (c *Chain) chart() chart {
 	return out
 }
 
-// loops reports whether the chain may go back: by a rule, for another pass, or with an
-// answer. What becomes of an error is no loop.
+// loops reports whether the chain may go back: by a rule, for another pass, or with an answer. Error routes do not
+// count.
 func (c chart) loops() bool {
 	for i := range c.names {
 		for _, e := range c.walk.WaysFrom(i) {
@@ -46,15 +46,15 @@ func (c chart) loops() bool {
 	})
 }
 
-// longest is the sum of what stages need, by index, on the longest way through the
-// chain that never goes back; in a graph, of all.
+// longest returns the sum of the stages' needs, by index, on the longest path through the chain that never goes back.
+// For a graph it is the sum of all stages.
 func (c chart) longest(needs []int) (sum int) {
 	rest := make([]int, len(needs)+1) // from a stage to the end
 	for i, need := range slices.Backward(needs) {
 		for _, e := range c.walk.WaysFrom(i) {
 			next := slices.Index(c.names, e.To)
 			if e.To == plan.TargetConfirmation {
-				next = i + 1 // once people agree
+				next = i + 1 // after approval
 			}
 			if next > i {
 				rest[i] = max(rest[i], rest[next])
@@ -69,10 +69,10 @@ func (c chart) longest(needs []int) (sum int) {
 	return rest[0]
 }
 
-// targets are what routing may name besides stages.
+// targets are the routing targets that are not stages.
 var targets = []string{plan.TargetEnd, plan.TargetClarification, plan.TargetConfirmation}
 
-// validate checks where the chain may go.
+// validate checks the chain's routes.
 func (c chart) validate(p path, v *validator) {
 	c.validateOutputs(p, v)
 	for i := range c.names {
@@ -97,15 +97,15 @@ func (c chart) validate(p path, v *validator) {
 	}
 }
 
-// validateEnd finds stages that the chain comes to, and from which nothing but a failure, a bound or people lead to an end.
+// validateEnd finds reachable stages from which only a failure, a limit or people lead to an end.
 func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
-	ends := map[string]bool{} // stages from which it gets there
+	ends := map[string]bool{} // stages from which the chain reaches an end
 	for grown := true; grown; {
 		grown = false
 		for i, name := range c.names {
 			if !ends[name] && slices.ContainsFunc(c.walk.WaysFrom(i), func(e route.Edge) bool {
 				to := c.asked(i, e.To)
-				known := slices.Contains(c.names, to) // what names nothing is a finding of its own
+				known := slices.Contains(c.names, to) // an unknown target is reported elsewhere
 				return e.Kind != route.EdgeError && e.Kind != route.EdgeSentBack && (ends[to] || !known)
 			}) {
 				ends[name], grown = true, true
@@ -124,19 +124,20 @@ func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
 	}
 }
 
-// asked is where a way of the i-th stage leads, with the answer if it asks people: then to a stage.
+// asked returns the target of a route from the i-th stage. If the route asks people, the target is the stage that
+// continues with the answer.
 func (c chart) asked(i int, target string) string {
 	r := c.walk.Stages[i].Routing
 	switch {
 	case target != plan.TargetClarification && target != plan.TargetConfirmation:
 		return target
-	case target == plan.TargetConfirmation && r.OnApprove != "": // there is a way of that kind
+	case target == plan.TargetConfirmation && r.OnApprove != "": // the confirmation is a gate
 		return c.names[i]
 	}
 	return cmp.Or(r.Resume[target], c.Interrupts.plan().Of(target).Resume, c.names[i])
 }
 
-// asksAgain: every answer to the question that the i-th stage leads to has it asked again.
+// asksAgain reports whether every answer to the i-th stage's question leads to the same question again.
 func (c chart) asksAgain(i int) bool {
 	r := c.walk.Stages[i].Routing
 	asks := r.DefaultNext == plan.TargetClarification || r.DefaultNext == plan.TargetConfirmation && r.OnApprove == ""
@@ -144,8 +145,7 @@ func (c chart) asksAgain(i int) bool {
 	return asks && len(r.Rules) == 0 && to >= 0 && to <= i
 }
 
-// validateOutputs finds stages that hand on under one key. That two have one name
-// is a finding of its own.
+// validateOutputs finds stages with the same output key. Stages with the same name are reported elsewhere.
 func (c chart) validateOutputs(p path, v *validator) {
 	key := func(s plan.StageSkeleton) string { return cmp.Or(s.OutputKey, s.Name) }
 	for i, s := range c.walk.Stages {
@@ -157,7 +157,7 @@ func (c chart) validateOutputs(p path, v *validator) {
 	}
 }
 
-// validateTargets checks what the i-th stage's routing names.
+// validateTargets checks the targets in the i-th stage's routing.
 func (c chart) validateTargets(p path, v *validator, i int) {
 	s, r := c.Stages[i], c.walk.Stages[i].Routing
 	for n, rule := range r.Rules {
@@ -198,7 +198,7 @@ func (c chart) validateAnswers(p path, v *validator, i int) {
 	}
 }
 
-// resumeStages are all stages that the chain or its stages name for answers.
+// resumeStages returns all resume stages that the chain or its stages name.
 func (c chart) resumeStages() []string {
 	all := slices.Collect(maps.Values(c.Interrupts.resumeStages()))
 	for _, s := range c.walk.Stages {
@@ -207,8 +207,8 @@ func (c chart) resumeStages() []string {
 	return all
 }
 
-// validateTarget checks one target of the i-th stage; "" is none. The stages of a
-// graph start when they may, so nothing can send it forward.
+// validateTarget checks one target of the i-th stage. An empty target means none. The stages of a graph start as soon
+// as they can, so a target cannot jump forward.
 func (c chart) validateTarget(p path, v *validator, i int, target string) {
 	switch to := slices.Index(c.names, target); {
 	case target == "" || slices.Contains(targets, target):
@@ -221,7 +221,7 @@ func (c chart) validateTarget(p path, v *validator, i int, target string) {
 	}
 }
 
-// validateWaits checks what the i-th stage waits for.
+// validateWaits checks the stages that the i-th stage waits for.
 func (c chart) validateWaits(p path, v *validator, i int) {
 	r := c.walk.Stages[i].Routing
 	for key, names := range map[string][]string{"requires": r.Requires, "after": r.After} {
@@ -238,7 +238,7 @@ func (c chart) validateWaits(p path, v *validator, i int) {
 	}
 }
 
-// stage reports whether the chain has a stage of that name, and says so if not.
+// stage reports whether the chain has a stage of that name, and adds a finding if not.
 func (v *validator) stage(p path, name string, c chart) bool {
 	known := slices.Contains(c.names, name)
 	switch {
@@ -250,8 +250,8 @@ func (v *validator) stage(p path, name string, c chart) bool {
 	return known && name != ""
 }
 
-// cycle is a way along which stages wait for each other, from one of them back to
-// it; nil = there is none. A stage that waits for itself is a finding of its own.
+// cycle returns a path on which stages wait for each other in a circle, or nil if there is none. A stage that waits for
+// itself is reported elsewhere.
 func (c chart) cycle() []string {
 	waits := map[string][]string{}
 	for _, s := range c.walk.Stages {
@@ -266,7 +266,7 @@ func (c chart) cycle() []string {
 	return nil
 }
 
-// cycleFrom looks along a way, each stage of which waits for the next.
+// cycleFrom extends a path on which each stage waits for the next.
 func cycleFrom(way []string, waits map[string][]string, done map[string]bool) []string {
 	name := way[len(way)-1]
 	if done[name] {
@@ -287,8 +287,7 @@ func cycleFrom(way []string, waits map[string][]string, done map[string]bool) []
 	return nil
 }
 
-// reached are the stages that the chain may come to, those that an answer leads
-// to among them.
+// reached returns the stages that the chain can reach, including those that answers lead to.
 func (c chart) reached() map[string]bool {
 	reached := map[string]bool{route.Start: true}
 	for _, name := range c.resumeStages() {

@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// Choose asks a selector, which is a function of the workers' program, for the model of an agent's definition: it
-// returns what a default_model may be, but no other selector.
+// Choose calls a selector, a function of the workers' program, to choose the model of an agent definition. It returns
+// any valid default_model except another selector.
 type Choose func(selector, agent string) (model string, err error)
 
-// Choosing is the configuration with plans in which models stand that choose has named, in the places of selectors.
-// After the first thing that goes wrong in a plan, choose is not asked again.
+// Choosing returns the configuration with plans in which choose has replaced selectors by models. After the first
+// failure in a plan, choose is not called again.
 func (c *Config) Choosing(choose Choose) *Config {
 	out := *c
 	out.choose = choose
 	return &out
 }
 
-// chosen is what a selector names for an agent; what is no selector stands for itself.
+// chosen returns the provider that a selector chooses for an agent. Any other provider is returned as it was given.
 func (r *resolver) chosen(w work, o override) *override {
 	if o.entry.Type != ProviderSelector || r.choose == nil || r.unchosen || r.KeyProblem(o.entry.plan(o.name, "", NativeTools{})) != "" {
 		return &o
@@ -38,10 +38,10 @@ func (r *resolver) chosen(w work, o override) *override {
 	return &override{model, entry}
 }
 
-// maxChosen is how long the name of a model may be that a selector returns, in bytes.
+// maxChosen is the maximum length of a model's name from a selector, in bytes.
 const maxChosen = 200
 
-// named is the provider of a name that a selector has returned.
+// named returns the provider of a model's name that a selector has returned.
 func (r *resolver) named(model string) (*Provider, error) {
 	unprintable := func(c rune) bool { return !unicode.IsPrint(c) }
 	switch {

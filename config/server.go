@@ -15,35 +15,35 @@ import (
 
 // Server is an MCP server, whose tools agents use.
 type Server struct {
-	// Transport says how the server is reached.
+	// Transport says how to reach the server.
 	Transport Transport `yaml:"transport"`
-	// NPX is the npm package that the transport's command is in, with its version: npx runs it where the worker's PATH has no
-	// such command. Without npx, too, the chains that use the server are refused.
+	// NPX is the npm package, with its version, that contains the transport's command. If the command is not on the
+	// worker's PATH, npx runs it. If npx is missing too, chains that use the server are refused.
 	NPX string `yaml:"npx" default:"none"`
 	// Instructions tell agents how to use the server's tools.
 	Instructions string `yaml:"instructions"`
-	// TaskQueue runs the server's tools on the workers of that queue alone.
+	// TaskQueue runs the server's tools only on the workers of that queue.
 	TaskQueue string `yaml:"task_queue" default:"all workers"`
-	// Risk says what a tool may do to the world, by the tool's name.
+	// Risk says what effect a tool can have, by the tool's name.
 	Risk map[string]agent.Risk `yaml:"risk" enum:"risk" default:"what the server says of it, if it is trusted; else write"`
-	// Idempotent are tools, besides those that a trusted server names, whose calls may be made again after a crash,
-	// though they write or destroy.
+	// Idempotent are tools whose calls may be repeated after a crash although they write or destroy, in addition to
+	// those that a trusted server declares.
 	Idempotent []string `yaml:"idempotent" default:"none"`
-	// TrustAnnotations makes what the server says of its tools (readOnlyHint, idempotentHint) count. Without it, that
-	// may raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any other may
-	// be somebody else's.
+	// TrustAnnotations accepts the server's own statements about its tools (readOnlyHint, idempotentHint). Otherwise
+	// they can only raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any
+	// other server may belong to a third party.
 	TrustAnnotations *bool `yaml:"trust_annotations" default:"true for stdio, false for http and sse"`
-	// Trusted vouches for the texts of the server, too: for what it says of its tools, and for every result. Nobody but you
-	// may be able to write them: logs, tickets and pages are written by others. See tool_config.tainted_writes.
+	// Trusted vouches for the server's texts as well: its descriptions of tools, and every result. Set it only if
+	// nobody but you can write them. Logs, tickets and web pages are written by others. See tool_config.tainted_writes.
 	Trusted *bool `yaml:"trusted" default:"false"`
 
 	// Summarization shortens large results.
 	Summarization Summarization `yaml:"summarization"`
-	// DataMasking is what is masked in the server's results.
+	// DataMasking says what to mask in the server's results.
 	DataMasking *DataMasking `yaml:"data_masking" default:"what alert_masking says"`
 }
 
-// serverName allows what every model allows in the name of a tool; "__" parts server and tool there.
+// serverName matches names that every model allows in the name of a tool, in which "__" separates server and tool.
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (s *Server) validate(p path, v *validator) {
@@ -63,7 +63,7 @@ func (s *Server) validate(p path, v *validator) {
 	}
 }
 
-// server plans a server.
+// server returns a server's part of a plan.
 func (c *Config) server(name string) plan.Server {
 	s := c.MCPServers[name]
 	return plan.Server{
@@ -80,7 +80,7 @@ func (s *Server) trusted() bool {
 	return s.Transport.Type == "" || s.Transport.Type == TransportStdio
 }
 
-// found has npx run the server's command where the PATH has no such command; false = it has neither.
+// found makes npx run the server's command if the command is not on the PATH. It returns false if neither is there.
 func (c *Config) found(s *Server, t *Transport) bool {
 	switch {
 	case s.NPX == "" || c.onPath(t.Command):
@@ -100,7 +100,7 @@ func (c *Config) onPath(command string) bool {
 	})
 }
 
-// missing says what a worker lacks that has neither the command nor npx.
+// missing describes the problem of a worker that has neither the command nor npx.
 func (s *Server) missing() string {
 	return fmt.Sprintf("neither %s nor npx is on the PATH: install %s, or Node.js (nodejs.org), whose npx gets it", s.Transport.Command, s.NPX)
 }

@@ -16,26 +16,26 @@ import (
 
 // Shell limits the shell tool of the types that have one.
 type Shell struct {
-	// Enabled switches the shell on.
+	// Enabled turns the shell on.
 	Enabled *bool `yaml:"enabled"`
 	// Allow lists the commands that may be run, by their bare names.
 	Allow []string `yaml:"allow" default:"all commands"`
-	// AllowOptions says which options the commands in allow may have: those that start no
-	// other program and write no file, as far as that is known (docs/reference/shell.md), or all.
+	// AllowOptions says which options the commands in allow may have: with checked, only those that are known to start
+	// no other program and write no file (docs/reference/shell.md); or all.
 	AllowOptions string `yaml:"allow_options" enum:"allowed options" default:"checked"`
-	// Timeout bounds one command.
+	// Timeout limits one command.
 	Timeout plan.Duration `yaml:"timeout"`
-	// MaxOutput is where the output of a command is cut.
+	// MaxOutput is the length at which the output of a command is cut off.
 	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
-	// Dir is where commands run, and their home: nobody else may write there.
+	// Dir is the working directory and home of commands. Nobody else may be able to write there.
 	Dir string `yaml:"dir" default:"a new folder for each command, removed afterwards"`
-	// Confine has commands write nowhere but in their folder. Where that cannot be had (it
-	// needs Linux 6.2), required refuses them.
+	// Confine lets commands write only in their own directory. If the host cannot enforce this (it needs Linux 6.2),
+	// required refuses all commands.
 	Confine plan.Confinement `yaml:"confine" enum:"confinement" default:"never"`
-	// Network lets commands open sockets. Where it cannot be taken from them (it needs Linux
-	// on amd64 or arm64), false refuses them.
+	// Network lets commands open sockets. If the host cannot prevent it (that needs Linux on amd64 or arm64), false
+	// refuses all commands.
 	Network *bool `yaml:"network" default:"true"`
-	// Risk is what commands may do to the world.
+	// Risk says what effect commands can have.
 	Risk agent.Risk `yaml:"risk" enum:"risk"`
 }
 
@@ -50,7 +50,7 @@ func (s Shell) validate(p path, v *validator) {
 	}
 }
 
-// shell plans the shell; nil unless it is switched on.
+// shell returns the shell's part of a plan, or nil unless it is enabled.
 func (c *Config) shell(s Shell) *plan.Shell {
 	if !value(s.Enabled) {
 		return nil
@@ -62,18 +62,18 @@ func (c *Config) shell(s Shell) *plan.Shell {
 	}
 }
 
-// What allow_options may be.
+// The values of allow_options.
 const (
 	optionsChecked = "checked"
 	optionsAll     = "all"
 )
 
-// warn says what is dangerous about the shell, and what this host cannot keep of it.
+// warn reports the dangers of the shell, and the limits that this host cannot enforce.
 func (s Shell) warn(p path, v *validator) {
 	options := cmp.Or(s.AllowOptions, v.Defaults.Shell.AllowOptions)
 	for i, command := range s.Allow {
 		if command == "" || strings.ContainsAny(command, "/\\ ") {
-			continue // it can never be run, which is an error of its own
+			continue // it can never run, which is reported elsewhere
 		}
 		if _, known := programs.Find(command); !known {
 			v.Add(SeverityWarning, p.Key("allow").Index(i), "%s is not known: nothing is checked, so it may do whatever its options offer "+
@@ -97,7 +97,7 @@ func (s Shell) warn(p path, v *validator) {
 	}
 }
 
-// unkept says which of its rules this host cannot keep, by their keys.
+// unkept returns the limits that this host cannot enforce, by key.
 func (s Shell) unkept() map[string]error {
 	lacking := map[string]error{}
 	if s.Confine == plan.ConfineIfPossible || s.Confine == plan.ConfineRequired {
@@ -112,8 +112,8 @@ func (s Shell) unkept() map[string]error {
 
 func (s Shell) offline() bool { return s.Network != nil && !*s.Network }
 
-// Unkept says what the shells of a configuration ask for and this host cannot do:
-// there, commands are not confined, or refused if that is required.
+// Unkept returns the limits in a configuration's shells that this host cannot enforce. On such a host, commands run
+// unconfined, or are refused if confinement is required.
 func (c *Config) Unkept() (lacking []error) {
 	shells := []Shell{c.Defaults.Shell}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {

@@ -12,20 +12,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// ShowOptions say what of a configuration is shown.
+// ShowOptions say which parts of a configuration to show.
 type ShowOptions struct {
-	// Chain is the chain to show, with all that it uses; "" = all that the user wrote.
+	// Chain is the chain to show, with everything it uses. An empty string means everything that the user wrote.
 	Chain string
-	// Secrets shows what was written into env, headers and tokens. Without it
-	// only their variables' names are shown.
+	// Secrets shows the values of env, headers and tokens. Otherwise only the names of their variables are shown.
 	Secrets bool
 }
 
-// Show writes a configuration with everything inherited and, behind every
-// value, where it comes from. It is YAML that loads as the same configuration.
-// Values with variables are shown as they were written, not expanded. Its values are
-// listed in that order, too.
-// It is no method, so that programs that show nothing do not link it.
+// Show returns a configuration with everything inherited and, after every value, its origin. The text is YAML that
+// loads as the same configuration. Values with variables are shown as written, not expanded. The values are also
+// returned as a list in the same order. Show is a function, not a method, so that programs that show nothing do not
+// link it.
 func Show(c *Config, opts ShowOptions) (text []byte, values []Shown, err error) {
 	if c.report.Findings.Failed() {
 		return nil, nil, c.report.Findings
@@ -41,17 +39,17 @@ func Show(c *Config, opts ShowOptions) (text []byte, values []Shown, err error) 
 	return text, values, nil
 }
 
-// view is a part of a configuration with everything that is inherited written
-// where it is used. It is a configuration itself, and the same one.
+// view is a part of a configuration in which inherited values are written where they are used. It is an equivalent
+// configuration.
 type view struct {
 	Config
 	source *Config
-	// from says where values come from that were not written where they stand.
+	// from holds the origins of values that come from elsewhere.
 	from map[string]origin
 }
 
-// view is one chain and all that it uses; without a name, everything that the
-// user wrote and what that uses.
+// view returns one chain and everything it uses. Without a name it returns everything that the user wrote and
+// everything that uses.
 func (c *Config) view(chain string) *view {
 	v := &view{source: c, from: map[string]origin{}, Config: Config{Entries: Entries{
 		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
@@ -73,8 +71,7 @@ func (c *Config) view(chain string) *view {
 	return v
 }
 
-// named adds what a chain and its agents only name: an entry of a stage may
-// have put something else in its place.
+// named adds the entries that a chain and its agents only name, because an entry of a stage may have replaced them.
 func (v *view) named(chain string, shown map[string]bool) {
 	own := v.source.chainSettings(chain)
 	for _, choice := range v.source.choices(own.settings) {
@@ -103,7 +100,7 @@ func (v *view) addEntries(shown map[string]bool) {
 	maps.DeleteFunc(v.LLMProviders, func(_ string, p *Provider) bool { return p.described })
 }
 
-// add adds the entries of a section that are shown, as full makes them.
+// add adds the entries of a section that are shown, each completed by full.
 func add[T any](to map[string]T, section string, from map[string]T, shown map[string]bool, full func(p path, name string, entry T) T) {
 	for name, entry := range from {
 		if p := entryPath(section, name); shown[p.Text] {
@@ -121,15 +118,14 @@ func (v *view) server(p path, _ string, s *Server) *Server {
 	return &full
 }
 
-// inherit notes where the settings of the thing at p come from: names are what they are
-// called there.
+// inherit records the origins of the settings at p, which have the given key names there.
 func (v *view) inherit(p path, in inherited, names map[string]string) {
 	for key := range in.from {
 		v.from[p.Dotted(cmp.Or(names[key], key)).Text] = in.origin(key)
 	}
 }
 
-// completed notes which values of a struct are defaults of its type.
+// completed records which values of a struct are defaults of its type.
 func (v *view) completed(p path, before, after any, kind string) {
 	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
 	for name, f := range strict.SchemaOf(b.Type()).Fields {
@@ -142,7 +138,7 @@ func (v *view) completed(p path, before, after any, kind string) {
 func (v *view) provider(p path, _ string, pr *Provider) *Provider {
 	full := pr.complete()
 	if pr.native() {
-		full.BaseURL = pr.BaseURL // that of the backend, which is the agents' business
+		full.BaseURL = pr.BaseURL // not the default, which depends on the agents' backend
 	}
 	v.completed(p, *pr, full, pr.Type)
 	if pr.Prices == (Prices{}) {
@@ -182,7 +178,7 @@ func (v *view) chain(p path, name string, src *Chain) *Chain {
 	v.inherit(p, own, nil)
 	out := *src
 	shown := own.settings
-	shown.MaxIterations, shown.Servers, shown.ToolConfig, shown.SubAgents = nil, nil, ToolConfig{}, nil // they stand on the agents' entries
+	shown.MaxIterations, shown.Servers, shown.ToolConfig, shown.SubAgents = nil, nil, ToolConfig{}, nil // shown on the agents' entries
 	shown.writeTo(&out, nil)
 	out.AlertTypes, out.Stages = nil, nil
 	out.Bounds, _ = v.source.bounds(name)
@@ -217,7 +213,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		w := agents[n]
 		v.inherit(w.at, w.inherited, entryNames)
 		entry := *a
-		entry.Type, entry.Flow = "", Flow{} // the definition and the stage say them
+		entry.Type, entry.Flow = "", Flow{} // shown in the definition and the stage
 		shown := w.settings
 		shown.Servers, shown.SubAgents = notEmpty(w.Servers), notEmpty(w.SubAgents)
 		if len(w.SubAgents) == 0 {
@@ -228,7 +224,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 			shown.Temperature, shown.MaxTokens, shown.PromptKey, shown.Thinking, shown.Effort = nil, nil, "", "", ""
 		}
 		if !w.kind.Pattern.Tools() || !v.source.chainLimitsTools(w) {
-			shown.ToolConfig = ToolConfig{} // the definition says it
+			shown.ToolConfig = ToolConfig{} // shown in the definition
 		}
 		shown.writeTo(&entry, entryNames)
 		out.Agents = append(out.Agents, &entry)
@@ -249,7 +245,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	return &out
 }
 
-// review is an agent's review, or people's, with the question that is asked.
+// review returns the review by an agent or by people, including the default question.
 func (v *view) review(p path, shown AgentReview, by *work) *AgentReview {
 	if by != nil {
 		v.inherit(by.at, by.inherited, entryNames)
@@ -262,7 +258,7 @@ func (v *view) review(p path, shown AgentReview, by *work) *AgentReview {
 	return &shown
 }
 
-// flow is a stage's, wherever it is written.
+// flow returns a stage's flow, wherever it is written.
 func (v *view) flow(p path, s *Stage) Flow {
 	flow, from := s.flow()
 	for key := range from {
@@ -271,8 +267,7 @@ func (v *view) flow(p path, s *Stage) Flow {
 	return flow
 }
 
-// origin finds where the value at p comes from: noted for it, or for the whole
-// that it is part of.
+// origin returns the recorded origin of the value at p, or of the closest value that contains it.
 func (v *view) origin(p path) origin {
 	for text := p.Text; text != ""; text = strict.Parent(text) {
 		if from, ok := v.from[text]; ok {

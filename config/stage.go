@@ -9,12 +9,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-const maxAgents = 50 // of one stage, replicas counted
+const maxAgents = 50 // in one stage, counting replicas
 
-// defaultSynthesis is the agent that joins the work of several, unless a stage names another.
+// defaultSynthesis is the agent that combines the results of several agents, unless a stage names another.
 const defaultSynthesis = "SynthesisAgent"
 
-// What stages are for.
+// The types of stages.
 const (
 	stageInvestigation = "investigation"
 	stageAction        = "action"
@@ -24,77 +24,78 @@ const (
 type Stage struct {
 	// Name is unique within the chain; required.
 	Name string `yaml:"name"`
-	// Type action is for a stage that changes what runs: all of its agents have the type action.
+	// Type action marks a stage that changes running systems: all of its agents have the type action.
 	Type string `yaml:"type" enum:"stage type" default:"investigation"`
 	// Agents work in parallel; at least one, at most 50.
 	Agents []*StageAgent `yaml:"agents"`
-	// Replicas runs the one agent of the stage so many times, as NAME-1, NAME-2, …
+	// Replicas runs the only agent of the stage several times, as NAME-1, NAME-2, …
 	Replicas *int `yaml:"replicas" min:"1" max:"50" default:"1"`
 	// SuccessPolicy says how many of the agents must succeed.
 	SuccessPolicy plan.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
-	// MaxIterations bounds the model calls of every agent of the stage.
+	// MaxIterations limits the model calls of every agent of the stage.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the chain and of the agents' definitions.
 	MCPServers []string `yaml:"mcp_servers"`
-	// FallbackProviders are tried in order when the provider fails; [] = none.
+	// FallbackProviders are tried in order when the provider fails; [] means none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
-	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
-	// ToolConfig is laid over that of the agents' definitions and of the chain.
+	// ToolConfig overrides that of the agents' definitions and of the chain, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
-	// Synthesis joins the work of several agents.
+	// Synthesis combines the results of several agents.
 	Synthesis Synthesis `yaml:"synthesis"`
-	// AgentReview has an agent, or people, look at the stage's result before the chain goes on. What is not approved goes
-	// back to agent_review_resume_stage, else to the stage itself, with what was said of it: another pass, of which
-	// bounds.max_passes says how many there may be.
+	// AgentReview lets an agent, or people, review the stage's result before the chain continues. A result that is not
+	// approved goes back, with the comments, to agent_review_resume_stage, or else to the stage itself. That begins
+	// another pass; bounds.max_passes limits their number.
 	AgentReview *AgentReview `yaml:"agent_review" default:"none"`
-	// Timeout bounds the stage; time paused does not count.
+	// Timeout limits the stage; time paused does not count.
 	Timeout plan.Duration `yaml:"timeout" default:"none"`
 	// Temperature is passed to the model of every agent of the stage.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
-	// MaxTokens bounds every reply to the agents of the stage.
+	// MaxTokens limits every reply to the agents of the stage.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
-	// Thinking is that of an agent's definition, laid over it.
+	// Thinking overrides that of an agent's definition.
 	Thinking string `yaml:"thinking"`
-	// ReasoningEffort is that of an agent's definition, laid over it.
+	// ReasoningEffort overrides that of an agent's definition.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
-	// Mock is what works in the place of every agent of the stage that has none of its own.
+	// Mock replaces every agent of the stage that names no mock itself.
 	Mock string `yaml:"mock" default:"none"`
-	// PromptKey is the prompt of every agent of the stage that has none of its own.
+	// PromptKey is the prompt of every agent of the stage that names no prompt itself.
 	PromptKey string `yaml:"prompt_key" default:"that of the agent's type"`
-	// Evidence has the stage's agents that call tools name what their conclusions rest on, word for word. All agents from
-	// then on are shown it, numbered, to cite: code checks what the report says against what it cites.
+	// Evidence makes the stage's agents with tools quote the evidence for their conclusions. All later agents see the
+	// quotes, numbered, so that they can cite them. Code checks the report against the quotes it cites.
 	Evidence *bool `yaml:"evidence" default:"false"`
 
-	// SubAgents replace those of the chain and of the agents' definitions; [] = none.
+	// SubAgents replace those of the chain and of the agents' definitions; [] means none.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
 	Flow `yaml:",inline"`
 }
 
-// Synthesis is the agent that joins the work of a stage's agents.
+// Synthesis is the agent that combines the results of a stage's agents.
 type Synthesis struct {
-	// Agent is the definition of an agent of type synthesis.
+	// Agent is the name of an agent definition of type synthesis.
 	Agent string `yaml:"agent" default:"SynthesisAgent"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
-	// Mock is what works in its place where a request says use_mock.
+	// Mock replaces the agent if a request sets use_mock.
 	Mock string `yaml:"mock" default:"none"`
 }
 
-// AgentReview is how a stage's result is reviewed.
+// AgentReview says how a stage's result is reviewed.
 type AgentReview struct {
-	// Agent is the definition of the agent that reviews it, which must ask a model; without one, people are asked.
+	// Agent is the definition of the reviewing agent, which must be of a type that asks a model. Without it, people
+	// review.
 	Agent string `yaml:"agent" default:"none: people do"`
-	// Question is what is asked about the result.
+	// Question is the question to ask about the result.
 	Question string `yaml:"question" default:"Is it right, complete, and borne out by the evidence?"`
-	// LLMBackend says how the agent's provider is reached.
+	// LLMBackend selects the way to reach the agent's provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
-	// Mock is what works in its place where a request says use_mock.
+	// Mock replaces the agent if a request sets use_mock.
 	Mock string `yaml:"mock" default:"none"`
 }
 
@@ -102,43 +103,43 @@ const defaultQuestion = "Is it right, complete, and borne out by the evidence?"
 
 // StageAgent is an agent's entry in a stage.
 type StageAgent struct {
-	// Name is that of the agent's definition; required.
+	// Name is the name of the agent's definition; required.
 	Name string `yaml:"name"`
-	// Type only says again what the definition says.
+	// Type repeats the type of the definition and has no other effect.
 	Type string `yaml:"type" enum:"agent type"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
-	// LLMBackend says how the provider is reached.
+	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
-	// MaxIterations bounds the model calls of this agent.
+	// MaxIterations limits the model calls of this agent.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace all others.
 	MCPServers []string `yaml:"mcp_servers"`
-	// FallbackProviders are tried in order when the provider fails; [] = none.
+	// FallbackProviders are tried in order when the provider fails; [] means none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
-	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
-	// ToolConfig is laid over that of the agent's definition, of the chain and of the stage.
+	// ToolConfig overrides that of the agent's definition, of the chain and of the stage, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
-	// Timeout bounds this agent; time paused does not count.
+	// Timeout limits this agent; time paused does not count.
 	Timeout plan.Duration `yaml:"timeout" default:"timeouts.agent"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
-	// MaxTokens bounds a reply.
+	// MaxTokens limits a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
-	// Thinking is that of an agent's definition, laid over it.
+	// Thinking overrides that of an agent's definition.
 	Thinking string `yaml:"thinking"`
-	// ReasoningEffort is, too.
+	// ReasoningEffort overrides that of an agent's definition.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
-	// Mock is a function that the workers' program has registered in Go. It works in the agent's place where a request
-	// says use_mock; where the program has no such function, the agent works itself.
+	// Mock is a function that the workers' program has registered in Go. It replaces the agent if a request sets
+	// use_mock. If the program has no such function, the agent itself works.
 	Mock string `yaml:"mock" default:"the stage's"`
-	// PromptKey is a name of prompts: that text stands in place of the type's own prompt.
+	// PromptKey names an entry of prompts, which replaces the type's own prompt.
 	PromptKey string `yaml:"prompt_key" default:"the stage's"`
 
-	// SubAgents replace all others; [] = none.
+	// SubAgents replace all others; [] means none.
 	SubAgents []SubAgent `yaml:"sub_agents"`
-	// Orchestrator is laid over that of the agent's definition.
+	// Orchestrator overrides that of the agent's definition, key by key.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
 	Flow `yaml:",inline"`
@@ -174,7 +175,7 @@ func (s *Stage) validate(p path, v *validator) {
 	}
 }
 
-// validateCount checks how many agents there are, and what they are called.
+// validateCount checks the number of agents and their names.
 func (s *Stage) validateCount(p path, v *validator) {
 	agents, replicas := p.Key("agents"), p.Key("replicas")
 	switch n := s.Replicas; {
@@ -190,7 +191,7 @@ func (s *Stage) validateCount(p path, v *validator) {
 	}
 }
 
-// validateNames finds the rare "X-1" that meets the first of several X.
+// validateNames finds the rare agent "X-1" whose name collides with the first of several X.
 func (s *Stage) validateNames(p path, v *validator) {
 	names := s.names()
 	for i, name := range names {
@@ -200,8 +201,8 @@ func (s *Stage) validateNames(p path, v *validator) {
 	}
 }
 
-// names are what the agents of a stage are called: by their definition, and
-// with -1, -2, … where one runs several times.
+// names returns the names of the agents of a stage: those of their definitions, with -1, -2, … for a definition that
+// runs several times.
 func (s *Stage) names() []string {
 	total, given := map[string]int{}, map[string]int{}
 	all := s.executions()
@@ -219,7 +220,7 @@ func (s *Stage) names() []string {
 	return names
 }
 
-// executions are the stage's agents, replicas spelled out.
+// executions returns the stage's agents, with each replica as an entry.
 func (s *Stage) executions() []*StageAgent {
 	all := slices.Clip(s.Agents)
 	for len(s.Agents) == 1 && len(all) < min(value(s.Replicas), maxAgents) {
@@ -260,7 +261,7 @@ func (r *AgentReview) check(p path, v *validator, others []*StageAgent) {
 	}
 }
 
-// plan is what the chain goes by; nil = the result is not reviewed.
+// plan returns the review's part of a plan, or nil if the result is not reviewed.
 func (r *AgentReview) plan(back string) *plan.Review {
 	if r == nil {
 		return nil

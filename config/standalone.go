@@ -8,9 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// AgentPlan resolves an agent's definition as it is outside of any chain: what
-// chains and stages would add, servers say, it has not. Its providers are not
-// checked. The error is a *PlanError.
+// AgentPlan resolves an agent's definition outside of any chain, so without the settings, such as servers, that chains
+// and stages add. It does not check the providers. The error is a *PlanError.
 func (c *Config) AgentPlan(name string) (plan.Agent, error) {
 	w, err := c.standalone(name)
 	if err != nil {
@@ -23,7 +22,7 @@ func (c *Config) AgentPlan(name string) (plan.Agent, error) {
 	return r.agent(w), nil
 }
 
-// OwnAgents names the definitions that the user has written, sorted.
+// OwnAgents returns the names of the definitions that the user has written, sorted.
 func (c *Config) OwnAgents() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		if !c.report.BuiltIn(entryPath("agents", name)) {
@@ -33,7 +32,7 @@ func (c *Config) OwnAgents() (names []string) {
 	return names
 }
 
-// standalone is an agent that works outside of any chain.
+// standalone returns an agent that works outside of any chain.
 func (c *Config) standalone(name string) (work, error) {
 	def, ok := c.Agents[name]
 	if !ok {
@@ -44,8 +43,7 @@ func (c *Config) standalone(name string) (work, error) {
 	return w, nil
 }
 
-// Conversation resolves a request for a conversation to its plan: one stage with
-// one agent. The error is a *PlanError.
+// Conversation resolves a request for a conversation to its plan: one stage with one agent. The error is a *PlanError.
 func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err error) {
 	if c.report.Findings.Failed() {
 		return p, planError("the configuration has errors:\n%v", c.report.Findings)
@@ -70,15 +68,15 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 	return p.Versioned(), nil
 }
 
-// ToolPlan is the plan of nobody in particular, to use tools with: it has every
-// server, but for built-in ones that are not installed, and of defaults what is about tools.
+// ToolPlan returns the plan of a placeholder agent for calling tools directly. It has every server except built-in ones
+// that are not installed, and the settings about tools in defaults.
 func (c *Config) ToolPlan() plan.Agent {
 	s := inheritLevels(levelOf(path{}, &c.Defaults, nil)).settings
 	p := plan.Agent{Shell: c.shell(s.Shell), Tools: s.ToolConfig.plan(), Timeouts: plan.Timeouts{Tool: s.Timeouts.Tool}}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		s := c.MCPServers[name]
 		if c.report.BuiltIn(entryPath("mcp_servers", name)) && s.NPX != "" && !c.onPath(s.Transport.Command) {
-			continue // a list of tools is no reason to download a program
+			continue // listing tools must not download a program
 		}
 		p.Servers = append(p.Servers, c.server(name))
 	}

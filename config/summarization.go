@@ -7,26 +7,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Summarization has a model shorten what a server's tools return, where that is
-// too large for a conversation. The whole stays in the store (spec: tools, "Results").
+// Summarization lets a model shorten results of a server's tools that are too large for a conversation. The full result
+// stays in the store (spec: tools, "Results").
 type Summarization struct {
-	// Enabled switches it on.
+	// Enabled turns summaries on.
 	Enabled *bool `yaml:"enabled" default:"true"`
-	// SizeThresholdTokens is how large a result may be without being shortened.
+	// SizeThresholdTokens is the size up to which results are not shortened.
 	SizeThresholdTokens *int `yaml:"size_threshold_tokens" min:"100" unit:"tokens" default:"5000"`
-	// SummaryMaxTokenLimit is how large a summary may be.
+	// SummaryMaxTokenLimit is the maximum size of a summary.
 	SummaryMaxTokenLimit *int `yaml:"summary_max_token_limit" min:"50" unit:"tokens" default:"1000"`
 	// LLMProvider is the provider that summarises.
 	LLMProvider string `yaml:"llm_provider" default:"that of defaults.summarization, else the agent's"`
-	// LLMBackend says how that provider is reached.
+	// LLMBackend selects the way to reach that provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
 }
 
-// Summarizer is who summarises, unless a server says otherwise.
+// Summarizer is the model that summarises, unless a server names another.
 type Summarizer struct {
 	// LLMProvider is the provider that summarises.
 	LLMProvider string `yaml:"llm_provider" default:"the agent's"`
-	// LLMBackend says how that provider is reached.
+	// LLMBackend selects the way to reach that provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
 }
 
@@ -48,18 +48,18 @@ func (v *validator) summarizer(p path, provider, backend string) {
 	v.reachable(p.Key("llm_backend"), provider, backend)
 }
 
-// summarization is a server's with what it inherits. The levels that it tells are
-// 0 for what is built in, 1 for defaults.summarization, and 2 for the server's own.
+// summarization returns a server's settings with what they inherit. The levels in the map are 0 for built-in values, 1
+// for defaults.summarization, and 2 for the server itself.
 func (c *Config) summarization(own Summarization) (Summarization, map[string]int) {
 	builtIn := Summarization{Enabled: new(true), SizeThresholdTokens: new(5000), SummaryMaxTokenLimit: new(1000)}
 	defaults := Summarization{LLMProvider: c.Defaults.Summarization.LLMProvider, LLMBackend: c.Defaults.Summarization.LLMBackend}
 	if own.LLMProvider != "" {
-		defaults.LLMBackend = "" // it is that of the other provider
+		defaults.LLMBackend = "" // it belongs to the other provider
 	}
 	return strict.Inherit(builtIn, defaults, own)
 }
 
-// summaryProvider is the provider that summarises what a server returns; "" = the agent's, or none.
+// summaryProvider returns the provider that summarises a server's results. An empty string means the agent's, or none.
 func (c *Config) summaryProvider(server string) string {
 	s, ok := c.MCPServers[server]
 	if !ok {
@@ -72,8 +72,8 @@ func (c *Config) summaryProvider(server string) string {
 	return all.LLMProvider
 }
 
-// summarize plans it for an agent; nil = it is switched off. The provider that a
-// request names is that of summaries too.
+// summarize returns the summarization in an agent's plan, or nil if it is off. If a request names a provider, that also
+// summarises.
 func (r *resolver) summarize(w work, server string) *plan.Summarization {
 	s, _ := r.summarization(r.MCPServers[server].Summarization)
 	if !value(s.Enabled) {
@@ -89,7 +89,7 @@ func (r *resolver) summarize(w work, server string) *plan.Summarization {
 	return out
 }
 
-// summarization is a server's with what it inherits, for people to read.
+// summarization returns a server's settings with what they inherit, for display.
 func (v *view) summarization(p path, own Summarization) Summarization {
 	all, from := v.source.summarization(own)
 	defaults := path{}.Key("defaults").Key("summarization")

@@ -10,14 +10,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// thinks checks a setting by itself.
+// thinks checks the form of a setting.
 func (v *validator) thinks(p path, thinking string) {
 	if _, ok := parseThinking(thinking); !ok {
 		v.Errorf(p, "must be off, on, adaptive, or a number of tokens, got %q", thinking)
 	}
 }
 
-// parseThinking reads a setting: a mode, or the budget of "on".
+// parseThinking parses a setting: a mode, or the budget of "on".
 func parseThinking(text string) (t agent.Thinking, ok bool) {
 	switch mode := agent.ThinkingMode(text); mode {
 	case "", agent.ThinkingOff, agent.ThinkingOn, agent.ThinkingAdaptive:
@@ -27,7 +27,7 @@ func parseThinking(text string) (t agent.Thinking, ok bool) {
 	return agent.Thinking{Mode: agent.ThinkingOn, Budget: budget}, err == nil && budget > 0
 }
 
-// thinking is how much a provider's model thinks for an agent, or why it cannot as it is said.
+// thinking returns how much a provider's model thinks for an agent, or the reason why it cannot think as configured.
 func (c *Config) thinking(w work, at choice) (agent.Thinking, string) {
 	entry, ok := c.LLMProviders[at.provider]
 	if !ok {
@@ -36,8 +36,8 @@ func (c *Config) thinking(w work, at choice) (agent.Thinking, string) {
 	return thinkingBy(w, entry, entry.plan(at.provider, at.backend, NativeTools{}))
 }
 
-// thinkingBy lays what the agent says over what the entry of its provider does. Of what the model
-// cannot do there is nothing left but the reason.
+// thinkingBy merges the agent's setting over that of its provider's entry. If the model does not support the result, it
+// returns only the reason.
 func thinkingBy(w work, entry *Provider, p plan.Provider) (agent.Thinking, string) {
 	want, _ := parseThinking(cmp.Or(w.Thinking, entry.Thinking))
 	if want.Effort = w.Effort; want.Effort == "" && (w.Thinking == "" || want.Mode != agent.ThinkingOff) {

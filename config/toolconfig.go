@@ -12,37 +12,37 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// ToolConfig is what agents may do with their tools (spec: tools, "Policy"). A
-// tool is named server.tool, or by the bare name of a built-in one. What an agent
-// sets is laid over what defaults sets, permissions tool by tool; over that what the chain sets, the stage and the
-// agent's entry there.
+// ToolConfig says what agents may do with their tools (spec: tools, "Policy"). A tool is named server.tool, or by the
+// bare name of a built-in tool. An agent's settings override those of defaults, with permissions merged tool by tool.
+// The chain, the stage, and the agent's entry in the stage override them in turn.
 type ToolConfig struct {
-	// EnabledTools are the only tools that the agent has; [] = none.
+	// EnabledTools are the only tools that the agent has; [] means none.
 	EnabledTools []string `yaml:"enabled_tools" default:"all"`
-	// DisabledTools are tools that the agent has not, whatever else is said.
+	// DisabledTools are tools that the agent does not have, whatever other settings say.
 	DisabledTools []string `yaml:"disabled_tools" default:"none"`
-	// AccessLevel bounds the risk of the tools: read allows read_only, write allows write, low and medium as well.
+	// AccessLevel limits the risk of the tools: read allows read_only, write allows write, low and medium as well.
 	AccessLevel plan.Access `yaml:"access_level" enum:"access level"`
-	// ConfirmDestructive has a person approve every call of a destructive tool.
+	// ConfirmDestructive requires a person's approval for every call of a destructive tool.
 	ConfirmDestructive *bool `yaml:"confirm_destructive"`
-	// TaintedWrites says which calls of an agent that has read untrusted text a person approves, whatever rules remember:
-	// those of tools that destroy, or whose risk is high or critical (destructive), those of all that do more than read
-	// (writing), or none because of that (allow). Untrusted are the request, servers that are not trusted,
+	// TaintedWrites says which calls need a person's approval after the agent has read untrusted text, regardless of
+	// remembered rules: calls of tools that destroy or whose risk is high or critical (destructive), calls of all tools
+	// that do more than read (writing), or none (allow). Untrusted are the request, servers that are not trusted,
 	// commands, functions in Go, memory and the web.
 	TaintedWrites plan.TaintedWrites `yaml:"tainted_writes" enum:"tainted writes" default:"destructive; allow if confirm_destructive is false"`
-	// Remember are the risks of the tools whose approvals people may have remembered by rules. Never critical, and never
-	// where it matters who approves.
+	// Remember lists the risks of tools for which rules may remember approvals. It never applies to critical tools, or
+	// if it matters who approves.
 	Remember []agent.Risk `yaml:"remember" enum:"risk" default:"none"`
-	// ApprovalTimeout is how long a call waits for a person before the next of escalate_to is asked, and then before it
-	// counts as denied.
+	// ApprovalTimeout is how long a call waits for a person before the next of escalate_to is asked. After the last,
+	// the call counts as denied.
 	ApprovalTimeout plan.Duration `yaml:"approval_timeout"`
 	Approvals       `yaml:",inline"`
-	// RiskApprovals say the same of the calls of one risk. A number is raised by it, and who may not approve still may not.
+	// RiskApprovals are approval settings for the calls of one risk. They can only raise the number of approvals, and
+	// cannot allow more people to approve.
 	RiskApprovals map[string]Approvals `yaml:"risk_approvals" default:"none"`
-	// A tool that only reads (risk read_only), and whose calls nearly always (95 of 100) end within this time, is called
-	// inside the workflow task. That costs Temporal less, and Temporal's UI shows a marker in place of an activity. 0 makes
-	// every call an activity. Calls that may change something are always activities, whatever this is. Rounded down to 1, 2, 5,
-	// 10, 20, 50, 100, 200 or 500 ms, or 1 s, the longest.
+	// QuickUnder applies to tools that only read (risk read_only). If nearly all calls of such a tool (95 of 100) end
+	// within this time, it is called inside the workflow task. This costs less in Temporal, whose UI then shows a
+	// marker instead of an activity. 0 makes every call an activity. Calls that may change something are always
+	// activities. The value is rounded down to 1, 2, 5, 10, 20, 50, 100, 200 or 500 ms, or 1 s, the maximum.
 	QuickUnder *plan.Duration `yaml:"quick_under"`
 	// ToolPermissions limit single tools, by name.
 	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`
@@ -50,26 +50,27 @@ type ToolConfig struct {
 
 // ToolPermission limits one tool.
 type ToolPermission struct {
-	// MaxResults caps the parameter max_results, and sets it where the tool has it.
+	// MaxResults caps the parameter max_results, and sets it if the tool has that parameter.
 	MaxResults *int `yaml:"max_results" min:"1" default:"none"`
-	// TimeoutSeconds bounds one call.
+	// TimeoutSeconds limits one call.
 	TimeoutSeconds *int `yaml:"timeout_seconds" min:"1" max:"86400" unit:"seconds" default:"timeouts.tool"`
-	// RateLimitPerMinute bounds the calls of one agent within any minute, over all investigations.
+	// RateLimitPerMinute limits the calls of one agent within any minute, over all investigations.
 	RateLimitPerMinute *int `yaml:"rate_limit_per_minute" min:"1" unit:"calls" default:"none"`
-	// RateLimit is another name of rate_limit_per_minute.
+	// RateLimit is another name for rate_limit_per_minute.
 	RateLimit *int `yaml:"rate_limit" min:"1" unit:"calls"`
-	// RequiresApproval has a person approve every call. False takes back what a wider tool_config says of the tool.
-	// It never lifts the approval that confirm_destructive asks for: validate warns of that, and refuses it with --strict.
+	// RequiresApproval requires a person's approval for every call. False reverses that setting of a wider tool_config.
+	// It never lifts the approval that confirm_destructive requires: validate warns of that, and refuses it with
+	// --strict.
 	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
 	Approvals        `yaml:",inline"`
-	// Remember lets people have approvals of the tool remembered by rules, or forbids it.
+	// Remember allows or forbids rules that remember approvals of the tool.
 	Remember *bool `yaml:"remember" default:"what remember says of the tool's risk"`
-	// Allowed are patterns, one of which the parameter has to match as a whole: * is any text, / and all, ? one
-	// character. Without the parameter, the call is refused.
+	// Allowed are patterns, and the whole value of the parameter must match one of them: * matches any text, including
+	// /, and ? matches one character. A call without the parameter is refused.
 	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`
 }
 
-// maxQuickUnder is how long a workflow task waits for a call.
+// maxQuickUnder is how long a workflow task may wait for a call.
 const maxQuickUnder = plan.Duration(time.Second)
 
 func (t ToolConfig) validate(p path, v *validator) {
@@ -109,8 +110,8 @@ func (t ToolConfig) validate(p path, v *validator) {
 	}
 }
 
-// lifts reports whether requires_approval: false for a tool has an effect, or nothing is there to lift. Agents made at run
-// time are checked when they are made, by CheckVirtual.
+// lifts reports whether requires_approval: false for a tool has an effect, or there is nothing to lift. Agents made at
+// run time are checked by CheckVirtual when they are made.
 func (v *validator) lifts(p path, t ToolConfig, name string) bool {
 	if confirm := cmp.Or(t.ConfirmDestructive, v.Defaults.ToolConfig.ConfirmDestructive); confirm != nil && !*confirm {
 		return true
@@ -152,7 +153,7 @@ func (t ToolPermission) validate(p path, v *validator) {
 	}
 }
 
-// tool warns of a name that no tool can have: servers say only later what tools there are.
+// tool warns of a name that no tool can have. The tools of servers are not known yet.
 func (v *validator) tool(p path, name string) {
 	server, _, ofServer := strings.Cut(plainName(name), ".")
 	servers := slices.Collect(maps.Keys(v.MCPServers))
@@ -166,8 +167,7 @@ func (v *validator) tool(p path, name string) {
 	}
 }
 
-// ownTools are the tools that belong to no server: those that are built in, and
-// those that the program has registered.
+// ownTools returns the tools that belong to no server: built-in tools, and those that the program has registered.
 func (v *validator) ownTools() []string {
 	names := slices.Concat([]string{agent.ToolReadResult}, agent.OrchestrationTools(), v.src.Tools)
 	for _, t := range agent.Types() {
@@ -176,7 +176,7 @@ func (v *validator) ownTools() []string {
 	return names
 }
 
-// chainLimitsTools: something of an agent's tool_config is said above its definition.
+// chainLimitsTools reports whether a level above an agent's definition sets any of its tool_config.
 func (c *Config) chainLimitsTools(w work) bool {
 	below := len(c.definitionLevels(w.definition))
 	for key, level := range w.from {
@@ -213,7 +213,7 @@ func (t ToolPermission) plan() plan.Permission {
 	out := plan.Permission{
 		MaxResults:       value(t.MaxResults),
 		Timeout:          plan.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
-		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // one of them at most is set
+		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // at most one of them is set
 		RequiresApproval: value(t.RequiresApproval), Approvers: t.Approvals.plan(), Remember: t.Remember,
 	}
 	if len(t.Allowed) > 0 {

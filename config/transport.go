@@ -14,44 +14,44 @@ import (
 
 // The transports of MCP servers.
 const (
-	TransportStdio = "stdio" // a process of the worker's
+	TransportStdio = "stdio" // a child process of the worker
 	TransportHTTP  = "http"  // streamable HTTP
-	TransportSSE   = "sse"   // HTTP with server-sent events, as older servers have it
+	TransportSSE   = "sse"   // HTTP with server-sent events, for older servers
 )
 
-// Transport says how a server is reached. As loaded, what may be secret in it
-// keeps its template text; Config.Transport expands it.
+// Transport says how to reach a server. After loading, values that may be secret keep their template text;
+// Config.Transport expands them.
 type Transport struct {
-	// Type is the transport's name.
+	// Type is the name of the transport.
 	Type string `yaml:"type" enum:"transport" default:"stdio"`
 	// Command is the program of a stdio server.
 	Command string `yaml:"command"`
 	// Args are the arguments of the command.
 	Args []string `yaml:"args"`
-	// Env is the environment of a stdio server, besides the little that every server has.
+	// Env is added to the small environment that every stdio server has.
 	Env map[string]string `yaml:"env,late"`
-	// URL is where an http or sse server is.
+	// URL is the address of an http or sse server.
 	URL string `yaml:"url" foreign:"serverUrl httpUrl" instead:"it is called url here"`
 	// BearerToken is sent to an http or sse server with every request.
 	BearerToken string `yaml:"bearer_token,late"`
-	// VerifySSL = false accepts any certificate of an http or sse server: for tests alone.
+	// VerifySSL = false accepts any certificate of an http or sse server. Use it only for tests.
 	VerifySSL *bool `yaml:"verify_ssl" default:"true"`
-	// Timeout bounds one call.
+	// Timeout limits one call.
 	Timeout plan.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
 	// CustomHeaders are sent to an http or sse server with every request. {{.SESSION_ID}} is the execution's id.
 	CustomHeaders map[string]string `yaml:"custom_headers,late" foreign:"headers" instead:"it is called custom_headers here"`
-	// SessionCleanupURL is sent a DELETE when a session is over; {{.SESSION_ID}} is the execution's id. On
-	// another host than url it gets no token and no headers.
+	// SessionCleanupURL is sent a DELETE request when a session ends; {{.SESSION_ID}} is the execution's id. If its
+	// host differs from that of url, the request has no token and no headers.
 	SessionCleanupURL string `yaml:"session_cleanup_url"`
-	// Roots are the folders that the server is told to work in (MCP roots), as absolute paths. A filesystem server uses
-	// them in the place of those in its args.
+	// Roots are the directories that the server may work in (MCP roots), as absolute paths. A filesystem server uses
+	// them instead of those in its args.
 	Roots []string `yaml:"roots"`
 }
 
-// streamableHTTP are the names that the protocol's specification, and files of MCP clients, have for http.
+// streamableHTTP are the names for http in the protocol's specification and in files of MCP clients.
 var streamableHTTP = []string{"streamable-http", "streamable_http", "streamableHttp"}
 
-// kind is the type by its own name; what is no type stays as it is.
+// kind returns the canonical name of the type. An unknown type is returned unchanged.
 func (t Transport) kind() string {
 	if slices.Contains(streamableHTTP, t.Type) {
 		return TransportHTTP
@@ -70,7 +70,7 @@ func (t Transport) validate(p path, v *validator) {
 		t.validateWeb(p, v)
 	case t.Type == "" && t.URL != "" && t.Command == "":
 		v.Errorf(p.Key("type"), "a server with a url is of type http or sse: which?")
-	case kind == "", kind == TransportStdio: // of any other word, it is said already that it is none
+	case kind == "", kind == TransportStdio: // an unknown type has been reported already
 		t.validateStdio(p, v)
 	}
 }
@@ -90,14 +90,14 @@ func (t Transport) validateStdio(p path, v *validator) {
 	})
 }
 
-// headerName is a token of RFC 9110.
+// headerName matches a token of RFC 9110.
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 func (t Transport) validateWeb(p path, v *validator) {
 	switch {
 	case t.URL == "":
 		v.Errorf(p.Key("url"), "a url is required")
-	case !plainURL(t.URL): // it may hold a password: not shown
+	case !plainURL(t.URL): // not shown, because it may hold a password
 		v.Errorf(p.Key("url"), "must be an http or https URL without user and password")
 	}
 	if t.SessionCleanupURL != "" && !plainURL(braces.Action.ReplaceAllString(t.SessionCleanupURL, "x")) {
@@ -117,7 +117,7 @@ func (t Transport) validateWeb(p path, v *validator) {
 	})
 }
 
-// foreign reports the keys that are set although another kind of server has them.
+// foreign reports keys that are set but belong to another kind of server.
 func (v *validator) foreign(p path, whose string, set map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] {
@@ -126,9 +126,8 @@ func (v *validator) foreign(p path, whose string, set map[string]bool) {
 	}
 }
 
-// Transport says how to reach an MCP server: complete, and what may be secret
-// expanded from the environment as it is now. {{.SESSION_ID}} is left in it.
-// An error names the variable and the server, never a value.
+// Transport returns the complete transport of an MCP server, with values that may be secret expanded from the current
+// environment. {{.SESSION_ID}} remains in it. An error names the variable and the server, never a value.
 func (c *Config) Transport(server string) (Transport, error) {
 	s, ok := c.MCPServers[server]
 	if !ok {
@@ -154,7 +153,7 @@ func (c *Config) Transport(server string) (Transport, error) {
 	return t, nil
 }
 
-// complete is the transport with its defaults.
+// complete returns the transport with its defaults.
 func (t Transport) complete() Transport {
 	switch t.Type = t.kind(); t.Type {
 	case TransportHTTP, TransportSSE:
@@ -167,7 +166,7 @@ func (t Transport) complete() Transport {
 	return t
 }
 
-// expansion expands late values, up to the first that cannot be.
+// expansion expands values at the time of use, up to the first that fails.
 type expansion struct {
 	*Config
 	err error
@@ -196,7 +195,7 @@ func (e *expansion) each(what string, templates map[string]string) map[string]st
 	return out
 }
 
-// list names what a map holds, for messages.
+// list lists the keys of a map, for messages.
 func list[T any](m map[string]T) string {
 	if len(m) == 0 {
 		return "none"

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// validator is what the validate methods of the types report to.
+// validator is passed to the validate methods of the types, which report to it.
 type validator struct {
 	*Config
 	*strict.Report
@@ -36,7 +36,8 @@ func (c *Config) validate() {
 	v.serverNames()
 }
 
-// serverNames warns of servers whose tools can have the same names for models, to whom both "a_" + ".b" and "a" + "._b" are a___b.
+// serverNames warns of servers whose tools can get the same names for models: both "a_" + ".b" and "a" + "._b" become
+// a___b.
 func (v *validator) serverNames() {
 	for _, name := range slices.Sorted(maps.Keys(v.MCPServers)) {
 		if other, ends := strings.CutSuffix(name, "_"); ends && v.MCPServers[other] != nil {
@@ -46,11 +47,11 @@ func (v *validator) serverNames() {
 	}
 }
 
-// value checks a value by what its type says of itself, and by the hazards.
+// value checks a value with the validate method of its type, and for hazards.
 func (v *validator) value(p path, value reflect.Value, f strict.Field) {
 	own := value
 	if value.CanAddr() {
-		own = value.Addr() // which has all methods
+		own = value.Addr() // a pointer has all methods
 	}
 	if typed, ok := own.Interface().(interface{ validate(path, *validator) }); ok {
 		typed.validate(p, v)
@@ -58,8 +59,7 @@ func (v *validator) value(p path, value reflect.Value, f strict.Field) {
 	v.hazards(p, value, f)
 }
 
-// alertTypes gives every alert type to one chain. The user's chains come
-// first: what they take, a built-in chain no longer has.
+// alertTypes assigns every alert type to one chain. The user's chains come first and take types from built-in chains.
 func (v *validator) alertTypes() {
 	v.chainOf = map[string]string{}
 	for _, ours := range []bool{false, true} {
@@ -87,8 +87,8 @@ func (v *validator) alertType(p path, chain, alertType string) {
 	}
 }
 
-// variables reports what the environment lacks: an error where it is used, a
-// warning where nothing the user wrote needs it.
+// variables reports variables that are missing from the environment: an error if the entry is used, and a warning if
+// nothing that the user wrote needs it.
 func (v *validator) variables() {
 	users := v.users()
 	for _, u := range v.Unset {
@@ -105,11 +105,11 @@ func (v *validator) variables() {
 		}
 	}
 	for _, u := range v.Unset {
-		v.Silence(u.Path) // what follows from a missing value is not reported
+		v.Silence(u.Path) // do not report consequences of a missing value
 	}
 }
 
-// optional reports whether p is within an entry that may be there unused.
+// optional reports whether p is within an entry that may be unused.
 func optional(p path) bool {
 	for _, section := range []string{"agents", "mcp_servers", "llm_providers"} {
 		if strict.Parent(p.Entry) == section {

@@ -7,25 +7,25 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Vertex is where a provider of type vertexai is, and who asks there.
+// Vertex says where a provider of type vertexai runs, and with which credentials.
 type Vertex struct {
-	// Project is the project of Google's cloud that pays; only with vertexai, which needs it.
+	// Project is the Google Cloud project that pays; only for vertexai, which requires it.
 	Project string `yaml:"project" default:"that of project_env"`
 	// ProjectEnv names the variable that has the project.
 	ProjectEnv string `yaml:"project_env" default:"GOOGLE_CLOUD_PROJECT"`
-	// Location is where the model runs ("europe-west4", "global").
+	// Location is the region in which the model runs ("europe-west4", "global").
 	Location string `yaml:"location" default:"that of location_env, or else global"`
 	// LocationEnv names the variable that has the location.
 	LocationEnv string `yaml:"location_env" default:"GOOGLE_CLOUD_LOCATION"`
-	// CredentialsEnv names the variable that has the path of a file with credentials. Without
-	// it, they are Google's application default credentials: of that file, of gcloud, of the machine.
+	// CredentialsEnv names the variable that has the path of a credentials file. Without it, Google's application
+	// default credentials apply: those of a file, of gcloud, or of the machine.
 	CredentialsEnv string `yaml:"credentials_env" default:"GOOGLE_APPLICATION_CREDENTIALS"`
 }
 
-// claude reports whether a provider of type vertexai has a model of Claude's; others are Gemini's.
+// claude reports whether a provider of type vertexai has a Claude model. All others are Gemini models.
 func (pr *Provider) claude() bool { return strings.HasPrefix(pr.Model, "claude-") }
 
-// plan is the place, with the names of variables that are usual.
+// plan returns the settings for a plan, with the usual names of variables as defaults.
 func (x Vertex) plan() plan.Vertex {
 	out := plan.Vertex(x)
 	out.ProjectEnv = cmp.Or(out.ProjectEnv, "GOOGLE_CLOUD_PROJECT")

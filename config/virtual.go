@@ -16,17 +16,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// A configuration says of an agent that it is made at run time (agent_source: virtual), so that a chain's misspelled name
-// stays an error, and a worker starts whatever the store has. Plans are made of the configuration with those agents in it
-// that a request needs: one that does not fit any more fails the requests that need it, and no others (ADR 24).
+// The configuration declares agents that are made at run time (agent_source: virtual). A misspelled name in a chain is
+// therefore still an error, and a worker starts regardless of the store's contents. Plans use a configuration that
+// includes the virtual agents that a request needs. If a virtual agent is no longer valid, only the requests that need
+// it fail (ADR 24).
 
-// OfAgent begins the name of a chain that nobody writes: its one stage has one agent, whose name follows.
+// OfAgent is the prefix of an implicit chain: its one stage has one agent, whose name follows.
 const OfAgent = "agent/"
 
-// isVirtual: the agent is made at run time.
+// isVirtual reports whether the agent is made at run time.
 func (a *Agent) isVirtual() bool { return a.AgentSource != "" }
 
-// validateSource checks that nothing is said here of an agent that is made at run time.
+// validateSource checks that the entry of a virtual agent has no other settings.
 func (a *Agent) validateSource(p path, v *validator) {
 	rest := *a
 	rest.AgentSource, rest.Type, rest.Description, rest.model, rest.made = "", "", "", "", nil
@@ -35,7 +36,7 @@ func (a *Agent) validateSource(p path, v *validator) {
 	}
 }
 
-// VirtualOf names the agents of a chain that are made at run time, and may not be here yet.
+// VirtualOf returns the names of a chain's agents that are made at run time and may not be loaded yet.
 func (c *Config) VirtualOf(chain string) (names []string) {
 	add := func(name string) {
 		if def, known := c.Agents[name]; !known || def.isVirtual() {
@@ -55,12 +56,12 @@ func (c *Config) VirtualOf(chain string) (names []string) {
 	return slices.Compact(names)
 }
 
-// ChainOf is the chain that a request asks for, whether there is one or not.
+// ChainOf returns the chain that a request asks for, which may not exist.
 func (c *Config) ChainOf(req agent.Request) string {
 	return cmp.Or(req.Chain, c.chainOf[c.AlertTypeOf(req)])
 }
 
-// AlertTypeOf is the alert type that a request has: the default one, if it asks for neither a chain nor a type.
+// AlertTypeOf returns the alert type of a request: the default one if it names neither a chain nor a type.
 func (c *Config) AlertTypeOf(req agent.Request) string {
 	if req.Chain != "" {
 		return req.AlertType
@@ -68,7 +69,7 @@ func (c *Config) AlertTypeOf(req agent.Request) string {
 	return cmp.Or(req.AlertType, c.Defaults.AlertType)
 }
 
-// ChainsWith names the chains of a project that an agent works in.
+// ChainsWith returns the chains of a project in which an agent works.
 func (c *Config) ChainsWith(name, project string) (chains []string) {
 	for _, chain := range slices.Sorted(maps.Keys(c.AgentChains)) {
 		works := func(w work) bool { return w.definition == name }
@@ -79,14 +80,14 @@ func (c *Config) ChainsWith(name, project string) (chains []string) {
 	return chains
 }
 
-// Owns reports whether an agent is the configuration's own: none that is made at run time may have its name.
+// Owns reports whether the configuration itself defines an agent. A virtual agent cannot have the same name.
 func (c *Config) Owns(name string) bool {
 	def, known := c.Agents[name]
 	return known && !def.isVirtual()
 }
 
-// With is the configuration with agents that were made at run time; those that have been deleted say so to whoever needs
-// them. The error is a *PlanError.
+// With returns the configuration with agents that were made at run time. A deleted agent stays as a marker, so that
+// plans that need it say who deleted it. The error is a *PlanError.
 func (c *Config) With(made ...virtual.Agent) (*Config, error) {
 	out, wrong := c.fork(), &PlanError{}
 	for _, m := range made {
@@ -111,7 +112,7 @@ func (c *Config) CheckVirtual(m virtual.Agent, known []string) (problems virtual
 		c.notEnabled(m.Definition), c.unknownTools(m.Definition, known))
 }
 
-// fork is a copy that may have other agents, models and chains.
+// fork returns a copy whose agents, models and chains can be changed.
 func (c *Config) fork() *Config {
 	out := *c
 	out.Agents, out.LLMProviders, out.AgentChains = maps.Clone(c.Agents), maps.Clone(c.LLMProviders), maps.Clone(c.AgentChains)
@@ -119,7 +120,7 @@ func (c *Config) fork() *Config {
 	return &out
 }
 
-// make adds an agent that was made at run time, and returns what is wrong with it.
+// make adds a virtual agent and returns its problems.
 func (c *Config) make(m virtual.Agent, open opened) virtual.Problems {
 	p := entryPath("agents", m.Name)
 	declared, known := c.Agents[m.Name]
@@ -155,7 +156,8 @@ func (c *Config) make(m virtual.Agent, open opened) virtual.Problems {
 	return append(problems, problemsOf(c.report.Findings, p)...)
 }
 
-// decodeEntry reads a definition as an entry of a configuration is read, but for variables: the environment is not its own.
+// decodeEntry decodes a definition like an entry of a configuration, but without variables, because its author does not
+// own the environment.
 func decodeEntry(name string, d virtual.Definition) (*Agent, virtual.Problems) {
 	body, err := d.Entry()
 	if err == nil && nameProblem(name) != "" {
@@ -177,7 +179,7 @@ func decodeEntry(name string, d virtual.Definition) (*Agent, virtual.Problems) {
 	return read.Agents[name], nil
 }
 
-// problemsOf are what is refused, by their places within the entry.
+// problemsOf returns the refused parts of an entry, by their places within it.
 func problemsOf(found Findings, entry path) (problems virtual.Problems) {
 	for _, f := range found {
 		if f.Accepted() {
@@ -189,7 +191,7 @@ func problemsOf(found Findings, entry path) (problems virtual.Problems) {
 	return problems
 }
 
-// toolsFrom attaches what enabled_tools name: servers, and tools of the workers' program.
+// toolsFrom returns the servers and registered tools that enabled_tools name, for attaching them to the agent.
 func (c *Config) toolsFrom(a *Agent, open opened) (servers, ids []string) {
 	servers = slices.Clone(a.MCPServers)
 	for _, name := range a.ToolConfig.EnabledTools {
@@ -204,8 +206,8 @@ func (c *Config) toolsFrom(a *Agent, open opened) (servers, ids []string) {
 	return servers, ids
 }
 
-// narrowed is what an agent says of its tools, as far as it is no more than the deployment's defaults allow. Lists would
-// stand in their place, and a tool's permission in the place of theirs.
+// narrowed merges an agent's tool settings with those of defaults, so that the agent never gets more than defaults
+// allow. Plain inheritance would replace the lists and each tool's permission.
 func narrowed(own, defaults ToolConfig) ToolConfig {
 	if len(defaults.DisabledTools) > 0 && own.DisabledTools != nil {
 		own.DisabledTools = append(slices.Clone(defaults.DisabledTools), own.DisabledTools...)
@@ -230,7 +232,7 @@ func narrowed(own, defaults ToolConfig) ToolConfig {
 		}
 		patterns := map[string][]string{}
 		maps.Copy(patterns, base.Allowed)
-		maps.Copy(patterns, limits.Allowed) // which are narrower: see widerPatterns
+		maps.Copy(patterns, limits.Allowed) // these are narrower: see widerPatterns
 		limits.Allowed = patterns
 		own.ToolPermissions[name] = limits
 	}
@@ -242,10 +244,10 @@ func listed(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(other string) bool { return plainName(other) == plainName(name) })
 }
 
-// plainName is the name of a tool as servers have it: models know it with __.
+// plainName converts a tool's name from the spelling of models, with __, to that of servers.
 func plainName(name string) string { return strings.Replace(name, "__", ".", 1) }
 
-// notEnabled names the enabled_tools of a definition that would be left out, because the defaults have others.
+// notEnabled reports the enabled_tools of a definition that would be left out because defaults do not enable them.
 func (c *Config) notEnabled(d virtual.Definition) (problems virtual.Problems) {
 	only := c.Defaults.ToolConfig.EnabledTools
 	for _, name := range d.Tools()["enabled_tools"] {
@@ -265,7 +267,7 @@ func least(all ...*int) (out *int) {
 	return out
 }
 
-// unknownTools names the tools that a definition has something to say of and that nobody has.
+// unknownTools reports tools that a definition mentions but that do not exist.
 func (c *Config) unknownTools(d virtual.Definition, known []string) (problems virtual.Problems) {
 	known = append((&validator{Config: c}).ownTools(), known...)
 	for key, names := range d.Tools() {
@@ -287,7 +289,7 @@ func (c *Config) unknownTools(d virtual.Definition, known []string) (problems vi
 	return problems
 }
 
-// alone is the configuration with the chain that a request for one agent means.
+// alone returns the configuration with the implicit chain of a request for one agent.
 func (c *Config) alone(chain string) *Config {
 	name, alone := strings.CutPrefix(chain, OfAgent)
 	if !alone {
@@ -298,7 +300,7 @@ func (c *Config) alone(chain string) *Config {
 	return out
 }
 
-// missing says why there is nothing behind an agent that is made at run time; "" = there is.
+// missing says why a virtual agent is not available. It returns an empty string if it is.
 func (a *Agent) missing(name, project string) string {
 	switch m := a.made; {
 	case !a.isVirtual() || m != nil && !m.Deleted:
@@ -311,7 +313,8 @@ func (a *Agent) missing(name, project string) string {
 		name, cmp.Or(project, agent.DefaultProject))
 }
 
-// identity names a definition for memory and rate limits, and which version of it works; "" = it has none.
+// identity returns a definition's name for memory and rate limits, and its version. The version is zero if the agent is
+// not virtual.
 func (a *Agent) identity(definition string) (name string, version int) {
 	if a.made == nil {
 		return definition, 0
@@ -319,14 +322,15 @@ func (a *Agent) identity(definition string) (name string, version int) {
 	return a.made.Identity(), a.made.Version
 }
 
-// requireMade refuses a plan with agents that nobody has made.
+// requireMade refuses a plan with virtual agents that do not exist.
 func (r *resolver) requireMade(w work) {
 	if problem := w.def.missing(w.definition, r.project); problem != "" && !slices.Contains(r.problems, problem) {
 		r.problems = append(r.problems, problem)
 	}
 }
 
-// EntryOf is the definition of an agent of the configuration, for lists; virtual ones have one of their own.
+// EntryOf returns the definition of an agent of the configuration, for lists. Virtual agents store a separate
+// definition.
 func (c *Config) EntryOf(name string) (d virtual.Definition, ok bool) {
 	def, ok := c.Agents[name]
 	if !ok {
@@ -337,7 +341,7 @@ func (c *Config) EntryOf(name string) (d virtual.Definition, ok bool) {
 	return d, true
 }
 
-// AgentDefinitions are the definitions of all agents of the configuration itself, by name.
+// AgentDefinitions returns the definitions of all agents of the configuration itself, by name.
 func (c *Config) AgentDefinitions() (all []virtual.Definition) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		if c.Owns(name) {
@@ -348,7 +352,7 @@ func (c *Config) AgentDefinitions() (all []virtual.Definition) {
 	return all
 }
 
-// ReadDefinition makes JSON of a definition in a file: JSON, or YAML that says the same. Which keys it has, virtual.Parse looks at. The
+// ReadDefinition converts a definition in a file, JSON or equivalent YAML, to JSON. virtual.Parse checks the keys. The
 // error is Findings.
 func ReadDefinition(file string, text []byte) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
@@ -360,7 +364,7 @@ func ReadDefinition(file string, text []byte) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// WriteDefinition is a definition as ReadDefinition reads it.
+// WriteDefinition returns a definition in the form that ReadDefinition reads.
 func WriteDefinition(d virtual.Definition) ([]byte, error) {
 	text, err := json.Marshal(d)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// opened are the servers, and tools of the workers' program, that a project works with already: those of the chains that it
-// may run, and of agents that no chain has, which every project may run by themselves. Who makes agents in a project may give
-// them these and no others: that takes the configuration.
+// opened holds the servers and registered tools that a project may use already. They come from the chains that the
+// project may run, and from agents that are in no chain, which every project may run directly. Agents made in a project
+// may use only these; more takes a change of the configuration.
 type opened struct{ servers, ids map[string]bool }
 
-// openTo is what the configuration opens to a project. Agents that are made at run time open nothing by themselves.
+// openTo returns what the configuration opens to a project. Virtual agents open nothing by themselves.
 func (c *Config) openTo(project string) opened {
 	open, inChain := opened{map[string]bool{}, map[string]bool{}}, map[string]bool{}
 	for _, chain := range slices.Sorted(maps.Keys(c.AgentChains)) {
@@ -49,7 +49,7 @@ func (o opened) add(c *Config, w work) {
 	}
 }
 
-// closedServers says which servers an agent has that its project does not work with.
+// closedServers reports an agent's servers that are not open to its project.
 func (o opened) closedServers(c *Config, project string, a *Agent) (problems virtual.Problems) {
 	for _, name := range a.MCPServers {
 		if _, there := c.MCPServers[name]; there && !o.servers[name] {
@@ -60,7 +60,7 @@ func (o opened) closedServers(c *Config, project string, a *Agent) (problems vir
 	return problems
 }
 
-// closedTools says the same of the tools of the workers' program, which are known; they would not be attached.
+// closedTools reports tools of the workers' program that are not open to the project. They would not be attached.
 func (o opened) closedTools(m virtual.Agent, known []string) (problems virtual.Problems) {
 	builtIn := (&validator{Config: &Config{}}).ownTools()
 	for _, name := range m.Definition.Tools()["enabled_tools"] {
@@ -72,8 +72,8 @@ func (o opened) closedTools(m virtual.Agent, known []string) (problems virtual.P
 	return problems
 }
 
-// liftedApprovals refuses requires_approval: false, which only the configuration may say. Agents that were stored with it
-// still work: it lifts nothing of theirs.
+// liftedApprovals refuses requires_approval: false, which only the configuration may set. Agents that were stored with
+// it still work, but it has no effect for them.
 func liftedApprovals(m virtual.Agent) (problems virtual.Problems) {
 	entry, _ := decodeEntry(m.Name, m.Definition)
 	if entry == nil {
@@ -88,7 +88,8 @@ func liftedApprovals(m virtual.Agent) (problems virtual.Problems) {
 	return problems
 }
 
-// widerPatterns refuses patterns for a parameter that let through what those of the defaults do not: a call is held to one list.
+// widerPatterns refuses patterns for a parameter that allow more than those of defaults, because a call is checked
+// against only one list.
 func widerPatterns(own, defaults ToolConfig) (problems virtual.Problems) {
 	for _, name := range slices.Sorted(maps.Keys(own.ToolPermissions)) {
 		theirs := defaults.ToolPermissions[name].Allowed

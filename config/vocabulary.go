@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// vocabularyOf is the vocabulary that an enum tag names.
+// vocabularyOf returns the vocabulary that an enum tag names.
 func vocabularyOf(name string) strict.Vocabulary {
 	switch name {
 	case "agent type":
@@ -72,7 +72,7 @@ func vocabularyOf(name string) strict.Vocabulary {
 	return strict.Vocabulary{}
 }
 
-// words is a vocabulary that has nothing besides its words.
+// words returns a vocabulary of plain words.
 func words[T ~string](all ...T) (v strict.Vocabulary) {
 	for _, word := range all {
 		v.Words = append(v.Words, string(word))

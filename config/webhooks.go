@@ -15,80 +15,84 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// Webhook takes alerts, by POST /webhooks/NAME (docs/reference/webhooks.md).
+// Webhook accepts alerts at POST /webhooks/NAME (docs/reference/webhooks.md).
 type Webhook struct {
-	// Format is what the sender sends: where the parts of its alerts are, and how it signs.
+	// Format is the sender's format: the location of the parts of its alerts, and its signature.
 	Format string `yaml:"format" enum:"webhook format" default:"that of the webhook's name, if there is one"`
-	// Mapping says where in the sender's JSON an alert's parts are. What it says takes the place of what the format does.
+	// Mapping locates an alert's parts in the sender's JSON. It overrides the format.
 	Mapping WebhookMapping `yaml:"mapping"`
-	// Chain runs, whatever the type of the alert.
+	// Chain is the chain to run for every alert, regardless of its type.
 	Chain string `yaml:"chain" default:"that of the alert's type"`
-	// AlertType is that of alerts whose own no chain has.
+	// AlertType replaces an alert's type if no chain has that type.
 	AlertType string `yaml:"alert_type" default:"defaults.alert_type"`
-	// Signature says how the sender signs. Without it, senders need a token of an operator. It takes tokens or oidc for all the rest.
+	// Signature says how the sender signs. Without it, senders need the token of an operator. With it, tokens or oidc
+	// are required for the rest of the API.
 	Signature WebhookSignature `yaml:"signature"`
-	// Projects are those that who signs may start investigations in; "*" = all. The first is that of alerts that name none.
+	// Projects are the projects in which a signing sender may start investigations; "*" means all. Alerts that name no
+	// project belong to the first.
 	Projects []string `yaml:"projects" default:"default"`
-	// MaxRunning bounds the investigations of this webhook that run at once. Beyond it, alerts join one of their group, or wait.
+	// MaxRunning limits the investigations of this webhook that run at once. Further alerts join an investigation of
+	// their group, or wait.
 	MaxRunning *int `yaml:"max_running" min:"1" unit:"investigations" default:"10"`
-	// MaxPerMinute bounds the investigations of this webhook that start within a minute.
+	// MaxPerMinute limits the investigations of this webhook that start within a minute.
 	MaxPerMinute *int `yaml:"max_per_minute" min:"1" unit:"investigations" default:"20"`
 }
 
-// WebhookMapping has paths: labels.team, items[0].id, labels["a.b"]; with $ in front they begin at the whole body, else at the
-// alert. The first path of a list counts that leads to something.
+// WebhookMapping consists of paths: labels.team, items[0].id, labels["a.b"]. A path begins at the alert, or with a
+// leading $ at the whole body. In a list, the first path that leads to a value applies.
 type WebhookMapping struct {
 	// Alerts is the list of the alerts.
 	Alerts string `yaml:"alerts" default:"the body is one alert"`
-	// AlertType is its type, which chains have.
+	// AlertType is the alert's type, which chains have.
 	AlertType []string `yaml:"alert_type"`
-	// Fingerprint is the same of all that is told of one alert.
+	// Fingerprint is the same in all messages about one alert.
 	Fingerprint []string `yaml:"fingerprint" default:"a hash of the alert"`
-	// Group is the same of alerts that one investigation is enough for when there are many.
+	// Group is the same for alerts that can share one investigation when there are many.
 	Group []string `yaml:"group" default:"the alert's type"`
-	// GroupName is what people call it.
+	// GroupName is the name of the group, for people.
 	GroupName []string `yaml:"group_name" default:"the group"`
-	// Status says whether it fires.
+	// Status says whether the alert is firing.
 	Status []string `yaml:"status"`
-	// StartsAt is when it began to fire: RFC 3339, or seconds or milliseconds since 1970.
+	// StartsAt is when the alert began to fire: RFC 3339, or seconds or milliseconds since 1970.
 	StartsAt []string `yaml:"starts_at"`
-	// Title is a line about it.
+	// Title is a one-line description of the alert.
 	Title []string `yaml:"title"`
-	// Severity is how bad it is.
+	// Severity is the severity of the alert.
 	Severity []string `yaml:"severity"`
-	// Priority is 1, which goes first, to 5, or a word that priorities has.
+	// Priority is a number from 1 (first) to 5, or a word in priorities.
 	Priority []string `yaml:"priority" default:"that of the severity"`
-	// Project is whose it is.
+	// Project is the project that the alert belongs to.
 	Project []string `yaml:"project" default:"the first of projects, or that of the token"`
-	// Chain is the chain that runs.
+	// Chain is the chain to run.
 	Chain []string `yaml:"chain"`
-	// Data is what is investigated.
+	// Data is the data to investigate.
 	Data string `yaml:"data" default:"the alert"`
-	// Firing are statuses of an alert that fires. If you list any, an alert whose status is in none of firing, resolved and ignored is
-	// refused.
+	// Firing are the statuses of a firing alert. If you list any, an alert whose status is in none of firing, resolved
+	// and ignored is refused.
 	Firing []string `yaml:"firing" default:"all others"`
-	// Resolved are statuses of an alert that has resolved.
+	// Resolved are the statuses of a resolved alert.
 	Resolved []string `yaml:"resolved" default:"none"`
 	// Ignored are statuses of alerts to accept and drop, such as acknowledgements; "*" stands for all others.
 	Ignored []string `yaml:"ignored" default:"none"`
-	// Priorities are priorities by the words for them, or for severities.
+	// Priorities map words, or severities, to priorities.
 	Priorities map[string]int `yaml:"priorities"`
 }
 
-// WebhookSignature says how a sender signs: by the HMAC-SHA256 of the body, in hexadecimal, in a header.
+// WebhookSignature describes the sender's signature: the HMAC-SHA256 of the body, in hexadecimal, in a header.
 type WebhookSignature struct {
-	// Secrets are those that it signs with; each counts, so that one can be replaced: ["{{.GRAFANA_SECRET}}"].
+	// Secrets are the signing secrets. Any of them is accepted, so that you can rotate them: ["{{.GRAFANA_SECRET}}"].
 	Secrets []string `yaml:"secrets,late"`
-	// Scheme is whose header and prefix it has.
+	// Scheme selects the header and prefix of a known sender.
 	Scheme string `yaml:"scheme" enum:"signature scheme" default:"that of the format"`
-	// Header has the signature.
+	// Header is the header with the signature.
 	Header string `yaml:"header" default:"that of the scheme"`
-	// TimestampHeader has the time at which it was signed, in seconds since 1970, which is then signed before the body, with a colon between.
+	// TimestampHeader is the header with the time of signing, in seconds since 1970. The signature then covers the
+	// time, a colon and the body.
 	TimestampHeader string `yaml:"timestamp_header" default:"none"`
-	// Tolerance is how far that time may be from now.
+	// Tolerance is the maximum difference between that time and now.
 	Tolerance plan.Duration `yaml:"tolerance" default:"5m; 75m for Amazon SNS"`
-	// Topics are the ARNs of the Amazon SNS topics that may send. Amazon signs their messages, so they need no secret and no token.
-	// Subscriptions of these topics are confirmed.
+	// Topics are the ARNs of the Amazon SNS topics that may send. Amazon signs their messages, so they need no secret
+	// and no token. Subscriptions of these topics are confirmed automatically.
 	Topics []string `yaml:"topics" default:"none"`
 }
 
@@ -98,8 +102,8 @@ var webhookName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 
 const signatureTolerance = 5 * time.Minute
 
-// keepAlerts is how long alerts are kept, and the shortest that can be: one that is sent again after it was deleted starts
-// an investigation, and senders repeat alerts after hours.
+// keepAlerts is how long alerts are kept, and minKeepAlerts the shortest allowed time. Senders repeat alerts after
+// hours, and a repeated alert that was already deleted starts another investigation.
 const (
 	keepAlerts    = 30 * 24 * time.Hour
 	minKeepAlerts = 24 * time.Hour
@@ -171,7 +175,7 @@ func (m WebhookMapping) validate(p path, v *validator) {
 	}
 }
 
-// mappingPath is where the configuration has a path of a mapping.
+// mappingPath returns the path in the configuration of a path of a mapping.
 func mappingPath(mapping path, given webhook.Path) path {
 	if at := mapping.Key(given.Key); given.N < 0 {
 		return at
@@ -188,16 +192,16 @@ func (w Webhook) signature(format webhook.Format) webhook.Signature {
 	return out
 }
 
-// Hook is a webhook as it is used.
+// Hook is a webhook that is ready for use.
 type Hook struct {
 	Webhook
 	Reader *webhook.Reader
-	// Signature has the secrets; without any, a token is asked for.
+	// Signature has the secrets. Without any, a token is required.
 	Signature webhook.Signature
 }
 
-// Hooks are all webhooks by their names, those among them whose format is known and that nobody has configured. The error
-// names the variables that their secrets lack.
+// Hooks returns all webhooks by name, including those of known formats that are not configured. The error names the
+// missing variables of their secrets.
 func (c *Config) Hooks() (map[string]Hook, error) {
 	out, errs := map[string]Hook{}, []error{}
 	all := maps.Clone(c.System.HTTP.Webhooks)
@@ -235,7 +239,7 @@ func (c *Config) Hooks() (map[string]Hook, error) {
 	return out, errors.Join(errs...)
 }
 
-// Flood is what a webhook may start.
+// Flood returns the limits on the investigations that a webhook may start.
 func (c *Config) Flood(name string) webhook.Limits {
 	own, out := c.System.HTTP.Webhooks[name], webhook.DefaultLimits
 	out.Running = cmp.Or(value(own.MaxRunning), out.Running)
@@ -243,7 +247,7 @@ func (c *Config) Flood(name string) webhook.Limits {
 	return out
 }
 
-// KeepAlerts is how long the alerts of webhooks are kept of which nothing is heard.
+// KeepAlerts is how long alerts of webhooks are kept after their last message.
 func (c *Config) KeepAlerts() time.Duration { return cmp.Or(c.System.HTTP.KeepAlerts.D(), keepAlerts) }
 
 // KeepAlerts is Config.KeepAlerts of the current configuration.

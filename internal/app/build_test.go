@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the linker writes, and how long the program is, tell one build from another.
+// The linker's output and the length of the program distinguish builds.
 func TestNameOfBuild(t *testing.T) {
 	t.Parallel()
 	program := bytes.Repeat([]byte("x"), 3*linkedHead)

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// A circuit that is open is told, unless nobody has wanted its model for long.
+// An open circuit is reported, unless its model has been unused for long.
 func TestOpenCircuits(t *testing.T) {
 	t.Parallel()
 	opts := store.Options{Path: filepath.Join(t.TempDir(), "inquest.db")}

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
-// own is a tool of another program.
+// own is a tool of the embedding program.
 func own(name string) builtin.Tool { return builtin.Tool{Spec: tool.Spec{Name: name}} }
 
 func TestEmbeddedConfiguration(t *testing.T) {
@@ -46,7 +46,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// Our sample's server is one of our programs: another one is never started in its place.
+	// The sample's server is one of our programs, and no other program is started in its place.
 	_, err = c.Plan(agent.Request{AlertType: "sample-incident"})
 	if err == nil || !strings.Contains(err.Error(), "variable INQUEST_EXECUTABLE is not set") {
 		t.Errorf("got %v", err)

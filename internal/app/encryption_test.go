@@ -33,11 +33,10 @@ const (
 	newKey = "new:bmV3IG5ldyBuZXcgbmV3IG5ldyBuZXcgbmV3IG5ldyE="
 )
 
-// words are said at each place where an investigation says something; none may be in
-// what Temporal keeps.
+// word occurs in every text of the investigation, and must not occur in Temporal's data.
 const word = "PERSIMMON"
 
-// encryptedHost runs an investigation that says the word everywhere.
+// encryptedHost runs an investigation that uses the word everywhere.
 func encryptedHost(t *testing.T, temporal, data, model string) *Host {
 	t.Helper()
 	weigh := builtin.Tool{
@@ -71,8 +70,8 @@ func encryptedHost(t *testing.T, temporal, data, model string) *Host {
 	return host
 }
 
-// What Temporal keeps of an encrypted investigation says nothing, keys change in its
-// midst, and the stock SDK's remote codec reads it by the endpoint.
+// Temporal's data of an encrypted investigation reveals nothing. Keys can be changed while it runs, and the stock SDK's remote
+// codec can read it through the endpoint.
 func TestEncryption(t *testing.T) {
 	temporal := t.TempDir()
 	server, err := devserver.Start(t.Context(), devserver.Options{Dir: temporal, Listen: "127.0.0.1:0"})
@@ -105,7 +104,7 @@ func TestEncryption(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Setenv(payload.VariableKeys, newKey+" "+oldKey) // the new one encrypts from here on
+	t.Setenv(payload.VariableKeys, newKey+" "+oldKey) // the new key encrypts from here on
 	host = encryptedHost(t, server.Address(), data, model.URL)
 	hold.Release()
 	var result workflows.InvestigationResult
@@ -172,7 +171,7 @@ func TestEncryption(t *testing.T) {
 	t.Run("the database", func(t *testing.T) { noWordInFiles(t, temporal) })
 }
 
-// noWordInHistories reads the histories of all workflows as the server keeps them.
+// noWordInHistories reads the histories of all workflows as the server stores them.
 func noWordInHistories(t *testing.T, c client.Client) {
 	t.Helper()
 	all, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})

@@ -33,7 +33,7 @@ func (asked) Inputs(context.Context, string, string) ([][]byte, string, error) {
 	return [][]byte{[]byte(`{"chain":"c","data":"the shop is down","by":"Ada"}`)}, "host", nil
 }
 
-// words are what models say, one after the other, and the last one for ever; "" fails.
+// words are the replies of models in order, the last one repeatedly; an empty one fails.
 type words struct {
 	all  []string
 	said int
@@ -50,8 +50,7 @@ func (w *words) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Res
 	return llm.Response{Content: text, Model: "m", Finish: llm.FinishStop, Usage: agent.Usage{InputTokens: 7, OutputTokens: 3}}, nil
 }
 
-// What the store has of an investigation that has ended says the same as the
-// investigation does itself.
+// The stored record of an ended investigation equals the investigation's own status.
 func TestRecordSaysWhatTheQueryDid(t *testing.T) {
 	t.Parallel()
 	stages := func(list ...*config.Stage) []*config.Stage { return list }
@@ -146,7 +145,7 @@ func TestRecordSaysWhatTheQueryDid(t *testing.T) {
 	}
 }
 
-// plain is a status as JSON; what the store masks is masked.
+// plain returns a status as JSON, with the values masked that the store masks.
 func plain(t *testing.T, status workflows.Status) (out any) {
 	t.Helper()
 	body, err := json.Marshal(status)
@@ -159,7 +158,7 @@ func plain(t *testing.T, status workflows.Status) (out any) {
 	return out
 }
 
-// investigate runs a chain to its end, and asks it then for its status.
+// investigate runs a chain to its end, and then queries its status.
 func investigate(t *testing.T, chain *config.Chain, model *words, slow bool,
 	do func(*testsuite.TestWorkflowEnvironment)) (*store.Store, workflows.Status) {
 	t.Helper()
@@ -186,7 +185,7 @@ func investigate(t *testing.T, chain *config.Chain, model *words, slow bool,
 	if do != nil {
 		env.RegisterDelayedCallback(func() { do(env) }, 10*time.Second)
 	}
-	env.ExecuteWorkflow(workflows.Investigation, converter.RawValue{}) // Resolve reads it elsewhere
+	env.ExecuteWorkflow(workflows.Investigation, converter.RawValue{}) // Resolve reads it from another place
 	value, err := env.QueryWorkflow(workflows.QueryStatus)
 	var status workflows.Status
 	if err == nil {

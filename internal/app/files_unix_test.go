@@ -16,8 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
-// Whatever the umask is, nobody but the owner reads what we write: Temporal's
-// database, the store, the sample incident, an agent that was imported.
+// Whatever the umask is, only the owner can read our files: Temporal's database, the store, the sample incident, an imported agent.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	old := syscall.Umask(0)
@@ -54,7 +53,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	look() // with what SQLite keeps beside its files
+	look() // including the files that SQLite adds
 	if err := host.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// older are the blobs of a worker for whose program every plan is of a version to come.
+// older is the blob store of an old worker, to which every plan has a future version.
 type older struct {
 	activities.Blobs
 	asked atomic.Int32
@@ -52,8 +52,7 @@ func (m *oracle) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Re
 	return llm.Response{Content: "the disk is full", Finish: llm.FinishStop}, nil
 }
 
-// In the midst of a deploy, workers of two versions share a queue: the old one leaves
-// to the new one what it cannot do.
+// During a deployment, workers of two versions share a queue. The old one leaves work that it cannot do to the new one.
 func TestWorkersOfTwoVersions(t *testing.T) {
 	t.Parallel()
 	logger := slog.New(slog.DiscardHandler)
@@ -97,7 +96,7 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for before.asked.Load() == 0 { // the old worker has looked at the plan, alone
+	for before.asked.Load() == 0 { // only the old worker has read the plan
 		select {
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
@@ -120,8 +119,7 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 	}
 }
 
-// refusals counts the activities of a workflow that were tried again because a worker
-// could not do them.
+// refusals counts a workflow's activities that were retried because a worker could not do them.
 func refusals(t *testing.T, conn client.Client, id string) (n int) {
 	t.Helper()
 	events := conn.GetWorkflowHistory(t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 )
 
-// An event has the beginning of a long text. What an investigation waits for is told if it is what
-// the store says, and not by a late attempt or after the end.
+// An event contains the beginning of a long text. A wait is reported only if the store has accepted it, not for a late attempt or
+// after the end.
 func TestListened(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

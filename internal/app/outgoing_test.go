@@ -18,8 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// strictTargets are the servers that TestAcceptedEverywhere asks, and how a plan names them. learns is how many refusals
-// they may teach: what an address of one's own is in front of, nobody says.
+// strictTargets are the servers in TestAcceptedEverywhere, and their providers in a plan. learns is how many refusals they may
+// cause, because the server behind a custom address is unknown.
 var strictTargets = map[string]struct {
 	target   llmtest.Target
 	provider plan.Provider
@@ -38,11 +38,11 @@ var strictTargets = map[string]struct {
 	"vLLM, with a name of one's own": {llmtest.StrictVLLM, plan.Provider{Type: config.ProviderOpenAI, Model: "m"}, 1},
 }
 
-// limits are those of OpenAI's own service; the address of a test is not OpenAI's.
+// limits are those of OpenAI's own service, because the test's address is not OpenAI's.
 var limits = plan.Provider{Type: config.ProviderOpenAI}.Dialect()
 
-// TestAcceptedEverywhere: whatever a model has written and an MCP server has listed, the next request is one that the
-// strictest servers accept. The fixtures are what real ones have sent; they are cut, wrapped and mixed up.
+// TestAcceptedEverywhere: whatever a model has written and an MCP server has listed, the strictest servers accept the next request.
+// The fixtures come from real models and servers, and are truncated, wrapped and mixed.
 func TestAcceptedEverywhere(t *testing.T) {
 	t.Parallel()
 	for name, tt := range strictTargets {
@@ -67,7 +67,7 @@ func TestAcceptedEverywhere(t *testing.T) {
 	}
 }
 
-// anyRequest draws a request as activities make them, of what models and servers send.
+// anyRequest draws a request as activities build it, from texts of models and servers.
 func anyRequest() *rapid.Generator[llm.Request] {
 	return rapid.Custom(func(t *rapid.T) llm.Request {
 		req := llm.Request{Messages: []agent.Message{{Role: agent.System, Content: "You investigate."}}}
@@ -104,7 +104,7 @@ func anyRequest() *rapid.Generator[llm.Request] {
 		var tools []llm.Tool
 		many := rapid.SampledFrom([]int{0, 1, 2, 3, 3, 200}).Draw(t, "tools")
 		for n := range many {
-			if n > 3 { // the same as those before, under names that differ in what is cut or rewritten
+			if n > 3 { // the same as those before, under names that differ only where they are cut or rewritten
 				again := tools[n%3]
 				again.Name = tool.WireName(fmt.Sprint(rapid.SampledFrom(toolNames[1:]).Draw(t, "name"), n%150))
 				tools = append(tools, again)
@@ -121,13 +121,13 @@ func anyRequest() *rapid.Generator[llm.Request] {
 			req.Withheld = tools
 		case 1:
 			req.Tools = tools
-		default: // a conclusion of an agent that has lost its tools
+		default: // a conclusion, for which an agent has no tools
 		}
 		return req
 	})
 }
 
-// remembered draws a reply with the state that a driver left with it: of this model or another, of these calls or others.
+// remembered draws a reply with the state that a driver stored with it: of this model or another, of these calls or others.
 func remembered(t *rapid.T, said string) agent.Message {
 	m := agent.Message{Role: agent.Assistant, Content: said}
 	m.ProviderState = json.RawMessage(rapid.SampledFrom(states).Draw(t, "state"))
@@ -141,8 +141,8 @@ func remembered(t *rapid.T, said string) agent.Message {
 	return m
 }
 
-// states are what the drivers leave, for the models of strictTargets: with ids that come twice, calls whose names are
-// rewritten, thoughts that nothing follows, and what is no state at all.
+// states are what drivers store for the models of strictTargets: with repeated IDs, rewritten names, thoughts without a following
+// part, and invalid state.
 var states = []string{
 	`{"anthropic":{"model":"claude-sonnet-4-5","blocks":[{"type":"thinking","thinking":"t","signature":"c2ln"},` +
 		`{"type":"tool_use","id":"toolu_1","name":"odd.name"},{"type":"tool_use","id":"toolu_1","name":"shell"}]}}`,
@@ -167,7 +167,7 @@ var (
 	toolNames = []string{"", "loki.query", "1password.get item", "-x", "größe", strings.Repeat("long.", 30), "shell", "a", "unnamed"}
 )
 
-// anyArguments draws what models write for arguments: right, cut short, followed by more, encoded, of other kinds.
+// anyArguments draws arguments as models write them: valid, truncated, followed by more text, encoded, of other types.
 func anyArguments() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
@@ -190,7 +190,7 @@ func anyArguments() *rapid.Generator[string] {
 	})
 }
 
-// schemas have been refused by one server or another.
+// schemas have each been refused by some server.
 var schemas = []string{
 	``, `{}`, `true`, `{"type":"object"}`, `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":["object","null"],` +
 		`"properties":null}`,
@@ -241,7 +241,7 @@ var replacements = []string{`null`, `true`, `false`, `7`, `"object"`, `"array"`,
 	`"null"]`, `{"type":"array"}`, `{"type":"object"}`,
 	`{"$ref":"#"}`, `{"$ref":"#/$defs/N"}`, `{"enum":[1,2,null,"x",{"a":1}]}`, `{"type":"string","enum":[1]}`, `-1.5`}
 
-// changed goes down to a part of a schema and changes that.
+// changed descends to a part of a schema and changes it.
 func changed(t *rapid.T, value any, depth int) any {
 	keys := []string{}
 	object, isObject := value.(map[string]any)

@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// stored are agents that were made at run time.
+// stored are run-time agents.
 type stored []virtual.Agent
 
 func (s stored) VirtualAgents(_ context.Context, project string, names ...string) (out []virtual.Agent, _ error) {
@@ -36,7 +36,7 @@ func (s stored) VirtualAgents(_ context.Context, project string, names ...string
 	return out, nil
 }
 
-// defined is a configuration with two agents that are made at run time, and that a function finds the models of.
+// defined is a configuration with two run-time agents whose models a function chooses.
 func defined(t *testing.T, choose hook.Selector) planner {
 	t.Helper()
 	agents := map[string]*config.Agent{"Clerk": {AgentSource: virtual.Source}, "Judge": {AgentSource: virtual.Source, Type: "scoring"}}
@@ -64,8 +64,8 @@ func defined(t *testing.T, choose hook.Selector) planner {
 	return planner{cfg, made, map[string]hook.Selector{"s": choose}, slog.New(slog.DiscardHandler)}
 }
 
-// A selector is told of the request what may be stored of it, wherever a plan is made: for an investigation, a conversation,
-// or a score that somebody asks for later, by an agent that was made at run time.
+// A selector gets only the storable part of a request, wherever a plan is made: for an investigation, a conversation, or a score
+// that is requested later, for a run-time agent.
 func TestSelectorsAreTold(t *testing.T) {
 	t.Parallel()
 	const secret = "password=q8Zr2LxW0pT7vN4k"
@@ -75,7 +75,7 @@ func TestSelectorsAreTold(t *testing.T) {
 		asked = append(asked, in.Agent)
 		told = in
 		told.Metadata = maps.Clone(in.Metadata)
-		clear(in.Metadata) // a function may write what it likes
+		clear(in.Metadata) // a function may change its input
 		return "scripted:" + in.Tenant + "x", nil
 	})
 	labels := agent.Labels{Project: "payments", Tenant: "acme", Metadata: map[string]string{"note": secret}}
@@ -116,7 +116,7 @@ func TestSelectorsAreTold(t *testing.T) {
 	}
 }
 
-// What goes wrong in a selector refuses the request, without a secret in it.
+// An error in a selector refuses the request, without revealing a secret.
 func TestSelectorsFail(t *testing.T) {
 	t.Parallel()
 	for want, choose := range map[string]hook.Selector{
@@ -138,7 +138,7 @@ func TestSelectorsFail(t *testing.T) {
 	}
 }
 
-// Selectors have a time together, after which the request is refused. None is asked after one has failed.
+// Selectors share a timeout, after which the request is refused. After one has failed, no other is called.
 func TestSlowSelectors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestSlowSelectors(t *testing.T) {
 	})
 }
 
-// A workflow task waits for no selector; data that is too large or not there is refused before any is asked.
+// A workflow task never waits for a selector. Data that is too large or missing is refused before any is called.
 func TestSelectorsAreNotAsked(t *testing.T) {
 	t.Parallel()
 	p := defined(t, func(context.Context, hook.SelectorInput) (string, error) { return "", errors.New("it is asked") })

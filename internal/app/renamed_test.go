@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// clientOf returns the client of a provider whose server is at an address of the test's.
+// clientOf returns the client of a provider whose server is the test's.
 func clientOf(t *testing.T, provider plan.Provider, srv *llmtest.Server) llm.Client {
 	t.Helper()
 	m := &models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{},
@@ -31,8 +31,8 @@ func clientOf(t *testing.T, provider plan.Provider, srv *llmtest.Server) llm.Cli
 	return client
 }
 
-// TestRepeatedIDsAndOddNames: a model that gives all its calls one id, and calls tools by names that have to be
-// rewritten, is answered call by call, and gets back what it thought beside each of them.
+// TestRepeatedIDsAndOddNames: a model may give all its calls the same ID, and call tools whose names must be rewritten. It still
+// gets a result for each call, and its thoughts beside each of them.
 func TestRepeatedIDsAndOddNames(t *testing.T) {
 	t.Parallel()
 	called := []string{"loki.query", "1password__get", "größe", strings.Repeat("long.", 20)}
@@ -61,7 +61,7 @@ func TestRepeatedIDsAndOddNames(t *testing.T) {
 					t.Fatalf("turn %d: %v", n, err)
 				}
 				said := agent.Message{Role: agent.Assistant, Content: reply.Content, ProviderState: reply.ProviderState}
-				for _, call := range reply.ToolCalls { // as activities keep them
+				for _, call := range reply.ToolCalls { // in the form that activities store
 					call.ID, call.Name = fmt.Sprintf("c%d_0", n+1), tool.WireName(call.Name)
 					said.ToolCalls = append(said.ToolCalls, call)
 				}
@@ -82,7 +82,7 @@ func TestRepeatedIDsAndOddNames(t *testing.T) {
 	}
 }
 
-// TestOfferedNames: the name that a request declares is the one by which a tool is found when the model calls it.
+// TestOfferedNames: a tool is found by the name that the request declares when the model calls it.
 func TestOfferedNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range append([]string{"1password.get", "-x.y", strings.Repeat("9", 64) + ".y"}, toolNames[1:]...) {

@@ -28,7 +28,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// aTemporal is a real one, in this process.
+// aTemporal starts a real server in this process.
 func aTemporal(t *testing.T) client.Options {
 	t.Helper()
 	server, err := devserver.Start(t.Context(), devserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
@@ -50,7 +50,7 @@ func dialed(t *testing.T, opts client.Options) client.Client {
 	return c
 }
 
-// What runs is asked for all at once.
+// Open lists all running investigations in one call.
 func TestOpenInvestigations(t *testing.T) {
 	t.Parallel()
 	c := dialed(t, aTemporal(t))
@@ -70,7 +70,7 @@ func TestOpenInvestigations(t *testing.T) {
 	if err := c.TerminateWorkflow(t.Context(), "ended", "", "test"); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the list is late
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the list is updated with a delay
 		got, err := runs{client: c}.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -85,11 +85,11 @@ func TestOpenInvestigations(t *testing.T) {
 	}
 }
 
-// family is a Temporal that knows one workflow and its children.
+// family is a Temporal client with one workflow and its children.
 type family struct {
 	client.Client
 	newest    string            // run of the workflow
-	children  map[string]string // by id: the run that has started it
+	children  map[string]string // by ID: the run that started it
 	cancelled []string
 }
 
@@ -116,9 +116,8 @@ func (f *family) CancelWorkflow(_ context.Context, id, _ string) error {
 	return nil
 }
 
-// After a reset, children that the run does not know are told to end: but an attempt that
-// comes late, when the run has children of its own or another reset has made a newer run,
-// ends none of those.
+// After a reset, children that the new run does not know are cancelled. A late attempt must not cancel children that the run has
+// started since, or those of an even newer run.
 func TestLateAttemptCancelsNoNewChildren(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -145,7 +144,7 @@ func TestLateAttemptCancelsNoNewChildren(t *testing.T) {
 	}
 }
 
-// A worker that was there before the fleet's mark stops when it finds that it has another store.
+// A worker that was running before the fleet's mark stops when it finds that the fleet has another store.
 func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 	t.Parallel()
 	where := aTemporal(t)
@@ -171,7 +170,7 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 	}
 }
 
-// Workers of two namespaces, or of two Temporals, do not share a store.
+// Workers of two namespaces, or of two Temporal clusters, do not share a store.
 func TestStoreOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	here, there := aTemporal(t), aTemporal(t)
@@ -186,7 +185,7 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 	content := storetest.Open(t)
 	join := func(where client.Options, adopt bool) error {
 		h := Host{Client: dialed(t, where), Store: content, opts: HostOptions{Temporal: where, AdoptStore: adopt}}
-		for { // a namespace that was just registered is not known everywhere
+		for { // a newly registered namespace is not known everywhere yet
 			err := h.joinNamespace(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "is not found") {
 				return err
@@ -207,7 +206,7 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
-	// Those of a namespace whose store another one adopts stop.
+	// If another namespace adopts the store, the workers of the first one stop.
 	h := Host{Client: dialed(t, there), Store: content, opts: HostOptions{Temporal: there, TemporaryStore: true, AdoptStore: true}}
 	found := make(chan error, 1)
 	go func() { found <- h.watchFleet(t.Context(), nil, 10*time.Millisecond) }()
@@ -219,8 +218,7 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// A worker that is refused leaves no note in its store: it may have been started in another
-// namespace than it was meant for.
+// A refused worker leaves no note in its store, because it may have been started in the wrong namespace.
 func TestRefusedWorkerLeavesNoNote(t *testing.T) {
 	t.Parallel()
 	where := aTemporal(t)
@@ -246,7 +244,7 @@ func aStore(t *testing.T) *store.Store {
 	return content
 }
 
-// told are the lines of a log.
+// told receives the lines of a log.
 type told chan string
 
 func (l told) Write(line []byte) (int, error) {
@@ -254,7 +252,7 @@ func (l told) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A task queue of another fleet that a reload brings in is logged once, and ends nothing.
+// If a reload adds another fleet's task queue, it is logged once, and nothing ends.
 func TestReloadNamesQueueOfAnotherFleet(t *testing.T) {
 	t.Parallel()
 	where, dir, log, reload := aTemporal(t), t.TempDir(), make(told, 1000), make(chan os.Signal)

@@ -67,7 +67,7 @@ func TestCheckVersions(t *testing.T) {
 	check := func(want ...string) {
 		t.Helper()
 		var got []string
-		until := time.Now().Add(time.Minute) // Temporal lists pollers and changes a little later
+		until := time.Now().Add(time.Minute) // Temporal lists pollers and changes with a delay
 		for {
 			got = nil
 			for _, f := range CheckVersions(t.Context(), Examination{
@@ -108,7 +108,7 @@ func TestCheckVersions(t *testing.T) {
 	check("fail store: schema 999; programs must know 999, and this one knows ", "fail workers: 1 worker, inquest 0.1: ")
 }
 
-// contract does to a store what a later release may do: from then on, programs must know a schema.
+// contract changes a store like a later release that requires programs to know a schema.
 func contract(t *testing.T, file string, schema int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+file)

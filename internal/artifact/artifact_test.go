@@ -53,7 +53,7 @@ func TestList(t *testing.T) {
 	}
 	told := result("s/B", "x", "y")
 	told.Kept = []transcript.Kept{{Name: "a.csv", MIMEType: "text/csv", Size: 9}, {MIMEType: "image/png", Size: 8}}
-	got, err = artifact.List(t.Context(), []transcript.Entry{told}, blobs{}) // nothing is read
+	got, err = artifact.List(t.Context(), []transcript.Entry{told}, blobs{}) // no blob is read
 	want = []artifact.Artifact{
 		{N: 1, Name: "1-a.csv", Source: "a.csv", MIMEType: "text/csv", Size: 9, Ref: "x", Execution: "s/B", Tool: "lab.shot"},
 		{N: 2, Name: "2-lab.shot.png", MIMEType: "image/png", Size: 8, Ref: "y", Execution: "s/B", Tool: "lab.shot"},
@@ -69,7 +69,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Whatever a server calls a file, its name is that of a file in the folder where it is put.
+// Whatever a server calls a file, its name is valid and stays within its folder.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// fleet is conversations that share a model, each with one call at a time. A call that failed is made again after a backoff
-// of one second to one minute, an answered one is followed by the next after a pause.
+// fleet is a set of conversations that share a model, each with one call at a time. A failed call is retried after a backoff of one
+// second to one minute. After an answer, the next call follows after a pause.
 type fleet struct {
 	state State
 	rand  *rand.Rand
@@ -20,11 +20,11 @@ type fleet struct {
 type caller struct {
 	by    Conversation
 	fails float64       // probability
-	pause time.Duration // between an answer and the next call, on the average
+	pause time.Duration // average between an answer and the next call
 
 	next            time.Time
-	verdict         *Verdict // of the call that is under way
-	attempts, tries int      // in all, and since the last answer
+	verdict         *Verdict // of the running call
+	attempts, tries int      // in total, and since the last answer
 	blamed          bool
 }
 
@@ -43,7 +43,7 @@ func (f *fleet) upTo(d time.Duration) time.Duration {
 	return time.Duration(f.rand.Int64N(int64(d) + 1))
 }
 
-// run lets the fleet work until the time is over, or until done.
+// run simulates the fleet until the time is over, or until done.
 func (f *fleet) run(within time.Duration, done func() bool) {
 	for end := f.now.Add(within); ; {
 		var c *caller
@@ -93,7 +93,7 @@ func (f *fleet) end(c *caller, v Verdict) {
 
 func never() bool { return false }
 
-// A provider in trouble fails calls by chance, whoever makes them: no conversation is blamed for it.
+// A provider in trouble fails calls at random, whoever makes them: no conversation is blamed.
 func TestBrownoutBlamesNobody(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []int{1, 2, 3, 20} {
@@ -119,7 +119,7 @@ func TestBrownoutBlamesNobody(t *testing.T) {
 	}
 }
 
-// A provider that answers for some minutes, then fails all calls for some, and so on: no conversation is blamed for it.
+// A provider alternates between answering for some minutes and failing all calls for some: no conversation is blamed.
 func TestOutagesBlameNobody(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []int{2, 3, 20} {
@@ -145,8 +145,8 @@ func TestOutagesBlameNobody(t *testing.T) {
 	}
 }
 
-// Some others call the model for a moment only, and are answered. Then the conversation is alone with its failures: it is blamed
-// all the same, within a minute.
+// Some other conversations call the model briefly and are answered. Then the conversation is alone with its failures. It is still
+// blamed, within a minute.
 func TestSickConversationBesideABurst(t *testing.T) {
 	t.Parallel()
 	var s State
@@ -166,8 +166,8 @@ func TestSickConversationBesideABurst(t *testing.T) {
 	}
 }
 
-// A conversation on which the provider always fails is blamed, and no other one is: also beside few others, or if these seldom
-// call the model, or if their own calls fail now and then.
+// A conversation that always fails is blamed, and no other is. This holds beside few others, if these rarely call the model, and if
+// their own calls sometimes fail.
 func TestSickConversationIsBlamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

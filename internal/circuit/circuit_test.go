@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// TestState plays the life of a model: what conversations do so many seconds after the beginning, and what the state says.
+// TestState simulates a model: the actions of conversations, in seconds after the beginning, and the resulting state.
 func TestState(t *testing.T) {
 	t.Parallel()
 	type step struct {
 		at float64
-		// do is "<conversation> <what>": ask, heard, answers, fails, limited, busy (with Retry-After 25), late (began before
-		// all), dead (renews nothing), …
+		// do is "<conversation> <action>": ask, heard, answers, fails, limited, busy (with Retry-After 25), late (began before all
+		// others), dead (renews nothing), …
 		do   string
-		want string // of an ask: goes, trial, probe, or how long it waits; of a failure: "own" if it is the conversation's
+		want string // of an ask: goes, trial, probe, or the wait; of a failure: "own" if it is the conversation's
 		open bool   // afterwards
 	}
 	allFail := []step{{0, "a fails", "", false}, {0, "b fails", "", false}, {0, "c fails", "", true}}
@@ -122,8 +122,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestKnownAnswers: in a healthy fleet, few answers are written. Beside a conversation that fails, each of its failures
-// costs a few writes more.
+// TestKnownAnswers: in a healthy fleet, few answers are written. Each failure of a failing conversation adds a few writes.
 func TestKnownAnswers(t *testing.T) {
 	t.Parallel()
 	var s State
@@ -167,8 +166,8 @@ func spoken(v Verdict) string {
 	return "goes"
 }
 
-// However many ask, and however a dead model fails, no minute has more than ten calls, and an open circuit never
-// two at a time. Who is refused comes back when it was told to.
+// However many conversations ask, and however a dead model fails, no minute has more than ten calls, and an open circuit never has
+// two at a time. A refused caller comes back when it was told to.
 func TestDeadModel(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -197,7 +196,7 @@ func TestDeadModel(t *testing.T) {
 				callers[n].next = time.Duration(n) * time.Microsecond
 				callers[n].by.Execution = fmt.Sprint(n)
 				callers[n].by.Investigation = fmt.Sprint(n / tt.replicas)
-				if tt.alive > 0 { // each has its own time between two calls
+				if tt.alive > 0 { // the callers start at different times
 					callers[n].next = time.Duration(n)*200*time.Millisecond + rand.N(50*time.Millisecond)
 				}
 			}

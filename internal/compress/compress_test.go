@@ -13,8 +13,7 @@ import (
 	. "github.com/inquest-dev/inquest/internal/compress"
 )
 
-// words is a count that tests can reckon with: a token for every five bytes,
-// with the overheads of the specification.
+// words counts tokens in a predictable way: one for every five bytes, with the overheads of the specification.
 func words(msgs []agent.Message) int {
 	total := 2
 	for _, m := range msgs {
@@ -30,7 +29,7 @@ func system(text string) agent.Message { return agent.Message{Role: agent.System
 func user(text string) agent.Message   { return agent.Message{Role: agent.User, Content: text} }
 func reply(text string) agent.Message  { return agent.Message{Role: agent.Assistant, Content: text} }
 
-// step is a reply with one call, and its result of `size` bytes.
+// step is a reply with one call, and its result of size bytes.
 func step(n, size int) []agent.Message {
 	id := fmt.Sprintf("call-%d", n)
 	return []agent.Message{
@@ -47,7 +46,7 @@ func steps(count, size int) []agent.Message {
 	return out
 }
 
-// talk is a conversation of n questions, each of 100 tokens with its answer.
+// talk is a conversation of n questions, each of 100 tokens including its answer.
 func talk(n int) []agent.Message {
 	out := []agent.Message{system("Be brief.")}
 	for i := range n {
@@ -162,7 +161,7 @@ func TestInvestigationNamesWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// A huge result among the recent ones is shortened by itself: older ones stay as they are or short.
+// A huge recent result is shortened on its own, and older ones stay unchanged or short.
 func TestLongRecentResult(t *testing.T) {
 	t.Parallel()
 	msgs := join([]agent.Message{user("the task")}, steps(5, 300), step(6, 90_000), step(7, 300))

@@ -16,8 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/token"
 )
 
-// conversations draws any conversation that starts with the user, with texts of
-// all lengths, parallel calls, and results that come late.
+// conversations draws any conversation that starts with the user, with texts of all lengths, parallel calls, and late results.
 func conversations(t *rapid.T) []agent.Message {
 	text := rapid.Custom(func(t *rapid.T) string {
 		unit := rapid.SampledFrom([]string{"word ", "é", "漢字", "\xff", "{\"a\": 1}\n", "  "}).Draw(t, "unit")
@@ -103,7 +102,7 @@ func checkError(t *rapid.T, msgs []agent.Message, opts Options, err error) {
 	if !errors.Is(err, ErrContextTooLong) {
 		t.Fatal(err)
 	}
-	// Markers and a note need some room; where there is more, only system text may be in the way.
+	// Markers and a note need some room. If there is more, only system text may prevent a view.
 	if room := target(opts) - float64(words(only(msgs, agent.System))); room > 400 {
 		t.Fatalf("no view although %v tokens are free", room)
 	}
@@ -138,7 +137,7 @@ func checkSystem(t *rapid.T, msgs, view []agent.Message) {
 	}
 }
 
-// checkCalls: every call of the view has its results, and every result its call.
+// checkCalls checks that every call of the view has its results, and every result its call.
 func checkCalls(t *rapid.T, msgs, view []agent.Message) {
 	calls, results := map[string]bool{}, map[string]bool{}
 	for _, m := range view {
@@ -167,20 +166,20 @@ func checkBeginning(t *rapid.T, msgs []agent.Message, opts Options, got Result) 
 	}
 }
 
-// begins reports whether short is whole, or what is left of it.
+// begins reports whether short is whole, or its shortened form.
 func begins(short, whole string) bool {
 	prefix, _, marked := strings.Cut(short, "[shortened: ")
 	return short == whole || marked && strings.HasPrefix(whole, strings.TrimSuffix(prefix, "\n"))
 }
 
-// checkRecent: the last messages are as they were, wherever they fit with the
-// system text, the task and the question that they answer.
+// checkRecent checks that the last messages are unchanged if they fit together with the system text, the task and the question that
+// they answer.
 func checkRecent(t *rapid.T, msgs []agent.Message, opts Options, got Result) {
 	talk := slices.DeleteFunc(slices.Clone(msgs), func(m agent.Message) bool { return m.Role == agent.System })
 	recent := talk[max(0, len(talk)-opts.KeepRecent):]
 	if len(recent) > 0 && recent[0].Role == agent.ToolRole ||
 		slices.ContainsFunc(recent, func(m agent.Message) bool { return m.Content == "in between" }) {
-		return // the cut moves: the table has these
+		return // the cut moves; the table covers these
 	}
 	users := only(talk[:len(talk)-len(recent)], agent.User)
 	need := words(only(msgs, agent.System)) + words(recent) + words(users) + 300 // for the note
@@ -193,7 +192,7 @@ func checkRecent(t *rapid.T, msgs []agent.Message, opts Options, got Result) {
 	}
 }
 
-// checkEvidence: an investigation shows, marks or names every result.
+// checkEvidence checks that an investigation shows, marks or names every result.
 func checkEvidence(t *rapid.T, msgs []agent.Message, opts Options, got Result) {
 	if !opts.ShortenResultsFirst {
 		return
@@ -230,7 +229,7 @@ func BenchmarkView(b *testing.B) {
 		b.Run(fmt.Sprint(maxTokens), func(b *testing.B) {
 			opts := investigation(maxTokens)
 			opts.Count = func(m []agent.Message) int { return token.Messages("gpt-4o", m) }
-			result, err := View(msgs, opts) // warm
+			result, err := View(msgs, opts) // warm up
 			if err != nil {
 				b.Fatal(err)
 			}

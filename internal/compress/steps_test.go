@@ -11,8 +11,7 @@ import (
 	. "github.com/inquest-dev/inquest/internal/compress"
 )
 
-// TestSteady goes through a long run: a compressed view begins as the one before it
-// nearly every time, and always fits.
+// TestSteady replays a long run: a compressed view nearly always begins like the previous one, and always fits.
 func TestSteady(t *testing.T) {
 	t.Parallel()
 	all := join([]agent.Message{system("You investigate."), user("the task")}, steps(200, 2000))
@@ -40,7 +39,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestSteadyProperties: it fits, leaves whole what has to be, and shows the last core memory.
+// TestSteadyProperties: it fits, keeps the required messages unchanged, and shows the last core memory.
 func TestSteadyProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,7 +54,7 @@ func TestSteadyProperties(t *testing.T) {
 		}
 		got, err := View(msgs, opts)
 		if err != nil {
-			return // its size is in the way, as it is without steps
+			return // its size prevents a view, as without steps
 		}
 		if most := max(opts.Threshold, 0.01) * float64(opts.MaxTokens); float64(got.Compressed+opts.ToolTokens) > most {
 			t.Fatalf("%d tokens of %v", got.Compressed, most)

@@ -20,7 +20,7 @@ func TestServes(t *testing.T) {
 	logged := &syncBuffer{}
 	began := time.Now()
 	s := start(t, devserver.Options{
-		Dir:    filepath.Join(t.TempDir(), "data 100%? #1"), // a file: URI has to survive it
+		Dir:    filepath.Join(t.TempDir(), "data 100%? #1"), // these characters must survive in a file: URI
 		Listen: "localhost:0",
 		UI:     "127.0.0.1:0",
 		Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -45,9 +45,9 @@ func TestServes(t *testing.T) {
 		t.Logf("first workflow after %v", time.Since(began))
 	})
 	t.Run("latency", func(t *testing.T) {
-		const want = 40 * time.Millisecond // 6 on an idle machine; never under 50 with the server's default settings
+		const want = 40 * time.Millisecond // 6 on an idle machine; never below 50 with the server's default settings
 		fastest := time.Hour
-		for i := 0; i < 10 && fastest > want; i++ { // other tests run beside this one, and other programs
+		for i := 0; i < 10 && fastest > want; i++ { // other tests and programs run at the same time
 			id := fmt.Sprint("latency-", i)
 			run(t, c, id, 20)
 			fastest = min(fastest, fastestActivity(t, c, id))
@@ -77,7 +77,7 @@ func TestServes(t *testing.T) {
 	began = time.Now()
 	s.Stop()
 	t.Logf("stopped after %v", time.Since(began))
-	slow := regexp.MustCompile(`(?m)^.*Slow gRPC call.*\n`) // that the machine is busy is nobody's fault
+	slow := regexp.MustCompile(`(?m)^.*Slow gRPC call.*\n`) // a busy machine is not an error
 	if log := slow.ReplaceAllString(logged.String(), ""); log != "" {
 		t.Errorf("the log is not clean:\n%s", log)
 	}

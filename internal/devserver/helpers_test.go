@@ -58,7 +58,7 @@ func get(t *testing.T, url string) (int, []byte) {
 	return res.StatusCode, body
 }
 
-// syncBuffer is a buffer that the server's many goroutines may write to.
+// syncBuffer is a buffer that is safe for the server's goroutines.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/processtest"
 )
 
-// dirVariable makes TestHelperServer, in a process of its own, a server on that directory.
+// dirVariable makes TestHelperServer run a server on that directory, in a separate process.
 const dirVariable = "DEVSERVER_TEST_DIR"
 
 func TestKilled(t *testing.T) {
@@ -45,7 +45,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestHelperServer is not a test: it is what spawn runs.
+// TestHelperServer is not a test but the process that spawn runs.
 func TestHelperServer(t *testing.T) {
 	dir := os.Getenv(dirVariable)
 	if dir == "" {

@@ -60,7 +60,7 @@ func TestAddressInUse(t *testing.T) {
 				t.Error(diff)
 			}
 			tc.opts.Listen, tc.opts.UI = "127.0.0.1:0", ""
-			start(t, tc.opts) // the failed start holds nothing
+			start(t, tc.opts) // the failed start keeps no addresses
 		})
 	}
 }

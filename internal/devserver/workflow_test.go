@@ -21,7 +21,7 @@ const queue = "devserver-test"
 
 var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
-// count adds one by an activity, n times; hold makes it wait for a signal first.
+// count adds one in an activity, n times. If hold is set, it waits for a signal first.
 func count(ctx workflow.Context, n int, hold bool) (int, error) {
 	if hold {
 		workflow.GetSignalChannel(ctx, "go").Receive(ctx, nil)
@@ -38,7 +38,7 @@ func count(ctx workflow.Context, n int, hold bool) (int, error) {
 
 var chainKey = temporal.NewSearchAttributeKeyKeyword("TestChain")
 
-// tagged sets a search attribute and sleeps for a moment.
+// tagged sets a search attribute and sleeps briefly.
 func tagged(ctx workflow.Context) error {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, chainKey.ValueSet("a")); err != nil {
 		return err
@@ -51,7 +51,7 @@ func increment(_ context.Context, n int) (int, error) { return n + 1, nil }
 // work runs a worker until the returned function is called.
 func work(t *testing.T, c client.Client) (stop func()) {
 	t.Helper()
-	// Eager activities come with the workflow task's reply, and would not measure the server.
+	// Eager activities come with the workflow task's reply, so they would not measure the server.
 	w := worker.New(c, queue, worker.Options{DisableEagerActivities: true})
 	w.RegisterWorkflow(count)
 	w.RegisterWorkflow(tagged)
@@ -73,7 +73,8 @@ func run(t *testing.T, c client.Client, id string, n int) time.Duration {
 	return time.Since(began)
 }
 
-// fastestActivity is the shortest time from a workflow task, which schedules an activity, to the next one, which has its result.
+// fastestActivity returns the shortest time between a workflow task that schedules an activity and the next one, which has the
+// result.
 func fastestActivity(t *testing.T, c client.Client, id string) time.Duration {
 	t.Helper()
 	fastest := time.Hour
@@ -95,7 +96,7 @@ func fastestActivity(t *testing.T, c client.Client, id string) time.Duration {
 	return fastest
 }
 
-// runTagged registers the search attribute and uses it at once, and returns how long the workflow took.
+// runTagged registers the search attribute, uses it immediately, and returns the workflow's duration.
 func runTagged(t *testing.T, c client.Client, id string) time.Duration {
 	t.Helper()
 	_, err := c.OperatorService().AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{
@@ -116,8 +117,8 @@ func runTagged(t *testing.T, c client.Client, id string) time.Duration {
 	return time.Since(began)
 }
 
-// hold starts a workflow that waits for release, and returns when it does: the answer to a query comes after the
-// first workflow task, which would otherwise be lost with its worker and wait for its timeout (10 s).
+// hold starts a workflow that waits for release, and returns when it is waiting. The answer to a query arrives after the first
+// workflow task, which would otherwise be lost with its worker and wait for its timeout (10 s).
 func hold(t *testing.T, c client.Client, id string) {
 	t.Helper()
 	begin(t, c, id, 1, true)

@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// An investigation with one reply that arrives in pieces and begins again, a call that waits,
-// a provider that is away, and an end.
+// TestEvents: an investigation with one reply that arrives in pieces and restarts, a call that waits, an unavailable provider, and
+// an end.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

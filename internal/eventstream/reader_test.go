@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What a writer has told, a reader tells again: what is live now as a whole, and the end after all that led to it.
+// A reader restores what a writer has written: the complete live tails, and the end after everything that led to it.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	dig := transcript.Scope{Execution: "dig/A"}
@@ -52,7 +52,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Whoever reads anew, after a lost connection, is told from the first update on what waits yet: a prompt that is open stays so.
+// A reader that starts again after a lost connection gets the current waits from the first update on, so an open prompt stays open.
 func TestReaderAnew(t *testing.T) {
 	t.Parallel()
 	asked := record.Waits{Approvals: []record.Approval{{CallID: "c1_0"}}, Outages: []record.Outage{{Execution: "dig/A", Tries: 2}}}

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
-// TestFacts: what a claim has to have in what it cites, and what of it is missing there; "" = nothing.
+// TestFacts checks which facts of a claim are missing in the cited evidence; empty means none.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	const pods = `NAME READY STATUS RESTARTS AGE
@@ -30,7 +30,7 @@ checkout-db-0 1/1 Running 0 41d`
 		{pods, "It restarted eight times.", "eight times"},
 		{pods, "It restarted twice.", "twice"},
 		{pods, "It restarted 3 times.", "3 times"}, // 3m12s is a time
-		{pods, "There are 5 pods.", "5"},           // of a name
+		{pods, "There are 5 pods.", "5"},           // part of a name
 		{pods, "0 of 1 pods is ready.", ""},
 		{pods, "0/1 ready.", ""},
 		{pods, "It was last restarted 192 seconds ago.", ""},
@@ -46,7 +46,7 @@ checkout-db-0 1/1 Running 0 41d`
 		{slow, "1,313 requests failed.", "1,313"},
 		{slow, "131 requests failed.", "131"},
 		{slow, "13,12 requests failed.", "13,12"},
-		{slow, "The p99 is 2450.7 ms.", "p99"}, // a name of its own
+		{slow, "The p99 is 2450.7 ms.", "p99"}, // a separate name
 		{slow, "The latency is 2450.7 ms.", ""},
 		{slow, "The latency is 2.45 s.", ""},
 		{slow, "The latency is about 2.5 s.", ""},
@@ -108,7 +108,7 @@ checkout-db-0 1/1 Running 0 41d`
 		{cet, "At 9:02 am EST.", ""},
 		{kernel, "At 14:02:05.", ""},
 		{kernel, "On Nov 22 at 14:02.", ""},
-		{kernel, "At 14:02 UTC.", "14:02 UTC"}, // of which zone, nobody says
+		{kernel, "At 14:02 UTC.", "14:02 UTC"}, // the evidence has no zone
 		{loki, "At 14:02 UTC.", ""},
 		{loki, "At 2026-11-22 19:22:05 UTC.", "2026-11-22 19:22:05 UTC"},
 		{"from 14:02 to 14:09 UTC", "Between 14:02 and 14:09 UTC.", ""},
@@ -123,11 +123,11 @@ checkout-db-0 1/1 Running 0 41d`
 		{pods, "checkout-7f9c4d5b8 was OOMKilled.", ""},
 		{pods, "checkout-7f9c4d5 was OOMKilled.", "checkout-7f9c4d5"},
 		{pods, "payment-gateway was OOMKilled.", "payment-gateway"},
-		{pods, "checkout-db was OOMKilled.", "checkout-db"}, // it has an ordinal, and is another one
+		{pods, "checkout-db was OOMKilled.", "checkout-db"}, // it has an ordinal, so it is another object
 		{pods, "A long-running, memory-related out-of-memory crash and/or a rollback.", ""},
 		{pods, "It is in CrashLoopBackOff.", "CrashLoopBackOff"},
 		{pods, "The payment service fails.", "payment"},
-		{slow, "The payment service fails.", ""}, // as payment-api is not it, see below
+		{slow, "The payment service fails.", ""}, // the evidence names payment-api, see below
 		{slow, "payment-api is slow.", ""},
 		{slow, "payment-api-canary is slow.", "payment-api-canary"},
 		{slow, "payment is slow.", "payment"},
@@ -152,7 +152,7 @@ checkout-db-0 1/1 Running 0 41d`
 		{loki, "http://cart:8081/v1/items timed out.", "http://cart:8081/v1/items"},
 		{"host db-1.prod.example.com is up", "db-1 is up.", ""},
 		{"host db-1.prod.example.com is up", "db-10 is up.", "db-10"},
-		// Nothing that code can look for.
+		// Claims without facts that code can look for.
 		{pods, "The pods are crash looping.", ""},
 	} {
 		known := map[string]bool{"payment": true}
@@ -174,14 +174,14 @@ func of(texts ...string) Evidence {
 	return e
 }
 
-// TestCheck: which citations a report has, what each is for, and what is marked.
+// TestCheck checks the citations of a report, the text that each is for, and the marks.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	e := of("checkout restarted 7 times", "p99 latency 250 ms since 14:02Z", "payment-api: 312 errors")
 	e.Items = append(e.Items, Item{N: 4, Citation: toolresult.Citation{Content: "x"}, Problem: problemNowhere})
 	for name, test := range map[string]struct {
 		report string
-		want   string // with ✗ for a mark, and what is missing
+		want   string // with ✗ for a mark, and the missing facts
 		claims []string
 	}{
 		"verified":         {"checkout restarted 7 times [1].", "checkout restarted 7 times [1].", []string{"verified 1"}},

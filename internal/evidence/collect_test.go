@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// journal writes entries of executions as agents and tools do.
+// journal builds entries of executions like those of agents and tools.
 type journal []transcript.Entry
 
 func (j *journal) add(execution string, kind transcript.Kind, body transcript.Body) *transcript.Entry {
@@ -35,7 +35,7 @@ func fenced(json string) string { return "It failed [e1].\n\n```evidence\n" + js
 
 func noBlobs(context.Context, string) ([]byte, error) { return nil, errors.New("there are none") }
 
-// lines says of each piece of evidence where it stands, and why it proves nothing.
+// lines returns, for each piece of evidence, its position and why it proves nothing.
 func lines(t *testing.T, entries []transcript.Entry, blob Blob) (out []string) {
 	t.Helper()
 	found, err := Collect(t.Context(), entries, blob)
@@ -57,10 +57,10 @@ func lines(t *testing.T, entries []transcript.Entry, blob Blob) (out []string) {
 	return out
 }
 
-// alerted is how a task begins.
+// alerted is the beginning of a task.
 const alerted = "# Alert\nThe data:\n<alert-0123456789abcdef>"
 
-// TestCollect: what counts as evidence, and where it stands.
+// TestCollect checks what counts as evidence, and its position.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	const item = `{"location":"db","content":"disk full","relevance":"r","confidence":0.5}`
@@ -162,7 +162,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestLargeResults: spans are those of the whole text.
+// TestLargeResults: spans are positions in the complete text.
 func TestLargeResults(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -178,7 +178,7 @@ func TestLargeResults(t *testing.T) {
 	}
 }
 
-// TestBounds: of a result without bounds, so much is kept, and the rest is said to be left out.
+// TestBounds: of an oversized result, a limited number of pieces is kept, and the rest is counted as left out.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	const many = 100_000
@@ -219,7 +219,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestNumbersStay: what is written later changes no number that was shown before.
+// TestNumbersStay: later entries do not change numbers that were shown before.
 func TestNumbersStay(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -249,7 +249,7 @@ func TestNumbersStay(t *testing.T) {
 	}
 }
 
-// TestShownCitations: an agent's own citation is one also directly after a word.
+// TestShownCitations: an agent's own citation is recognised even directly after a word.
 func TestShownCitations(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -261,7 +261,7 @@ func TestShownCitations(t *testing.T) {
 	}
 }
 
-// TestProblem: what of a reply is asked for once more.
+// TestProblem checks which replies violate the contract.
 func TestProblem(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -285,7 +285,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// TestCalls: names may stand in the arguments of a call, unless the evidence names something else.
+// TestCalls: names may be in the arguments of a call, unless the evidence names something else.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -296,8 +296,8 @@ func TestCalls(t *testing.T) {
 	}
 	for claim, want := range map[string]Verdict{
 		"payment-api has 312 errors [1].":                       Verified,
-		"payment-api has 500 errors [1].":                       Unverified, // a number of the call
-		"payment-api has 7 errors [2].":                         Unverified, // they are another's
+		"payment-api has 500 errors [1].":                       Unverified, // a number in the call
+		"payment-api has 7 errors [2].":                         Unverified, // they belong to another service
 		"checkout-api has 7 errors [2].":                        Verified,
 		"payment-gateway has 312 errors [1].":                   Unverified,
 		"checkout-api has 7 errors, as payment-api called [2].": Verified,
@@ -309,7 +309,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestMarksAreOnlyCodes: a report cannot say itself that it was checked, nor bring marks of Markdown by what it quotes.
+// TestMarksAreOnlyCodes: a report cannot claim that it was checked, and quoted text cannot add Markdown.
 func TestMarksAreOnlyCodes(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -335,7 +335,7 @@ func TestMarksAreOnlyCodes(t *testing.T) {
 	}
 }
 
-// TestUnforged: however a text says what only code may say, it is the agent's word.
+// TestUnforged: however a text imitates this package's statements, it is marked as the agent's word.
 func TestUnforged(t *testing.T) {
 	t.Parallel()
 	const want = "checked (the agent's word) by code"
@@ -355,7 +355,7 @@ func TestUnforged(t *testing.T) {
 	}
 }
 
-// TestConcerns: only what is JSON as a whole is for programs.
+// TestConcerns: a report is for programs only if it is JSON as a whole.
 func TestConcerns(t *testing.T) {
 	t.Parallel()
 	for report, want := range map[string]bool{

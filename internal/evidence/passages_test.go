@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// TestFindUncited: a sentence that cites nothing has for its evidence the one passage in which all stands that it says.
+// TestFindUncited: a sentence without citations gets as evidence the only passage that contains all of its facts.
 func TestFindUncited(t *testing.T) {
 	t.Parallel()
 	const pods = "NAME STATUS RESTARTS\ncheckout-7f9c OOMKilled 7\ncheckout-db-0 Running 0\n"
@@ -91,7 +91,7 @@ func TestFindUncited(t *testing.T) {
 	}
 }
 
-// TestLongPassages: in what is long, and in more than is looked through, any number stands somewhere.
+// TestLongPassages: long passages and very long results are not searched, because they contain almost any number.
 func TestLongPassages(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{
@@ -109,8 +109,8 @@ func TestLongPassages(t *testing.T) {
 	}
 }
 
-// TestManyPassages: where too much would have to be compared, nothing is said. What is too long does not hide the rest, and a
-// line of many objects takes no longer than so many lines.
+// TestManyPassages: if too much text would have to be compared, there is no result. An oversized result does not hide the others,
+// and a line of many objects takes no longer than as many lines.
 func TestManyPassages(t *testing.T) {
 	t.Parallel()
 	const said = "web-1 failed 12 times\n"
@@ -136,7 +136,7 @@ func TestManyPassages(t *testing.T) {
 	}
 }
 
-// TestSources: pages that a provider has read are no claims.
+// TestSources: pages that a provider lists as sources are not claims.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	var e Evidence
@@ -146,7 +146,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestObjects: the texts of a report that is JSON are checked, and marked where they stand; nothing else of it changes.
+// TestObjects: the texts of a JSON report are checked and marked in place, and nothing else changes.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	var j journal

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWhatIsNotThereIsNeverVerified: whatever else a sentence says, one fact that does not stand in what it cites is enough.
+// TestWhatIsNotThereIsNeverVerified: a single fact that is missing in the cited evidence is enough to fail a sentence, whatever
+// else it says.
 func TestWhatIsNotThereIsNeverVerified(t *testing.T) {
 	t.Parallel()
 	facts := map[string]*rapid.Generator[string]{
@@ -41,7 +42,7 @@ func TestWhatIsNotThereIsNeverVerified(t *testing.T) {
 	})
 }
 
-// FuzzCheck: a check adds marks and changes nothing else, and a claim that is verified has nothing missing.
+// FuzzCheck: a check only adds marks, and a verified claim has nothing missing.
 func FuzzCheck(f *testing.F) {
 	for _, report := range []string{
 		"It restarted 8 times [1].", "x [1][2] y [1-9] 【3】`[1]`", "```\n[1]", "| 7 | [1] |", "[1](x) 14:02–14:09 UTC [2]",

@@ -2,7 +2,7 @@ package evidence
 
 import "testing"
 
-// TestFind: what is quoted begins and ends where words and numbers do.
+// TestFind: a quotation begins and ends at boundaries of words and numbers.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -24,13 +24,13 @@ func TestFind(t *testing.T) {
 		{"delta −5 points", "5 points", false},
 		{`{"delta":-5,"of":1}`, `5,"of":1`, false},
 		{"-5 points", "5 points", false},
-		// Its end is.
+		// Its end is missing.
 		{"error rate 1.5%", "error rate 1", false},
 		{"error rate 1.5%", "error rate 1.", false},
 		{"errors: 10,500", "errors: 10", false},
 		{"broke at 12:14:02", "broke at 12:14", false},
 		{"broke on 2026-11-22", "broke on 2026", false},
-		// It is whole.
+		// It is complete.
 		{"It used 1.5 GB of memory.", "1.5 GB of memory", true},
 		{"delta -5 points", "-5 points", true},
 		{"The error rate was 1. Then it rose", "error rate was 1", true},
@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		{`{"errors":500,"of":"web"}`, `500,"of":"web"`, true},
 		{"main.go:12: undefined", "12: undefined", true},
 		{"2026-11-22 12:14:02 it broke", "12:14:02 it broke", true},
-		// Once in part, and once whole.
+		// First a partial match, then a complete one.
 		{"1.5 GB of memory, then 5 GB of memory", "5 GB of memory", true},
 	} {
 		if _, _, found := fold(tt.text).find(tt.quotation); found != tt.found {

@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/mask"
 )
 
-// BenchmarkText masks 50 MB of every kind of text, with every pattern.
+// BenchmarkText masks 50 MB of each kind of text, with all patterns.
 func BenchmarkText(b *testing.B) {
 	const size = 50 << 20
 	for name, unit := range map[string]string{

@@ -60,7 +60,7 @@ var (
 	secretText = regexp.MustCompile(`(?s)«(.*?)»`)
 )
 
-// samples reads a file of the corpus. Of a line with several secrets it makes several samples.
+// samples reads a file of the corpus. A line with several secrets becomes several samples.
 func samples(t *testing.T, path string) (out []sample) {
 	t.Helper()
 	body, err := os.ReadFile(path)
@@ -106,9 +106,8 @@ func expand(line string) string {
 	return text
 }
 
-// TestCorpus masks the corpus, and writes what is found of every form into
-// docs/reference/masking.md. The default group must find 97 of 100 secrets, the disguised ones included, and take no innocent text for one;
-// nor may the group all.
+// TestCorpus masks the corpus, and writes the results for every form to docs/reference/masking.md. The default group must find 97
+// of 100 secrets, including disguised ones. Neither it nor the group "all" may mask harmless text.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/corpus/*.txt")
@@ -119,7 +118,7 @@ func TestCorpus(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| form | secrets | `security` finds | `all` finds |\n|---|---|---|---|\n")
 	var total [2]int
-	var found [2][2]int // of those that nobody disguised, and of all; by group
+	var found [2][2]int // of the undisguised ones, and of all; by group
 	row := func(title string, n int, found [2]int) {
 		fmt.Fprintf(&table, "| %s | %d | %d (%d %%) | %d (%d %%) |\n", title, n, found[0], 100*found[0]/n, found[1], 100*found[1]/n)
 	}
@@ -175,7 +174,7 @@ func TestCorpus(t *testing.T) {
 	compareTable(t, table.String())
 }
 
-// heading is the first line of a file of the corpus.
+// heading returns the first line of a file of the corpus.
 func heading(t *testing.T, path string) string {
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -185,7 +184,7 @@ func heading(t *testing.T, path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(line, "## "), ".")
 }
 
-// compareTable compares a table with the one in docs/reference/masking.md; -update writes it there.
+// compareTable compares a table with the one in docs/reference/masking.md, or writes it there with -update.
 func compareTable(t *testing.T, table string) {
 	const path, begin, end = "../../docs/reference/masking.md", "<!-- corpus -->\n", "<!-- end -->"
 	doc, err := os.ReadFile(path)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// planted are secrets that no generated text has by chance, each in a spelling
-// that has to be recognised wherever it stands on lines of its own.
+// planted is a secret that no generated text contains by chance. plants has it in spellings that must be recognised on lines of
+// their own, whatever surrounds them.
 const planted = "Pl4ntedS3cretXq7"
 
 var plants = []string{
@@ -42,8 +42,7 @@ var secretPlants = []string{
 	`{'kind': 'Secret', 'data': {'x': '` + planted + `'}}`,
 }
 
-// FuzzText: whatever surrounds it, what is planted does not survive, and masking
-// again changes nothing.
+// FuzzText: a planted secret never survives, whatever surrounds it, and masking twice changes nothing more.
 func FuzzText(f *testing.F) {
 	m := masker(f, "all")
 	for _, p := range append(plants, secretPlants...) {
@@ -87,7 +86,7 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// FuzzJSON: JSON stays JSON, and neither a secret nor a Secret survives in it.
+// FuzzJSON: JSON stays valid, and neither a secret value nor a Kubernetes Secret survives in it.
 func FuzzJSON(f *testing.F) {
 	m := masker(f, "all")
 	f.Add(`{"a":[1,{"b":null}]}`, "name")
@@ -113,7 +112,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// once masks a text, and checks that masking it again changes nothing.
+// once masks a text, and checks that a second masking changes nothing.
 func once(t *testing.T, m *Masker, text string) string {
 	t.Helper()
 	got, err := m.Text(t.Context(), text)
@@ -141,7 +140,7 @@ func masker(t testing.TB, groups ...string) *Masker {
 	return m
 }
 
-// hostile are texts that are hard to read.
+// hostile returns texts that are hard to parse.
 func hostile() []string {
 	return []string{
 		"", "\x00", "\xff\xfe: \xff", "password:", "password=\\", `"password": "`, "password: |", "password: |\n", `password: "\`, "token: [",

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// parts are everything that the scanners look at: their keywords, and what stands around keywords.
+// parts lists everything that the scanners look for: their keywords, and the characters around them.
 func parts() []string {
 	out := []string{
 		"a", "x1", "{", "}", "[", "]", "(", ")", "<", ">", `"`, `'`, "`", `\`, `\"`, `\n`, ":", "=", "=>", ":=", "@", "://", "-", "--",
@@ -52,7 +52,7 @@ func parts() []string {
 	return slices.Compact(out)
 }
 
-// units are what takes long if a scanner goes back for it, or needs many rounds.
+// units are texts that take long if a scanner backtracks or needs many rounds.
 var units = []string{
 	"a://b:c@", "eyJ-", "eyJ.", "-----BEGIN X----- a ", "password: [ ", "password: |", "password: |\n", "password:\n", `password: "`,
 	`password: \"`, `--password "-`, "--password ",
@@ -63,7 +63,7 @@ var units = []string{
 	`{"stringData":{"a":`, `["--token",`, `{"name":"token","value":`, "kind: Secret data: [",
 }
 
-// Whatever follows itself, however often, is masked, and no line is withheld.
+// Any unit can be repeated any number of times: the text is masked, and no line is withheld.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	m := masker(t, "all")

@@ -12,9 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Time is linear in the text: sixteen times the text takes about sixteen times as
-// long, and 256 times if a scanner is quadratic. What counts is the time of this
-// thread on a processor, so that a machine may be busy.
+// Time is linear in the text: sixteen times the text takes about sixteen times as long, and 256 times if a scanner is quadratic.
+// The test measures this thread's CPU time, so other load does not matter.
 func TestLinear(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -55,7 +54,7 @@ func TestLinear(t *testing.T) {
 	t.Logf("slowest: %q, %v for %d KB", slowest, most, factor*small>>10)
 }
 
-// processorTime is how long this thread has run.
+// processorTime returns this thread's CPU time.
 func processorTime(t *testing.T) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {

@@ -15,12 +15,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// secret is in everything that the fixtures want masked, in whatever case.
+// secret is part of every text that the fixtures expect to be masked, in any case.
 const secret = "s3cr3t"
 
-// TestPatterns masks the fixture of every pattern, with that pattern alone: "in"
-// becomes "out", and "kept" stays as it is. Every line of "in" is masked by itself
-// too, so that no line helps another one, and in the group all.
+// TestPatterns masks the fixture of every pattern with that pattern alone: "in" becomes "out", and "kept" stays unchanged. Each
+// line of "in" is also masked separately, so that no line depends on another one, and with the group "all".
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	for _, name := range mask.Names() {
@@ -57,7 +56,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Every name is documented, and every group is a set of them.
+// Every pattern is documented, and every group consists of patterns.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	groups := mask.Groups()
@@ -137,7 +136,7 @@ func newMasker(t testing.TB, names ...string) *mask.Masker {
 	return m
 }
 
-// text masks a text, and checks that masking it again changes nothing.
+// text masks a text, and checks that a second masking changes nothing.
 func text(t testing.TB, m *mask.Masker, in string) string {
 	t.Helper()
 	got, err := m.Text(t.Context(), in)
@@ -159,8 +158,7 @@ func section(archive *txtar.Archive, name string) *txtar.File {
 	return &archive.Files[i]
 }
 
-// TestSecrets masks Kubernetes Secrets of every form, with lines that end in LF
-// and in CRLF. Of each, "kept" is there as often as before.
+// TestSecrets masks Kubernetes Secrets of every form, with LF and CRLF line ends. "kept" must occur as often as before.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	m := newMasker(t, "kubernetes_secret")

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// fragments are what the scanners look at, whole and in pieces.
+// fragments are keywords of the scanners, complete and in pieces.
 var fragments = []string{
 	"password", "token", "api_key", "Authorization", "name", "value", "kind", "Secret", "data", "stringData", "apiVersion", "v1", "x", "1",
 	": ", ":", "=", " = ", "=>", "\"", "\\\"", "'", "\\", "\\n", "\n", "\r\n", "  ", "\t", "- ", "--", "---\n", "|", ">-", "{", "}", "[", "]",
@@ -23,8 +23,7 @@ var fragments = []string{
 	"[MASKED", "_PASSWORD", "[MASKED]", "[MASKED_TOKEN]", "é", "\xff", "-u ", "tcp(", "%3D", "Cookie", "\\u003d",
 }
 
-// Masking what is masked changes nothing, whichever patterns there are. Only a
-// pattern of the configuration makes a line be withheld.
+// A second masking changes nothing, whichever patterns are enabled. Lines are withheld only because of configured patterns.
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -81,7 +80,7 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// A pattern that matches what it writes costs the lines that it finds, and no more.
+// If a pattern matches its own output, only the lines with matches are withheld.
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	doubles := plan.MaskPattern{Pattern: "b", Replacement: "bb"}
@@ -157,7 +156,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// A pattern that cuts through the structure leaves a text in JSON.
+// If a pattern breaks the structure, the result is a JSON string.
 func TestJSONStaysValid(t *testing.T) {
 	t.Parallel()
 	m, err := mask.New(plan.Masking{Custom: []plan.MaskPattern{{Pattern: `"a":"b",?`}}})

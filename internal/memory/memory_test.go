@@ -63,7 +63,7 @@ I like <b>bold</b> & "quotes".</value></persona>
 	}
 }
 
-// Whatever the values are, every element is closed once for each block.
+// Whatever the values are, each element is closed exactly once for each block.
 func TestRenderNeverBreaksOut(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -127,7 +127,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// What asks for a text by any of its words finds it.
+// A query with any word of a text matches the text.
 func TestQueryMeetsWords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

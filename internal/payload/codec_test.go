@@ -89,7 +89,7 @@ func TestCodec(t *testing.T) {
 	}
 	for name, codec := range map[string]converter.PayloadCodec{"its key": first, "rotated": both,
 		"no longer": keysOf(t, "none "+keyA).Codec()} {
-		for _, given := range [][]*common.Payload{sealed, plain} { // stock clients send plain ones
+		for _, given := range [][]*common.Payload{sealed, plain} { // stock clients send plain payloads
 			if opened, err := codec.Decode(given); err != nil || cmp.Diff(plain, opened, protocmp.Transform()) != "" {
 				t.Errorf("%s: %v, %v", name, opened, err)
 			}
@@ -124,8 +124,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// Whoever has no token, or comes from a page elsewhere or by a name that only points
-// here, learns nothing.
+// A caller without the token, a page of another origin, or a request with a foreign host name learns nothing.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	keys := keysOf(t, keyA)

@@ -27,7 +27,7 @@ import (
 
 const queue = "payload-test"
 
-// echo has an activity return what it is given.
+// echo makes an activity return its argument.
 func echo(ctx workflow.Context, text string) (said string, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	err = workflow.ExecuteActivity(ctx, say, text).Get(ctx, &said)
@@ -48,8 +48,7 @@ func dial(t *testing.T, server *devserver.Server, storage converter.ExternalStor
 	return c
 }
 
-// Texts that Temporal would refuse go through a workflow and an activity and
-// back, and its history stays small.
+// Texts that Temporal would refuse pass through a workflow and an activity and back, and the history stays small.
 func TestStorage(t *testing.T) {
 	t.Parallel()
 	server, err := devserver.Start(t.Context(), devserver.Options{Listen: "127.0.0.1:0", Dir: t.TempDir()})
@@ -102,7 +101,7 @@ func TestStorage(t *testing.T) {
 	})
 }
 
-// historySize is the size of a history as the server keeps it.
+// historySize returns the size of a history as the server stores it.
 func historySize(t *testing.T, c client.Client, id string) (bytes int) {
 	t.Helper()
 	events := c.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -116,7 +115,7 @@ func historySize(t *testing.T, c client.Client, id string) (bytes int) {
 	return bytes
 }
 
-// A store that is away is an error, and not an empty payload.
+// An unavailable store is an error, not an empty payload.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "inquest.db")})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// words are arguments; € stands for an expansion, ¢ for one that may be several words, ␣ for a space.
+// words returns arguments; € stands for an expansion, ¢ for one that may be several words, ␣ for a space.
 func words(line string) (args []Arg) {
 	for word := range strings.FieldsSeq(line) {
 		many := strings.Contains(word, "¢")
@@ -17,7 +17,7 @@ func words(line string) (args []Arg) {
 	return args
 }
 
-// dangerous are calls that start programs, write files, or may.
+// dangerous are calls that start programs or write files, or may do so.
 var dangerous = []string{
 	"env id", "xargs", "awk BEGIN{system(\"id\")}", "gawk -f x", "python3 x", "python3.12 x", "perl -e x", "bash -c id",
 	"busybox id", "vi -c !id",
@@ -118,7 +118,7 @@ var dangerous = []string{
 	"pidstat -e sh -c id", "pidstat €x", "zstdcat -o f x.zst", "zstdcat -of x.zst", "zstdcat --output-dir-flat d x.zst", "zstdcat --trace f x",
 }
 
-// TestRefuses: abbreviations, clusters and attached values included.
+// TestRefuses also covers abbreviations, clusters and attached values.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	for _, line := range dangerous {
@@ -169,8 +169,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// GNU sed itself says of a script, in its sandbox, whether it runs commands or
-// reads or writes files: what we let through it must let through as well.
+// GNU sed's sandbox mode reports whether a script runs commands or reads or writes files. Every script that we accept must pass it.
 func FuzzSedScript(f *testing.F) {
 	path, err := exec.LookPath("sed")
 	if err != nil || exec.Command(path, "--sandbox", "p", os.DevNull).Run() != nil {
@@ -193,7 +192,7 @@ func FuzzSedScript(f *testing.F) {
 	})
 }
 
-// Every program that is known is in the documentation, with what it does.
+// The documentation lists every known program with its side effects.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/reference/shell.md")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A person reads what happens to a call at its deadline, and how long that is from now on.
+// TestDeadline: people see what happens to a call at its deadline, and how much time is left.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A rule says how it reads each pattern, with examples that it would take and that it would not.
+// A rule explains each pattern, with examples that match and examples that do not.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

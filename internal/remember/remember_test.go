@@ -30,27 +30,27 @@ func TestFits(t *testing.T) {
 		{"k.scale", scale, `{"namespace":"dev-a","replicas":"3"}`, false},
 		{"k.scale", scale, `{"namespace":"dev-a"}`, false},                                        // one is missing
 		{"k.scale", scale, `{"namespace":"dev-a","replicas":3,"force":true}`, false},              // one is unknown
-		{"k.scale", scale, `{"namespace":"dev-a","replicas":3,"Namespace":"prod"}`, false},        // which some servers take
-		{"k.scale", scale, `{"namespace":["dev-a"],"replicas":3}`, false},                         // a list is no text
-		{"k.scale", scale, `{"namespace":null,"replicas":3}`, false},                              // nor is nothing
+		{"k.scale", scale, `{"namespace":"dev-a","replicas":3,"Namespace":"prod"}`, false},        // some servers accept this spelling
+		{"k.scale", scale, `{"namespace":["dev-a"],"replicas":3}`, false},                         // a list is not text
+		{"k.scale", scale, `{"namespace":null,"replicas":3}`, false},                              // nor is null
 		{"k.scale", scale, `{"namespace":"dev-a prod","replicas":3}`, false},                      // white space
-		{"k.scale", scale, `{"namespace":"dev-a;prod","replicas":3}`, false},                      // a shell's
-		{"k.scale", scale, "{\"namespace\":\"dev-a\u202eprod\",\"replicas\":3}", false},           // turned text
-		{"k.scale", scale, `{"namespace":"dev-a/../prod","replicas":3}`, false},                   // a folder above
-		{"k.scale", scale, `{"namespace":"xdev-a","replicas":3}`, false},                          // the whole is compared
+		{"k.scale", scale, `{"namespace":"dev-a;prod","replicas":3}`, false},                      // shell syntax
+		{"k.scale", scale, "{\"namespace\":\"dev-a\u202eprod\",\"replicas\":3}", false},           // reversed text
+		{"k.scale", scale, `{"namespace":"dev-a/../prod","replicas":3}`, false},                   // a parent folder
+		{"k.scale", scale, `{"namespace":"xdev-a","replicas":3}`, false},                          // the pattern matches the whole value
 		{"k.get", args{}, `{}`, true},                                                             //
 		{"k.get", args{}, ``, true},                                                               //
 		{"k.get", args{}, `{"a":1}`, false},                                                       //
-		{"chat.post", args{"text": like("*")}, `{"text":"Deployed; $(all) is well."}`, true},      // * alone is anything
+		{"chat.post", args{"text": like("*")}, `{"text":"Deployed; $(all) is well."}`, true},      // * alone matches anything
 		{"chat.post", args{"text": is(`{"b":1,"a":[1, 2]}`)}, `{"text":{"a":[1,2],"b":1}}`, true}, // in any spelling
 		{"shell", args{"command": like("kubectl get pods -n dev-*")}, `{"command":"kubectl get pods -n dev-a"}`, true},
 		{"shell", args{"command": like("kubectl get pods -n dev-*")}, `{"command":"kubectl get pods -n dev-a; id"}`, false},
 		{"ops.run_command", args{"cmd": like("ls log-*")}, `{"cmd":"ls log-1 > x"}`, false},
 		{"shell", args{"command": is(`"uptime"`)}, `{"command":"uptime"}`, true},
-		{"shell", args{"command": is(`"sh x"`)}, `{"command":"sh x"}`, false}, // what it runs may be another thing tomorrow
+		{"shell", args{"command": is(`"sh x"`)}, `{"command":"sh x"}`, false}, // the program may change
 		{"k.scale", scale, `not JSON`, false},
 		{"k.scale", scale, `{"namespace":"dev-a,kube-system","replicas":3}`, false}, // a list of names
-		{"k.scale", scale, `{"namespace":"dev-","replicas":3}`, false},              // * is never nothing
+		{"k.scale", scale, `{"namespace":"dev-","replicas":3}`, false},              // * never matches an empty text
 		{"http.get", args{"path": like("/api/v1/namespaces/dev-*")}, `{"path":"/api/v1/namespaces/dev-a/%2e%2e/kube-system/secrets"}`, false},
 		{"http.get", args{"url": like("https://*.example.com")}, `{"url":"https://evil.test/.example.com"}`, false},
 		{"http.get", args{"url": like("https://*.example.com")}, `{"url":"https://a.example.com"}`, true},
@@ -59,7 +59,7 @@ func TestFits(t *testing.T) {
 		{"fs.remove", args{"path": like("/srv/cache/*")}, `{"path":"/srv/cache/.."}`, false},
 		{"fs.remove", args{"path": like("/srv/cache/*")}, `{"path":"/srv/cache/a"}`, true},
 		{"ops.run", args{"cmd_line": like("ls log-*")}, `{"cmd_line":"ls log-1"}`, true},
-		{"ops.run", args{"code": like("*")}, `{"code":"os.remove('x')"}`, false}, // of a rule from before this was refused
+		{"ops.run", args{"code": like("*")}, `{"code":"os.remove('x')"}`, false}, // a rule from before this was refused
 	} {
 		rule := remember.Rule{Tool: test.tool, Arguments: test.rule}
 		args, err := remember.Parse(test.arguments)
@@ -69,7 +69,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestACallIsJudgedCheaply: a rule is tried on 100,000 past calls. Read by encoding/json, this one takes 26 allocations.
+// TestACallIsJudgedCheaply: a rule is tried on 100,000 past calls. With encoding/json, this call would take 26 allocations.
 func TestACallIsJudgedCheaply(t *testing.T) {
 	const most = 12
 	rule := remember.Rule{Tool: "k.scale", Arguments: args{"namespace": like("dev-*"), "kind": is(`"pod"`), "replicas": like("*")}}
@@ -109,7 +109,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestAnythingThatIsRun: * alone is refused for what is run, by whatever name.
+// TestAnythingThatIsRun: * alone is refused for arguments that are executed, whatever their names.
 func TestAnythingThatIsRun(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]bool{

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestMain is also the keeper: this program once more.
+// TestMain is also the keeper, as another process of this program.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "keep" {
 		offline, _ := strings.CutPrefix(os.Args[2], "offline:")
@@ -48,8 +48,7 @@ func keep(t *testing.T, line string) kept {
 	return k
 }
 
-// What a command may do to outlive its end. Each tells its process id by a pipe, so
-// that it is known to run.
+// fugitives are ways in which a command may try to outlive its end. Each writes its process ID to a pipe, to prove that it runs.
 var fugitives = map[string]string{
 	"in the background":                `sh -c 'echo $$ >"$0"; exec sleep 1000' PIPE & `,
 	"in its own session":               `setsid sh -c 'echo $$ >"$0"; exec sleep 1000' PIPE & `,
@@ -59,7 +58,7 @@ var fugitives = map[string]string{
 	"by a grandchild of a dead parent": `(setsid sh -c '(sh -c "echo \$\$ >PIPE; exec sleep 1000" &) ; sleep 1000' & ) ; `,
 }
 
-// TestNothingOutlivesACommand: neither its end, nor that of who started it.
+// TestNothingOutlivesACommand: no process outlives the command or the process that started it.
 func TestNothingOutlivesACommand(t *testing.T) {
 	t.Parallel()
 	for name, line := range fugitives {
@@ -95,7 +94,7 @@ func TestNothingOutlivesACommand(t *testing.T) {
 	}
 }
 
-// announced is a pipe to which a process writes its id.
+// announced returns a pipe to which a process writes its ID.
 func announced(t *testing.T) (path string, pid func() int) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pid")
@@ -104,7 +103,7 @@ func announced(t *testing.T) (path string, pid func() int) {
 	}
 	return path, func() (pid int) {
 		t.Helper()
-		text, err := os.ReadFile(path) // waits for the writer
+		text, err := os.ReadFile(path) // blocks until the writer opens it
 		if err == nil {
 			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
 		}
@@ -115,7 +114,7 @@ func announced(t *testing.T) (path string, pid func() int) {
 	}
 }
 
-// TestOthersLive: a keeper ends what is its own, and no one else's.
+// TestOthersLive: a keeper ends only its own descendants.
 func TestOthersLive(t *testing.T) {
 	t.Parallel()
 	other := exec.Command("sleep", "1000")
@@ -136,7 +135,7 @@ func TestOthersLive(t *testing.T) {
 	}
 }
 
-// A command that forks faster than it can be ended, is ended.
+// A command that forks faster than it can be killed is still ended.
 func TestForkStorm(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
@@ -160,7 +159,7 @@ func run(t *testing.T, r Rules, line string) (string, error) {
 	return out.String(), err
 }
 
-// needs skips a test where the kernel lacks what it is about.
+// needs skips a test if the kernel lacks a feature.
 func needs(t *testing.T, lacking error) {
 	t.Helper()
 	if lacking != nil {
@@ -211,7 +210,7 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// What a confined command may do, and this process after it.
+// TestConfinedMay checks what a confined command may do, and this process afterwards.
 func TestConfinedMay(t *testing.T) {
 	t.Parallel()
 	needs(t, Confinement())
@@ -221,7 +220,7 @@ func TestConfinedMay(t *testing.T) {
 	if text, err := run(t, Rules{Write: in}, strings.ReplaceAll(line, "IN", in)); err != nil || text != "a\n" {
 		t.Errorf("%v: %q", err, text)
 	}
-	for range 50 { // on whatever thread
+	for range 50 { // on any thread
 		done := make(chan error)
 		go func() { done <- os.WriteFile(filepath.Join(t.TempDir(), "free"), nil, 0o600) }()
 		if err := <-done; err != nil {

@@ -83,8 +83,8 @@ func TestAuditTrail(t *testing.T) {
 	})
 }
 
-// TestAuditTrailTampered: whatever one does to rows by SQL is found, unless whoever does it makes all that comes after fit,
-// and no anchor was noted elsewhere.
+// TestAuditTrailTampered: every change of rows with SQL is detected, unless the attacker also rewrites all later rows and no anchor
+// was noted elsewhere.
 func TestAuditTrailTampered(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, target string) {
@@ -132,9 +132,9 @@ func TestAuditTrailTampered(t *testing.T) {
 				t.Errorf("%s, and nothing is found", name)
 			}
 		}
-		checkFault(t, s, "", "") // each was undone
+		checkFault(t, s, "", "") // each change was undone
 
-		// Who makes all that comes after fit is found by the anchors, and who makes those fit, too, by one that was noted.
+		// The anchors reveal a rewritten chain. If the anchors are rewritten, too, an anchor that was noted elsewhere reveals it.
 		noted := anchor(t, s)
 		s.Rewrite(t, "inv-1", false)
 		checkFault(t, s, "", "anchored")
@@ -147,8 +147,8 @@ func TestAuditTrailTampered(t *testing.T) {
 	})
 }
 
-// TestAuditTrailAtOnce: several processes write to the same chains while one anchors them, and are killed; no row is
-// lost of a fact that is there, and no chain is broken.
+// TestAuditTrailAtOnce: several processes write to the same chains while another one anchors them, and are killed. Every stored
+// fact has its row, and no chain is broken.
 func TestAuditTrailAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, target string) {
@@ -193,7 +193,7 @@ func TestAuditTrailAtOnce(t *testing.T) {
 	})
 }
 
-// auditEnv has a process write facts with their acts to the store that it names until it is killed.
+// auditEnv makes a process write facts with their acts to the store that it names until it is killed.
 const auditEnv = "INQUEST_TEST_AUDIT_VICTIM"
 
 func auditVictim(ctx context.Context, target string) error {
@@ -216,7 +216,7 @@ func auditVictim(ctx context.Context, target string) error {
 	}
 }
 
-// auditUntilKilled kills a victim once it has written so many facts.
+// auditUntilKilled kills a victim after it has written the given number of facts.
 func auditUntilKilled(ctx context.Context, target string, n, facts int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -260,7 +260,7 @@ func anchor(t *testing.T, s *store.Store) audit.Anchor {
 	return a
 }
 
-// checkFault verifies the trail: fault is part of what is to be found, "" = nothing.
+// checkFault verifies the trail. fault is part of the expected fault; empty means none.
 func checkFault(t *testing.T, s *store.Store, head, fault string) {
 	t.Helper()
 	found, err := s.VerifyAudit(t.Context(), head)
@@ -269,7 +269,7 @@ func checkFault(t *testing.T, s *store.Store, head, fault string) {
 	}
 }
 
-// TestActsOfFacts: what the store is told of what people do is in the audit trail, once.
+// TestActsOfFacts: the audit trail contains each act of a person that the store is told about, once.
 func TestActsOfFacts(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, filepath.Join(t.TempDir(), "inquest.db")), t.Context()
@@ -283,7 +283,7 @@ func TestActsOfFacts(t *testing.T) {
 	ended := inv
 	now := time.Now()
 	ended.Status, ended.EndReason, ended.EndedAt = "completed", "completed", &now
-	for range 2 { // every step may be made again
+	for range 2 { // every step may be repeated
 		for _, err := range []error{
 			s.StartInvestigation(ctx, inv),
 			s.SetWaiting(ctx, waits),
@@ -342,7 +342,8 @@ func TestActsOfFacts(t *testing.T) {
 	}
 }
 
-// A verification says what it cannot prove: of an empty trail, of one without anchors, and without a head that is kept elsewhere.
+// A verification reports what it cannot prove: for an empty trail, for one without anchors, and without a head that is kept
+// elsewhere.
 func TestVerificationSaysWhatItCannotProve(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "inquest.db"))

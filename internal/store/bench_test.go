@@ -13,9 +13,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-const logSize = 1000 // rows that are there already
+const logSize = 1000 // existing rows
 
-// onEach runs a benchmark on both databases, with a log in them.
+// onEach runs a benchmark on both databases, with an existing log.
 func onEach(b *testing.B, bench func(b *testing.B, s *store.Store)) {
 	targets := map[string]func(b *testing.B) string{
 		"sqlite":   func(b *testing.B) string { return filepath.Join(b.TempDir(), "inquest.db") },
@@ -34,14 +34,14 @@ func onEach(b *testing.B, bench func(b *testing.B, s *store.Store)) {
 	}
 }
 
-// reply is what a model call appends.
+// reply is the step that a model call appends.
 func reply(n int) transcript.Step {
 	step := stepAt(n, 2)
 	step.Rows[1].Kind, step.Rows[1].Usage = transcript.KindReply, &agent.Usage{ModelCalls: 1}
 	return step
 }
 
-// BenchmarkStep is what a model call costs in the store, without its prompt.
+// BenchmarkStep measures the cost of a model call in the store, without its prompt.
 func BenchmarkStep(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		for n := logSize; b.Loop(); n++ {
@@ -56,7 +56,7 @@ func BenchmarkStep(b *testing.B) {
 	})
 }
 
-// BenchmarkFleet is steps of 32 investigations at once.
+// BenchmarkFleet runs steps of 32 concurrent investigations.
 func BenchmarkFleet(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		var investigations atomic.Int64
@@ -87,7 +87,7 @@ func BenchmarkLookup(b *testing.B) {
 	})
 }
 
-// BenchmarkLookupCall is what a tool call reads before it is made.
+// BenchmarkLookupCall measures the reads before a tool call.
 func BenchmarkLookupCall(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		w := stepAt(0, 1).Writer
@@ -123,7 +123,7 @@ func BenchmarkSetLive(b *testing.B) {
 	})
 }
 
-// BenchmarkAudit is steps of 32 investigations at once, each with an act: BenchmarkFleet has none.
+// BenchmarkAudit runs steps of 32 concurrent investigations, each with an act. BenchmarkFleet has no acts.
 func BenchmarkAudit(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		var investigations atomic.Int64

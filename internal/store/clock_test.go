@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Two workers whose machines disagree by two minutes agree on the time of a PostgreSQL database, and on how old
-// an entry is. Nothing here waits for the clock, and 30 seconds are far from the hours and minutes that the clocks are off.
+// Two workers whose clocks differ by two minutes agree on the time of a PostgreSQL database and on the age of an entry. The test
+// does not wait for the clock, and its tolerance of 30 seconds is small compared with the hours and minutes of the differences.
 func testPostgresClock(t *testing.T, server *postgrestest.Server) {
 	dsn := server.Database(t, "clock")
 	skewed := func(ahead time.Duration) *store.Store {
@@ -21,7 +21,7 @@ func testPostgresClock(t *testing.T, server *postgrestest.Server) {
 	const exact = 30 * time.Second
 	stores := map[string]*store.Store{"ahead": skewed(time.Minute), "behind": skewed(-time.Minute), "far ahead": skewed(24 * time.Hour)}
 	for name, s := range stores {
-		for range 2 { // it has to ask, and then it knows
+		for range 2 { // the first call must ask, the second need not
 			if off := time.Until(s.Now(t.Context())); off.Abs() > exact {
 				t.Errorf("%s: the store's clock is off by %s", name, off)
 			}
@@ -39,7 +39,7 @@ func testPostgresClock(t *testing.T, server *postgrestest.Server) {
 			}
 		}
 	}
-	for _, ahead := range []time.Duration{time.Hour, -time.Hour} { // somebody sets the clock of the machine
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour} { // the machine's clock is set
 		s := stores["ahead"]
 		s.SkewLocal(ahead)
 		if off := time.Until(s.Now(t.Context())); off.Abs() > exact {
@@ -48,7 +48,7 @@ func testPostgresClock(t *testing.T, server *postgrestest.Server) {
 	}
 }
 
-// A file's clock is that of its host.
+// A file's clock is its host's.
 func TestClockOfAFile(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.At(t.TempDir()+"/a.db"))

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A field that is added to a record must get a column.
+// A field added to a record needs a column.
 func TestColumnsAreComplete(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -32,12 +32,12 @@ func TestColumnsAreComplete(t *testing.T) {
 	}
 }
 
-// leaves counts the fields of a struct, those of its embedded structs and writers included.
+// leaves counts the fields of a struct, including those of embedded structs and writers.
 func leaves(of reflect.Type, whole map[reflect.Type]bool) (n int) {
 	for i := range of.NumField() {
 		field := of.Field(i)
 		if of == reflect.TypeFor[record.Execution]() && field.Name == "ID" {
-			continue // readers fill it in
+			continue // readers set it
 		}
 		spread := field.Anonymous || field.Type == reflect.TypeFor[transcript.Writer]()
 		if spread && !whole[field.Type] {

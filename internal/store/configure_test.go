@@ -2,7 +2,7 @@ package store
 
 import "testing"
 
-// A lost process must not keep its locks, but who runs the database knows better.
+// A lost process must not keep its locks, but settings in the address take precedence.
 func TestSessionSettings(t *testing.T) {
 	t.Parallel()
 	const setting = "idle_in_transaction_session_timeout"

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
 
-// A look at a store tells what Open would make of it, and makes nothing of it.
+// Examine reports what Open would find, and changes nothing.
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -49,7 +49,7 @@ func TestExamine(t *testing.T) {
 
 var errAny = errors.New("any error")
 
-// A database is looked at in the same way, and has a clock.
+// A database is examined in the same way, and has a clock.
 func testPostgresExamine(t *testing.T, server *postgrestest.Server) {
 	target := server.Database(t, "examined")
 	if _, err := store.Examine(t.Context(), store.At(target)); err == nil {

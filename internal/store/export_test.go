@@ -19,14 +19,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// OpenPipelined opens a pool of one connection as the store has them.
+// OpenPipelined opens a pool with one connection of the kind that the store uses.
 func OpenPipelined(config *pgx.ConnConfig) *sql.DB {
 	db := sql.OpenDB(pipelining{stdlib.GetConnector(*config)})
 	db.SetMaxOpenConns(1)
 	return db
 }
 
-// MigrateTo makes the tables as they were at a version.
+// MigrateTo creates the tables as of a version.
 func MigrateTo(ctx context.Context, db *sql.DB, dialect goose.Dialect, version int64) error {
 	files, err := fs.Sub(migrations, map[goose.Dialect]string{goose.DialectSQLite3: "migrations/sqlite",
 		goose.DialectPostgres: "migrations/postgres"}[dialect])
@@ -40,8 +40,7 @@ func MigrateTo(ctx context.Context, db *sql.DB, dialect goose.Dialect, version i
 	return err
 }
 
-// ReadTwice reads the number of an investigation's last entry twice in one
-// snapshot, and makes a change in between.
+// ReadTwice reads the number of an investigation's last entry twice in one snapshot, and calls change in between.
 func (s *Store) ReadTwice(ctx context.Context, investigation string, change func()) (first, second int64, err error) {
 	err = s.read(ctx, func(q querier) error {
 		before, err := standsAt(ctx, q, investigation)
@@ -56,7 +55,7 @@ func (s *Store) ReadTwice(ctx context.Context, investigation string, change func
 	return first, second, err
 }
 
-// ReservationsEnd counts the rows of rate limits, and moves the ends of all.
+// ReservationsEnd counts the rows of rate limits and moves all their ends.
 func (s *Store) ReservationsEnd(ctx context.Context, later time.Duration) (rows int64, err error) {
 	result, err := s.db.writer.ExecContext(ctx, `UPDATE reservations SET ends_at = ends_at + $1`, later.Microseconds())
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *Store) ReservationsEnd(ctx context.Context, later time.Duration) (rows 
 	return result.RowsAffected()
 }
 
-// AddIdle makes so many conversations that have waited once.
+// AddIdle adds n conversations that have waited once.
 func (s *Store) AddIdle(ctx context.Context, n int) error {
 	const query = `WITH RECURSIVE talks (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM talks WHERE n < $1)
 		INSERT INTO waiting (` + waitingColumns + `, things) SELECT 'talk-' || n, 'talk', 'run', 2, '{}', 0 FROM talks`
@@ -100,10 +99,10 @@ func (c *countedReads) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.T
 	return c.handle.BeginTx(ctx, opts)
 }
 
-// Query is the query of a list.
+// Query returns the query of a list.
 func (f Filter) Query(s *Store) (string, []any) { return f.query(s.db, searched{}) }
 
-// Tampered changes rows by hand, verifies the audit trail, and undoes the change.
+// Tampered changes rows with SQL, verifies the audit trail, and undoes the change.
 func (s *Store) Tampered(t *testing.T, statements []string) (fault string) {
 	t.Helper()
 	undo := errors.New("undone")
@@ -123,7 +122,7 @@ func (s *Store) Tampered(t *testing.T, statements []string) (fault string) {
 	return fault
 }
 
-// Rewrite changes the first row of a chain and makes the rest of the chain fit, and the anchors, too, if asked for.
+// Rewrite changes the first row of a chain and rewrites the rest of the chain to fit, and optionally the anchors.
 func (s *Store) Rewrite(t *testing.T, chain string, anchors bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -174,24 +173,24 @@ func (s *Store) Rewrite(t *testing.T, chain string, anchors bool) {
 	}
 }
 
-// SkewLocal sets the clock of this machine ahead, for this store.
+// SkewLocal sets this machine's clock ahead, for this store only.
 func (s *Store) SkewLocal(ahead time.Duration) {
 	s.time.mu.Lock()
 	defer s.time.mu.Unlock()
 	s.time.local = func() time.Time { return time.Now().Add(ahead) }
 }
 
-// Migrate brings a SQLite database to the newest of the given migrations, as a program that has only those does.
+// Migrate migrates a SQLite database like a program that has only the given migrations.
 func Migrate(ctx context.Context, db *sql.DB, files fs.FS, required int64) error {
 	return schema{db, goose.DialectSQLite3, files, required, slog.New(slog.DiscardHandler), nil}.migrate(ctx)
 }
 
-// Migrations are this program's, and RequiredSchema the newest one that every program must know.
+// Migrations are this program's, and RequiredSchema is the newest one that every program must know.
 var Migrations fs.FS = &migrations
 
 const RequiredSchema = requiredSchema
 
-// FillUnindexed writes investigations as a program writes them that knows no index of words.
+// FillUnindexed writes investigations like a program without an index of words.
 func (s *Store) FillUnindexed(t testing.TB, n int, make func(n int) (record.Investigation, []byte)) {
 	t.Helper()
 	ctx := t.Context()
@@ -218,7 +217,7 @@ func (s *Store) FillUnindexed(t testing.TB, n int, make func(n int) (record.Inve
 	}
 }
 
-// IndexAll indexes the words of all investigations, without rest.
+// IndexAll indexes the words of all investigations, without pauses.
 func (s *Store) IndexAll(ctx context.Context) error {
 	for {
 		if n, err := s.indexSome(ctx, 500); err != nil || n == 0 {

@@ -10,7 +10,7 @@ func TestHub(t *testing.T) {
 	other, stopOther := h.subscribe("b")
 
 	h.wake("a")
-	h.wake("a") // does not block, and is one with the first
+	h.wake("a") // does not block, and is merged with the first one
 	h.wake("nobody")
 	for name, c := range map[string]struct {
 		wake <-chan struct{}

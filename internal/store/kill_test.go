@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	victimEnv  = "INQUEST_TEST_STORE_VICTIM" // the store that the process is to write until it is killed
+	victimEnv  = "INQUEST_TEST_STORE_VICTIM" // the store that the process writes to until it is killed
 	rowsOfStep = 3
 )
 
@@ -31,12 +31,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, victim(context.Background(), target))
 		os.Exit(1)
 	}
-	// Tests wait for locks, for PostgreSQL and for its outages more than they compute.
+	// Tests spend more time waiting for locks, for PostgreSQL and for its outages than computing.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())) // it is a number
 	os.Exit(m.Run())
 }
 
-// victim appends steps for ever, and says after each what its first number is.
+// victim appends steps forever, and prints the first number of each.
 func victim(ctx context.Context, target string) error {
 	s, err := store.Open(ctx, store.At(target))
 	if err != nil {
@@ -55,8 +55,7 @@ func victim(ctx context.Context, target string) error {
 	}
 }
 
-// Processes that are killed, alone or several that write the same steps, lose
-// nothing that they were told is written, and leave no half of a step.
+// Killed processes, single ones or several that write the same steps, lose no acknowledged write and leave no partial step.
 func TestKilledWriters(t *testing.T) {
 	t.Parallel()
 	targets := map[string]func(t *testing.T) string{
@@ -91,8 +90,8 @@ func testKilledWriters(t *testing.T, target string) {
 	}
 }
 
-// checkWhole checks that the log is of whole steps, each once and in order, and
-// that the one whose first row has that number is among them.
+// checkWhole checks that the log consists of complete steps, each once and in order, and that it contains the step whose first row
+// has the number last.
 func checkWhole(t *testing.T, s *store.Store, last int64) {
 	t.Helper()
 	entries, err := s.After(t.Context(), scope.Investigation, 0, 0)
@@ -109,8 +108,8 @@ func checkWhole(t *testing.T, s *store.Store, last int64) {
 	}
 }
 
-// killAfter starts a victim, kills it while it writes, once it has acknowledged
-// so many steps, and returns the last number that it acknowledged.
+// killAfter starts a victim, kills it while it writes, after the given number of acknowledged steps, and returns the last
+// acknowledged number.
 func killAfter(ctx context.Context, target string, steps int) (last int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -127,7 +126,7 @@ func killAfter(ctx context.Context, target string, steps int) (last int64, err e
 		return 0, err
 	}
 	lines := bufio.NewScanner(out)
-	for n := 1; lines.Scan(); n++ { // what it said until it died
+	for n := 1; lines.Scan(); n++ { // its output until it died
 		if last, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
 			break
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// A list reads no more than it shows: it goes along an index.
+// A list reads no more rows than it shows, because it follows an index.
 func TestListIndexes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inquest.db")

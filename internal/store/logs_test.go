@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A log is too large to be kept by whatever its entries have much of.
+// A log is too large to be cached if any text of its entries is long.
 func TestWhatLogsWeigh(t *testing.T) {
 	t.Parallel()
 	much := strings.Repeat("x", maxLogs/4)
@@ -29,7 +29,7 @@ func TestWhatLogsWeigh(t *testing.T) {
 	}
 }
 
-// Readers share what is kept. What one of them appends is his own.
+// Readers share cached logs. Entries that one of them appends are not shared.
 func TestLogsAreShared(t *testing.T) {
 	t.Parallel()
 	at := func(seq int64, position int) transcript.Entry {

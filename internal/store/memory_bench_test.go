@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// text makes texts whose words are as often as those of a language: by Zipf's law.
+// text generates texts with the word frequencies of a language, by Zipf's law.
 type text struct {
 	random *rand.Rand
 	zipf   *rand.Zipf
@@ -36,13 +36,12 @@ func (t text) words(n int) string {
 	return strings.Join(words, " ")
 }
 
-// query is what is asked for: words that are not in every other text.
+// query returns words that are not in every other text.
 func (t text) query() string {
 	return fmt.Sprintf("word%d word%d word%d", 50+t.random.IntN(500), 500+t.random.IntN(5000), 500+t.random.IntN(5000))
 }
 
-// full is a store where one agent's archival memory has room for half of its
-// entries, and another's as many.
+// full is a store with archival memories of two agents, about as full as allowed.
 func full(b *testing.B) *store.Store {
 	b.Helper()
 	s, words := open(b, filepath.Join(b.TempDir(), "inquest.db")), newText(1)
@@ -52,7 +51,7 @@ func full(b *testing.B) *store.Store {
 			snapshot.Archival = append(snapshot.Archival, memory.Entry{ID: id + 1, Content: words.words(30), At: time.Now()})
 		}
 		if by == "bot" {
-			snapshot.Archival = snapshot.Archival[memory.MaxArchival/20:] // what is inserted below still fits
+			snapshot.Archival = snapshot.Archival[memory.MaxArchival/20:] // leaves room for the inserts below
 		}
 		if err := s.ImportMemory(b.Context(), by, snapshot, false); err != nil {
 			b.Fatal(err)
@@ -61,7 +60,7 @@ func full(b *testing.B) *store.Store {
 	return s
 }
 
-// median runs fn b.N times and reports how long the middle one took.
+// median runs fn b.N times and reports the median duration.
 func median(b *testing.B, fn func()) {
 	var took []time.Duration
 	for b.Loop() {
@@ -74,8 +73,7 @@ func median(b *testing.B, fn func()) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms/p99")
 }
 
-// BenchmarkArchival has about 100,000 entries there, and as many of another agent.
-// An insert is a whole journaled call.
+// BenchmarkArchival uses about 100,000 entries, and as many of another agent. An insert is a complete journaled call.
 func BenchmarkArchival(b *testing.B) {
 	s, words := full(b), newText(2)
 	iteration := 0
@@ -133,8 +131,8 @@ func performed(ctx context.Context, tx memory.Tx, call memoryCall) (transcript.B
 	return transcript.Body{Text: result.Content, Status: string(result.Status), ErrorType: result.ErrorType}, err
 }
 
-// someCalls are those of a reply: of every three, an append, its replacement, and
-// an archival entry; and a search of each kind at the end.
+// someCalls returns the calls of a reply: in every three, an append, its replacement, and an archival entry, and at the end a
+// search of each kind.
 func someCalls(n int) (calls []memoryCall) {
 	for i := range n - 2 {
 		calls = append(calls, []memoryCall{
@@ -147,8 +145,8 @@ func someCalls(n int) (calls []memoryCall) {
 		memoryCall{agent.ToolConversationSearch, `{"query":"redis eviction"}`})
 }
 
-// BenchmarkMemoryCalls is 50 executions at once, each with replies of 20 calls: one
-// transaction for a reply, and for comparison one for each call.
+// BenchmarkMemoryCalls runs 50 concurrent executions with replies of 20 calls each, with one transaction per reply and, for
+// comparison, one per call.
 func BenchmarkMemoryCalls(b *testing.B) {
 	const executions, calls = 50, 20
 	for name, together := range map[string]bool{"a reply at once": true, "call by call": false} {

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// release is a program of some release: its migrations, and the newest one that every program must know.
+// release is a program of some release: its migrations, and its required one.
 type release struct {
 	migrations []string
 	required   int64
@@ -41,8 +41,8 @@ func (r release) files() fs.FS {
 	return files
 }
 
-// TestReleasesShareAStore opens one store with several releases in turn. A store that was only expanded serves the older
-// release; one that was contracted refuses it.
+// TestReleasesShareAStore opens one store with several releases in turn. An expanded store still works with the older release; a
+// contracted one refuses it.
 func TestReleasesShareAStore(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -80,11 +80,11 @@ func TestReleasesShareAStore(t *testing.T) {
 	}
 }
 
-// contracts matches statements after which a program of the previous release would fail.
+// contracts matches statements that break a program of the previous release.
 var contracts = regexp.MustCompile(`(?i)\bDROP\s+(TABLE|COLUMN)|\bRENAME\b|\bALTER\s+COLUMN\b|` +
 	`\bADD\s+COLUMN\s+(\w+\s+)+NOT\s+NULL\s*[,;]|\bADD\s+(CONSTRAINT|CHECK|UNIQUE)\b`)
 
-// TestMigrationsOnlyExpand checks that no migration above the required one takes something away from older programs.
+// TestMigrationsOnlyExpand checks that no migration above the required one removes anything that older programs need.
 func TestMigrationsOnlyExpand(t *testing.T) {
 	t.Parallel()
 	paths, err := fs.Glob(store.Migrations, "migrations/*/*.sql")
@@ -119,7 +119,7 @@ func TestMigrationsOnlyExpand(t *testing.T) {
 	}
 }
 
-// A store that a newer program has expanded opens, and the look at it says so.
+// A store that a newer program has expanded can be opened, and Examine reports the expansion.
 func TestOpenAnExpandedStore(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "inquest.db")

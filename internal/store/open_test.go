@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// change runs a statement on the file of a store that is closed.
+// change runs a statement on the file of a closed store.
 func change(statement string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		open(t, path).Close()
@@ -116,10 +116,10 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	open(t, path) // and it stays ours
+	open(t, path) // it stays ours
 }
 
-// A name that means something in a URI is a name like any other.
+// File names with special characters of URIs work.
 func TestOpenOddNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "what?.db", "50%41.db", "#1&mode=memory.db", "ü:memory:.db"} {

@@ -13,14 +13,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
 
-// What transactions do, how often they wait for the server, and what they leave:
-// if the commit fails, nothing, and the connection as good as new.
+// The test checks what transactions do, how often they wait for the server, and their result. If the commit fails, they change
+// nothing, and the connection remains usable.
 func testPostgresPipeline(t *testing.T, server *postgrestest.Server) {
 	const duplicate = "23505"
 	tests := map[string]struct {
 		do    func(tx transaction)
-		fails string // the code of the commit's error
-		waits int    // that for the commit included
+		fails string // error code of the commit
+		waits int    // including the one for the commit
 		sum   int64  // afterwards
 	}{
 		"nothing":                 {func(transaction) {}, "", 1, 0},
@@ -78,7 +78,7 @@ func testPostgresPipeline(t *testing.T, server *postgrestest.Server) {
 	}
 }
 
-// PostgreSQL makes a ROLLBACK of the COMMIT after an error that nobody cared about.
+// After an error in a statement whose result was not read, PostgreSQL turns the COMMIT into a ROLLBACK.
 func testPostgresPipelineUndone(t *testing.T, server *postgrestest.Server) {
 	db, _ := openNumbers(t, server.Database(t, "pipeline undone"))
 	tx := begin(t, db)
@@ -93,8 +93,7 @@ func testPostgresPipelineUndone(t *testing.T, server *postgrestest.Server) {
 	after.scan(after.sum(), 0)
 }
 
-// openNumbers opens a pipelined pool of one connection to a database with a table
-// of numbers, of which there is one: 0.
+// openNumbers opens a pipelined pool of one connection to a database with a table of numbers that contains 0.
 func openNumbers(t *testing.T, dsn string) (*sql.DB, *roundTrips) {
 	t.Helper()
 	execute(t, dsn, `CREATE TABLE numbers (n BIGINT PRIMARY KEY); INSERT INTO numbers VALUES (0)`)
@@ -171,7 +170,7 @@ func (tx transaction) script(statements string) {
 	}
 }
 
-// codeOf returns PostgreSQL's code for an error; "" for none.
+// codeOf returns PostgreSQL's code for an error; empty if there is none.
 func codeOf(err error) string {
 	if told, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return told.Code

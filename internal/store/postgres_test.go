@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for expected events.
 const patience = 30 * time.Second
 
 func TestPostgres(t *testing.T) {
@@ -149,7 +149,7 @@ func testPostgresOpenRefuses(t *testing.T, server *postgrestest.Server) {
 	}
 }
 
-// No error shows a password, wherever it stands and whatever is wrong with it.
+// No error contains a password, wherever it is in the address and whatever is wrong with that.
 func testPostgresSecrets(t *testing.T, server *postgrestest.Server) {
 	const secret = "s3cr3t"
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -182,7 +182,7 @@ func testPostgresSecrets(t *testing.T, server *postgrestest.Server) {
 	}
 }
 
-// Tables are where the address says, beside those of others.
+// Tables are in the schema that the address names, beside those of others.
 func testPostgresSchema(t *testing.T, server *postgrestest.Server) {
 	dsn := server.Database(t, "shared")
 	execute(t, dsn, `CREATE SCHEMA one; CREATE SCHEMA two`)
@@ -230,8 +230,7 @@ func next(t *testing.T, updates <-chan store.Update) store.Update {
 	}
 }
 
-// What one process writes reaches those who follow in another one by NOTIFY:
-// looking now and then would take two seconds each time.
+// Followers in other processes learn of a write through NOTIFY. Polling would take two seconds each time.
 func testPostgresNews(t *testing.T, server *postgrestest.Server) {
 	dsn := server.Database(t, "news")
 	writer, updates := open(t, dsn), updatesOf(t, open(t, dsn))
@@ -251,7 +250,7 @@ func testPostgresNews(t *testing.T, server *postgrestest.Server) {
 	}
 }
 
-// A process that stands still within a transaction does not keep its locks.
+// A process that hangs within a transaction does not keep its locks.
 func testPostgresLostWithin(t *testing.T, server *postgrestest.Server) {
 	dsn := server.Database(t, "lost within")
 	s := open(t, dsn+"?lock_timeout=50ms")

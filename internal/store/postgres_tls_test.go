@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What the driver makes of addresses, of the environment and of a service file.
+// TestSecrecy checks the interpretation of addresses, the environment and a service file.
 func TestSecrecy(t *testing.T) {
 	service := filepath.Join(t.TempDir(), "services")
 	err := os.WriteFile(service, []byte("[plain]\nhost=db.example\n[full]\nhost=db.example\nsslmode=verify-full\n"), 0o600)
@@ -63,8 +63,8 @@ func TestSecrecy(t *testing.T) {
 	}
 }
 
-// A server in the middle that has no TLS and asks for the password in clear gets none:
-// without a word about TLS it is not even dialled.
+// A man in the middle without TLS that asks for a cleartext password gets none. If the address does not mention TLS, it is not even
+// dialled.
 func TestPasswordIsNotGivenAway(t *testing.T) {
 	t.Parallel()
 	heard := make(chan string, 100)
@@ -94,8 +94,8 @@ func TestPasswordIsNotGivenAway(t *testing.T) {
 	}
 }
 
-// inTheMiddle speaks PostgreSQL as far as a password: it has no TLS (N) and asks for
-// a clear password (AuthenticationCleartextPassword).
+// inTheMiddle speaks PostgreSQL up to the password: it refuses TLS (N) and asks for a cleartext password
+// (AuthenticationCleartextPassword).
 func inTheMiddle(t *testing.T, heard chan<- string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "0.0.0.0:0")

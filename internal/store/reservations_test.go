@@ -15,7 +15,7 @@ func TestSQLiteReservations(t *testing.T) {
 	testReservations(t, filepath.Join(t.TempDir(), "inquest.db"))
 }
 
-// How places end, seen from within: the suite cannot turn the clock.
+// testReservations tests how places end from inside the package, because the suite cannot change the clock.
 func testReservations(t *testing.T, target string) {
 	s := open(t, target)
 	reserve := func(tool string, n int) time.Duration {
@@ -58,7 +58,7 @@ func reservation(tool string, n, limit int) ratelimit.Reservation {
 	return ratelimit.Reservation{Agent: "sre", Tool: tool, Key: fmt.Sprintf("inv/run/triage/sre/%d/0", n), Limit: limit, Window: time.Minute}
 }
 
-// BenchmarkReserve is a call with a limit: one that passes, and one that is refused.
+// BenchmarkReserve measures a rate-limited call: one that passes, and one that is refused.
 func BenchmarkReserve(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		for name, limit := range map[string]int{"passes": 1 << 30, "refused": 60} {

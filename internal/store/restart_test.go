@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A server that is killed, twice while many write and once while somebody only
-// watches: every step is there in the end, once, and has been seen, in order.
+// The server is killed twice while several processes write, and once while one only watches. In the end, every step is stored once,
+// and the watcher has seen it in order.
 func TestPostgresRestart(t *testing.T) {
 	t.Parallel()
 	const writers, steps, kills = 4, 60, 2
@@ -53,12 +53,12 @@ func TestPostgresRestart(t *testing.T) {
 	}
 
 	select {
-	case <-waits: // for one of the kills before
+	case <-waits: // of an earlier kill
 	default:
 	}
 	server.Kill(t)
 	select {
-	case <-waits: // the watcher has found out
+	case <-waits: // the watcher has noticed
 	case <-time.After(patience):
 		t.Error("the watcher does not wait for the database")
 	}
@@ -79,7 +79,7 @@ func TestPostgresRestart(t *testing.T) {
 	checkPaged(t, server, s, len(log)+rowsOfStep)
 }
 
-// checkPaged checks that who leaves when all is told that was there stays while the server is away.
+// checkPaged checks that a follower which leaves after all existing entries stays while the server is down.
 func checkPaged(t *testing.T, server *postgrestest.Server, s *store.Store, rows int) {
 	t.Helper()
 	all, told, killed := errors.New("all"), 0, false
@@ -101,8 +101,8 @@ func checkPaged(t *testing.T, server *postgrestest.Server, s *store.Store, rows 
 	}
 }
 
-// checkWritten checks that the log has so many rows, in whole steps, each
-// execution's in order and once, and returns it.
+// checkWritten checks that the log has the given number of rows, in complete steps, once and in order for each execution, and
+// returns it.
 func checkWritten(t *testing.T, s *store.Store, rows int) []transcript.Entry {
 	t.Helper()
 	log, err := s.After(t.Context(), scope.Investigation, 0, 0)
@@ -119,7 +119,7 @@ func checkWritten(t *testing.T, s *store.Store, rows int) []transcript.Entry {
 	return log
 }
 
-// insist appends steps as Temporal would have them appended: again and again.
+// insist appends steps with retries, like Temporal.
 func insist(t *testing.T, s *store.Store, execution string, steps int, done chan<- struct{}) {
 	for i := range steps {
 		step := stepAt(i+1, rowsOfStep)
@@ -133,7 +133,7 @@ func insist(t *testing.T, s *store.Store, execution string, steps int, done chan
 	}
 }
 
-// collect returns the first n entries that come, or fewer if no more will.
+// collect returns the first n entries that arrive, or fewer if the channel closes.
 func collect(updates <-chan store.Update, n int) (all []transcript.Entry) {
 	for u := range updates {
 		if all = append(all, u.Entries...); len(all) >= n {
@@ -143,7 +143,7 @@ func collect(updates <-chan store.Update, n int) (all []transcript.Entry) {
 	return all
 }
 
-// openLoud opens a store, and tells when somebody who follows waits for the database.
+// openLoud opens a store, and signals when a follower waits for the database.
 func openLoud(t *testing.T, dsn string) (s *store.Store, waits <-chan struct{}) {
 	t.Helper()
 	ear := listener{Handler: slog.DiscardHandler, heard: make(chan struct{}, 1)}
@@ -155,7 +155,7 @@ func openLoud(t *testing.T, dsn string) (s *store.Store, waits <-chan struct{}) 
 	return s, ear.heard
 }
 
-// listener is a log that waits for one message.
+// listener is a log handler that waits for one message.
 type listener struct {
 	slog.Handler
 	heard chan struct{}

@@ -15,8 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// BenchmarkPreview tries a rule on 100,000 past calls, a tenth of which it fits. It fails above a second of this
-// process: PostgreSQL is another one.
+// BenchmarkPreview tries a rule on 100,000 past calls, of which a tenth match. It fails if this process uses more than a second of
+// CPU time. PostgreSQL's own time does not count.
 func BenchmarkPreview(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		const calls, together = 100_000, 1000
@@ -58,14 +58,15 @@ func BenchmarkPreview(b *testing.B) {
 	})
 }
 
-// cpu is the time of the processor that this process has used: others may use it, too.
+// cpu returns the CPU time of this process, which is independent of other processes.
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// TestRulesAreMaskedInTheTrail: a rule holds the arguments of a call as they are, and the audit trail is read by others.
+// TestRulesAreMaskedInTheTrail: a rule stores a call's arguments unmasked, but the audit trail has other readers and must mask
+// them.
 func TestRulesAreMaskedInTheTrail(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -11,11 +11,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// searchedInvestigations is how many investigations BenchmarkSearch looks at.
+// searchedInvestigations is the number of investigations in BenchmarkSearch.
 const searchedInvestigations = 200_000
 
-// BenchmarkSearch is a page of 50 of a search among 200,000 investigations, each with an alert of 40 words and a report of 120, whose
-// words are as frequent as those of a language. The rows are written as an older program writes them, and indexed by KeepIndexed.
+// BenchmarkSearch measures a page of 50 results among 200,000 investigations. Each has an alert of 40 words and a report of 120,
+// with the word frequencies of a language. The rows are written like those of an older program, and indexed by KeepIndexed.
 func BenchmarkSearch(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		words, ctx := newText(7), b.Context()
@@ -74,7 +74,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
-// prose is a text of n words of made up syllables, of which some are in every text and most in few.
+// prose returns a text of n invented words, of which some are in every text and most in few.
 func prose(t text, n int) string {
 	var words []string
 	for range n {
@@ -83,7 +83,7 @@ func prose(t text, n int) string {
 	return strings.Join(words, " ")
 }
 
-// syllables is the n-th of the words.
+// syllables returns the n-th invented word.
 func syllables(n int) string {
 	word := ""
 	for n += 500; n > 0; n /= 100 {

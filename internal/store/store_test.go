@@ -29,7 +29,7 @@ func TestSQLiteSnapshot(t *testing.T) {
 	testSnapshot(t, filepath.Join(t.TempDir(), "inquest.db"))
 }
 
-// One read sees one state of the database, whatever is written meanwhile.
+// One read sees one consistent snapshot, whatever is written meanwhile.
 func testSnapshot(t *testing.T, target string) {
 	s, writer := open(t, target), open(t, target)
 	write := func(iteration int) {
@@ -44,7 +44,7 @@ func testSnapshot(t *testing.T, target string) {
 	}
 }
 
-// Whoever asks what waits makes one query, however many conversations are idle.
+// Waiting uses one query, however many conversations are idle.
 func TestWhatWaitsIsOneQuery(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, filepath.Join(t.TempDir(), "inquest.db")), t.Context()
@@ -70,7 +70,7 @@ func TestSQLiteUpgrade(t *testing.T) {
 	testUpgrade(t, "sqlite", path, goose.DialectSQLite3)
 }
 
-// What was charged before there were sums by execution is in them.
+// Charges from before the sums by execution existed are included in the sums.
 func testUpgrade(t *testing.T, driver, target string, dialect goose.Dialect) {
 	db, err := sql.Open(driver, target)
 	if err != nil {
@@ -96,7 +96,7 @@ func testUpgrade(t *testing.T, driver, target string, dialect goose.Dialect) {
 	}
 }
 
-// open opens the store that is named by a path or an address.
+// open opens the store with that path or address.
 func open(t testing.TB, target string) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.At(target))
@@ -109,7 +109,7 @@ func open(t testing.TB, target string) *store.Store {
 
 var scope = transcript.Scope{Investigation: "inv/run", Execution: "triage/analyst"}
 
-// stepAt is a step of n rows at an iteration.
+// stepAt returns a step of n rows at an iteration.
 func stepAt(iteration, n int) transcript.Step {
 	step := transcript.Step{Scope: scope, Writer: transcript.Writer{RunID: "run", ActivityID: "activity"}}
 	for i := range n {
@@ -122,7 +122,7 @@ func stepAt(iteration, n int) transcript.Step {
 	return step
 }
 
-// What an older program has written is found, whether before the upgrade or beside this program, and without it being indexed first.
+// A search finds what an older program has written, before the upgrade or concurrently, even without earlier indexing.
 func TestSQLiteSearchUpgrade(t *testing.T) {
 	t.Parallel()
 	testSearchUpgrade(t, "sqlite", filepath.Join(t.TempDir(), "inquest.db"), goose.DialectSQLite3)

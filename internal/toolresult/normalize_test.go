@@ -21,7 +21,7 @@ func failure(kind, message string) toolresult.Result {
 	return toolresult.Failure(&toolresult.Error{Type: kind, Message: message}, "")
 }
 
-// with sets what the constructors do not.
+// with sets fields that the constructors do not.
 func with(r toolresult.Result, change func(*toolresult.Result)) toolresult.Result {
 	change(&r)
 	return r
@@ -148,13 +148,13 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 }
 
-// own is a type that JSON knows how to write.
+// own is a type with its own JSON encoding.
 type own struct {
 	Big  int64     `json:"big"`
 	When time.Time `json:"when"`
 }
 
-// everything is data with every type that is copied in a way of its own.
+// everything is data with every type that has its own copy code.
 func everything() fields {
 	return fields{
 		"map": fields{"a": fields{"b": "c"}}, "list": []any{fields{"a": "b"}, []any{"c"}}, "texts": []string{"a"},
@@ -163,7 +163,7 @@ func everything() fields {
 	}
 }
 
-// What Normalize returns does not change with what it was given, nor the other way round.
+// The result of Normalize and its argument share no data.
 func TestNormalizeCopies(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(fields) any{
@@ -198,7 +198,7 @@ func TestNormalizeCopies(t *testing.T) {
 	}
 }
 
-// spoil changes a value wherever it can be changed.
+// spoil changes a value in every possible place.
 func spoil(v any) {
 	switch v := v.(type) {
 	case fields:
@@ -226,7 +226,7 @@ func spoil(v any) {
 	}
 }
 
-// Values of other types become what JSON says of them.
+// Values of other types are converted through their JSON.
 func TestNormalizeOtherTypes(t *testing.T) {
 	t.Parallel()
 	got, err := toolresult.Normalize(fields{
@@ -276,7 +276,7 @@ func FuzzNormalize(f *testing.F) {
 		toolresult.Evidence(r.Data)
 		back, err := decode(marshal(t, r), exact)
 		if err != nil {
-			return // a level deeper than what JSON reads
+			return // one level deeper than JSON allows
 		}
 		checkAgain(t, back, r)
 		if text := r.Text(); r.Message == "" && text != string(marshal(t, r)) {
@@ -305,7 +305,7 @@ func marshal(t *testing.T, r toolresult.Result) []byte {
 	return bytes.TrimSpace(text.Bytes())
 }
 
-// checkAgain checks that from is normalised to what it came from.
+// checkAgain checks that normalizing from restores want.
 func checkAgain(t *testing.T, from any, want toolresult.Result) {
 	t.Helper()
 	got, err := toolresult.Normalize(from)

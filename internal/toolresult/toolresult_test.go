@@ -50,7 +50,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// panics is an error that cannot be asked.
+// panics is an error whose Error method panics.
 type panics struct{}
 
 func (panics) Error() string { panic("no") }

@@ -10,8 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// TestBodyInTheStore: rows that were written before a body had parts are read into them,
-// and are written as they were, byte for byte.
+// TestBodyInTheStore: rows from before a body had parts are read into the parts, and written back byte for byte.
 func TestBodyInTheStore(t *testing.T) {
 	t.Parallel()
 	call, yes := &transcript.Call{ID: "c1_0", Name: "loki.query", Arguments: "{}"}, true

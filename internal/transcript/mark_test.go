@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Marks are short where histories have them, and are read as they were written.
+// Marks are short in histories, and survive encoding and decoding.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	type holder struct {

@@ -31,7 +31,7 @@ func TestKeysOfACall(t *testing.T) {
 	}
 }
 
-// TestMessagesShowSummaries: what is shown of each result, and how it is named.
+// TestMessagesShowSummaries checks what a model sees of each result, and its name.
 func TestMessagesShowSummaries(t *testing.T) {
 	t.Parallel()
 	calls := []transcript.Call{{ID: "c1_0"}, {ID: "c1_1"}, {ID: "c1_2"}, {ID: "c1_3"}}
@@ -65,7 +65,7 @@ func TestMessagesShowSummaries(t *testing.T) {
 	}
 }
 
-// A model is not told that a call did not happen which may have happened.
+// A model is never told that a call did not happen if it may have happened.
 func TestMessagesOfCallsWithoutResult(t *testing.T) {
 	t.Parallel()
 	calls := []transcript.Call{{ID: "c1_0"}, {ID: "c1_1"}}

@@ -11,6 +11,12 @@ type Dialect struct {
 	RefusesNone bool `json:"refuses_none,omitempty"`
 	// PlainBesideTools means that the server refuses a request that asks for JSON, without a schema, and declares tools.
 	PlainBesideTools bool `json:"plain_beside_tools,omitempty"`
+	// RefusesSchema means that the server refuses the schema of the reply as a parameter.
+	RefusesSchema bool `json:"refuses_schema,omitempty"`
+	// RefusesTemperature means that the server refuses a temperature.
+	RefusesTemperature bool `json:"refuses_temperature,omitempty"`
+	// RefusesThinking means that the server refuses all parameters about thinking.
+	RefusesThinking bool `json:"refuses_thinking,omitempty"`
 	// MaxTools is how many tools a request may declare; zero means any number.
 	MaxTools int `json:"max_tools,omitempty"`
 	// MaxDescription is how long the description of a tool may be, in characters; zero means any length.

@@ -107,6 +107,9 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 		return Response{}, g.failure(ctx, watched, err, key, resp.Usage)
 	}
 	resp = said.whole(resp)
+	for n := range resp.Omitted { // it quotes the server
+		resp.Omitted[n].Why = Clean(resp.Omitted[n].Why, key)
+	}
 	if resp.Finish == FinishRepeating {
 		g.Logger.WarnContext(ctx, "cut a reply that repeated itself", "provider", g.Name, "model", resp.Model)
 	}

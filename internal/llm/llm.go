@@ -33,6 +33,8 @@ type Request struct {
 	NativeTools []NativeTool
 	// Thinking is how much the model thinks; its zero value is the provider's default.
 	Thinking agent.Thinking
+	// Unthinking means that the server refuses all parameters about thinking, so that none is sent.
+	Unthinking bool
 	// JSON asks for a reply that is a JSON object, where the provider can promise one.
 	JSON bool
 	// Schema is the JSON schema of that object, for providers that can keep to one; nil = none.

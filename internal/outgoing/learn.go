@@ -1,12 +1,10 @@
 package outgoing
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/llm"
 )
 
 // lesson is a sentence with which servers refuse a request, and what the sentence says about the server.
@@ -47,15 +45,46 @@ var lessons = []lesson{
 	{regexp.MustCompile(`max_tokens is too large: \d+\. This model supports at most (\d+) completion tokens`), maxTokens},
 	// DeepSeek. https://github.com/deepseek-ai/DeepSeek-V3/issues/69
 	{regexp.MustCompile(`Invalid max_tokens value, the valid range of max_tokens is \[1, (\d+)\]`), maxTokens},
+	// Anthropic. https://github.com/OpenHands/OpenHands/issues/11090
+	{regexp.MustCompile(`max_tokens: \d+ > (\d+), which is the maximum allowed number of output tokens`), maxTokens},
+	// Vertex AI. https://github.com/stackblitz-labs/bolt.diy/issues/955
+	{regexp.MustCompile(`maxOutputTokens value of \d+ but the supported range is from 1 \(inclusive\) to (\d+) \(exclusive\)`),
+		func(d *agent.Dialect, limit int) { lower(&d.MaxTokens, limit-1) }},
+	// OpenAI and Azure. https://github.com/cline/cline/issues/341, https://github.com/npiv/chatblade/issues/100
+	{regexp.MustCompile(`Unsupported (?:parameter|value): 'temperature' (?:is not supported|does not support \S+) with this model`),
+		refusesTemperature},
+	// Anthropic. https://github.com/RooCodeInc/Roo-Code/issues/12162, https://github.com/mnfst/modelparams.dev/issues/214
+	{regexp.MustCompile("`?temperature`? (?:is deprecated for this model|may only be set to 1 when thinking is enabled)"), refusesTemperature},
+	// Gemini. https://github.com/RooCodeInc/Roo-Code/issues/10700, https://github.com/lobehub/lobehub/issues/7985,
+	// https://github.com/immersive-translate/immersive-translate/issues/2976
+	{regexp.MustCompile(`Thinking level is not supported for this model|Thinking is not enabled for models/|` +
+		`thinking_config is not supported`), refusesThinking},
+	// Vertex AI. https://github.com/googleapis/js-genai/issues/681, https://github.com/jenslys/opencode-gemini-auth/issues/14
+	{regexp.MustCompile(`Unable to submit request because (?:thinking(?:_level(?: [A-Z]+)?)? is not supported by this model|` +
+		`Thinking_config\.include_thoughts is only enabled when thinking is enabled)`), refusesThinking},
+	// OpenAI and Azure. https://github.com/langchain-ai/langchain/issues/31490
+	{regexp.MustCompile(`Invalid parameter: '(?:response_format|text\.format)' of type 'json_schema' is not supported with this model`),
+		refusesSchema},
+	{regexp.MustCompile(`Invalid schema for (?:response_format|text\.format) '`), refusesSchema},
+	// DeepSeek. https://github.com/ItzCrazyKns/Vane/issues/969, https://github.com/browser-use/browser-use/pull/215
+	{regexp.MustCompile("This response_format type is unavailable now|response_format\\.type `json_schema` is unavailable now"),
+		refusesSchema},
+	// Anthropic. https://github.com/home-assistant/core/issues/173771
+	{regexp.MustCompile(`\boutput_config\.format\.schema: `), refusesSchema},
+	// Gemini. https://github.com/browser-use/browser-use/issues/3786
+	{regexp.MustCompile(`\bgeneration_config\.response_(?:json_)?schema\b`), refusesSchema},
 	// Groq, now and before. https://github.com/RooCodeInc/Roo-Code/issues/5136, https://github.com/skapadia3214/groq-moa/issues/8
 	{regexp.MustCompile("max_(?:completion_)?tokens[`']?(?: for `[^`]+`)? must be less than or equal to `?(\\d+)"), maxTokens},
 }
 
-func refusesNone(d *agent.Dialect, _ int)      { d.RefusesNone = true }
-func alternates(d *agent.Dialect, _ int)       { d.Alternates = true }
-func plainBesideTools(d *agent.Dialect, _ int) { d.PlainBesideTools = true }
-func maxTools(d *agent.Dialect, limit int)     { lower(&d.MaxTools, limit) }
-func maxTokens(d *agent.Dialect, limit int)    { lower(&d.MaxTokens, limit) }
+func refusesNone(d *agent.Dialect, _ int)        { d.RefusesNone = true }
+func alternates(d *agent.Dialect, _ int)         { d.Alternates = true }
+func plainBesideTools(d *agent.Dialect, _ int)   { d.PlainBesideTools = true }
+func refusesTemperature(d *agent.Dialect, _ int) { d.RefusesTemperature = true }
+func refusesThinking(d *agent.Dialect, _ int)    { d.RefusesThinking = true }
+func refusesSchema(d *agent.Dialect, _ int)      { d.RefusesSchema = true }
+func maxTools(d *agent.Dialect, limit int)       { lower(&d.MaxTools, limit) }
+func maxTokens(d *agent.Dialect, limit int)      { lower(&d.MaxTokens, limit) }
 
 // lower sets a limit, unless it is one that the dialect keeps already. Zero means that there was no limit.
 func lower(known *int, limit int) {
@@ -63,9 +92,6 @@ func lower(known *int, limit int) {
 		*known = limit
 	}
 }
-
-// MaxLessons is how often one request can be sent again: every lesson is learned once.
-var MaxLessons = len(lessons)
 
 // Learn returns the dialect of a server that refused a request with these words. ok is false if they say nothing
 // new about the server, so that asking again would change nothing.
@@ -82,32 +108,4 @@ func Learn(d agent.Dialect, refusal string) (_ agent.Dialect, ok bool) {
 		}
 	}
 	return d, false
-}
-
-// Omitted is what a request leaves out because the server refused it: the difference that a learned dialect makes
-// to the one of the plan.
-func Omitted(req llm.Request, planned, learned agent.Dialect) (out []llm.Omission) {
-	tools := req.Tools
-	if len(tools) == 0 {
-		tools = req.Withheld
-	}
-	_, before := Tools(tools, planned)
-	_, after := Tools(tools, learned)
-	known := map[llm.Omission]bool{}
-	for _, omission := range before {
-		known[omission] = true
-	}
-	for _, omission := range after {
-		if !known[omission] {
-			out = append(out, omission)
-		}
-	}
-	if len(tools) > 0 && req.JSON && len(req.Schema) == 0 && learned.PlainBesideTools && !planned.PlainBesideTools {
-		out = append(out, llm.Omission{Why: "the JSON response format is left out beside tools, because the model's server refuses it there"})
-	}
-	if limit := learned.MaxTokens; limit > 0 && limit != planned.MaxTokens && req.MaxTokens > limit {
-		out = append(out, llm.Omission{Why: fmt.Sprintf("max_tokens is %d instead of %d, the most that the model's server takes",
-			limit, req.MaxTokens)})
-	}
-	return out
 }

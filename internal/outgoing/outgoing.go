@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -31,7 +32,34 @@ func Request(req llm.Request, d agent.Dialect) llm.Request {
 	if len(req.Tools)+len(req.Withheld) == 0 {
 		req.Withheld = called(req.Messages)
 	}
+	if d.RefusesNone && len(req.Tools) == 0 {
+		req.Tools, req.Withheld = req.Withheld, nil
+	}
+	if len(req.Tools)+len(req.Withheld) > 0 && d.PlainBesideTools && len(req.Schema) == 0 {
+		req.JSON = false
+	}
+	if len(req.Schema) > 0 && d.RefusesSchema {
+		req.Messages = withSchema(req.Messages, req.Schema)
+		req.JSON, req.Schema = false, nil
+	}
+	if d.RefusesTemperature {
+		req.Temperature = nil
+	}
+	if d.RefusesThinking {
+		req.Thinking, req.Unthinking = agent.Thinking{}, true
+	}
 	return req
+}
+
+// withSchema puts the schema of the reply into the system message.
+func withSchema(in []agent.Message, schema json.RawMessage) []agent.Message {
+	said := "Reply with a JSON object and nothing else. The object must match this JSON schema:\n" + string(schema)
+	out := slices.Clone(in)
+	if len(out) > 0 && out[0].Role == agent.System {
+		out[0].Content += "\n\n" + said
+		return out
+	}
+	return slices.Insert(out, 0, agent.Message{Role: agent.System, Content: said})
 }
 
 // called declares the tools that messages call, for servers that refuse calls in a request without tools: "The

@@ -207,7 +207,31 @@ func TestLearn(t *testing.T) {
 			"'tools' : maximum number of items is 128", "'tools': maximum number of items is 128",
 		},
 		{MaxTools: 200}: {"Maximum tools limit reached. 219 tools have been provided but the maximum is 200."},
+		{RefusesTemperature: true}: {
+			"Unsupported parameter: 'temperature' is not supported with this model.",
+			"Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+			"`temperature` is deprecated for this model.", "temperature is deprecated for this model.",
+			"`temperature` may only be set to 1 when thinking is enabled or in adaptive mode. Please consult our documentation at …",
+		},
+		{RefusesThinking: true}: {
+			"Thinking level is not supported for this model.", "thinking_config is not supported.",
+			"Thinking is not enabled for models/gemini-2.0-flash-preview-image-generation",
+			"Unable to submit request because thinking is not supported by this model. Learn more: …",
+			"Unable to submit request because thinking_level MEDIUM is not supported by this model. Learn more: …",
+			"Unable to submit request because thinking_level is not supported by this model.. Learn more: …",
+			"Unable to submit request because Thinking_config.include_thoughts is only enabled when thinking is enabled..",
+		},
+		{RefusesSchema: true}: {
+			"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model. Learn more about …",
+			"Invalid schema for response_format 'output': In context=(), 'additionalProperties' is required to be supplied and to be false.",
+			"This response_format type is unavailable now", "response_format: response_format.type `json_schema` is unavailable now at line 1",
+			"output_config.format.schema: Invalid schema: Enum must be a non-empty array",
+			`* GenerateContentRequest.generation_config.response_schema.properties["a"].properties: should be non-empty for OBJECT type`,
+		},
 		{MaxTokens: 8192}: {
+			"max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022",
+			"Unable to submit request because it has a maxOutputTokens value of 655360 but the supported range is from 1 (inclusive) to " +
+				"8193 (exclusive). Update the value and try again.",
 			"max_tokens is too large: 50000. This model supports at most 8192 completion tokens, whereas you provided 50000.",
 			"Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
 			"max_tokens for `llama-3.1-8b-instant` must be less than or equal to 8192",
@@ -231,6 +255,9 @@ func TestLearnNothing(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []string{
 		"The model does not exist",
+		"temperature: must be between 0 and 1", "Invalid 'temperature': decimal above maximum value.",
+		"thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
+		"max_tokens: 0 is less than the minimum of 1",
 		"The arguments to a tool_call with ID 'x' are not a valid JSON string. Parsing error: EOF while parsing a value",
 		"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
 		"Failed to parse tool call arguments as JSON",

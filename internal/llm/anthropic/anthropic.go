@@ -15,6 +15,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/outgoing"
@@ -24,8 +25,9 @@ const defaultBaseURL = "https://api.anthropic.com"
 
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
-	guard  llm.Guard
-	vertex *googlecloud.Place // nil = Anthropic's own service, or one that speaks as it does
+	guard   llm.Guard
+	learner outgoing.Learner
+	vertex  *googlecloud.Place // nil = Anthropic's own service, or one that speaks as it does
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -48,28 +50,38 @@ func open(driver llm.Driver, opts llm.Options) (*Client, error) {
 	return &Client{guard: guard}, nil
 }
 
-// Generate makes one call and streams the reply. It never tries again.
+// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner.
 //
 // The reply's provider state, if any, must come back with the message that the reply becomes: it
 // has the model's thoughts with their signatures. Usage counts cached input as input; its
 // ModelCalls is left to the caller. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
-	req = outgoing.Request(req, c.guard.Dialect)
+	if req.MaxTokens <= 0 {
+		req.MaxTokens = llm.ParseClaude(req.Model).MaxTokens()
+	}
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		tap, err := c.send(ctx, key, req)
-		if err != nil {
-			return llm.Response{}, tap.hide(err)
-		}
-		defer llm.CloseRead(tap.answer)
-
-		got := reply{asked: req.Model, fills: fills(req, c.vertex == nil), onDelta: onDelta}
-		if err := llm.ReadEvents(tap.answer, idle, &got); err != nil {
-			return llm.Response{Usage: got.usage.usage()}, tap.hide(err)
-		}
-		answer, err := got.response()
-		return answer, tap.hide(err)
+		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+			idle.Wait()
+			return c.ask(ctx, key, idle, sent, onDelta)
+		})
 	})
+}
+
+// ask sends a request and reads the reply.
+func (c *Client) ask(ctx context.Context, key string, idle *llm.Idle, req llm.Request, onDelta llm.OnDelta) (llm.Response, error) {
+	tap, err := c.send(ctx, key, req)
+	if err != nil {
+		return llm.Response{}, tap.hide(err)
+	}
+	defer llm.CloseRead(tap.answer)
+
+	got := reply{asked: req.Model, fills: fills(req, c.vertex == nil), onDelta: onDelta}
+	if err := llm.ReadEvents(tap.answer, idle, &got); err != nil {
+		return llm.Response{Usage: got.usage.usage()}, tap.hide(err)
+	}
+	answer, err := got.response()
+	return answer, tap.hide(err)
 }
 
 // send sends the request and returns what has the body of a successful answer. Of the SDK's

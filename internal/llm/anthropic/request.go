@@ -35,9 +35,6 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 		params.Tools = tools(req.Withheld)
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &sdk.ToolChoiceNoneParam{}}
 	}
-	if req.MaxTokens <= 0 {
-		params.MaxTokens = int64(claude.MaxTokens())
-	}
 	if effort := req.Thinking.Effort; effort != "" {
 		params.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
 	}
@@ -50,6 +47,9 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfTool: &sdk.ToolChoiceToolParam{Name: form}}
 	}
 	thinking := thinking(req.Thinking, claude, conversation.continuesUnthought)
+	if req.Unthinking {
+		thinking = nil
+	}
 	if thinking != nil {
 		// Not by the SDK's type: with that, it writes a warning to the process's stderr for some models.
 		settings = append(settings, option.WithJSONSet("thinking", thinking))

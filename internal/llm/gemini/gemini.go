@@ -23,8 +23,9 @@ const (
 
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
-	guard  llm.Guard
-	vertex *googlecloud.Place // nil = the Gemini API
+	guard   llm.Guard
+	learner outgoing.Learner
+	vertex  *googlecloud.Place // nil = the Gemini API
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -38,23 +39,24 @@ func New(opts llm.Options) (*Client, error) {
 	return &Client{guard: guard}, err
 }
 
-// Generate makes one call and streams the reply. It never tries again.
+// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner.
 //
 // The reply's provider state, if any, must come back with the message that the
 // reply becomes: it has the signatures of the model's thoughts. Usage counts
 // thoughts as output; its ModelCalls is left to the caller. A reply that was cut
 // because it repeated itself (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
-	req = outgoing.Request(req, c.guard.Dialect)
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
-		if err := c.stream(ctx, key, req, &got); err != nil {
-			if failed, ok := errors.AsType[*llm.Error](err); ok { // of a token, the guard knows nothing
-				failed.Message = llm.Clean(failed.Message, got.tap.token)
+		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+			got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
+			if err := c.stream(ctx, key, sent, &got); err != nil {
+				if failed, ok := errors.AsType[*llm.Error](err); ok { // of a token, the guard knows nothing
+					failed.Message = llm.Clean(failed.Message, got.tap.token)
+				}
+				return llm.Response{Usage: got.usage}, err
 			}
-			return llm.Response{Usage: got.usage}, err
-		}
-		return got.response()
+			return got.response()
+		})
 	})
 }
 

@@ -28,7 +28,9 @@ func generateConfig(req llm.Request, digits llm.Digits) (*genai.GenerateContentC
 		MaxOutputTokens:       int32(min(req.MaxTokens, 1<<30)),
 		AutomaticContinuation: &never, // it would ask again for streams that broke
 	}
-	config.ThinkingConfig = thinking(req)
+	if !req.Unthinking {
+		config.ThinkingConfig = thinking(req)
+	}
 	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // others refuse it beside tools
 		config.ResponseMIMEType = "application/json"
 		if len(req.Schema) > 0 && llm.GeminiKeepsSchema(req.Model) {

@@ -28,6 +28,7 @@ const (
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
 	guard     llm.Guard
+	learner   outgoing.Learner
 	transport *transport
 
 	mu  sync.Mutex
@@ -48,21 +49,22 @@ func New(opts llm.Options) (*Client, error) {
 	return &Client{guard: guard, transport: transport}, err
 }
 
-// Generate makes one call and streams the reply. It never tries again.
+// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner.
 //
 // It refuses requests for thoughts and native tools, and tools for models that
 // want signatures back. Usage counts thoughts as output; its ModelCalls is left to
 // the caller. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
-	req = outgoing.Request(req, c.guard.Dialect)
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		call := &call{key: key, digits: llm.NewDigits()}
-		got := reply{call: call, idle: idle, onDelta: onDelta}
-		if err := c.stream(withCall(ctx, call), req, &got); err != nil {
-			return llm.Response{Usage: call.usage}, err
-		}
-		return got.response()
+		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+			call := &call{key: key, digits: llm.NewDigits()}
+			got := reply{call: call, idle: idle, onDelta: onDelta}
+			if err := c.stream(withCall(ctx, call), sent, &got); err != nil {
+				return llm.Response{Usage: call.usage}, err
+			}
+			return got.response()
+		})
 	})
 }
 

@@ -34,6 +34,7 @@ func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Run("deltas", s.deltas)
 	t.Run("request", s.request)
 	t.Run("digits", s.digits)
+	t.Run("learns", s.learns)
 	t.Run("refused connection", s.refusedConnection)
 	t.Run("lost connection", s.lostConnection)
 	t.Run("usage of a reply that was cut", s.cutUsage)

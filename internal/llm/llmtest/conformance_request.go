@@ -218,3 +218,50 @@ func (s suite) digits(t *testing.T) {
 		}
 	}
 }
+
+// refusals are the words with which servers of a wire format refuse the schema of the second tool, and a parameter.
+func (w Wire) refusals() (schema, parameter string) {
+	switch w {
+	case Gemini, GeminiArray:
+		return "* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties: should be non-empty for OBJECT type\n",
+			"Unable to submit request because it has a maxOutputTokens value of 9000 but the supported range is from 1 (inclusive) to " +
+				"4097 (exclusive). Update the value and try again."
+	case Anthropic:
+		return "tools.1.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 " +
+				"(https://json-schema.org/draft/2020-12).",
+			"max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens for m"
+	}
+	return "Invalid schema for function 'bad': In context=(), array schema missing items.",
+		"max_tokens is too large: 9000. This model supports at most 4096 completion tokens, whereas you provided 9000."
+}
+
+// learns checks that a client asks without what a server refuses, at once and later, and that the reply says so.
+func (s suite) learns(t *testing.T) {
+	t.Parallel()
+	schema, parameter := s.wire.refusals()
+	srv := Start(t, func(req Request) Reply {
+		switch {
+		case bytes.Contains(req.Body, []byte(`"bad"`)):
+			return Refuse(400, "invalid_request_error", schema)
+		case bytes.Contains(req.Body, []byte("9000")):
+			return Refuse(400, "invalid_request_error", parameter)
+		}
+		return Text("ok")
+	})
+	client, req := s.connect(srv), plain
+	_, ofProgram := client.(llm.InProcess) // a program's own model does not say what it left out
+	req.MaxTokens, req.Tools = 9000, []llm.Tool{{Name: "good"}, {Name: "bad"}}
+	for range 2 {
+		reply, err := client.Generate(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := reply.Omitted
+		if !ofProgram && (len(left) != 2 || left[0].Tool != "bad" || !strings.Contains(left[1].Why, "4096 instead of 9000")) {
+			t.Errorf("omitted %+v, want the tool bad and the limit of tokens", reply.Omitted)
+		}
+	}
+	if asked := len(srv.Requests()); asked != 4 {
+		t.Errorf("%d requests, want 4: two refusals and two replies", asked)
+	}
+}

@@ -12,10 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	sdk "github.com/sashabaranov/go-openai"
@@ -36,8 +33,7 @@ type Client struct {
 	// unverified: OpenAI has refused to summarise thoughts.
 	unverified atomic.Bool
 	azure      string // version of Azure's API; "" = OpenAI's spelling
-	// learned holds the dialects of models (agent.Dialect by name) whose refusals said more than the options do.
-	learned sync.Map
+	learner    outgoing.Learner
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -62,7 +58,7 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 	return &Client{guard: guard, azure: version}, nil
 }
 
-// Generate makes one call and streams the reply. It never tries again, but see respond.
+// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner and respond.
 //
 // The reply's usage is zero when the provider reports none, and its ModelCalls
 // is always left to the caller. A reply that was cut because it repeated itself
@@ -72,11 +68,13 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	req.Messages = c.ours(req.Messages)
 	out, err := c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle,
 		onDelta llm.OnDelta) (llm.Response, error) {
-		if c.responses {
-			return c.respond(ctx, key, idle, outgoing.Request(req, c.guard.Dialect), onDelta)
-		}
-		return c.adapt(req, func(body chatBody) (llm.Response, error) {
+		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, dialect agent.Dialect) (llm.Response, error) {
 			idle.Wait()
+			if c.responses {
+				return c.respond(ctx, key, idle, sent, onDelta)
+			}
+			body := newChatBody(sent, dialect)
+			body.caching = c.caching(sent)
 			return c.complete(ctx, key, idle, body, newReply(req, onDelta))
 		})
 	})
@@ -95,51 +93,6 @@ func (c *Client) hinted(err error) error {
 		failed.Message = strings.TrimPrefix(clip.Fit(failed.Message, hintRoom)+"; does base_url lack /v1?", "; ")
 	}
 	return err
-}
-
-// adapt sends a request in the dialect of the model's server. If the server refuses the request with a sentence that
-// says something new about the dialect, adapt sends it once more at once, changed. Later requests for the model keep
-// to what was learned only if the changed request succeeded, because a sentence can mean something else.
-func (c *Client) adapt(req llm.Request, send func(chatBody) (llm.Response, error)) (llm.Response, error) {
-	planned := c.guard.Dialect
-	dialect := planned
-	if known, ok := c.learned.Load(req.Model); ok {
-		dialect = known.(agent.Dialect)
-	}
-	body := c.body(req, dialect)
-	out, err := send(body)
-	for range outgoing.MaxLessons {
-		if !refusesFields(err) {
-			break
-		}
-		changed, ok := outgoing.Learn(dialect, err.Error())
-		next := c.body(req, changed)
-		if !ok || reflect.DeepEqual(next, body) {
-			break
-		}
-		dialect, body = changed, next
-		if out, err = send(body); err == nil {
-			c.learned.Store(req.Model, dialect)
-		}
-	}
-	if err == nil && dialect != planned {
-		out.Omitted = outgoing.Omitted(req, planned, dialect)
-	}
-	return out, err
-}
-
-// refusesFields reports whether an error is the answer of a server that read the request and does not take a field.
-// Other statuses are about keys, limits and outages, whatever their words.
-func refusesFields(err error) bool {
-	refused, ok := errors.AsType[*llm.Error](err)
-	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, refused.Status)
-}
-
-// body spells a request in a dialect.
-func (c *Client) body(req llm.Request, dialect agent.Dialect) chatBody {
-	out := newChatBody(outgoing.Request(req, dialect), dialect)
-	out.caching = c.caching(req)
-	return out
 }
 
 // complete sends a request and reads the reply.

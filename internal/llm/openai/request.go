@@ -45,7 +45,9 @@ func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
 		//lint:ignore SA1019 servers other than OpenAI's know no other name
 		out.MaxTokens = req.MaxTokens
 	}
-	out.ReasoningEffort = llm.OpenAIEffort(req.Model, req.Thinking)
+	if !req.Unthinking {
+		out.ReasoningEffort = llm.OpenAIEffort(req.Model, req.Thinking)
+	}
 	out.ResponseFormat = responseFormat(req)
 	out.Messages = chatMessages(req, dialect)
 	tools := req.Tools
@@ -55,11 +57,8 @@ func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
 	for _, t := range tools {
 		out.Tools = append(out.Tools, chatTool(t))
 	}
-	if len(tools) > len(req.Tools) && !dialect.RefusesNone {
+	if len(tools) > len(req.Tools) {
 		out.ToolChoice = "none"
-	}
-	if len(tools) > 0 && dialect.PlainBesideTools && len(req.Schema) == 0 { // callers put a schema that is refused into the prompt
-		out.ResponseFormat = nil
 	}
 	return out
 }

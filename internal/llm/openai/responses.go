@@ -144,7 +144,7 @@ func newResponsesBody(req llm.Request) responsesBody {
 	out := responsesBody{
 		Model: req.Model, Input: []any{}, Temperature: temperature(req), MaxTokens: req.MaxTokens, Stream: true,
 	}
-	if llm.OpenAIReasons(req.Model) {
+	if llm.OpenAIReasons(req.Model) && !req.Unthinking {
 		out.Reasoning = &reasoning{Effort: llm.OpenAIEffort(req.Model, req.Thinking), Summary: "auto"}
 		if out.Reasoning.Effort == "none" {
 			out.Reasoning.Summary = ""

@@ -1,0 +1,182 @@
+package outgoing
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// Learner sends requests in the dialect of a model's server, and learns from the server's refusals. A client has one; it
+// keeps models apart by their names. It is safe for concurrent use, and its zero value is ready.
+type Learner struct {
+	models sync.Map // a lessons value for each name
+}
+
+// learned is what is known about the server of a model.
+type learned struct {
+	dialect agent.Dialect
+	refused map[toolKey]string // tools whose schemas the server refuses, and its words
+}
+
+// toolKey is the digest of a tool's name and schema: a tool that changes is offered again.
+type toolKey [sha256.Size]byte
+
+func keyOf(t llm.Tool) toolKey { return sha256.Sum256([]byte(t.Name + "\x00" + string(t.Schema))) }
+
+// maxLessons is how often one request is sent again.
+const maxLessons = 16
+
+// Send sends a request in the dialect of the model's server; planned is the one of the plan. If the server refuses the
+// request with a sentence that says something new about the server, Send sends the changed request at once. Later
+// requests for the model keep to what was learned only if the changed request succeeded, because a sentence can mean
+// something else. The reply names what was left out.
+func (l *Learner) Send(planned agent.Dialect, req llm.Request,
+	send func(llm.Request, agent.Dialect) (llm.Response, error)) (llm.Response, error) {
+	known := learned{dialect: planned}
+	if earlier, ok := l.models.Load(req.Model); ok {
+		known = earlier.(learned)
+	}
+	sent := known.request(req)
+	out, err := send(sent, known.dialect)
+	for range maxLessons {
+		if !refusesFields(err) {
+			break
+		}
+		next, ok := known.learn(err.Error(), req, sent)
+		changed := next.request(req)
+		if !ok || reflect.DeepEqual(changed, sent) && !(next.dialect.Alternates && hasImages(req)) {
+			break
+		}
+		known, sent = next, changed
+		if out, err = send(sent, known.dialect); err == nil {
+			l.models.Store(req.Model, known)
+		}
+	}
+	if err == nil {
+		out.Omitted = known.omitted(req, planned)
+	}
+	return out, err
+}
+
+// refusesFields reports whether an error is the answer of a server that read the request and does not take a field.
+// Other statuses are about keys, limits and outages, whatever their words.
+func refusesFields(err error) bool {
+	refused, ok := errors.AsType[*llm.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, refused.Status)
+}
+
+func hasImages(req llm.Request) bool {
+	return slices.ContainsFunc(req.Messages, func(m agent.Message) bool { return len(m.Images) > 0 })
+}
+
+// request returns the request as the server takes it.
+func (l learned) request(req llm.Request) llm.Request {
+	if len(l.refused) > 0 {
+		refused := func(t llm.Tool) bool { return l.refused[keyOf(t)] != "" }
+		req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), refused)
+		req.Withheld = slices.DeleteFunc(slices.Clone(req.Withheld), refused)
+	}
+	return Request(req, l.dialect)
+}
+
+// learn returns what is known after a refusal. ok is false if its words say nothing new.
+func (l learned) learn(words string, req, sent llm.Request) (_ learned, ok bool) {
+	if l.dialect, ok = Learn(l.dialect, words); ok {
+		return l, true
+	}
+	names := refusedTools(words, slices.Concat(sent.Tools, sent.Withheld))
+	refused := maps.Clone(l.refused)
+	for _, t := range slices.Concat(req.Tools, req.Withheld) {
+		if slices.Contains(names, Name(t.Name)) && refused[keyOf(t)] == "" {
+			if refused == nil {
+				refused = map[toolKey]string{}
+			}
+			refused[keyOf(t)], ok = words, true
+		}
+	}
+	l.refused = refused
+	return l, ok
+}
+
+// toolRefusals match how servers name the tool whose schema they refuse: by its name, or by its place in the request.
+var toolRefusals = []*regexp.Regexp{
+	// OpenAI and Azure. https://github.com/mark3labs/mcphost/issues/88
+	regexp.MustCompile(`Invalid schema for function '([^']+)'`),
+	// Anthropic. https://github.com/anthropics/claude-code/issues/63673
+	regexp.MustCompile(`\btools\.(\d+)\.(?:custom\.)?input_schema\b`),
+	// Gemini, for each tool. https://github.com/browser-use/browser-use/issues/7
+	regexp.MustCompile(`\bfunction_declarations\[(\d+)\]`),
+	// Vertex AI. https://github.com/google-gemini/gemini-cli/issues/2282
+	regexp.MustCompile("Unable to submit request because [`']?([a-zA-Z0-9_.:-]+)[`']?\\s+functionDeclaration\\b"),
+	// Bedrock. https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
+	regexp.MustCompile(`\btoolConfig\.tools\.(\d+)\.`),
+}
+
+// refusedTools returns the names of the tools whose schemas a refusal is about.
+func refusedTools(words string, sent []llm.Tool) (names []string) {
+	for _, sentence := range toolRefusals {
+		for _, said := range sentence.FindAllStringSubmatch(words, -1) {
+			at, err := strconv.Atoi(said[1])
+			switch {
+			case err != nil:
+				names = append(names, said[1])
+			case at < len(sent):
+				names = append(names, sent[at].Name)
+			}
+		}
+	}
+	return names
+}
+
+// roomForWords is how much of a refusal a notice quotes, in characters.
+const roomForWords = 200
+
+// omitted is what a request leaves out because the server refused it, beyond what the dialect of the plan leaves out.
+func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omission) {
+	tools := req.Tools
+	if len(tools) == 0 {
+		tools = req.Withheld
+	}
+	_, before := Tools(tools, planned)
+	_, after := Tools(tools, l.dialect)
+	for _, omission := range after {
+		if !slices.Contains(before, omission) {
+			out = append(out, omission)
+		}
+	}
+	for _, t := range tools {
+		if words := l.refused[keyOf(t)]; words != "" {
+			why := "the model's server refuses its schema: " + clip.Fit(strings.Join(strings.Fields(words), " "), roomForWords)
+			out = append(out, llm.Omission{Tool: t.Name, Why: why})
+		}
+	}
+	say := func(changed bool, why string) {
+		if changed {
+			out = append(out, llm.Omission{Why: why})
+		}
+	}
+	now := l.dialect
+	say(len(tools) > 0 && req.JSON && len(req.Schema) == 0 && now.PlainBesideTools && !planned.PlainBesideTools,
+		"the JSON response format is left out beside tools, because the model's server refuses it there")
+	say(len(req.Schema) > 0 && now.RefusesSchema && !planned.RefusesSchema,
+		"the schema of the reply stands in the prompt alone, because the model's server refuses it as a parameter")
+	say(req.Temperature != nil && now.RefusesTemperature && !planned.RefusesTemperature,
+		"temperature is left out, because the model's server refuses it")
+	say(req.Thinking != agent.Thinking{} && now.RefusesThinking && !planned.RefusesThinking,
+		"the parameters about thinking are left out, because the model's server refuses them")
+	say(now.MaxTokens > 0 && now.MaxTokens != planned.MaxTokens && req.MaxTokens > now.MaxTokens,
+		fmt.Sprintf("max_tokens is %d instead of %d, the most that the model's server takes", now.MaxTokens, req.MaxTokens))
+	return out
+}

@@ -37,7 +37,7 @@ func Example() {
 	// Output: completed 2 Order 1001 is late.
 }
 
-// A selector gives tenants who pay for it a larger model: what it returns is what a default_model may be.
+// This selector gives paying tenants a larger model. It returns a valid default_model.
 func ExampleWorld_selector() {
 	world := inquesttest.World{
 		Options: inquest.Options{

@@ -1,7 +1,6 @@
-// Package inquesttest is a world in memory, in which a program tests its agents, chains
-// and tools: no key, no network, no Temporal service. The model is a script. All else is
-// real: the workflows and activities, the policy of tools, masking, and a store that ends
-// with the run. Time that a workflow waits passes at once.
+// Package inquesttest provides an in-memory world for testing a program's agents, chains and tools without a key, a
+// network or a Temporal service. The model is a script. Everything else is real: the workflows and activities, the tool
+// policy, masking, and a store that is deleted after the run. Time that a workflow waits passes at once.
 package inquesttest
 
 import (
@@ -29,57 +28,57 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// World is what an investigation runs in.
+// World is the environment of an investigation.
 type World struct {
-	// Options are those of the worker; Temporal and Store do not count. Models that they
-	// name are asked, and the script in place of all others.
+	// Options are the worker's options, except that Temporal and Store have no effect. Models in the options are used;
+	// the script replaces all other models.
 	Options inquest.Options
-	// Script is the model. It says nothing of a call that no rule fits: that is an error.
+	// Script replaces the model. A call that no rule matches is an error.
 	Script []Rule
-	// Signals are what people do meanwhile, by the clock of the world.
+	// Signals are what people do during the investigation, by the clock of the world.
 	Signals []Signal
 }
 
-// Rule answers calls of the model. The first that fits is taken.
+// Rule answers calls of the model. The first rule that matches applies.
 type Rule struct {
-	// Agent is whose calls it answers; "" = everybody's. It is read from the system prompt of the
-	// agent's type: one with a prompt_key of its own is nobody's by name.
+	// Agent is the agent whose calls the rule answers. An empty string matches every agent. The name is read from the
+	// system prompt of the agent's type, so an agent with a prompt_key never matches a name.
 	Agent string
-	// Seen is what the last message has to have in it, which is the task, a tool's result,
-	// or what a person said; "" = anything.
+	// Seen is text that the last message must contain: the task, a tool's result, or a person's message. An empty
+	// string matches any message.
 	Seen string
-	// Calls are the tool calls that it asks for. An agent that has made them is not asked
-	// to make them again: the next rule is.
+	// Calls are the tool calls that the model requests. If the agent has already made them, the rule no longer matches
+	// and the next one applies.
 	Calls []Call
-	// Say is its text.
+	// Say is the text of the reply.
 	Say string
 }
 
-// Call is a call of a tool: by its own name, or "server.tool".
+// Call is a call of a tool, by the tool's name or by "server.tool".
 type Call struct {
 	Tool      string
-	Arguments any // as JSON; nil = {}
+	Arguments any // as JSON; nil means {}
 }
 
-// Signal is what a person does: "guide", "pause", "resume" or "conclude", with the input
-// that workflows/messages.go has for it.
+// Signal is an action of a person: "guide", "pause", "resume" or "conclude", with the signal's input as in
+// workflows/messages.go.
 type Signal struct {
 	After time.Duration // since the beginning
 	Name  string
 	Input any
 }
 
-// Result is what came of an investigation.
+// Result is the result of an investigation.
 type Result struct {
-	// Status and EndReason are the words of starter status.
+	// Status and EndReason are as "starter status" shows them.
 	Status, EndReason string
 	Report, Error     string
-	// Asked are the calls of the model, in their order: what it was shown, and offered.
+	// Asked are the calls of the model in order, with the messages and tools that it got.
 	Asked []inquest.ModelRequest
 }
 
-// Run investigates. The error is for options that are wrong, and for a request that is
-// refused; how the investigation ended is in the result. The request's WorkflowID does not count.
+// Run runs an investigation. It returns an error for invalid options and for a request that is refused. A failed
+// investigation is reported in the result. The request's WorkflowID has no effect.
 func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
 	request, err := started(req)
 	if err != nil {
@@ -110,7 +109,7 @@ func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
 	return result, errors.Join(err, host.Close())
 }
 
-// started is the request as the workflow is given it.
+// started returns the request as the workflow receives it.
 func started(req inquest.Request) (out agent.Request, err error) {
 	body, err := json.Marshal(req)
 	if err == nil {
@@ -148,8 +147,8 @@ func (w World) investigate(ctx context.Context, host *inquest.Worker, logger *sl
 	return Result{Status: string(out.Status), EndReason: string(out.EndReason), Report: out.Report, Error: out.Error}, nil
 }
 
-// script is a model that answers by rules: by the request alone, so that a call which is
-// made again has the same answer.
+// script is a model that answers by rules. The answer depends only on the request, so a repeated call gets the same
+// answer.
 type script struct {
 	rules []Rule
 	mu    sync.Mutex
@@ -193,7 +192,7 @@ func (r Rule) calls() (calls []inquest.ModelToolCall, err error) {
 	return calls, nil
 }
 
-// situation is who asks, what was said last, and which calls were made.
+// situation returns the agent that asks, the last message, and the calls made so far.
 func situation(req inquest.ModelRequest) (who, last string, made []inquest.ModelToolCall) {
 	for _, m := range req.Messages {
 		if m.Role == "system" {

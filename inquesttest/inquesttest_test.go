@@ -26,7 +26,8 @@ func office() inquesttest.World {
 	}
 }
 
-// A listener is told what was committed, in the order of the agent, and neither a panic nor its absence changes anything.
+// TestListener checks that a listener receives committed events in each agent's order, and that a panic in the
+// listener, or no listener, changes nothing.
 func TestListener(t *testing.T) {
 	t.Parallel()
 	w := office()
@@ -48,7 +49,8 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// A call that no rule fits ends the investigation with words, and a request that is refused is an error.
+// TestNoRule checks that a call without a matching rule ends the investigation with an explanation, and that Run
+// returns an error for a refused request.
 func TestNoRule(t *testing.T) {
 	t.Parallel()
 	w := office()
@@ -62,7 +64,7 @@ func TestNoRule(t *testing.T) {
 	}
 }
 
-// A function writes the prompt, once, and is told what the agent begins with.
+// TestPromptFunc checks that a prompt function runs once and gets the agent's input.
 func TestPromptFunc(t *testing.T) {
 	t.Parallel()
 	w := office()
@@ -86,7 +88,7 @@ func TestPromptFunc(t *testing.T) {
 	}
 }
 
-// A program's own client is asked, by the name of a provider, and its errors have kinds.
+// TestOwnModel checks that a provider's model client is used, and that its errors keep their kinds.
 func TestOwnModel(t *testing.T) {
 	t.Parallel()
 	w := office()
@@ -105,7 +107,7 @@ func TestOwnModel(t *testing.T) {
 	}
 }
 
-// What a person says meanwhile is shown to the agent before its next model call.
+// TestGuide checks that guidance is shown to the agent before its next model call.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	w := office()

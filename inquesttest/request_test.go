@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest"
 )
 
-// Every field of a request reaches the workflow: with it, the workflow is given something else.
+// TestStartedForgetsNothing checks that every field of a request changes the workflow's input.
 func TestStartedForgetsNothing(t *testing.T) {
 	t.Parallel()
 	none, err := started(inquest.Request{Chain: "x"})

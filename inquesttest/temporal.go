@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// service is what a worker asks Temporal itself while the SDK's environment runs its
-// workflows: which namespace this is, and what the investigation was started with.
+// service answers a worker's own requests to Temporal while the SDK's test environment runs its workflows: the
+// namespace, and the input of the investigation.
 type service struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	*grpc.Server

@@ -1,4 +1,4 @@
-// Package value has the values that definitions are written in, in YAML and in Go.
+// Package value defines the types of values in definitions, for YAML and Go.
 package value
 
 import (
@@ -13,13 +13,13 @@ type Duration time.Duration
 // D returns d as a time.Duration.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
-// String writes d the way that configuration spells it.
+// String formats d as in the configuration.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalJSON writes d as text.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON parses the output of MarshalJSON.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -30,13 +30,12 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Risk says what a tool may do to the world, and with that who may call it and
-// whether a call may be made again after a crash.
+// Risk is the effect that a tool can have. It decides who may call the tool and whether a call may be repeated after a
+// crash.
 type Risk string
 
-// The risks of a tool. A person approves calls of high and critical ones; an unknown risk
-// is treated as the worst. After a crash, only calls of tools that read, or say that
-// they are idempotent, are made again.
+// The risks of a tool. A person approves calls with high and critical risk, and an unknown risk is treated like
+// critical. After a crash, only calls of tools that read or are declared idempotent are repeated.
 const (
 	RiskReadOnly    Risk = "read_only"
 	RiskWrite       Risk = "write"

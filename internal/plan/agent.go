@@ -13,52 +13,50 @@ type Agent struct {
 	Name string `json:"name"`
 	// Definition is the name of the agent's definition in the configuration.
 	Definition string `json:"definition"`
-	// Version is that of a definition that was made at run time; 0 = it is the configuration's.
+	// Version is the version of a definition that was made at run time. Zero means that it comes from the
+	// configuration.
 	Version    int    `json:"version,omitempty"`
 	Type       string `json:"type"`
 	LLMBackend string `json:"llm_backend"`
-	// Description is what the agent is for, as its model is told.
+	// Description tells the model the agent's purpose.
 	Description  string `json:"description,omitempty"`
 	Instructions string `json:"instructions,omitempty"`
-	// Prompt is a template that stands in place of the type's own; "" = the type's.
+	// Prompt is a template that replaces the type's prompt. Empty means the type's prompt.
 	Prompt string `json:"prompt,omitempty"`
-	// PromptFunc names the function of the workers' program that writes it; "" = none does.
+	// PromptFunc names the function of the workers' program that writes the prompt. Empty means none.
 	PromptFunc string `json:"prompt_func,omitempty"`
-	// Mock names the function of the workers' program that works in the agent's
-	// place; "" = the agent works itself.
+	// Mock names the function of the workers' program that replaces the agent. Empty means that the agent itself works.
 	Mock string `json:"mock,omitempty"`
 	// Providers are tried in order: the agent's own, then its fallbacks.
 	Providers []Provider `json:"providers"`
-	// SkippedFallbacks says of other fallbacks why they are not among them.
+	// SkippedFallbacks explains why other fallbacks are not in Providers.
 	SkippedFallbacks []string `json:"skipped_fallbacks,omitempty"`
 	MaxIterations    int      `json:"max_iterations"`
 	OnLimit          OnLimit  `json:"on_limit,omitempty"`
-	// Servers are the MCP servers whose tools the agent is offered.
+	// Servers are the MCP servers whose tools the agent gets.
 	Servers []Server `json:"servers,omitempty"`
-	// ToolIDs are the tools of the workers' own program that the agent is offered.
+	// ToolIDs are the tools of the workers' program that the agent gets.
 	ToolIDs []string   `json:"tool_ids,omitempty"`
 	Shell   *Shell     `json:"shell,omitempty"`
 	Tools   ToolConfig `json:"tools,omitzero"`
-	// Contract is what the agent's final text has to be.
+	// Contract describes the required form of the agent's final text.
 	Contract Contract `json:"contract,omitzero"`
-	// Attached: the agent is shown the beginning of the request's data and reads the
-	// rest in pages.
+	// Attached means that the agent is shown the beginning of the request's data and reads the rest in pages.
 	Attached bool `json:"attached,omitempty"`
-	// MemoryBlocks are those that the agent's memory begins with.
+	// MemoryBlocks are the initial contents of the agent's memory.
 	MemoryBlocks []agent.MemoryBlock `json:"memory_blocks,omitempty"`
 	Temperature  *float32            `json:"temperature,omitempty"`
 	MaxTokens    int                 `json:"max_tokens,omitempty"`
 	Compression  Compression         `json:"compression"`
 	Timeouts     Timeouts            `json:"timeouts"`
-	// HeartbeatInterval calls the agent of a conversation whenever nobody has
-	// spoken for that long; 0 = never.
+	// HeartbeatInterval calls the agent of a conversation each time nobody has written for this long. Zero means never.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// Orchestrator is set if the agent may dispatch others.
 	Orchestrator *Orchestrator `json:"orchestrator,omitempty"`
 }
 
-// MaskingOf is what is masked in a tool's results: what its server or the shell
-// says; a tool that is of neither has none of its own.
+// MaskingOf returns the masking of a tool's results: that of its server or of the shell. For any other tool it returns
+// otherwise.
 func (a Agent) MaskingOf(name string, otherwise *Masking) *Masking {
 	server, _, _ := strings.Cut(name, ".")
 	for _, s := range a.Servers {
@@ -72,24 +70,24 @@ func (a Agent) MaskingOf(name string, otherwise *Masking) *Masking {
 	return otherwise
 }
 
-// OnLimit says what happens when an agent has used up its iterations.
+// OnLimit says what happens when an agent has used all of its iterations.
 type OnLimit string
 
-// What happens at the iteration limit.
+// The values of OnLimit.
 const (
 	OnLimitConclude OnLimit = "conclude"
 	OnLimitError    OnLimit = "error"
 )
 
-// Provider is a model and how it is reached. The key itself is read from the
-// environment variable APIKeyEnv by the worker that makes the call.
+// Provider is a model and the way to reach it. The worker that makes the call reads the key from the environment
+// variable APIKeyEnv.
 type Provider struct {
 	Name      string `json:"name"`
 	Type      string `json:"type"`
 	Model     string `json:"model"`
 	BaseURL   string `json:"base_url,omitempty"`
 	APIKeyEnv string `json:"api_key_env,omitempty"`
-	// APIVersion is that of a provider of type azure; "" = the newer API, which has none.
+	// APIVersion is for providers of type azure. Empty means the newer API, which has no versions.
 	APIVersion string `json:"api_version,omitempty"`
 	// Driver is the SDK of a provider of type google.
 	Driver      string      `json:"driver,omitempty"`
@@ -97,20 +95,20 @@ type Provider struct {
 	Prices      Prices      `json:"prices,omitzero"`
 	// Thinking is how much the model thinks for this agent.
 	Thinking agent.Thinking `json:"thinking,omitzero"`
-	// Responses: it is asked by OpenAI's Responses API.
+	// Responses selects OpenAI's Responses API.
 	Responses bool `json:"responses,omitempty"`
-	// Vertex is where a model of Google's cloud is; zero = it is not there.
+	// Vertex is the location of a model in Google's cloud. The zero value means that the model is elsewhere.
 	Vertex Vertex `json:"vertex,omitzero"`
-	// QuickUnder is how long the calls of a quick model take; 0 = the model is none.
+	// QuickUnder is the time within which calls of a quick model end. Zero means that the model is not quick.
 	QuickUnder Duration `json:"quick_under,omitempty"`
-	// Vision: the model is sent the images that tools return.
+	// Vision means that the model gets the images that tools return.
 	Vision bool `json:"vision,omitempty"`
-	// Accepts is what its server accepts in a request; the zero value means that the plan is of an earlier version. Read it
-	// by Dialect.
+	// Accepts says what the provider's server accepts in a request. It is zero in plans of earlier versions, so read it
+	// through Dialect.
 	Accepts agent.Dialect `json:"accepts,omitzero"`
 }
 
-// Vertex is a place at Vertex AI. The names of variables are read by the worker that calls.
+// Vertex is a location at Vertex AI. The worker that makes the call reads the named variables.
 type Vertex struct {
 	Project        string `json:"project,omitempty"`
 	ProjectEnv     string `json:"project_env,omitempty"`
@@ -119,8 +117,8 @@ type Vertex struct {
 	CredentialsEnv string `json:"credentials_env,omitempty"`
 }
 
-// Prices are what a model costs, in US dollars for a million tokens. Kinds of tokens without a
-// price of their own cost what the input or the output does that they are part of.
+// Prices are the prices of a model, in US dollars for a million tokens. A kind of token without a price costs as much
+// as the input or output that it is part of.
 type Prices struct {
 	Input      float64 `json:"input,omitempty"`
 	Output     float64 `json:"output,omitempty"`
@@ -132,15 +130,15 @@ type Prices struct {
 	LongPrompts LongPrompts `json:"long_prompts,omitzero"`
 }
 
-// LongPrompts are how many times as much the input and the output cost of a call whose input has
-// more than Over tokens; 0 = no more.
+// LongPrompts holds the factors for the prices of a call whose input has more than Over tokens. A factor of zero means
+// no increase.
 type LongPrompts struct {
 	Over   int     `json:"over"`
 	Input  float64 `json:"input,omitempty"`
 	Output float64 `json:"output,omitempty"`
 }
 
-// Cost is the price of what one call used, in US dollars. An image that came from the cache counts as cached.
+// Cost returns the cost of one call, in US dollars. A cached image counts as cached input.
 func (p Prices) Cost(u agent.Usage) float64 {
 	input, output := float64(u.InputTokens)*p.Input, float64(u.OutputTokens)*p.Output
 	instead := func(of *float64, tokens int, own, price float64) {
@@ -165,86 +163,85 @@ type NativeTools struct {
 	CodeExecution bool `json:"code_execution,omitempty"`
 }
 
-// Server is an MCP server that an agent uses. How it is reached (command,
-// environment, URL) stays in the worker's configuration: it may hold secrets.
+// Server is an MCP server that an agent uses. The way to reach it (command, environment, URL) stays in the worker's
+// configuration, because it may hold secrets.
 type Server struct {
 	Name string `json:"name"`
-	// TaskQueue runs the server's calls on the workers of that queue; "" = the main queue.
+	// TaskQueue runs the server's calls on the workers of that queue. Empty means the main queue.
 	TaskQueue    string `json:"task_queue,omitempty"`
 	Instructions string `json:"instructions,omitempty"`
-	// Tools are those that the request names, "server.tool"; nil = all.
+	// Tools are the tools that the request selects, as "server.tool". Nil means all.
 	Tools []string              `json:"tools,omitempty"`
 	Risk  map[string]agent.Risk `json:"risk,omitempty"`
-	// Idempotent are tools whose calls may be made again though they change something.
+	// Idempotent are tools whose calls may be repeated although they change something.
 	Idempotent []string `json:"idempotent,omitempty"`
-	// TrustAnnotations: what the server says of its tools may lower their risk.
+	// TrustAnnotations means that the server's annotations may lower the risk of its tools.
 	TrustAnnotations bool `json:"trust_annotations,omitempty"`
-	// Trusted: what the server says, and what its tools return, taints nobody.
+	// Trusted means that the server's texts and its tools' results do not taint agents.
 	Trusted bool `json:"trusted,omitempty"`
-	// Masking is what is masked in the server's results; nil = nothing.
+	// Masking is applied to the server's results. Nil means none.
 	Masking *Masking `json:"masking,omitempty"`
-	// Summarization shortens large results; nil = they are shown as they are.
+	// Summarization shortens large results. Nil means that they are shown in full.
 	Summarization *Summarization `json:"summarization,omitempty"`
 }
 
-// Shell limits the shell tool of an agent; an agent without one has no shell.
+// Shell limits the shell tool of an agent. An agent without it has no shell.
 type Shell struct {
-	// Allow lists the commands that may be run; empty = all.
+	// Allow lists the allowed commands. Empty means all.
 	Allow []string `json:"allow,omitempty"`
-	// AllOptions: the options of the commands in Allow are not checked.
+	// AllOptions means that the options of the commands in Allow are not checked.
 	AllOptions bool     `json:"all_options,omitempty"`
 	Timeout    Duration `json:"timeout"`
 	MaxOutput  int      `json:"max_output"` // bytes
-	// Dir is where commands run; "" = in a new folder each.
+	// Dir is the working directory of commands. Empty means a new directory for each command.
 	Dir  string     `json:"dir,omitempty"`
 	Risk agent.Risk `json:"risk"`
-	// Confine says whether commands may write in their folder only; "" = they are not confined.
+	// Confine says whether commands may write only in their own directory. Empty means ConfineNever.
 	Confine Confinement `json:"confine,omitempty"`
-	// Offline: commands have no network.
+	// Offline means that commands have no network.
 	Offline bool `json:"offline,omitempty"`
-	// Masking is what is masked in the results of commands; nil = nothing.
+	// Masking is applied to the results of commands. Nil means none.
 	Masking *Masking `json:"masking,omitempty"`
 }
 
-// Confinement says what becomes of a command where it cannot be confined.
+// Confinement says what to do if a command cannot be confined.
 type Confinement string
 
-// The confinements.
+// The values of Confinement.
 const (
 	ConfineNever      Confinement = "never"
 	ConfineIfPossible Confinement = "if_possible"
 	ConfineRequired   Confinement = "required"
 )
 
-// Compression bounds the view of a conversation that a model is sent
-// (spec: conversation, "Compression").
+// Compression limits the view of a conversation that a model is sent (spec: conversation, "Compression").
 type Compression struct {
 	Enabled bool `json:"enabled"`
-	// MaxContextTokens is the window to fit into; 0 = the model's own.
+	// MaxContextTokens is the size that the view must fit into. Zero means the model's own window.
 	MaxContextTokens   int     `json:"max_context_tokens,omitempty"`
 	Threshold          float64 `json:"threshold"`
 	KeepRecentMessages int     `json:"keep_recent_messages"`
 	Strategy           string  `json:"strategy"`
 }
 
-// Timeouts bound an agent's work; 0 = no bound of our own.
+// Timeouts limit an agent's work. Zero means that Inquest sets no limit.
 type Timeouts struct {
 	Agent     Duration `json:"agent,omitempty"`
 	Iteration Duration `json:"iteration,omitempty"`
 	Tool      Duration `json:"tool,omitempty"`
 	// StreamIdle is how long a model's stream may be silent.
 	StreamIdle Duration `json:"stream_idle,omitempty"`
-	// Queue is how long a tool waits for a worker of its server's task queue; 0 = a minute.
+	// Queue is how long a tool call waits for a worker of its server's task queue. Zero means one minute.
 	Queue Duration `json:"queue,omitempty"`
-	// Outage is how long a provider is waited for that is away; 0 = 4 h, or a minute if
-	// there is another one to ask.
+	// Outage is how long to wait for an unavailable provider. Zero means 4 h, or one minute if there is a fallback.
 	Outage Duration `json:"outage,omitempty"`
-	// Conclude is how long the agent has to conclude after a limit; 0 = the two minutes of older plans, see Grace.
+	// Conclude is how long the agent has to conclude after a limit. Zero means the two minutes of older plans: see
+	// Grace.
 	Conclude Duration `json:"conclude,omitempty"`
 }
 
-// Grace is how long work may take to conclude after a time limit: conclude, but never longer than the limit.
-// Zero for conclude means that the plan is older than the setting, and gives zero; zero for limit means no limit.
+// Grace returns how long work may take to conclude after a time limit: conclude, but never longer than the limit. Zero
+// for conclude means that the plan is older than the setting, and gives zero; zero for limit means no limit.
 func Grace(conclude, limit Duration) Duration {
 	if limit > 0 {
 		return min(conclude, limit)

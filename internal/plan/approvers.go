@@ -1,23 +1,23 @@
 package plan
 
-// Approvers say who decides on a call that needs a person. With the zero value, whoever
-// reaches the agent does, alone.
+// Approvers say who decides on a call that needs a person. The zero value lets any one person decide who can reach the
+// agent.
 type Approvers struct {
-	// Who are groups and roles that may decide, and people, as @name; empty = everybody.
+	// Who are groups and roles that may decide, and people, as @name. Empty means everybody.
 	Who []string `json:"who,omitempty"`
-	// Needed is how many different people have to approve; 0 = one.
+	// Needed is how many different people have to approve. Zero means one.
 	Needed int `json:"approvals_needed,omitempty"`
-	// NotOwn: whoever has asked for the work may not approve its calls.
+	// NotOwn means that people may not approve calls of work that they requested.
 	NotOwn bool `json:"not_own,omitempty"`
-	// EscalateTo may decide, too, one after the other, as the time of those before is up.
+	// EscalateTo may decide as well, one after the other, each after the previous one's time is up.
 	EscalateTo []string `json:"escalate_to,omitempty"`
 }
 
 // Checks reports whether it matters who decides.
 func (a Approvers) Checks() bool { return len(a.Who) > 0 || a.Needed > 1 || a.NotOwn }
 
-// Over lays what is said of fewer calls over what is said of more. It takes no rule away:
-// of two numbers the larger one holds, and who must not approve stays so.
+// Over merges a more specific rule over a more general one, and never weakens it: the larger number applies, and NotOwn
+// stays set.
 func (a Approvers) Over(more Approvers) Approvers {
 	if len(a.Who) == 0 {
 		a.Who, a.EscalateTo = more.Who, more.EscalateTo

@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Extension raises the bounds of a running investigation.
+// Extension raises the limits of a running investigation.
 type Extension struct {
 	LLMCalls int     `json:"llm_calls,omitempty"`
 	Tokens   int     `json:"tokens,omitempty"`
@@ -19,7 +19,7 @@ func (e Extension) Add(f Extension) Extension {
 	return Extension{LLMCalls: e.LLMCalls + f.LLMCalls, Tokens: e.Tokens + f.Tokens, CostUSD: e.CostUSD + f.CostUSD}
 }
 
-// Extend returns the bounds, raised. What has no bound gets none.
+// Extend returns the raised limits. It adds no limit where there was none.
 func (b Bounds) Extend(e Extension) Bounds {
 	if b.MaxLLMCalls > 0 {
 		b.MaxLLMCalls += e.LLMCalls
@@ -33,11 +33,11 @@ func (b Bounds) Extend(e Extension) Bounds {
 	return b
 }
 
-// LimitCalls reports whether model calls have a bound.
+// LimitCalls reports whether model calls are limited.
 func (b Bounds) LimitCalls() bool { return b.MaxLLMCalls > 0 || b.MaxTokens > 0 || b.MaxCost > 0 }
 
-// Exceeded is the bound that an investigation would pass which has used so much
-// and needs so much more; "" = none.
+// Exceeded returns the limit that an investigation would exceed if it used needs in addition to used. An empty result
+// means none.
 func (b Bounds) Exceeded(used, needs agent.Usage) agent.EndReason {
 	all := used.Add(needs)
 	switch {
@@ -49,15 +49,14 @@ func (b Bounds) Exceeded(used, needs agent.Usage) agent.EndReason {
 	return ""
 }
 
-// Bound is a bound in force, as people are told of it.
+// Bound is a limit in force, for display.
 type Bound struct {
 	Name  string `json:"name"` // its key in the configuration
 	Limit string `json:"limit"`
 	From  string `json:"from,omitempty"` // see Bounds.Origins
 }
 
-// InForce lists the bounds, that of the time among them, as they are after an extension,
-// and after one that makes the time longer.
+// InForce lists the limits, including the timeout, after an extension of e and a timeout that is longer by longer.
 func (b Bounds) InForce(timeout Duration, e Extension, longer Duration) (out []Bound) {
 	add := func(name, key, limit string, extended bool) {
 		from := b.Origins[key]
@@ -85,7 +84,7 @@ func (b Bounds) InForce(timeout Duration, e Extension, longer Duration) (out []B
 	return out
 }
 
-// brief leaves out the units of a span of time that are zero at its end: "2h0m0s" becomes "2h".
+// brief drops trailing zero units from a duration: "2h0m0s" becomes "2h".
 func brief(span string) string {
 	if minutes, ok := strings.CutSuffix(span, "m0s"); ok {
 		span = minutes + "m"

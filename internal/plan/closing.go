@@ -2,19 +2,19 @@ package plan
 
 import "slices"
 
-// What stands for a stage's index where one of the stages around a chain's is meant.
+// The indexes of the stages around a chain's stages.
 const (
 	SummaryStage = -1
 	ScoringStage = -2
 )
 
-// The names of those stages, and of their runs. No stage of a chain can be called so.
+// The names of those stages and of their runs. No stage of a chain can have these names.
 const (
 	SummaryName = ":summary"
 	ScoringName = ":score"
 )
 
-// StageAt is the stage of an index; ok is false if the plan has no such stage.
+// StageAt returns the stage with an index. ok is false if the plan has no such stage.
 func (p Plan) StageAt(n int) (s Stage, ok bool) {
 	switch {
 	case n == SummaryStage && p.Summary != nil:
@@ -27,7 +27,7 @@ func (p Plan) StageAt(n int) (s Stage, ok bool) {
 	return Stage{}, false
 }
 
-// AllStages are the chain's stages, and then those around it.
+// AllStages returns the chain's stages, followed by the summary and scoring stages.
 func (p Plan) AllStages() []Stage {
 	all := slices.Clone(p.Stages)
 	for _, s := range []*Stage{p.Summary, p.Scoring} {

@@ -10,23 +10,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Dedup says which requests ask for the same: the second of them is given the investigation
-// of the first.
+// Dedup says which requests are duplicates. A duplicate gets the investigation of the first request.
 type Dedup struct {
-	// By are the parts of a request that are compared; none = only requests that bring a
-	// fingerprint ask for the same.
+	// By are the parts of a request to compare. If there are none, only requests with the same fingerprint are
+	// duplicates.
 	By []string `json:"by,omitempty"`
-	// Within is how long, from its end, an investigation that has completed stands for
-	// others; 0 = it stands for them only while it runs.
+	// Within is how long after its end a completed investigation is used for duplicates. Zero means only while it runs.
 	Within Duration `json:"within,omitempty"`
 }
 
-// maxFingerprint is from where on a hash stands for a fingerprint, in bytes.
+// maxFingerprint is the length, in bytes, above which a fingerprint is replaced by its hash.
 const maxFingerprint = 200
 
-// Fingerprint is that which a request brings, or what the chain makes of its parts. A request
-// that lacks one of them has none: two alerts that both lack a field need not be the same. Nor need
-// two in which the same mask hides it.
+// Fingerprint returns the request's own fingerprint, or one from its parts by the chain's rule. If a part is missing
+// there is none, because two alerts without a field need not be the same. The same applies to a masked part.
 func (d Dedup) Fingerprint(chain string, req agent.Request, data string) (fingerprint, missing string) {
 	const unmasked = " that is not masked"
 	switch {
@@ -52,7 +49,7 @@ func (d Dedup) Fingerprint(chain string, req agent.Request, data string) (finger
 	return text, ""
 }
 
-// partOf is a part of a request by its name; "" = it has none.
+// partOf returns a part of a request by name. Empty means that the request does not have it.
 func partOf(req agent.Request, data, name string) string {
 	first, rest, _ := strings.Cut(name, ".")
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Dialect returns what the provider's server accepts in a request. Plans of earlier versions do not name it: then it
-// follows from what else they say of the provider.
+// Dialect returns what the provider's server accepts in a request. Plans of earlier versions do not name the dialect,
+// so it is derived from the provider's other fields.
 func (p Provider) Dialect() agent.Dialect {
 	if p.Accepts != (agent.Dialect{}) {
 		return p.Accepts
@@ -18,18 +18,18 @@ func (p Provider) Dialect() agent.Dialect {
 		out.Alternates = true
 	}
 	if p.Type == "openai" && strings.Contains(p.BaseURL, "googleapis.com") {
-		out.Schemas = agent.SchemaOpenAPI // Gemini by OpenAI's protocol
+		out.Schemas = agent.SchemaOpenAPI // Gemini with OpenAI's protocol
 	}
 	ownAddress := p.BaseURL != "" && p.Type != "azure" && p.Vertex == (Vertex{})
 	out.WrittenCalls = ownAddress && !vendors.MatchString(p.BaseURL)
 	return out
 }
 
-// vendors matches the addresses of services that read the notations of their models themselves.
+// vendors matches the addresses of services that parse the call notations of their models themselves.
 var vendors = regexp.MustCompile(`(?i)^https?://(?:[^/?#]*[.@])?` +
 	`(?:openai\.com|openai\.azure\.com|anthropic\.com|googleapis\.com|google\.com|x\.ai)(?::\d+)?(?:[/?#]|$)`)
 
-// wire names the row of the table. A server of OpenAI's protocol at an address of one's own may be any.
+// wire returns the row of the table. A server with OpenAI's protocol at a custom address may be any server.
 func (p Provider) wire() string {
 	switch {
 	case p.Driver == "generative-ai-go":
@@ -42,11 +42,13 @@ func (p Provider) wire() string {
 	return p.Type
 }
 
-// mistral matches the models whose servers want roles to alternate: https://github.com/mistralai/mistral-common/issues/169
+// mistral matches models whose servers require alternating roles:
+// https://github.com/mistralai/mistral-common/issues/169
 var mistral = regexp.MustCompile(`(?i)^(?:.*/)?(?:open-)?(?:mistral|mixtral|ministral|magistral|codestral|devstral|pixtral|voxtral)`)
 
-// dialects are those of the providers that are known. Limits: "Invalid 'tools': array too long. Expected an array with
-// maximum length 128" and "'tools[0].function.description': string too long. Expected a string with maximum length 1024".
+// dialects are those of known providers. The limits come from these errors: "Invalid 'tools': array too long. Expected
+// an array with maximum length 128" and "'tools[0].function.description': string too long. Expected a string with
+// maximum length 1024".
 var dialects = map[string]agent.Dialect{
 	"openai":             {MaxTools: 128, MaxDescription: 1024, Structured: agent.StructuredResponseFormat},
 	"openai, compatible": {Structured: agent.StructuredResponseFormat},
@@ -54,7 +56,7 @@ var dialects = map[string]agent.Dialect{
 	"google":             {Schemas: agent.SchemaGemini, Structured: agent.StructuredResponseSchema},
 	"google, old SDK":    {Schemas: agent.SchemaOpenAPI, Structured: agent.StructuredNone},
 	"anthropic":          {Structured: agent.StructuredOutputFormat},
-	// There, an organisation has to allow structured output first.
+	// On Vertex AI, an organisation has to allow structured output first.
 	// https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/structured_outputs (read 2026-11-23)
 	"anthropic, Vertex AI": {Structured: agent.StructuredForm},
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// TestDialect: providers of plans from before there were dialects get the one that follows from the rest; others keep theirs.
+// TestDialect checks that plans without a dialect get the one that their other fields imply, and that other plans keep
+// theirs.
 func TestDialect(t *testing.T) {
 	t.Parallel()
 	const format, schema = agent.StructuredResponseFormat, agent.StructuredResponseSchema

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Orchestrator is what an agent that dispatches others may do.
+// Orchestrator says what an agent that dispatches others may do.
 type Orchestrator struct {
 	OrchestratorLimits
-	// Agents are those that it may dispatch, each under its own name.
+	// Agents are the agents that it may dispatch, each under its own name.
 	Agents []Agent `json:"agents"`
 }
 
-// OrchestratorLimits bound the sub-agents of one agent. How long each may work is in its own timeouts.
+// OrchestratorLimits limit the sub-agents of one agent. The time limit of each is in its own timeouts.
 type OrchestratorLimits struct {
 	MaxConcurrent int `json:"max_concurrent_agents"`
-	// MaxBudget bounds the time from the first dispatch in which sub-agents may work.
+	// MaxBudget limits the time, starting with the first dispatch, in which sub-agents may work.
 	MaxBudget Duration `json:"max_budget,omitempty"`
 }
 
-// OrchestratorSkeleton is the part of an Orchestrator that workflows steer by.
+// OrchestratorSkeleton is the part of an Orchestrator that workflows need.
 type OrchestratorSkeleton struct {
 	OrchestratorLimits
 	Agents []AgentSkeleton `json:"agents"`
@@ -36,7 +36,8 @@ func (o *Orchestrator) skeleton() *OrchestratorSkeleton {
 	return out
 }
 
-// Sub is the agent that a path of names leads to, from one orchestrator to the next: "Logs/Digger". "" is a itself.
+// Sub returns the agent at a path of names, from one orchestrator to the next: "Logs/Digger". An empty path returns a
+// itself.
 func (a Agent) Sub(path string) (Agent, bool) {
 	for name := range strings.SplitSeq(path, "/") {
 		if path == "" {
@@ -54,7 +55,7 @@ func (a Agent) Sub(path string) (Agent, bool) {
 	return a, true
 }
 
-// withSubs are the agents, each followed by those that it may dispatch.
+// withSubs returns the agents, each followed by its sub-agents.
 func withSubs(agents []Agent) (all []Agent) {
 	for _, a := range agents {
 		all = append(all, a)

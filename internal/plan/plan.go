@@ -1,5 +1,5 @@
-// Package plan is a chain, fully resolved: what the configuration makes of a request,
-// what the store keeps of it, and the part of it that workflows steer by.
+// Package plan defines a fully resolved chain: the result of resolving a request, the form in the store, and the part
+// that workflows need.
 package plan
 
 import (
@@ -17,59 +17,59 @@ import (
 // Duration is a time.Duration that is written as text ("90s") in JSON.
 type Duration = value.Duration
 
-// Plan is a chain, fully resolved: every inheritance applied, every default
-// filled in. It is recorded once, at the start, and nothing later looks at live
-// configuration. It holds no secret: only names of environment variables.
+// Plan is a fully resolved chain, with all inheritance applied and all defaults filled in. It is recorded once, at the
+// start, and nothing later reads live configuration. It holds no secrets, only the names of environment variables.
 type Plan struct {
-	// Version is what a program must know to run the plan: see Versioned.
+	// Version is the version that a program must support to run the plan: see Versioned.
 	Version   int    `json:"version"`
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
 	Runbook   string `json:"runbook,omitempty"`
-	// Store is the identity of the store that holds what the plan is for: in any
-	// other one, there is no such plan.
+	// Store is the identity of the store that holds the plan's data. No other store has the plan.
 	Store string `json:"store,omitempty"`
-	// Project is whose work it is. Plans from before there were rules of a project do not say.
+	// Project is the project that the work belongs to. It is empty in plans from before rules had projects.
 	Project string `json:"project,omitempty"`
-	// Environment is what the configuration calls its own; "" = nothing.
+	// Environment is the name of the installation in the configuration, or empty.
 	Environment string `json:"environment,omitempty"`
-	// Conversation: the plan of a conversation. Its one stage has one agent, and
-	// there is no task: people say what they want.
+	// Conversation marks the plan of a conversation. Its one stage has one agent and no task, because people say what
+	// they want.
 	Conversation bool `json:"conversation,omitempty"`
-	// AlertMasking is what is masked in the request's data; nil = nothing.
+	// AlertMasking is applied to the request's data. Nil means none.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
-	// MaxData is how large the request's data may be without being attached, in bytes; 0 = any size.
+	// MaxData is the maximum size of the request's data without attaching them, in bytes. Zero means no limit.
 	MaxData int `json:"max_data,omitempty"`
-	// Timeout bounds the investigation; time paused does not count. 0 = none.
+	// Timeout limits the investigation; time paused does not count. Zero means no limit.
 	Timeout Duration `json:"timeout,omitempty"`
-	// Conclude is how long the investigation and its stages have to conclude after their time limits; 0 = two minutes,
-	// in plans that are older than the setting. See Grace.
+	// Conclude is how long the investigation and its stages have to conclude after their time limits. Zero means two
+	// minutes, in plans that are older than the setting. See Grace.
 	Conclude   Duration   `json:"conclude,omitempty"`
 	Bounds     Bounds     `json:"bounds,omitzero"`
 	Interrupts Interrupts `json:"interrupts,omitzero"`
-	// Dedup says which requests ask for the same.
+	// Dedup says which requests are duplicates.
 	Dedup  Dedup   `json:"dedup,omitzero"`
 	Stages []Stage `json:"stages"`
-	// Summary sums the investigation up for people in a hurry, and Scoring judges it, each with one agent; nil = nobody does.
+	// Summary summarises the investigation in a few lines, and Scoring judges it, each with one agent. Nil means that
+	// the step is off.
 	Summary *Stage `json:"summary,omitempty"`
 	Scoring *Stage `json:"scoring,omitempty"`
 }
 
-// Version is the newest plan version this program knows. Plans that need none of it are still version 1, so that older
-// programs run them. It grows with every change that a program from before must not overlook: a restriction that it
-// would not keep to, a kind of stage that it would run in another way.
+// Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
+// that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
+// it would not enforce, or a kind of stage that it would run differently.
 const Version = versionTaint
 
 const (
 	versionPlain = 1
 	versionGates = 2
-	// Reviews, agents that dispatch others, tools that a request names, models that are given up soon, a summary, a score, evidence.
+	// Reviews, agents that dispatch others, tools that a request names, quick fallback to other models, a summary, a
+	// score, evidence.
 	versionWhole = 3
-	// What agents that have read untrusted text may not do.
+	// Restrictions for agents that have read untrusted text.
 	versionTaint = 4
 )
 
-// Versioned is the plan with the oldest version that can run it.
+// Versioned returns the plan with the oldest version that can run it.
 func (p Plan) Versioned() Plan {
 	p.Version = versionPlain
 	whole := func(a Agent) bool {
@@ -91,11 +91,11 @@ func (p Plan) Versioned() Plan {
 	return p
 }
 
-// ErrNewer: a plan was made by a newer program than this one.
+// ErrNewer means that a plan was made by a newer program than this one.
 var ErrNewer = errors.New("the plan is of a newer version")
 
-// UnmarshalJSON reads a plan, leniently, unless it is of a newer version: then the
-// rest of it may mean anything.
+// UnmarshalJSON decodes a plan leniently. If the plan is of a newer version, it returns ErrNewer, because the other
+// fields may have other meanings.
 func (p *Plan) UnmarshalJSON(data []byte) error {
 	var head struct {
 		Version int `json:"version"`
@@ -110,7 +110,7 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(p))
 }
 
-// StageOf is the stage that a run is one of: of "dig" and "dig#2" it is "dig".
+// StageOf returns the stage of a run: "dig" for the runs "dig" and "dig#2".
 func (p Plan) StageOf(run string) (Stage, bool) {
 	name, _, _ := strings.Cut(run, "#")
 	i := slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name == name })
@@ -120,12 +120,13 @@ func (p Plan) StageOf(run string) (Stage, bool) {
 	return p.Stages[i], true
 }
 
-// CollectsEvidence reports whether agents of any stage name what their replies rest on. Then all agents are told of it.
+// CollectsEvidence reports whether agents of any stage quote the evidence for their replies. All agents are then told
+// about it.
 func (p Plan) CollectsEvidence() bool {
 	return slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Evidence })
 }
 
-// Attach has all agents read the request's data in pages.
+// Attach makes all agents read the request's data in pages.
 func (p *Plan) Attach() {
 	for _, s := range p.AllStages() {
 		attach(s.Agents)
@@ -146,7 +147,7 @@ func attach(agents []Agent) {
 	}
 }
 
-// MainQueue is the task queue that workers serve unless they are told otherwise.
+// MainQueue is the task queue that workers serve by default.
 const MainQueue = "inquest"
 
 // SuccessPolicy says how many of a stage's agents must succeed.
@@ -163,31 +164,30 @@ type Stage struct {
 	Name          string        `json:"name"`
 	SuccessPolicy SuccessPolicy `json:"success_policy"`
 	Timeout       Duration      `json:"timeout,omitempty"`
-	// Agents run in parallel; replicas are already spelled out (Name-1 … Name-N).
+	// Agents run in parallel. Replicas are separate entries (Name-1 … Name-N).
 	Agents []Agent `json:"agents"`
-	// Synthesis joins the work of several agents; nil for a single one.
+	// Synthesis combines the results of several agents. It is nil for a single agent.
 	Synthesis *Agent `json:"synthesis,omitempty"`
-	// Review looks at the stage's result, as Routing.Review says; nil = no agent does.
+	// Review is the agent that reviews the stage's result, as Routing.Review says. Nil means no agent.
 	Review *Agent `json:"review,omitempty"`
-	// OutputKey names the stage's output for other stages; "" = the stage's name.
+	// OutputKey is the key of the stage's output for other stages. Empty means the stage's name.
 	OutputKey string  `json:"output_key,omitempty"`
 	Routing   Routing `json:"routing,omitzero"`
-	// Evidence: the agents' replies name what they rest on.
+	// Evidence means that the agents' replies quote their evidence.
 	Evidence bool `json:"evidence,omitempty"`
 	Hooks
 }
 
-// Hooks name functions of the workers' program that work on a stage; "" = none.
+// Hooks name functions of the workers' program that run for a stage. Empty means none.
 type Hooks struct {
 	PreProcess  string `json:"pre_process,omitempty"`  // before the agents
-	PostProcess string `json:"post_process,omitempty"` // on what the stage hands on
+	PostProcess string `json:"post_process,omitempty"` // on the stage's output
 }
 
-// Key is what the stage hands on under.
+// Key returns the key of the stage's output.
 func (s Stage) Key() string { return cmp.Or(s.OutputKey, s.Name) }
 
-// All are the agents of the stage and those that they may dispatch, in the order in which they
-// begin.
+// All returns the agents of the stage and their sub-agents, in the order in which they begin.
 func (s Stage) All() []Agent {
 	all := withSubs(s.Agents)
 	for _, extra := range []*Agent{s.Synthesis, s.Review} {
@@ -198,7 +198,7 @@ func (s Stage) All() []Agent {
 	return all
 }
 
-// Steers reports whether what the stage hands on decides where its chain goes.
+// Steers reports whether the stage's output decides where its chain goes.
 func (s Stage) Steers() bool {
 	r := s.Routing
 	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || r.Review != nil || s.OutputKey != "" || s.PostProcess != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Whoever works on the request reads its data in pages: agents of all stages, and those that they dispatch.
+// TestAttach checks that all agents of all stages, including sub-agents, read the request's data in pages.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	digger := plan.Agent{Name: "Digger", Orchestrator: &plan.Orchestrator{Agents: []plan.Agent{{Name: "Logs"}}}}

@@ -2,10 +2,9 @@ package plan
 
 import "github.com/inquest-dev/inquest/internal/agent"
 
-// Skeleton is the part of a plan that workflows steer by. The plan itself stays
-// in the store: it is named by its hash.
+// Skeleton is the part of a plan that workflows need. The plan itself stays in the store, under its hash.
 type Skeleton struct {
-	Version    int             `json:"version,omitempty"` // see Plan; none = 1
+	Version    int             `json:"version,omitempty"` // see Plan; zero means 1
 	Chain      string          `json:"chain"`
 	AlertType  string          `json:"alert_type,omitempty"`
 	Timeout    Duration        `json:"timeout,omitempty"`
@@ -17,7 +16,7 @@ type Skeleton struct {
 	Scoring    *StageSkeleton  `json:"scoring,omitempty"`
 }
 
-// StageSkeleton is the part of a Stage that workflows steer by.
+// StageSkeleton is the part of a Stage that workflows need.
 type StageSkeleton struct {
 	Name          string          `json:"name"`
 	SuccessPolicy SuccessPolicy   `json:"success_policy"`
@@ -25,20 +24,20 @@ type StageSkeleton struct {
 	Agents        []AgentSkeleton `json:"agents"`
 	Synthesis     *AgentSkeleton  `json:"synthesis,omitempty"`
 	Review        *AgentSkeleton  `json:"review,omitempty"`
-	OutputKey     string          `json:"output_key,omitempty"` // "" = the stage's name
+	OutputKey     string          `json:"output_key,omitempty"` // empty means the stage's name
 	Routing       Routing         `json:"routing,omitzero"`
 	Hooks
 }
 
-// AgentSkeleton is the part of an Agent that workflows steer by.
+// AgentSkeleton is the part of an Agent that workflows need.
 type AgentSkeleton struct {
 	Name    string        `json:"name"`
 	Pattern agent.Pattern `json:"pattern"`
-	Mock    bool          `json:"mock,omitempty"` // a function works in its place
+	Mock    bool          `json:"mock,omitempty"` // a function replaces the agent
 	// Models name the agent's providers in the order in which they are tried.
 	Models []string `json:"models"`
-	// Strikes is how many calls in a row may break off, or not come about, before the next model is asked;
-	// 0 = as many as the time allows that an outage is waited for, as in plans of before.
+	// Strikes is how many calls in a row may break off, or fail to start, before the next model is tried. Zero, as in
+	// older plans, means as many as fit into the outage time.
 	Strikes          int              `json:"strikes,omitempty"`
 	MaxIterations    int              `json:"max_iterations"`
 	OnLimit          OnLimit          `json:"on_limit,omitempty"`
@@ -54,7 +53,7 @@ type AgentSkeleton struct {
 	Orchestrator *OrchestratorSkeleton `json:"orchestrator,omitempty"`
 }
 
-// Model is the agent's n-th; "" if it has none.
+// Model returns the agent's n-th model, or an empty string.
 func (a AgentSkeleton) Model(n int) string {
 	if n < len(a.Models) {
 		return a.Models[n]
@@ -71,7 +70,7 @@ type ServerSkeleton struct {
 // strikes: see AgentSkeleton.
 const strikes = 2
 
-// Skeleton returns what workflows need of the plan.
+// Skeleton returns the part of the plan that workflows need.
 func (p Plan) Skeleton() Skeleton {
 	out := Skeleton{Version: p.Version, Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Conclude: p.Conclude,
 		Bounds: p.Bounds, Interrupts: p.Interrupts}
@@ -125,15 +124,14 @@ func (a Agent) skeleton() AgentSkeleton {
 	return out
 }
 
-// These stand for a stage's synthesis agent, and for the one that reviews its result, where an
-// agent's index is asked for.
+// The indexes of a stage's synthesis agent and of its reviewing agent.
 const (
 	SynthesisIndex = -1
 	ReviewIndex    = -2
 )
 
-// Agent returns the plan of a stage's n-th agent, or of SynthesisIndex or ReviewIndex;
-// ok is false if the plan has no such agent.
+// Agent returns a stage's n-th agent, or its agent at SynthesisIndex or ReviewIndex. ok is false if the plan has no
+// such agent.
 func (p Plan) Agent(stage, n int) (Agent, bool) {
 	s, ok := p.StageAt(stage)
 	switch {

@@ -2,38 +2,36 @@ package plan
 
 import "github.com/inquest-dev/inquest/internal/agent"
 
-// ToolConfig is what an agent may do with its tools (spec: tools, "Policy").
-// The zero value restricts nothing.
+// ToolConfig says what an agent may do with its tools (spec: tools, "Policy"). The zero value restricts nothing.
 type ToolConfig struct {
-	// Enabled are the only tools that the agent has; nil = no restriction, empty = none.
+	// Enabled are the only tools that the agent has. Nil means no restriction; an empty list means no tools.
 	Enabled []string `json:"enabled_tools"`
-	// Disabled are tools that the agent has not, whatever else is said.
+	// Disabled are tools that the agent does not have, whatever other fields say.
 	Disabled []string `json:"disabled_tools,omitempty"`
-	// Access bounds the risk of the agent's tools; "" = AccessAll.
+	// Access limits the risk of the agent's tools. Empty means AccessAll.
 	Access Access `json:"access_level,omitempty"`
-	// ConfirmDestructive has a person approve every call of a destructive tool.
+	// ConfirmDestructive requires a person's approval for every call of a destructive tool.
 	ConfirmDestructive bool `json:"confirm_destructive,omitempty"`
-	// TaintedWrites says which calls of an execution that has read untrusted text a person approves, whatever rules
-	// remember; "" = TaintedDestructive if ConfirmDestructive is set, else TaintedAllow.
+	// TaintedWrites says which calls need a person's approval after the execution has read untrusted text, regardless
+	// of remembered rules. Empty means TaintedDestructive if ConfirmDestructive is set, and otherwise TaintedAllow.
 	TaintedWrites TaintedWrites `json:"tainted_writes,omitempty"`
-	// Remember are the risks of the tools whose approvals people may have remembered.
+	// Remember lists the risks of tools for which rules may remember approvals.
 	Remember []agent.Risk `json:"remember,omitempty"`
-	// ApprovalTimeout is how long a call waits for a person before it counts as
-	// denied.
+	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
-	// Approvers say who decides, and ByRisk on calls of one risk.
+	// Approvers say who decides, and ByRisk who decides on calls of one risk.
 	Approvers Approvers                `json:"approvers,omitzero"`
 	ByRisk    map[agent.Risk]Approvers `json:"approvers_by_risk,omitempty"`
-	// QuickUnder is how long the calls of a quick tool take; 0 = no tool is quick.
+	// QuickUnder is the time within which calls of a quick tool end. Zero means that no tool is quick.
 	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Permissions limit single tools, by name.
 	Permissions map[string]Permission `json:"tool_permissions,omitempty"`
 }
 
-// Access bounds the risk of the tools that an agent may use.
+// Access limits the risk of the tools that an agent may use.
 type Access string
 
-// The access levels: none, those that only read, those that also write, all.
+// The access levels: no tools, tools that only read, tools that also write, all tools.
 const (
 	AccessNone  Access = "none"
 	AccessRead  Access = "read"
@@ -41,58 +39,57 @@ const (
 	AccessAll   Access = "all"
 )
 
-// TaintedWrites says which calls wait for a person once untrusted text was read.
+// TaintedWrites says which calls need a person's approval after untrusted text was read.
 type TaintedWrites string
 
-// Those of no tool, of tools that destroy or whose risk is high or critical, and of all that do more than read.
+// The values are calls of no tool, of tools that destroy or whose risk is high or critical, and of all tools that do
+// more than read.
 const (
 	TaintedAllow       TaintedWrites = "allow"
 	TaintedDestructive TaintedWrites = "destructive"
 	TaintedWriting     TaintedWrites = "writing"
 )
 
-// Permission limits one tool of an agent. Its zero value limits nothing.
+// Permission limits one tool of an agent. The zero value limits nothing.
 type Permission struct {
-	// MaxResults caps the argument max_results, and sets it where the tool has it; 0 = no cap.
+	// MaxResults caps the argument max_results, and sets it if the tool has that parameter. Zero means no cap.
 	MaxResults int `json:"max_results,omitempty"`
-	// Timeout caps a call; 0 = the agent's timeout for tools.
+	// Timeout limits a call. Zero means the agent's timeout for tools.
 	Timeout Duration `json:"timeout,omitempty"`
-	// RatePerMinute bounds the calls within any minute, across executions and workers; 0 = no bound.
+	// RatePerMinute limits the calls within any minute, across executions and workers. Zero means no limit.
 	RatePerMinute int `json:"rate_limit_per_minute,omitempty"`
-	// Allowed are globs, by parameter, one of which its value has to match.
+	// Allowed are globs by parameter. The parameter's value must match one of them.
 	Allowed map[string][]string `json:"allowed_patterns,omitempty"`
-	// RequiresApproval has a person approve every call.
+	// RequiresApproval requires a person's approval for every call.
 	RequiresApproval bool `json:"requires_approval,omitempty"`
-	// Approvers say who decides on its calls.
+	// Approvers say who decides on calls of the tool.
 	Approvers Approvers `json:"approvers,omitzero"`
-	// Remember: people may have approvals of the tool remembered, or may not; nil = its risk says that.
+	// Remember allows or forbids rules that remember approvals of the tool. Nil means that its risk decides.
 	Remember *bool `json:"remember,omitempty"`
 }
 
-// Masking is what is replaced in a text before anything is stored or sent to a
-// model. Its zero value masks nothing.
+// Masking says what to replace in a text before anything is stored or sent to a model. The zero value masks nothing.
 type Masking struct {
-	// Patterns are names of built-in patterns (package mask), groups spelled out.
+	// Patterns are names of built-in patterns (package mask), with groups expanded.
 	Patterns []string `json:"patterns,omitempty"`
 	// Custom are patterns of the configuration.
 	Custom []MaskPattern `json:"custom,omitempty"`
 }
 
-// Mask is how what stands for something masked begins, unless a pattern of the configuration has another replacement.
+// Mask is the beginning of every marker for masked text, unless a custom pattern has another replacement.
 const Mask = "[MASKED"
 
-// MaskPattern is a pattern of the configuration's own.
+// MaskPattern is a custom pattern of the configuration.
 type MaskPattern struct {
 	Pattern     string `json:"pattern"` // regular expression (RE2)
 	Replacement string `json:"replacement"`
 	Description string `json:"description,omitempty"`
 }
 
-// Summarization has a model shorten results that are larger than a bound; the
-// whole stays in the store.
+// Summarization lets a model shorten results above a size. The full result stays in the store.
 type Summarization struct {
 	Threshold int `json:"size_threshold_tokens"`   // tokens of the result
 	MaxTokens int `json:"summary_max_token_limit"` // tokens of the summary
-	// Provider is the model that summarises; nil = the agent's own.
+	// Provider is the model that summarises. Nil means the agent's own.
 	Provider *Provider `json:"provider,omitempty"`
 }

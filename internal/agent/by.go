@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBy bounds the name of who says, asks or decides something, in bytes.
+// MaxBy is the maximum length of a person's name, in bytes.
 const MaxBy = 200
 
-// CheckBy says what is wrong with such a name: it is shown beside what it stands
-// for, and must neither hide nor look like anything else.
+// CheckBy returns what is wrong with a person's name. Names are displayed beside answers and decisions, so they must
+// not contain text that is invisible or changes the text around it.
 func CheckBy(by string) error {
 	switch {
 	case len(by) > MaxBy:
@@ -23,7 +23,7 @@ func CheckBy(by string) error {
 	return nil
 }
 
-// CleanBy makes a name fit, where nobody can be told what is wrong with it.
+// CleanBy makes a name valid if an error cannot be reported to its author.
 func CleanBy(by string) string {
 	by = strings.Map(func(r rune) rune {
 		if unseen(r) {
@@ -31,11 +31,11 @@ func CleanBy(by string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(by, ""))
-	return strings.ToValidUTF8(by[:min(len(by), MaxBy)], "") // a character that was cut goes
+	return strings.ToValidUTF8(by[:min(len(by), MaxBy)], "") // drops a character that was cut in half
 }
 
-// PersonOf returns whose name a Temporal client gave as its identity. The SDK's default identity, "<process id>@<host>@<queue>",
-// names a process, and the result is empty.
+// PersonOf returns the person's name that a Temporal client gave as its identity. The SDK's default identity, "<process
+// id>@<host>@<queue>", names a process, so the result is empty.
 func PersonOf(identity string) string {
 	pid, _, _ := strings.Cut(identity, "@")
 	if pid != "" && pid != identity && strings.Trim(pid, "0123456789") == "" {
@@ -44,7 +44,7 @@ func PersonOf(identity string) string {
 	return CleanBy(identity)
 }
 
-// unseen: controls, line ends, and what turns, joins or hides the text around it.
+// unseen reports whether a character is a control, a line end, or one that reverses, joins or hides the text around it.
 func unseen(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u2800' || r == '\u3164' || r == '\uffa0'
 }

@@ -4,21 +4,19 @@ import (
 	"errors"
 )
 
-// ConversationRequest starts a conversation, from our CLI, the Temporal CLI and
-// the Temporal UI alike. It holds no secrets.
+// ConversationRequest starts a conversation from our CLI, the Temporal CLI or the Temporal UI. It holds no secrets.
 type ConversationRequest struct {
 	// Agent is the name of the agent's definition; required.
 	Agent string `json:"agent"`
 	// Provider replaces the agent's model: an llm_providers entry or "provider:model".
 	Provider string `json:"provider,omitempty"`
-	// Project is whose agent it is, where it is made at run time; "" = the default one's.
+	// Project is the project of an agent that was made at run time. Empty means the default project.
 	Project string `json:"project,omitempty"`
 }
 
 const conversationFields = `{"agent", "provider", "project"}`
 
-// ParseConversationRequest reads a conversation's arguments as ParseRequest does
-// an investigation's.
+// ParseConversationRequest parses a conversation's arguments, as ParseRequest does for an investigation.
 func ParseConversationRequest(inputs ...[]byte) (ConversationRequest, error) {
 	var req ConversationRequest
 	if err := parseInput(&req, conversationFields, inputs...); err != nil {

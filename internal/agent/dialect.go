@@ -1,11 +1,12 @@
 package agent
 
-// Dialect is what the server of a model accepts in a request, and how it replies. It is resolved once, into the plan, so that
-// nothing later compares the names of providers. The zero value means that the server is not known.
+// Dialect says what a model's server accepts in a request, and how it replies. It is resolved once, into the plan, so
+// that later code never compares provider names. The zero value means an unknown server.
 type Dialect struct {
-	// Schemas is how the schemas of tools are written.
+	// Schemas is the form of tool schemas that the server accepts.
 	Schemas SchemaForm `json:"schemas,omitempty"`
-	// Alternates means that no role may speak twice in a row, and that no user may speak directly after a tool.
+	// Alternates means that a role must not have two messages in a row, and that no user message may directly follow a
+	// tool message.
 	Alternates bool `json:"alternates,omitempty"`
 	// RefusesNone means that the server refuses the tool choice "none".
 	RefusesNone bool `json:"refuses_none,omitempty"`
@@ -23,11 +24,11 @@ type Dialect struct {
 	MaxDescription int `json:"max_description,omitempty"`
 	// MaxTokens is how many tokens a request may ask for in the reply; zero means any number.
 	MaxTokens int `json:"max_tokens,omitempty"`
-	// Structured is how the server holds a final text to a JSON schema.
+	// Structured is how the server makes a final text follow a JSON schema.
 	Structured Structured `json:"structured,omitempty"`
-	// WrittenCalls means that the server may leave calls in the text of a reply, in the notation of its model, so that
-	// they are read there. The services of vendors read the notations of their models themselves: a call in the text
-	// of their replies is a quotation.
+	// WrittenCalls means that the server may leave calls in the text of a reply, in the notation of its model, so they
+	// are parsed from there. Vendors' own services parse the notations of their models, so a call in the text of their
+	// replies is only a quotation.
 	WrittenCalls bool `json:"written_calls,omitempty"`
 }
 
@@ -36,7 +37,7 @@ type SchemaForm string
 
 // The forms, from the richest to the poorest.
 const (
-	// SchemaJSON is self-contained JSON Schema: no references, one type each, and unions by anyOf alone.
+	// SchemaJSON is self-contained JSON Schema: no references, one type for each part, and unions only by anyOf.
 	SchemaJSON SchemaForm = ""
 	// SchemaGemini is SchemaJSON with the keywords that Gemini documents for parametersJsonSchema.
 	SchemaGemini SchemaForm = "gemini"
@@ -44,10 +45,10 @@ const (
 	SchemaOpenAPI SchemaForm = "openapi"
 )
 
-// Structured is a way to hold the final text of a model to a JSON schema.
+// Structured is a way to make a model's final text follow a JSON schema.
 type Structured string
 
-// The ways. An empty value means that there is none but the prompt.
+// The ways. An empty value means that there is only the prompt.
 const (
 	StructuredNone           Structured = "none"
 	StructuredResponseFormat Structured = "response_format"

@@ -2,12 +2,12 @@ package agent
 
 import "encoding/json"
 
-// Fault is what programs can read of a tool call that failed, beside its error type and its text.
+// Fault is the machine-readable part of a failed tool call, besides its error type and text.
 type Fault struct {
-	// Recoverable: another attempt, perhaps with other arguments, may succeed.
+	// Recoverable means that another attempt, perhaps with other arguments, may succeed.
 	Recoverable bool `json:"recoverable,omitempty"`
-	// RetryAfter is how long that attempt should wait, in seconds; 0 = nobody says.
+	// RetryAfter is how long to wait before that attempt, in seconds. Zero means unknown.
 	RetryAfter float64 `json:"retry_after,omitempty"`
-	// Details are what else the tool says of it, a JSON object.
+	// Details are the tool's own details, as a JSON object.
 	Details json.RawMessage `json:"details,omitempty"`
 }

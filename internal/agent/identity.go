@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// Identity is who somebody is, as the channel has checked it by which he came.
+// Identity identifies a person, as verified by the channel that the person used.
 type Identity struct {
 	Name string `json:"name"`
-	// Groups are the groups and roles that he has.
+	// Groups are the person's groups and roles.
 	Groups []string `json:"groups,omitempty"`
-	// Channel has checked all of this.
+	// Channel is the channel that verified the identity.
 	Channel string `json:"channel"`
 }
 
-// The channels that check who somebody is.
+// The channels that verify identities.
 const (
 	ChannelCLI     = "cli"     // by the user of the operating system
 	ChannelProgram = "program" // a Go program that uses the client
 	ChannelHTTP    = "http"    // by a token of the HTTP API
-	ChannelMCP     = "mcp"     // as one of those, and an agent or editor speaks for him
+	ChannelMCP     = "mcp"     // like http, through an agent or editor that acts for the person
 )
 
-// maxGroups bounds the groups of an identity: it goes into history with each decision.
+// maxGroups limits the groups of an identity, which is written to history with each decision.
 const maxGroups = 200
 
-// Check says what is wrong with an identity. Nil is right: nobody was checked.
+// Check returns what is wrong with an identity. A nil identity is valid: the person is unverified.
 func (i *Identity) Check() error {
 	switch {
 	case i == nil:
@@ -44,11 +44,11 @@ func (i *Identity) Check() error {
 	return nil
 }
 
-// Person marks the name of a person in a list of groups and roles.
+// Person is the prefix of a person's name in a list of groups and roles.
 const Person = "@"
 
-// Among reports whether a list names the person: by a group or a role, or as @name. Only
-// there is a name a name, so that nobody is in a group because he is called like it.
+// Among reports whether a list contains the person, by a group, a role or @name. Names only match entries with @, so a
+// person's name never counts as a group.
 func (i *Identity) Among(list []string) bool {
 	return i != nil && slices.ContainsFunc(list, func(entry string) bool {
 		if name, person := strings.CutPrefix(entry, Person); person {
@@ -58,8 +58,7 @@ func (i *Identity) Among(list []string) bool {
 	})
 }
 
-// Named is the name of who does something: as he gives it, with the one that was checked
-// if that is another.
+// Named returns the name to show for a person: the given name, with the verified name if that differs.
 func (i *Identity) Named(by string) string {
 	switch {
 	case i == nil || i.Name == by:

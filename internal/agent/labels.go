@@ -11,31 +11,32 @@ import (
 	"unicode/utf8"
 )
 
-// Labels are what a request says of itself, besides what is to be investigated. They are kept
-// in the record, masked as the data are; lists are filtered by them, and prompts and hooks may
-// read the metadata.
+// Labels describe a request, apart from the data to investigate. They are kept in the record, masked like the data.
+// Lists can be filtered by them, and prompts and hooks may read the metadata.
 type Labels struct {
-	// Project is whose it is: who works for another one does not see it. "" = DefaultProject.
+	// Project is the project that the request belongs to; people of other projects cannot see it. Empty means
+	// DefaultProject.
 	Project string `json:"project,omitempty"`
-	// Tenant is for whom it is. Temporal's fairness key is the same.
+	// Tenant is the tenant that the request is for. It is also Temporal's fairness key.
 	Tenant string `json:"tenant,omitempty"`
-	// Session groups the investigations of one matter.
+	// Session groups related investigations.
 	Session string `json:"session,omitempty"`
-	// Priority is Temporal's, of the workflow and all that it starts: 1 goes first, 5 last; 0 = Temporal's default, 3.
+	// Priority is Temporal's priority for the workflow and everything that it starts, from 1 (first) to 5 (last). Zero
+	// means Temporal's default, 3.
 	Priority int `json:"priority,omitempty"`
-	// Fingerprint is the same of requests that ask for the same; "" = what the chain's dedup says.
+	// Fingerprint is the same for duplicate requests. Empty means that the chain's dedup decides.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Metadata are facts of the caller's own, at most 4 KB as JSON.
+	// Metadata are the caller's own facts, at most 4 KB as JSON.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// DefaultProject is that of what names none.
+// DefaultProject is the project of everything that names none.
 const DefaultProject = "default"
 
-// projectName is also a part of workflow ids.
+// projectName matches names that can also be a part of workflow ids.
 var projectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// CheckProject says what is wrong with the name of a project.
+// CheckProject returns what is wrong with the name of a project.
 func CheckProject(name string) error {
 	if !projectName.MatchString(name) {
 		return fmt.Errorf(`"project" is %.70q: a project's name has 1 to 63 of a-z, 0-9 and -, and - neither first nor last`, name)
@@ -44,13 +45,13 @@ func CheckProject(name string) error {
 }
 
 const (
-	maxTenant      = 64 // bytes, as many as Temporal takes
+	maxTenant      = 64 // bytes, Temporal's own maximum
 	maxLabel       = 200
 	maxMetadata    = 4 << 10
 	lowestPriority = 5
 )
 
-// metadataKey is what a prompt can name.
+// metadataKey matches keys that a prompt can name.
 var metadataKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (l Labels) validate() (errs []error) {
@@ -82,8 +83,8 @@ func (l Labels) validate() (errs []error) {
 	return errs
 }
 
-// Masked are the labels with each text masked. The keys of the metadata are part of what mask is
-// given: a value may be a secret because of its name.
+// Masked returns the labels with each text masked. The input of mask includes the keys of metadata, because a value may
+// be secret because of its key.
 func (l Labels) Masked(mask func(text string) (string, error)) (Labels, error) {
 	var wrong error
 	masked := func(text string) string {

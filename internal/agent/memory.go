@@ -8,30 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultMemoryLimit is how long the value of a block may be that has no limit
-// of its own, in characters.
+// DefaultMemoryLimit is the default limit on the value of a block, in characters.
 const DefaultMemoryLimit = 20_000
 
-// MaxMemoryBlocks is how many blocks an agent may have: its system prompt has to
-// stay one.
+// MaxMemoryBlocks is how many blocks an agent may have. More would dominate its system prompt.
 const MaxMemoryBlocks = 64
 
 const maxMemoryLabel = 64 // characters
 
-// MemoryBlock is a part of an agent's memory that stands in its system prompt.
+// MemoryBlock is a part of an agent's memory that is included in its system prompt.
 type MemoryBlock struct {
 	Label       string `json:"label"`
 	Value       string `json:"value"`
 	Description string `json:"description,omitempty"`
 	Limit       int    `json:"limit"`               // of the value, in characters
-	ReadOnly    bool   `json:"read_only,omitempty"` // to the agent
+	ReadOnly    bool   `json:"read_only,omitempty"` // for the agent
 }
 
-// Size is the length of the value, in characters.
+// Size returns the length of the value, in characters.
 func (b MemoryBlock) Size() int { return utf8.RuneCountInString(b.Value) }
 
-// LabelProblem says why the label cannot be one; "" = it can. It becomes the name
-// of an XML element.
+// LabelProblem says why the label is invalid, or returns an empty string. The label becomes the name of an XML element.
 func (b MemoryBlock) LabelProblem() string {
 	switch {
 	case b.Label == "":
@@ -48,7 +45,7 @@ func (b MemoryBlock) LabelProblem() string {
 	return ""
 }
 
-// SizeProblem says why the value does not fit; "" = it does.
+// SizeProblem says why the value is too long, or returns an empty string.
 func (b MemoryBlock) SizeProblem() string {
 	if b.Limit < 1 {
 		return "the limit must be at least 1 character"
@@ -59,7 +56,7 @@ func (b MemoryBlock) SizeProblem() string {
 	return ""
 }
 
-// Validate says what is wrong with the block, all of it.
+// Validate returns all problems with the block.
 func (b MemoryBlock) Validate() error {
 	var problems []error
 	for _, problem := range []string{b.LabelProblem(), b.SizeProblem()} {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Role says who speaks in a conversation.
+// Role is the role of a message in a conversation.
 type Role string
 
-// The roles of a conversation.
+// The roles in a conversation.
 const (
 	System    Role = "system"
 	User      Role = "user"
@@ -16,64 +16,63 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is one message of a conversation, as a model is shown it.
+// Message is one message of a conversation, as a model gets it.
 type Message struct {
 	Role     Role   `json:"role"`
 	Content  string `json:"content,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
-	// ToolCalls are the calls that an assistant message asks for, in call order.
+	// ToolCalls are the calls that an assistant message requests, in call order.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// ToolCallID says which call a tool message answers. It is unique within a
-	// conversation because we make it (CallID), never the provider.
+	// ToolCallID is the call that a tool message answers. It is unique within a conversation because Inquest generates
+	// it (CallID), never the provider.
 	ToolCallID string `json:"tool_call_id,omitempty"`
-	// Ref names the transcript entry that holds the whole of a tool's result,
-	// so that a shortened one can say where the rest is.
+	// Ref names the transcript entry with the full result of a tool, so that a shortened result can refer to the rest.
 	Ref string `json:"ref,omitempty"`
-	// Memory: it is an agent's core memory as it was then. Only the last of these counts.
+	// Memory marks an agent's core memory at that time. Only the last such message is current.
 	Memory bool `json:"memory,omitempty"`
-	// Images are pictures that the result of a tool has, of a tool message alone. A driver
-	// sends those that have Data; Content describes the others.
+	// Images are the images in a tool's result; only tool messages have them. A driver sends those with Data. Content
+	// describes the others.
 	Images []Image `json:"images,omitempty"`
-	// ProviderState is opaque and goes back to the provider as it came.
+	// ProviderState is opaque and returned to the provider unchanged.
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
 }
 
-// ToolCall is a model's wish to have a tool called.
+// ToolCall is a model's request to call a tool.
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments is what the model wrote: usually, but not always, a JSON object.
+	// Arguments is the model's text, which is usually, but not always, a JSON object.
 	Arguments string `json:"arguments"`
 }
 
-// Usage counts what model calls took. Tokens are the provider's own numbers where it reports
-// them, otherwise our estimate.
+// Usage counts what model calls used. Token counts are the provider's own if it reports them, and otherwise Inquest's
+// estimate.
 //
-// Providers count differently; here, a number has one meaning. InputTokens are all that a model
-// read and OutputTokens all that it wrote. The tokens of kinds are parts of these two, never
-// beside them: Anthropic reports cached input beside its input, Gemini and xAI thoughts beside
-// their output, and OpenAI both within. The drivers add up what is reported beside.
+// Providers count differently; these fields have one meaning. InputTokens is all the input of a model, and OutputTokens
+// all its output. The other token counts are parts of these two. Anthropic reports cached input separately from its
+// input, Gemini and xAI report thinking separately from their output, and OpenAI includes both. The drivers add
+// separately reported tokens to the totals.
 type Usage struct {
 	InputTokens  int `json:"input_tokens,omitempty"`
 	OutputTokens int `json:"output_tokens,omitempty"`
 	ModelCalls   int `json:"model_calls,omitempty"`
 	ToolCalls    int `json:"tool_calls,omitempty"`
-	// CostUSD is what providers ask for it whose prices are known.
+	// CostUSD is the cost of calls to providers with known prices.
 	CostUSD float64 `json:"cost_usd,omitempty"`
-	// CacheReadTokens of the input came from the provider's cache, CacheWriteTokens of it
-	// were written there, where the provider charges for that.
+	// CacheReadTokens is the input read from the provider's cache. CacheWriteTokens is the input written there, if the
+	// provider charges for that.
 	CacheReadTokens  int `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
-	// ReasoningTokens of the output are thoughts, ImageTokens of the input are images;
-	// 0 also where the provider does not say.
+	// ReasoningTokens is the thinking in the output, and ImageTokens the images in the input. Both are also zero if the
+	// provider does not report them.
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 	ImageTokens     int `json:"image_tokens,omitempty"`
 }
 
-// Tokens are those of all model calls, in and out.
+// Tokens returns the tokens of all model calls, input and output.
 func (u Usage) Tokens() int { return u.InputTokens + u.OutputTokens }
 
-// Sub returns what u has more than v.
+// Sub returns the difference u - v.
 func (u Usage) Sub(v Usage) Usage { return u.plus(v, -1) }
 
 // Add returns the sum of two usages.
@@ -93,8 +92,8 @@ func (u Usage) plus(v Usage, sign int) Usage {
 	}
 }
 
-// ArgumentsObject returns the JSON object that arguments mean: the one that the model wrote, the one in a JSON text
-// that it wrote, or an empty one for nothing and for null. ok is false for all else.
+// ArgumentsObject returns arguments as a JSON object: the object that the model wrote, the object in a JSON string that
+// it wrote, or an empty object for empty text and null. ok is false for anything else.
 func ArgumentsObject(written string) (object string, ok bool) {
 	written = strings.TrimSpace(strings.ToValidUTF8(written, "\uFFFD"))
 	for range maxEncoded {
@@ -117,5 +116,5 @@ func ArgumentsObject(written string) (object string, ok bool) {
 	return "", false
 }
 
-// maxEncoded is how many times arguments may be encoded, the object included.
+// maxEncoded is how many times arguments may be JSON-encoded, including the object itself.
 const maxEncoded = 3

@@ -8,41 +8,41 @@ import (
 	"time"
 )
 
-// Overrides are what a request asks for otherwise than the configuration has it.
+// Overrides are a request's settings that differ from the configuration.
 type Overrides struct {
-	// MCP says which tools the agents may use; Budgets bound the investigation.
+	// MCP says which tools the agents may use. Budgets limit the investigation.
 	MCP     MCP     `json:"mcp,omitzero"`
 	Budgets Budgets `json:"budgets,omitzero"`
 }
 
-// MCP says which tools the agents may use in one investigation: of those that their
-// configuration gives them, or lets requests give them, and no others.
+// MCP says which tools the agents may use in one investigation, out of those that their configuration gives them or
+// allows requests to give them.
 type MCP struct {
-	// Servers replace the agents' own; none = each agent's own.
+	// Servers replace the agents' own. None means each agent's own servers.
 	Servers []MCPServer `json:"servers,omitempty"`
-	// NativeTools switch those of Gemini models on and off.
+	// NativeTools turns native tools of Gemini models on and off.
 	NativeTools NativeTools `json:"native_tools,omitzero"`
 }
 
-// MCPServer is a server, and which of its tools: none named = all.
+// MCPServer is a server and a selection of its tools. No names means all of them.
 type MCPServer struct {
 	Name  string   `json:"name"`
 	Tools []string `json:"tools,omitempty"`
 }
 
-// NativeTools are tools that a Gemini model runs itself; nil = as it is configured.
+// NativeTools are tools that a Gemini model runs itself. Nil means the configured value.
 type NativeTools struct {
 	GoogleSearch  *bool `json:"google_search,omitempty"`
 	URLContext    *bool `json:"url_context,omitempty"`
 	CodeExecution *bool `json:"code_execution,omitempty"`
 }
 
-// Named are all of them, by their names.
+// Named returns all of them by name.
 func (t *NativeTools) Named() map[string]**bool {
 	return map[string]**bool{"google_search": &t.GoogleSearch, "url_context": &t.URLContext, "code_execution": &t.CodeExecution}
 }
 
-// Set switches one of them, by its name.
+// Set turns one of them on or off, by name.
 func (t *NativeTools) Set(name string, on bool) error {
 	tools := t.Named()
 	if tools[name] == nil {
@@ -52,7 +52,7 @@ func (t *NativeTools) Set(name string, on bool) error {
 	return nil
 }
 
-// Budgets bound one investigation, in the words of a chain's bounds and budgets; 0 = the chain's own.
+// Budgets limit one investigation, with the names of a chain's bounds and budgets. Zero means the chain's own limit.
 type Budgets struct {
 	MaxPasses      int     `json:"max_passes,omitempty"`
 	MaxLLMCalls    int     `json:"max_llm_calls,omitempty"`
@@ -65,9 +65,9 @@ type Budgets struct {
 // BudgetKeys are the keys of Budgets, in the order of its fields.
 var BudgetKeys = []string{"max_passes", "max_llm_calls", "max_agent_hops", "max_tokens_total", "max_cost_usd", "max_duration"}
 
-// Duration is MaxDuration; 0 if there is none.
+// Duration returns MaxDuration, or zero if there is none.
 func (b Budgets) Duration() time.Duration {
-	d, _ := time.ParseDuration(b.MaxDuration) // validate has read it
+	d, _ := time.ParseDuration(b.MaxDuration) // validate has checked it
 	return d
 }
 
@@ -86,7 +86,7 @@ func (b Budgets) validate() (errs []error) {
 	return errs
 }
 
-// maxNamed bounds the servers of a request, and the tools of each.
+// maxNamed is the maximum number of servers in a request, and of tools for each.
 const maxNamed = 100
 
 func (m MCP) validate() (errs []error) {
@@ -109,8 +109,8 @@ func (m MCP) validate() (errs []error) {
 	return errs
 }
 
-// ToolNames are the tools as they are named everywhere, "server.tool", whichever way they were
-// written; nil = all of the server.
+// ToolNames returns the tools in the common form "server.tool", whichever way they were written. Nil means all tools of
+// the server.
 func (s MCPServer) ToolNames() (names []string) {
 	for _, name := range s.Tools {
 		names = append(names, s.Name+"."+strings.TrimPrefix(strings.TrimPrefix(name, s.Name+"."), s.Name+"__"))

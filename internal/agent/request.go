@@ -13,43 +13,41 @@ import (
 	"unicode/utf8"
 )
 
-// Request starts an investigation, from our CLI, the API, the Temporal CLI and
-// the Temporal UI alike. It holds no secrets.
+// Request starts an investigation from our CLI, the API, the Temporal CLI or the Temporal UI. It holds no secrets.
 type Request struct {
-	// Chain or AlertType says which chain runs; one of them is enough.
+	// Chain or AlertType selects the chain; one of them is enough.
 	Chain     string `json:"chain,omitempty"`
 	AlertType string `json:"alert_type,omitempty"`
-	// Data is what is to be investigated: text, or any JSON, which is kept as it is.
+	// Data is the data to investigate: text, or any JSON, which is kept unchanged.
 	Data json.RawMessage `json:"data,omitempty"`
-	// DataRef is the hash of data that was put into the store before, of any size.
+	// DataRef is the hash of data of any size that was put into the store earlier.
 	DataRef string `json:"data_ref,omitempty"`
-	// AllowEmpty lets an investigation begin with nothing to investigate.
+	// AllowEmpty allows an investigation without data.
 	AllowEmpty bool `json:"allow_empty,omitempty"`
-	// Attach shows agents the beginning of data that is larger than the limit; they
-	// read the rest in pages.
+	// Attach allows data above the size limit. Agents see the beginning and read the rest in pages.
 	Attach bool `json:"attach,omitempty"`
 	// Provider replaces the model of every agent: an llm_providers entry or "provider:model".
 	Provider string `json:"provider,omitempty"`
-	// Runbook is text that replaces the chain's runbook.
+	// Runbook replaces the chain's runbook.
 	Runbook string `json:"runbook,omitempty"`
-	// UseMock has the agents' mocks work in their place, where the configuration names any.
+	// UseMock runs the agents' mocks instead of the agents, if the configuration names any.
 	UseMock bool `json:"use_mock,omitempty"`
-	// By is who asks; empty = whom Temporal names. RequestedBy is another name of it.
+	// By names the user who asks. Empty means the identity of the Temporal client. RequestedBy is another name for it.
 	By          string `json:"by,omitempty"`
 	RequestedBy string `json:"requested_by,omitempty"`
 	Overrides
 	Labels
-	// Again starts an investigation though there is one of the same; that has no fingerprint.
+	// Again starts an investigation even if there is a duplicate. Such an investigation has no fingerprint.
 	Again bool `json:"again,omitempty"`
 }
 
-// requestFields is what errors tell a user who got the input wrong.
+// requestFields lists the fields in errors about invalid input.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
 	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "project", "priority", "tenant", "session", ` +
 	`"metadata", "fingerprint", "again"}`
 
-// ParseRequest reads a workflow's arguments strictly: there must be one, an
-// object, with known fields only. The error says what to write.
+// ParseRequest parses a workflow's arguments strictly: there must be one, an object, with known fields only. The error
+// says what to write.
 func ParseRequest(inputs ...[]byte) (Request, error) {
 	var req Request
 	if err := parseInput(&req, requestFields, inputs...); err != nil {
@@ -62,8 +60,8 @@ func ParseRequest(inputs ...[]byte) (Request, error) {
 	return req, req.Validate()
 }
 
-// parseInput reads the one JSON object that a workflow is started with, strictly;
-// fields say what it may have.
+// parseInput parses strictly the only JSON object that a workflow is started with. fields describes the allowed fields
+// in errors.
 func parseInput(req any, fields string, inputs ...[]byte) error {
 	if len(inputs) > 1 {
 		return fmt.Errorf("%d inputs were given: give one JSON object %s", len(inputs), fields)
@@ -82,7 +80,7 @@ func parseInput(req any, fields string, inputs ...[]byte) error {
 	return nil
 }
 
-// plain says what is wrong with JSON without the names of our types.
+// plain describes an error in JSON without the names of Go types.
 func plain(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {
@@ -107,13 +105,13 @@ func plain(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// maxField bounds the short fields of a request, in bytes.
+// maxField is the maximum length of the short fields of a request, in bytes.
 const maxField = 512
 
 // field is a short field of a request.
 type field struct{ name, value string }
 
-// tooLong says which fields are.
+// tooLong returns an error for each field that is too long.
 func tooLong(fields ...field) (errs []error) {
 	for _, f := range fields {
 		if len(f.value) > maxField {
@@ -123,8 +121,7 @@ func tooLong(fields ...field) (errs []error) {
 	return errs
 }
 
-// Validate returns all that is wrong with the request itself; whether its chain
-// exists is the configuration's to say.
+// Validate returns all problems with the request itself. The configuration decides whether its chain exists.
 func (r Request) Validate() error {
 	var errs []error
 	if len(r.Data) > 0 && r.DataRef != "" {
@@ -138,8 +135,8 @@ func (r Request) Validate() error {
 	return errors.Join(slices.Concat(errs, []error{CheckBy(r.By)}, r.MCP.validate(), r.Budgets.validate(), r.Labels.validate())...)
 }
 
-// CheckData says what is wrong with the text of a request's data: a model is paid
-// for every word of it, by each agent, with every call. limit is in bytes, 0 = none.
+// CheckData returns what is wrong with the text of a request's data. It limits the size because every call of every
+// agent pays for all of it. limit is in bytes, and zero means none.
 func (r Request) CheckData(text string, limit int) error {
 	switch {
 	case blank(text) && !r.AllowEmpty:
@@ -152,7 +149,7 @@ func (r Request) CheckData(text string, limit int) error {
 	return nil
 }
 
-// blank reports whether a text, or the JSON that it is, holds nothing.
+// blank reports whether a text, or the JSON in it, is empty.
 func blank(text string) bool {
 	switch strings.Join(strings.Fields(text), "") {
 	case "", "{}", "[]", "null", `""`:
@@ -161,8 +158,7 @@ func blank(text string) bool {
 	return false
 }
 
-// DataText is the data as agents are shown it: a JSON string as its text,
-// anything else as the JSON that was given.
+// DataText returns the data in the form that agents see: the text of a JSON string, and any other JSON unchanged.
 func (r Request) DataText() string {
 	var text string
 	if json.Unmarshal(r.Data, &text) == nil {

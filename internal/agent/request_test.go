@@ -53,12 +53,12 @@ func TestUseMock(t *testing.T) {
 	}
 }
 
-// All that is wrong with a request is said at once.
+// TestParseRequest checks that all problems of a request are reported at once.
 func TestParseRequest(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		input string
-		want  []string // none = it is taken
+		want  []string // none means that it is accepted
 	}{
 		"all of it": {input: `{"chain":"c","requested_by":"Ada","priority":2,"tenant":"acme","session":"s-1","fingerprint":"disk/web-1",
 			"metadata":{"team":"db"},"budgets":{"max_llm_calls":3,"max_cost_usd":0.5,"max_duration":"10m"},
@@ -113,7 +113,7 @@ func TestToolNames(t *testing.T) {
 	}
 }
 
-// A value may be a secret because of its key.
+// TestMaskedLabels checks that a value can be secret because of its key.
 func TestMaskedLabels(t *testing.T) {
 	t.Parallel()
 	mask := func(text string) (string, error) {

@@ -2,10 +2,10 @@ package agent
 
 import "github.com/inquest-dev/inquest/value"
 
-// Risk says what a tool may do to the world (spec: tools, "Risk").
+// Risk says what effect a tool can have (spec: tools, "Risk").
 type Risk = value.Risk
 
-// The risks of a tool. An unknown risk is treated as the worst.
+// The risks of a tool. An unknown risk is treated like the worst.
 const (
 	RiskReadOnly    = value.RiskReadOnly
 	RiskWrite       = value.RiskWrite

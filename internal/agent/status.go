@@ -2,17 +2,17 @@ package agent
 
 import "slices"
 
-// Status says where an execution, a stage or an investigation stands.
+// Status is the state of an execution, a stage or an investigation.
 type Status string
 
-// The statuses. Everything but Open and pending is an end.
+// The statuses. Everything except Open and pending is final.
 const (
 	StatusPending         Status = "pending"
 	StatusRunning         Status = "running"
-	StatusWaitingApproval Status = "waiting_approval" // of a tool call, by a person
-	StatusWaitingAnswer   Status = "waiting_answer"   // of a person, to a question
+	StatusWaitingApproval Status = "waiting_approval" // a tool call waits for a person's approval
+	StatusWaitingAnswer   Status = "waiting_answer"   // a question waits for a person's answer
 	StatusPaused          Status = "paused"           // by a person
-	StatusWaitingProvider Status = "waiting_provider" // of a model, that is away
+	StatusWaitingProvider Status = "waiting_provider" // the model's provider is unavailable
 	StatusAsleep          Status = "asleep"           // an agent has paused its heartbeats
 
 	StatusCompleted Status = "completed"
@@ -20,23 +20,23 @@ const (
 	StatusTimedOut  Status = "timed_out"
 	StatusCancelled Status = "cancelled"
 	StatusSkipped   Status = "skipped"
-	// StatusTerminated: Temporal ended it, and it had no say.
+	// StatusTerminated means that Temporal terminated the workflow, which could not react.
 	StatusTerminated Status = "terminated"
-	// StatusRefused: the request was not accepted, and nothing was done.
+	// StatusRefused means that the request was not accepted and nothing was done.
 	StatusRefused Status = "refused"
 )
 
-// Open are the statuses of what is under way, at work or waiting.
+// Open returns the statuses of everything that is running or waiting.
 func Open() []Status {
 	return []Status{StatusRunning, StatusWaitingApproval, StatusWaitingAnswer, StatusPaused, StatusWaitingProvider, StatusAsleep}
 }
 
-// Ends are the statuses of investigations that have ended.
+// Ends returns the statuses of investigations that have ended.
 func Ends() []Status {
 	return []Status{StatusCompleted, StatusFailed, StatusTimedOut, StatusCancelled, StatusTerminated, StatusRefused}
 }
 
-// Closed reports whether s is an end.
+// Closed reports whether s is final.
 func (s Status) Closed() bool {
 	return s != StatusPending && s != "" && !slices.Contains(Open(), s)
 }
@@ -44,13 +44,13 @@ func (s Status) Closed() bool {
 // StopReason says why an execution stopped (spec: agents, "Iterating pattern" 9).
 type StopReason string
 
-// The stop reasons that are built.
+// The stop reasons.
 const (
 	StopEndTurn         StopReason = "end_turn"
 	StopPauseHeartbeats StopReason = "pause_heartbeats"
 	StopMaxIterations   StopReason = "max_iterations"
 	StopConcluded       StopReason = "concluded"
-	StopBound           StopReason = "bound_reached" // of the investigation
+	StopBound           StopReason = "bound_reached" // a limit of the investigation
 	StopCancelled       StopReason = "cancelled"
 	StopTimedOut        StopReason = "timed_out"
 	StopFailed          StopReason = "failed"
@@ -66,10 +66,10 @@ const (
 	EndTimedOut   EndReason = "timed_out"
 	EndToolFailed EndReason = "tool_failed"
 	EndLLMFailed  EndReason = "llm_failed"
-	EndNoReport   EndReason = "no_report" // no agent has said anything
-	// EndPartial: the chain is complete, and a text that is not what its agent's contract asks for stands for a stage.
+	EndNoReport   EndReason = "no_report" // no agent produced any text
+	// EndPartial means that the chain is complete, but the output of a stage does not satisfy its agent's contract.
 	EndPartial EndReason = "partial"
-	// EndStoreBehind: the store has lost entries that Temporal knows of.
+	// EndStoreBehind means that the store has lost entries that Temporal knows of.
 	EndStoreBehind EndReason = "store_behind"
 
 	EndMaxPasses        EndReason = "max_passes_exceeded"
@@ -83,7 +83,7 @@ const (
 	EndTerminated       EndReason = "terminated"
 )
 
-// Failure reports whether the investigation failed; all others are clean ends.
+// Failure reports whether the investigation failed. All other reasons are clean ends.
 func (e EndReason) Failure() bool {
 	return slices.Contains([]EndReason{
 		EndTimedOut, EndToolFailed, EndLLMFailed, EndNoReport, EndStoreBehind, EndPolicyViolation, EndTerminated,
@@ -99,7 +99,7 @@ func (e EndReason) Cut() bool {
 	return false
 }
 
-// Words says for people why an investigation ended with a status. Where the status says it, it is empty.
+// Words explains to people why an investigation ended with a status. The text is empty if the status says it already.
 func (e EndReason) Words(status Status) string {
 	switch {
 	case string(e) == string(status):
@@ -127,8 +127,8 @@ const (
 	OutcomeLoopBack  Outcome = "loop_back"
 )
 
-// Success reports whether the stage did its work; an outcome that is not in the truth
-// table (spec: pipeline, "Outcomes") says no.
+// Success reports whether the stage did its work. An outcome outside the truth table (spec: pipeline, "Outcomes")
+// counts as no.
 func (o Outcome) Success() bool {
 	return o == OutcomeSuccess || o == OutcomePartial || o == OutcomeSkip
 }

@@ -1,6 +1,5 @@
-// Package agent is the vocabulary that every other package shares: the type
-// table, roles and messages, statuses, requests. It uses the standard
-// library only and does nothing.
+// Package agent defines the vocabulary that all other packages share: the type table, roles and messages, statuses,
+// requests. It uses only the standard library and has no side effects.
 package agent
 
 import (
@@ -8,7 +7,7 @@ import (
 	"slices"
 )
 
-// Pattern is the control flow of an agent type; it picks the child workflow.
+// Pattern is the control flow of an agent type. It selects the child workflow.
 type Pattern string
 
 // The control-flow patterns (spec: agents, "One table, no polymorphism").
@@ -16,7 +15,7 @@ const (
 	Iterating  Pattern = "iterating"
 	SingleShot Pattern = "single_shot"
 	ToolPlan   Pattern = "tool_plan" // runs the calls that an earlier stage has planned
-	Service    Pattern = "service"   // does nothing: the hooks of its stage do
+	Service    Pattern = "service"   // does nothing itself; the hooks of its stage work
 )
 
 // Model reports whether agents of the pattern ask a model.
@@ -28,7 +27,7 @@ func (p Pattern) Tools() bool { return p != SingleShot && p != Service }
 // Names of the built-in tools.
 const (
 	ToolShell      = "shell"
-	ToolReadResult = "read_result" // reads what was too large to be shown
+	ToolReadResult = "read_result" // reads text that was too large to be shown
 
 	ToolCoreMemoryAppend     = "core_memory_append"
 	ToolCoreMemoryReplace    = "core_memory_replace"
@@ -42,28 +41,28 @@ const (
 	ToolListAgents    = "list_agents"
 )
 
-// Type is one row of the type table: what an agent of that type is able to do.
-// Adding a type is adding a row; nothing dispatches on the name.
+// Type is one row of the type table, which defines the abilities of agents of a type. To add a type, add a row; no code
+// depends on the name.
 type Type struct {
 	Name    string
 	Aliases []string
 	Pattern Pattern
-	// Tools are the built-in tools that every agent of this type is offered.
+	// Tools are the built-in tools that every agent of this type gets.
 	Tools []string
-	// Prompt names the template of the system prompt (internal/prompt); "" = no model is asked.
+	// Prompt names the template of the system prompt (internal/prompt). Empty means that no model is asked.
 	Prompt string
-	// MaxIterations is the type's own limit; 0 leaves it to the configuration's defaults.
+	// MaxIterations is the type's own limit. Zero leaves it to the configuration's defaults.
 	MaxIterations int
-	// Heartbeats: the agent goes on by itself, and may pause that for a while.
+	// Heartbeats means that the agent continues by itself, and may pause that for a while.
 	Heartbeats bool
-	// JSON: the agent's text is a JSON object (spec: pipeline).
+	// JSON means that the agent's text is a JSON object (spec: pipeline).
 	JSON bool
-	// ThinkingFallback: an empty reply is replaced by the model's thinking.
+	// ThinkingFallback means that an empty reply is replaced by the model's thinking.
 	ThinkingFallback bool
 }
 
-// types is the table. Rows of later capabilities are added with what runs them: a
-// type that is not here is refused.
+// types is the table. A type that is not in the table is refused, so add a row only together with the code that runs
+// it.
 var types = []Type{
 	{Name: "default", Aliases: []string{"", TypeOrchestrator}, Pattern: Iterating, Prompt: "investigation"},
 	{Name: "action", Pattern: Iterating, Prompt: "action"},
@@ -87,10 +86,10 @@ var types = []Type{
 	{Name: "react_agent", Aliases: []string{"react"}, Pattern: Iterating, Tools: []string{ToolShell}, Prompt: "react", MaxIterations: 10},
 }
 
-// TypeOrchestrator is the type default of an agent that must have sub-agents. Any other agent that iterates may have them.
+// TypeOrchestrator is the type default for an agent that must have sub-agents. Any other iterating agent may have them.
 const TypeOrchestrator = "orchestrator"
 
-// OrchestrationTools are those of an agent that has sub-agents. Its workflow carries them out itself.
+// OrchestrationTools returns the tools of an agent that has sub-agents. Its workflow executes them itself.
 func OrchestrationTools() []string {
 	return []string{ToolDispatchAgent, ToolCancelAgent, ToolListAgents}
 }
@@ -98,7 +97,7 @@ func OrchestrationTools() []string {
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }
 
-// LookupType finds a type by its name or one of its aliases.
+// LookupType returns the type with a name or alias.
 func LookupType(name string) (Type, bool) {
 	for _, t := range types {
 		if t.Name == name || slices.Contains(t.Aliases, name) {
@@ -108,15 +107,14 @@ func LookupType(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// Remembers reports whether the type has memory: blocks that are shown to the
-// model before every call, and tools that change them.
+// Remembers reports whether the type has memory: blocks that the model sees before every call, and tools that change
+// them.
 func (t Type) Remembers() bool { return slices.Contains(t.Tools, ToolCoreMemoryAppend) }
 
-// mixing matches the Gemini models that take native tools and functions in one
-// request, if it says so. Others answer 400: Tool use with function calling is unsupported.
+// mixing matches the Gemini models that accept native tools and functions in one request, if the request asks for it.
+// Others answer 400: Tool use with function calling is unsupported.
 // https://ai.google.dev/gemini-api/docs/tool-combination
 var mixing = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
 
-// MixesTools reports whether a model can have native tools beside functions. Of
-// one that cannot, the native tools stand back.
+// MixesTools reports whether a model can combine native tools with functions. If not, the native tools are left out.
 func MixesTools(model string) bool { return mixing.MatchString(model) }

@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// Equal reports whether two texts are the same JSON value: 1 is 1.0, and maps
-// and lists compare deeply. What is not JSON equals nothing.
+// Equal reports whether two texts are the same JSON value: 1 equals 1.0, and objects and lists are compared deeply.
+// Invalid JSON equals nothing.
 func Equal(a, b json.RawMessage) bool {
 	x, errA := decode(a)
 	y, errB := decode(b)
@@ -22,8 +22,8 @@ func decode(raw json.RawMessage) (value any, err error) {
 	return value, err
 }
 
-// plain writes every number of a value in one way, exactly. One with a monstrous
-// exponent stays as it is: nobody can write it out.
+// plain writes every number in a value in one exact form. A number with a monstrous exponent is left unchanged, because
+// it is too long to write out.
 func plain(value any) any {
 	switch value := value.(type) {
 	case json.Number:

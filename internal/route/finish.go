@@ -7,16 +7,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Finish takes in how a stage ended, and returns the question that the chain now
-// waits for an answer to, if it does: then Resume or Stop is next for the stage.
-// At a gate, Approve takes the place of Resume; after a review that the configuration asks
-// for, Finish does, with the verdict.
+// Finish records how a stage ended. It returns the question that the chain now asks people, if any. The caller must
+// then call Resume or Stop for the stage. At a gate, call Approve instead of Resume. After a configured review, call
+// Finish with the verdict.
 func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	w.State.Stages[n] = Failed
 	if r.Outcome.Success() {
 		w.State.Stages[n] = Succeeded
 	}
-	if w.End != "" { // it leads nowhere any more
+	if w.End != "" { // the walk has already ended
 		return "", false
 	}
 	ask = w.leave(n, r)
@@ -27,9 +26,9 @@ func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	return ask, ask == Confirmation && r.Outcome.Success() && w.Chain.Stages[n].Routing.OnApprove != ""
 }
 
-// leave decides where the chain goes from a stage that has ended. A review of its result comes first, because a result
-// that is sent back must not lead anywhere; then what the stage asks for itself; then the ways that the chain has from
-// it, of which the first that is open is taken.
+// leave decides where the chain goes from a stage that has ended. The review of its result comes first, because a
+// rejected result must not lead anywhere. Then come the stage's own requests. Last come the chain's edges from the
+// stage, of which the first open one is taken.
 func (w Walk) leave(n int, r Result) Ask {
 	stage := w.Chain.Stages[n]
 	if review := stage.Routing.Review; review != nil && (r.Outcome.Success() || r.Outcome == agent.OutcomeTerminate) {
@@ -54,20 +53,20 @@ func (w Walk) leave(n int, r Result) Ask {
 			return w.follow(n, way.To)
 		}
 	}
-	// No way is open for it: the outcome alone decides.
+	// No edge is open, so only the outcome decides.
 	switch {
 	case r.Outcome == agent.OutcomeError:
 		w.finish(cmp.Or(r.Failure, agent.EndToolFailed))
 	case r.Outcome.Loop():
-		w.finish(agent.EndPolicyViolation) // it asks for another pass, and nothing says where from
+		w.finish(agent.EndPolicyViolation) // the stage asks for another pass, but no target is configured
 	default:
 		w.goOn(n)
 	}
 	return ""
 }
 
-// goOn goes on with the next stage in order. In a graph, the stages that wait for this one
-// start by themselves, and no edge is counted.
+// goOn continues with the next stage in order. In a graph, the stages that wait for this one start by themselves, and
+// no edge is counted.
 func (w Walk) goOn(n int) {
 	w.Next = n + 1
 	if !w.Graph() && w.Next < len(w.Chain.Stages) && w.crossed(w.Chain.Stages[n].Name, w.Chain.Stages[w.Next].Name) {
@@ -88,7 +87,7 @@ func (w Walk) follow(from int, target string) Ask {
 	}
 	to := w.index(target)
 	switch {
-	case to < 0: // the configuration's validation keeps this from happening
+	case to < 0: // the configuration's validation prevents this
 		w.finish(agent.EndPolicyViolation)
 	case w.crossed(w.Chain.Stages[from].Name, target):
 		w.finish(agent.EndMaxLoop)
@@ -117,23 +116,22 @@ func (w Walk) crossed(from, to string) bool {
 	return false
 }
 
-// jumpBack has the chain go back once nothing runs any more. Of two jumps, the one that
-// goes farther back holds.
+// jumpBack makes the chain go back once nothing is running. If there are two jumps, the one that goes farther back
+// wins.
 func (w Walk) jumpBack(to int) {
 	if w.Back == 0 || to < w.Back-1 {
 		w.Back = to + 1
 	}
 }
 
-// turn begins the pass of a jump, once nothing runs and nobody is asked any more.
+// turn begins the pass of a jump, once no stage is running or waiting for an answer.
 func (w Walk) turn() {
 	if w.End == "" && w.Back > 0 && !w.running() {
 		w.pass(w.Back - 1)
 	}
 }
 
-// pass begins another pass at a stage: its result, and those of all that come after it,
-// are void.
+// pass begins another pass at a stage. The results of that stage and all later stages become void.
 func (w Walk) pass(to int) {
 	w.Back = 0
 	if w.Bounds.MaxPasses > 0 && w.Number() >= w.Bounds.MaxPasses {
@@ -147,8 +145,8 @@ func (w Walk) pass(to int) {
 	w.Next = to
 }
 
-// Cleared are the stages whose outputs a jump to a stage makes void: it and all
-// after it, or in a graph all that depend on it.
+// Cleared returns the stages whose outputs a jump to a stage makes void: that stage and all later ones, or in a graph
+// all that depend on it.
 func (c Chain) Cleared(to int) []int {
 	var out []int
 	for n := to; n < len(c.Stages) && !c.Graph(); n++ {
@@ -160,7 +158,7 @@ func (c Chain) Cleared(to int) []int {
 	return out
 }
 
-// dependents are a stage and all that wait for it, in order.
+// dependents returns a stage and all stages that wait for it, in order.
 func (c Chain) dependents(to int) []int {
 	void := map[string]bool{c.Stages[to].Name: true}
 	for grown := true; grown; {
@@ -182,10 +180,9 @@ func (c Chain) dependents(to int) []int {
 	return out
 }
 
-// Resume goes on after an answer, at a stage of its own choosing or, "", at the
-// one that asked, which then does its work again. It is no new pass. At another
-// stage all that depends on that one comes again, the stage that asked only if it
-// is among them: else the answer has settled what it asked, and it has succeeded.
+// Resume continues after an answer, at the target stage or, if target is empty, at the stage that asked, which then
+// runs again. This is not a new pass. At another stage, everything that depends on that stage runs again. The stage
+// that asked runs again only if it is among these; otherwise the answer settles its question, and it has succeeded.
 func (w Walk) Resume(asked int, target string) {
 	w.State.Stages[asked] = Succeeded
 	to, again := asked, []int{asked}
@@ -193,7 +190,7 @@ func (w Walk) Resume(asked int, target string) {
 		to, again = n, w.Cleared(n)
 	}
 	for _, n := range again {
-		if !w.busy(n) { // else it goes on as it is
+		if !w.busy(n) { // otherwise it continues unchanged
 			w.State.Stages[n] = ""
 		}
 	}
@@ -201,16 +198,16 @@ func (w Walk) Resume(asked int, target string) {
 	w.turn()
 }
 
-// Approve goes on from a gate: its stage has succeeded, and people have agreed to what it hands on.
+// Approve continues from a gate: its stage has succeeded, and people have approved its output.
 func (w Walk) Approve(asked int) {
 	w.State.Stages[asked] = Succeeded
 	if to := w.Chain.Stages[asked].Routing.OnApprove; to != plan.TargetNext {
-		w.follow(asked, to) // no question: the configuration's validation sees to that
+		w.follow(asked, to) // never a question: the configuration's validation ensures that
 	} else {
 		w.goOn(asked)
 	}
 	w.turn()
 }
 
-// Stop ends the walk for a reason of its caller: a denial, a budget, a cancellation.
+// Stop ends the walk for an external reason: a denial, a budget, a cancellation.
 func (w Walk) Stop(why agent.EndReason) { w.finish(why) }

@@ -2,7 +2,7 @@ package route
 
 import "slices"
 
-// ready are the stages that may start now.
+// ready returns the stages that may start now.
 func (w Walk) ready() []int {
 	switch {
 	case w.End != "" || w.Back > 0:
@@ -22,7 +22,7 @@ func (w Walk) ready() []int {
 	return out
 }
 
-// unblocked reports whether a stage has all that it waits for.
+// unblocked reports whether everything that a stage waits for is done.
 func (w Walk) unblocked(n int) bool {
 	routing := w.Chain.Stages[n].Routing
 	succeeded := func(name string) bool { return w.State.Stages[w.index(name)] == Succeeded }

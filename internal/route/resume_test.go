@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
-// After each step the stages that start are noted. "a:outcome" ends a stage, and
-// "a>b" answers what a stage has asked, and goes on at another, or with "a>" at itself.
+// TestResume records the stages that start after each step. "a:outcome" ends a stage. "a>b" answers the question of
+// stage a and continues at stage b; "a>" continues at stage a itself.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	line := []plan.StageSkeleton{stage("a", plan.Routing{}), stage("b", plan.Routing{}), stage("c", plan.Routing{})}
@@ -24,7 +24,7 @@ func TestResume(t *testing.T) {
 		name   string
 		stages []plan.StageSkeleton
 		steps  string
-		want   string // what starts at first and after each step
+		want   string // the stages that start at first and after each step
 		end    agent.EndReason
 	}{
 		{"in order, at itself", line, "a:success b:clarify b> b:success c:success", "a b - b c -", agent.EndCompleted},
@@ -63,7 +63,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// started starts what is ready, and names it; "-" = nothing.
+// started starts the ready stages and returns their names, or "-" for none.
 func started(w route.Walk) string {
 	var names []string
 	for _, n := range w.Start() {

@@ -1,6 +1,6 @@
-// Package route decides which stages of a chain come next: routing rules,
-// dependencies, passes and their bounds (spec: pipeline, "Routing", "Outcomes",
-// "Bounds"). It is pure and holds its whole state, so that a workflow can carry it.
+// Package route decides which stages of a chain come next: routing rules, dependencies, passes and their limits (spec:
+// pipeline, "Routing", "Outcomes", "Bounds"). It is pure and all of its state is serialisable, so that a workflow can
+// carry it.
 package route
 
 import (
@@ -11,50 +11,50 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Chain is the part of a walk that does not change.
+// Chain is the constant part of a walk.
 type Chain struct {
 	Stages []plan.StageSkeleton
 	Bounds plan.Bounds
 }
 
-// State is where a walk stands. The zero value is its beginning.
+// State is the progress of a walk. The zero value is its beginning.
 type State struct {
-	Pass int `json:"pass,omitempty"` // of passes that were begun after the first
-	Hops int `json:"hops,omitempty"` // stages that were started
-	// Stages, by index, say how each ended in the present pass.
+	Pass int `json:"pass,omitempty"` // passes begun after the first
+	Hops int `json:"hops,omitempty"` // stages started
+	// Stages holds the standing of each stage in the current pass, by index.
 	Stages []Standing `json:"stages,omitempty"`
-	// Edges count how often the chain went from one stage to another: "from to".
+	// Edges counts how often the chain went from one stage to another: "from to".
 	Edges map[string]int `json:"edges,omitempty"`
-	// Next are stages that a rule has named, in a chain without dependencies.
+	// Next is the stage to start next, in a chain without dependencies.
 	Next int `json:"next,omitempty"`
 	// Back is the target of a jump that waits for running stages to end, plus one.
 	Back int             `json:"back,omitempty"`
-	End  agent.EndReason `json:"end,omitempty"` // "" = it goes on
+	End  agent.EndReason `json:"end,omitempty"` // empty while the walk continues
 }
 
-// Standing is how a stage stands in the present pass.
+// Standing is the state of a stage in the current pass.
 type Standing string
 
-// The standings of a stage; "" = it has not been started.
+// The standings of a stage. Empty means not started.
 const (
 	Running   Standing = "running"
-	Asking    Standing = "asking" // it has ended, and waits for an answer
+	Asking    Standing = "asking" // it has ended and waits for an answer
 	Succeeded Standing = "succeeded"
 	Failed    Standing = "failed" // it has ended without success
 )
 
-// Result is how a stage ended.
+// Result is the result of a stage.
 type Result struct {
 	Outcome agent.Outcome
-	// Failure says why the chain ends if nothing takes care of a failed stage.
+	// Failure is the end reason of the chain if no route handles the failed stage.
 	Failure agent.EndReason
-	// Fields are the keys of the stage's output that rules ask for.
+	// Fields holds the values of the output keys that rules use.
 	Fields map[string]json.RawMessage
-	// Review is what was said of the result; "" = it has not been looked at.
+	// Review is the verdict of a review of the result. Empty means not reviewed.
 	Review Verdict
 }
 
-// Verdict is what a review comes to.
+// Verdict is the result of a review.
 type Verdict string
 
 // The verdicts.
@@ -63,7 +63,7 @@ const (
 	SentBack Verdict = "sent back"
 )
 
-// Ask is a kind of question that the chain waits for people with; "" = none.
+// Ask is the kind of a question that the chain asks people. Empty means none.
 type Ask string
 
 // The kinds of questions.
@@ -73,20 +73,20 @@ const (
 	Review        Ask = "agent_review"
 )
 
-// Walk is a chain and where it stands.
+// Walk is a chain and its state.
 type Walk struct {
 	Chain
 	*State
 }
 
-// Graph reports whether stages wait for stages that they name.
+// Graph reports whether any stage names stages that it waits for.
 func (c Chain) Graph() bool {
 	return slices.ContainsFunc(c.Stages, func(s plan.StageSkeleton) bool {
 		return len(s.Routing.Requires)+len(s.Routing.After) > 0
 	})
 }
 
-// Routed reports whether the chain may go another way than from its first stage to its last.
+// Routed reports whether the chain may do anything but run its stages in order.
 func (c Chain) Routed() bool {
 	return slices.ContainsFunc(c.Stages, func(s plan.StageSkeleton) bool {
 		r := s.Routing
@@ -98,11 +98,11 @@ func (c Chain) index(name string) int {
 	return slices.IndexFunc(c.Stages, func(s plan.StageSkeleton) bool { return s.Name == name })
 }
 
-// Number is the number of the present pass, from 1.
+// Number returns the number of the current pass, starting with 1.
 func (w Walk) Number() int { return w.Pass + 1 }
 
-// Start returns the stages to start now, in order, and counts them as running.
-// None, and nothing running, means that the walk is over: see End.
+// Start returns the stages to start now, in order, and marks them as running. If there are none and nothing is running,
+// the walk is over: see End.
 func (w Walk) Start() []int {
 	if len(w.Stages()) < len(w.Chain.Stages) {
 		w.State.Stages = make([]Standing, len(w.Chain.Stages))
@@ -123,10 +123,10 @@ func (w Walk) Start() []int {
 	return out
 }
 
-// Stages are how the stages stand.
+// Stages returns the standings of the stages.
 func (w Walk) Stages() []Standing { return w.State.Stages }
 
-// running: something will still happen in this pass by itself.
+// running reports whether any stage is running or waiting for an answer.
 func (w Walk) running() bool {
 	for n := range w.State.Stages {
 		if w.busy(n) {
@@ -136,12 +136,12 @@ func (w Walk) running() bool {
 	return false
 }
 
-// busy reports whether a stage runs, or waits for an answer.
+// busy reports whether a stage is running or waiting for an answer.
 func (w Walk) busy(n int) bool {
 	return w.State.Stages[n] == Running || w.State.Stages[n] == Asking
 }
 
-// finish ends the walk; the first reason counts. A jump that waits is not made any more.
+// finish ends the walk and drops a pending jump. The first reason is kept.
 func (w Walk) finish(why agent.EndReason) {
 	w.Back = 0
 	if w.End == "" {

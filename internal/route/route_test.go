@@ -49,7 +49,7 @@ func rule(key, value, target string) plan.Rule {
 	return plan.Rule{Condition: key, Value: json.RawMessage(value), Target: target}
 }
 
-// walk runs a chain; results say, by stage, how its first, second, … run ends.
+// walk runs a chain. results gives, by stage, the results of its first, second, … run.
 func walk(c route.Chain, results map[string][]route.Result) (trace string, end agent.EndReason) {
 	w := route.Walk{Chain: c, State: &route.State{}}
 	runs := map[string]int{}
@@ -103,7 +103,7 @@ func TestWalk(t *testing.T) {
 		stage("e", plan.Routing{After: []string{"c"}, Rules: []plan.Rule{rule("again", `true`, "c")}}),
 	}
 	soft := slices.Clone(graph)
-	soft[1].Routing.ErrorNext = "b" // once more
+	soft[1].Routing.ErrorNext = "b" // another use of the same edge
 	after := slices.Clone(graph)
 	after[4].Routing.After = []string{"b", "c"}
 	limited := plan.Bounds{Edges: []plan.EdgeLimit{{From: "do", To: "judge", Max: 1}}}

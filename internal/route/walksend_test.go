@@ -14,9 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
-// Whatever the graph, the outcomes and the answers: a walk ends, within its bounds,
-// for a reason of the list, no stage runs twice at once, no jump is left undone,
-// and the state survives being written down at every step.
+// TestWalksEnd checks for any graph, outcomes and answers that a walk ends within its limits with a listed reason, that
+// no stage runs twice at once, that no jump is left pending, and that the state survives serialisation at every step.
 func TestWalksEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,17 +71,17 @@ func drawChain(t *rapid.T) route.Chain {
 	return c
 }
 
-// drive is a walk with what runs and what waits for an answer.
+// drive is a walk with its running stages and its open questions.
 type drive struct {
 	chain           route.Chain
 	state           *route.State
 	running, asking []int
 	gates           [6]bool // of asking
-	left            int     // the stage that the chain has just left; -1 = none, or by an answer
+	left            int     // the stage that the chain has just left; -1 means none, or left by an answer
 	went            map[plan.EdgeLimit]int
 }
 
-// step starts what is ready, and then ends a stage or answers one; false = there is none.
+// step starts the ready stages, and then ends a stage or answers a question. It returns false if there is none.
 func (d *drive) step(t *rapid.T) bool {
 	d.state = rewritten(t, d.state)
 	w := route.Walk{Chain: d.chain, State: d.state}
@@ -138,7 +137,7 @@ func routed(w route.Walk) bool {
 	return slices.ContainsFunc(w.Chain.Stages, func(s plan.StageSkeleton) bool { return len(s.Routing.Requires)+len(s.Routing.After) > 0 })
 }
 
-// answer answers one of the questions, now and then with a denial.
+// answer answers one of the questions, sometimes with a denial.
 func (d *drive) answer(t *rapid.T, w route.Walk, i int) {
 	n := d.asking[i]
 	d.asking, d.left = slices.Delete(d.asking, i, i+1), -1

@@ -8,43 +8,42 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Edge is a way that a chain may go. Its ends are names of stages, Start, or targets
-// that are no stages. What validates a chain or draws it goes by the edges that Walk
-// goes by.
+// Edge is a possible step of a chain. Its ends are names of stages, Start, or targets that are not stages. Walk,
+// validation and drawing all use the same edges.
 type Edge struct {
 	From, To string
 	Kind     EdgeKind
-	Rule     plan.Rule // of a way by a rule
-	Max      int       // how often it may be gone; 0 = as often as the chain goes
+	Rule     plan.Rule // for an edge by a rule
+	Max      int       // how often it may be used; zero means no limit
 }
 
-// Start is where a chain begins.
+// Start is the beginning of a chain.
 const Start = ""
 
-// EdgeKind says when a chain goes a way.
+// EdgeKind says when a chain takes an edge.
 type EdgeKind string
 
-// The kinds of ways.
+// The kinds of edges.
 const (
-	EdgeNext     EdgeKind = "next"      // where nothing else is said
-	EdgeRule     EdgeKind = "rule"      // a routing rule holds
-	EdgeDefault  EdgeKind = "default"   // no routing rule holds
+	EdgeNext     EdgeKind = "next"      // by default
+	EdgeRule     EdgeKind = "rule"      // a routing rule matches
+	EdgeDefault  EdgeKind = "default"   // no routing rule matches
 	EdgeLoop     EdgeKind = "loop"      // the stage asks for another pass
 	EdgeError    EdgeKind = "error"     // the stage has failed
 	EdgeRequires EdgeKind = "requires"  // the stage has succeeded
 	EdgeAfter    EdgeKind = "after"     // the stage has ended
-	EdgeApproved EdgeKind = "approved"  // people have agreed to what routing asked them
-	EdgeSentBack EdgeKind = "sent back" // a review has not approved the result
+	EdgeApproved EdgeKind = "approved"  // people have agreed to the question that routing asked
+	EdgeSentBack EdgeKind = "sent back" // a review has rejected the result
 )
 
-// The kinds of ways from a question to people.
+// The kinds of edges from a question to people.
 const (
-	EdgeAnswer  EdgeKind = "answer"  // they have answered, or need not
+	EdgeAnswer  EdgeKind = "answer"  // they have answered, or no answer is needed
 	EdgeDenied  EdgeKind = "denied"  // they have not agreed
 	EdgeExpired EdgeKind = "expired" // nobody has answered in time
 )
 
-// Ways are all ways of the chain: into it, and from each stage in order.
+// Ways returns all edges of the chain: those into it, and those from each stage in order.
 func (c Chain) Ways() (all []Edge) {
 	for i, s := range c.Stages {
 		if i == 0 && !c.Graph() || c.Graph() && len(s.Routing.Requires)+len(s.Routing.After) == 0 {
@@ -64,8 +63,8 @@ func (c Chain) Ways() (all []Edge) {
 	return all
 }
 
-// WaysFrom are the ways from the i-th stage. When the stage has ended, the first that is
-// open leads on; requires and after are no ways that it goes itself.
+// WaysFrom returns the edges from the i-th stage. When the stage has ended, the first open edge is taken. The kinds
+// requires and after are never taken by the stage itself.
 func (c Chain) WaysFrom(i int) (all []Edge) {
 	name, r := c.Stages[i].Name, c.Stages[i].Routing
 	add := func(kind EdgeKind, to string) {
@@ -103,7 +102,7 @@ func (c Chain) WaysFrom(i int) (all []Edge) {
 	switch next := i + 1; {
 	case r.OnApprove != plan.TargetNext:
 		add(EdgeApproved, r.OnApprove)
-	case c.Graph() && waitedFor: // what waits for the stage goes on by itself
+	case c.Graph() && waitedFor: // stages that wait for this one start by themselves
 	case c.Graph() || next == len(c.Stages):
 		add(EdgeApproved, plan.TargetEnd)
 	default:
@@ -112,7 +111,7 @@ func (c Chain) WaysFrom(i int) (all []Edge) {
 	return all
 }
 
-// open reports whether the way leads on from a stage that has ended so.
+// open reports whether a stage with this result takes the edge.
 func (e Edge) open(r Result) bool {
 	switch e.Kind {
 	case EdgeError:
@@ -125,5 +124,5 @@ func (e Edge) open(r Result) bool {
 	case EdgeDefault:
 		return r.Outcome != agent.OutcomeError && !r.Outcome.Loop()
 	}
-	return false // the next in order, or what waits, comes by itself
+	return false // the next stage, or waiting stages, start by themselves
 }

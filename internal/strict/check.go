@@ -9,10 +9,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// Vocabulary is the words that a value may be.
+// Vocabulary is the set of words that a value may be.
 type Vocabulary struct {
 	Words   []string
-	Aliases []string // accepted too
+	Aliases []string // also accepted
 }
 
 // has reports whether the word is allowed.
@@ -20,12 +20,11 @@ func (v Vocabulary) has(word string) bool {
 	return slices.Contains(v.Words, word) || slices.Contains(v.Aliases, word)
 }
 
-// Checker checks what the tags of the types say of values: words and numbers.
-// A value that is not set is not checked.
+// Checker checks values against the tags of their types: words and numbers. Values that are not set are not checked.
 type Checker struct {
 	*Report
 	Words func(enum string) Vocabulary
-	Also  func(p Path, value reflect.Value, f Field) // is shown every value, and every struct before what is in it
+	Also  func(p Path, value reflect.Value, f Field) // called with every value, and with every struct before its contents
 }
 
 // Check reports what is wrong with the values of a struct.
@@ -67,7 +66,7 @@ func (c Checker) value(p Path, value reflect.Value, f Field) {
 	case value.CanInt():
 		c.number(p, float64(value.Int()), f.Bounds)
 	case value.CanFloat():
-		// A float32 is compared as it was written.
+		// Compare a float32 in its shortest decimal form, as the user wrote it.
 		short, _ := strconv.ParseFloat(strconv.FormatFloat(value.Float(), 'g', -1, value.Type().Bits()), 64)
 		c.number(p, short, f.Bounds)
 	}

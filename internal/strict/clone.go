@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Clone is a copy that shares nothing with a value of the types that are decoded. What
-// YAML cannot say, nil in a list or a mapping, is reported, and an empty one stands in
-// its place; without a report it is copied too.
+// Clone returns a deep copy of a value of the decoded types. YAML cannot express nil in a list or a mapping, so such a
+// value is reported and replaced by an empty one. Without a report, nil is copied.
 func Clone[T any](value T, p Path, r *Report) T {
 	return copier{r}.element(p, reflect.ValueOf(value)).Interface().(T)
 }
@@ -22,7 +21,7 @@ func (c copier) copy(p Path, v reflect.Value) reflect.Value {
 		for i := range v.NumField() {
 			if t := v.Type().Field(i); t.IsExported() {
 				at := p
-				if key, _, _ := strings.Cut(t.Tag.Get("yaml"), ","); key != "" { // "" = inline
+				if key, _, _ := strings.Cut(t.Tag.Get("yaml"), ","); key != "" { // empty means inline
 					at = p.Key(key)
 				}
 				out.Field(i).Set(c.copy(at, v.Field(i)))

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxNodes  = 200_000 // values of one file, each use of an alias counted: no alias bombs
-	maxMerges = 20      // "<<" within "<<"
+	maxNodes  = 200_000 // values of one file, counting each use of an alias: prevents alias bombs
+	maxMerges = 20      // nested "<<"
 )
 
-// decoder turns the YAML of one file into Go values, as the tags of their types
-// say: see Schema. It notes where everything was written.
+// decoder decodes the YAML of one file into Go values by the tags of their types: see Schema. It records where
+// everything was written.
 type decoder struct {
 	*Report
 	file   File
@@ -23,7 +23,7 @@ type decoder struct {
 	budget int
 }
 
-// value decodes n into dst, which keeps what it has if n is null.
+// value decodes n into dst, which keeps its value if n is null.
 func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	n = follow(n)
 	if dst.Type() == JSONType {
@@ -39,7 +39,7 @@ func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 			dst.Set(reflect.New(dst.Type().Elem()))
 		}
 		if zero, err := time.ParseDuration(n.Value); err == nil && zero == 0 && IsDuration(dst.Type().Elem()) {
-			return // there, 0 is not the same as nothing
+			return // for an optional duration, 0 differs from not set
 		}
 		d.value(n, p, dst.Elem(), late)
 	case kind == reflect.Struct:
@@ -53,7 +53,7 @@ func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	}
 }
 
-// structure decodes a mapping whose keys we know.
+// structure decodes a mapping with known keys.
 func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
 	keys := SchemaOf(dst.Type())
 	if n.Kind == yaml.ScalarNode && keys.Short != "" {
@@ -84,12 +84,12 @@ func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
 	}
 }
 
-// nothing reports whether a value asks for nothing: [] or {}.
+// nothing reports whether a value is [] or {}.
 func nothing(n *yaml.Node) bool {
 	return (n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode) && len(n.Content) == 0
 }
 
-// mapping decodes a mapping whose keys are the user's.
+// mapping decodes a mapping whose keys are chosen by the user.
 func (d *decoder) mapping(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.MappingNode, "a mapping of names to values") {
 		return
@@ -105,7 +105,7 @@ func (d *decoder) mapping(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	}
 }
 
-// entry decodes n as what a mapping has under a key.
+// entry decodes n as a mapping's value of a key.
 func (d *decoder) entry(n *yaml.Node, p Path, dst reflect.Value, key string, late bool) {
 	if dst.IsNil() {
 		dst.Set(reflect.MakeMap(dst.Type()))
@@ -113,7 +113,7 @@ func (d *decoder) entry(n *yaml.Node, p Path, dst reflect.Value, key string, lat
 	dst.SetMapIndex(reflect.ValueOf(key), d.element(n, p, dst.Type().Elem(), late))
 }
 
-// sequence decodes a list; an empty one is not nil.
+// sequence decodes a list. An empty list is not nil.
 func (d *decoder) sequence(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.SequenceNode, "a list") {
 		return
@@ -136,8 +136,8 @@ func (d *decoder) element(n *yaml.Node, p Path, t reflect.Type, late bool) refle
 	return elem
 }
 
-// enter notes where a key was written. It reports false, and says so, if that
-// was done before, here or in another file. Sections of several files merge.
+// enter records where a key was written. It returns false, and reports an error, if the key was written before, here or
+// in another file. Sections of several files merge.
 func (d *decoder) enter(p Path, key *yaml.Node) bool {
 	prev, seen := d.at[p.Text]
 	if !seen {
@@ -154,7 +154,7 @@ func (d *decoder) enter(p Path, key *yaml.Node) bool {
 	return false
 }
 
-// want reports whether n is of the kind, and says so if it is not.
+// want reports whether n is of the kind, and adds a finding if not.
 func (d *decoder) want(n *yaml.Node, p Path, kind yaml.Kind, what string) bool {
 	if n.Kind == kind {
 		return true

@@ -13,8 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Decode decodes files into what a pointer points to, whose tags say what may be there:
-// the files' sections merge.
+// Decode decodes files into a pointer's target by the tags of its type. Sections of the files merge.
 func Decode(into any, files []File, vars Variables, r *Report) {
 	dst := reflect.ValueOf(into).Elem()
 	for _, f := range files {
@@ -25,8 +24,8 @@ func Decode(into any, files []File, vars Variables, r *Report) {
 	}
 }
 
-// LookUp returns what files say at a path, as it is written: as encoding/json has it,
-// templates as text. Nil = they say nothing.
+// LookUp returns the value at a path in the files, in the form of encoding/json, with templates as text. Nil means that
+// there is none.
 func LookUp(files []File, r *Report, keys ...string) (found any) {
 	for _, f := range files {
 		d := decoder{Report: r, file: f, budget: maxNodes}
@@ -41,7 +40,7 @@ func LookUp(files []File, r *Report, keys ...string) (found any) {
 	return found
 }
 
-// child is what a mapping has under a key; nil if it has nothing, or is none.
+// child returns a mapping's value of a key. It returns nil if there is none, or n is not a mapping.
 func (d *decoder) child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil {
 		return nil
@@ -57,7 +56,7 @@ func (d *decoder) child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// parse returns nil if there is nothing to decode, which is reported.
+// parse returns nil if there is nothing to decode, which is then reported.
 func (f File) parse(r *Report) *yaml.Node {
 	if !f.Usable(r) {
 		return nil
@@ -77,9 +76,9 @@ var (
 	errManyDocuments = errors.New("several YAML documents in one file: use several files")
 )
 
-// parse reads the one YAML document that a file holds.
+// parse parses the single YAML document of a file.
 func parse(data []byte) (root *yaml.Node, err error) {
-	// The parser is no longer developed; a bug in it must not end the process.
+	// The parser is no longer developed; a bug in it must not crash the process.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("not YAML: %v", p)
@@ -107,11 +106,11 @@ func parse(data []byte) (root *yaml.Node, err error) {
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// yamlError takes the line out of a parser's message.
+// yamlError splits the line from a parser's message.
 func yamlError(err error) (line int, message string) {
 	text := err.Error()
 	m := yamlLine.FindStringSubmatch(text)
-	line, _ = strconv.Atoi(m[1]) // no line: 0
+	line, _ = strconv.Atoi(m[1]) // 0 without a line
 	message = strings.TrimPrefix(text, m[0])
 	if strings.Contains(message, "did not find expected") {
 		message += " (a value that begins with {{ must be quoted)"

@@ -10,17 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFileSize is how large a file may be, in bytes.
+// MaxFileSize is the maximum size of a file, in bytes.
 const MaxFileSize = 10 << 20
 
-// File is a file that has been read and not yet been understood.
+// File is a file that has been read but not parsed.
 type File struct {
 	Name    string
 	Data    []byte
-	BuiltIn bool // it is the program's own
+	BuiltIn bool // part of the program
 }
 
-// ReadFiles reads every *.yaml of a directory and the file named besides, or one file. dir "" has none.
+// ReadFiles reads every *.yaml file of a directory and the file named besides, or a single file. An empty dir has no
+// files.
 func ReadFiles(dir, besides string, r *Report) []File {
 	if dir == "" {
 		return nil
@@ -63,7 +64,7 @@ func readDir(dir, besides string, r *Report) []File {
 	return files
 }
 
-// readFile returns the file, or nothing if it cannot be used.
+// readFile returns the file, or nothing if it cannot be read.
 func readFile(path, name string, r *Report) []File {
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,10 +77,10 @@ func readFile(path, name string, r *Report) []File {
 		r.Unreadable(name, 0, "%v", cause(err))
 		return nil
 	}
-	return []File{{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}} // editors on Windows write this mark
+	return []File{{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}} // byte order mark of editors on Windows
 }
 
-// Usable reports whether the file's content can be read as text at all.
+// Usable reports whether the file's content is readable text, and adds a finding if not.
 func (f File) Usable(r *Report) bool {
 	switch {
 	case len(f.Data) > MaxFileSize:
@@ -94,7 +95,7 @@ func (f File) Usable(r *Report) bool {
 	return false
 }
 
-// cause leaves out the path that an error of the file system repeats.
+// cause drops the path that an error of the file system repeats.
 func cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

@@ -14,22 +14,22 @@ type Severity string
 const (
 	SeverityCritical Severity = "critical" // a file cannot be read
 	SeverityError    Severity = "error"    // the configuration is refused
-	SeverityDanger   Severity = "danger"   // accepted, but what it allows can do harm
-	SeverityWarning  Severity = "warning"  // accepted, but worth a look
+	SeverityDanger   Severity = "danger"   // accepted, but can do harm
+	SeverityWarning  Severity = "warning"  // accepted, but worth checking
 )
 
-// Finding is one thing that is wrong with a configuration.
+// Finding is one problem of a configuration.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	// Path leads to the value: agent_chains.triage.stages[1].agents[0].
 	Path string `json:"path,omitempty"`
 	// File is relative to the configuration's directory; built-in files begin with "builtin/".
 	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"` // from 1; 0 = the whole file
+	Line    int    `json:"line,omitempty"` // from 1; zero means the whole file
 	Message string `json:"message"`
 }
 
-// String writes a finding as compilers do: file:line: path: message.
+// String formats a finding like a compiler: file:line: path: message.
 func (f Finding) String() string {
 	var parts []string
 	switch {
@@ -52,8 +52,7 @@ func (f Finding) Accepted() bool {
 	return f.Severity == SeverityDanger || f.Severity == SeverityWarning
 }
 
-// Findings is everything that is wrong with a configuration: what is dangerous
-// first, and then by file and line.
+// Findings holds all problems of a configuration: dangers first, and then by file and line.
 type Findings []Finding
 
 // Error lists all findings, one per line.
@@ -65,12 +64,12 @@ func (fs Findings) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Failed reports whether the configuration is refused: something was found that is not accepted.
+// Failed reports whether the configuration is refused because of a finding that is not accepted.
 func (fs Findings) Failed() bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return !f.Accepted() })
 }
 
-// Count is how many findings have a severity.
+// Count returns the number of findings with a severity.
 func (fs Findings) Count(severity Severity) (n int) {
 	for _, f := range fs {
 		if f.Severity == severity {
@@ -83,8 +82,7 @@ func (fs Findings) Count(severity Severity) (n int) {
 // MaxFindings is how many findings Capped keeps.
 const MaxFindings = 200
 
-// Capped is the findings, sorted. Of very many it keeps the first, the worst
-// before warnings, and says how many more there are.
+// Capped returns the sorted findings. If there are too many, it keeps the worst ones and adds the number of the others.
 func (fs Findings) Capped() Findings {
 	fs.sort()
 	if len(fs) <= MaxFindings {

@@ -14,23 +14,22 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Values of any shape are kept as the JSON that says the same as their YAML. There is
-// one way from YAML, decoder.any, and one to it, node.
+// Values of any shape are kept as JSON that is equivalent to their YAML. decoder.any is the only conversion from YAML,
+// and node the only conversion to it.
 
-// JSONType is the type that such values are decoded into.
+// JSONType is the type into which such values are decoded.
 var JSONType = reflect.TypeFor[json.RawMessage]()
 
-const maxDepth = 50 // of lists and mappings within one another in such a value
+const maxDepth = 50 // nested lists and mappings in such a value
 
-// json decodes any YAML, null too.
+// json decodes any YAML, including null.
 func (d *decoder) json(n *yaml.Node, p Path, dst reflect.Value) {
-	if text, err := json.Marshal(d.any(n, p, 0)); err == nil { // it is made of what JSON has
+	if text, err := json.Marshal(d.any(n, p, 0)); err == nil { // cannot fail: any returns only JSON values
 		dst.SetBytes(text)
 	}
 }
 
-// any is n as encoding/json has it. In the place of what cannot be used, which is
-// reported, there is nil.
+// any returns n in the form of encoding/json. Values that cannot be used are reported and replaced by nil.
 func (d *decoder) any(n *yaml.Node, p Path, depth int) any {
 	n = follow(n)
 	switch {
@@ -57,8 +56,8 @@ func (d *decoder) any(n *yaml.Node, p Path, depth int) any {
 	return d.anyScalar(n, p)
 }
 
-// anyScalar is text, a number, a truth value or nil. What has variables in it is
-// text, whatever their values look like.
+// anyScalar returns a string, a number, a boolean or nil. A value with variables is a string, whatever the variables
+// contain.
 func (d *decoder) anyScalar(n *yaml.Node, p Path) any {
 	text, missing, ok := d.expand(n, p)
 	d.lacks(p, missing)
@@ -68,10 +67,10 @@ func (d *decoder) anyScalar(n *yaml.Node, p Path) any {
 	case tag == "!!str", tag == "!!timestamp", text != n.Value:
 		return text
 	case (tag == "!!int" || tag == "!!float") && json.Valid([]byte(text)) && !strings.ContainsAny(text, "eE"):
-		return json.Number(text) // in full, however long it is
+		return json.Number(text) // in full, whatever its length
 	case tag == "!!bool", tag == "!!int", tag == "!!float":
 		var value any
-		_ = n.Decode(&value) // its tag says that it can be
+		_ = n.Decode(&value) // cannot fail: the tag has been checked
 		if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
 			break
 		}
@@ -81,8 +80,7 @@ func (d *decoder) anyScalar(n *yaml.Node, p Path) any {
 	return nil
 }
 
-// node is the YAML that decodes to a value of JSON: lists are of a style, mappings
-// stand on several lines.
+// node returns the YAML that decodes to a JSON value. Lists have the given style; mappings use several lines.
 func node(value any, lists yaml.Style) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.ScalarNode}
 	switch value := value.(type) {
@@ -106,12 +104,12 @@ func node(value any, lists yaml.Style) *yaml.Node {
 			out.Style = yaml.FlowStyle
 		}
 	default:
-		_ = out.Encode(value) // numbers and truth values can be encoded
+		_ = out.Encode(value) // numbers and booleans can always be encoded
 	}
 	return out
 }
 
-// Encode writes a value of JSON as YAML.
+// Encode writes a JSON value as YAML.
 func Encode(value any) ([]byte, error) { return write(node(value, 0)) }
 
 func write(root *yaml.Node) ([]byte, error) {
@@ -122,23 +120,23 @@ func write(root *yaml.Node) ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-// textNode is a text in the style in which it is read again as it is.
+// textNode returns a text in a style that decodes to the same text.
 func textNode(text string) *yaml.Node {
 	out := &yaml.Node{}
 	out.SetString(text)
 	switch {
 	case out.Style == yaml.LiteralStyle && !plainLines(text),
 		out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd),
-		text == "<<": // which is a merge
+		text == "<<": // would be a merge
 		out.Style = yaml.DoubleQuotedStyle
 	}
 	return out
 }
 
-// odd reports whether a character is better written as an escape sequence.
+// odd reports whether a character should be written as an escape sequence.
 func odd(r rune) bool { return !unicode.IsPrint(r) }
 
-// plainLines reports whether a text can be written line by line and read again.
+// plainLines reports whether a text survives being written line by line.
 func plainLines(text string) bool {
 	body := strings.TrimSuffix(text, "\n")
 	return body != "" && strings.TrimSpace(body) == body && !strings.ContainsFunc(strings.ReplaceAll(body, "\n", ""), odd)

@@ -11,7 +11,7 @@ import (
 // pair is a key of a mapping and its value.
 type pair struct{ key, value *yaml.Node }
 
-// pairs returns what a mapping holds, "<<" merged in: own keys win, then earlier merges.
+// pairs returns the pairs of a mapping with "<<" merged in: own keys win, then earlier merges.
 func (d *decoder) pairs(n *yaml.Node, depth int) []pair {
 	var own, merged []pair
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -68,8 +68,7 @@ func withMerged(own, merged []pair) []pair {
 	return own
 }
 
-// spend counts a visit to n. It reports false, and says so once, when the
-// file's values are used up.
+// spend counts a visit to n. It returns false, and reports that once, when the file's budget of values is used up.
 func (d *decoder) spend(n *yaml.Node) bool {
 	d.budget--
 	if d.budget == -1 {
@@ -78,8 +77,7 @@ func (d *decoder) spend(n *yaml.Node) bool {
 	return d.budget >= 0
 }
 
-// follow returns what an alias stands for, and the scalar that a bare
-// {{.NAME}} was meant to be: to YAML it is a mapping within a mapping.
+// follow resolves an alias, and a bare {{.NAME}}, which YAML parses as a mapping within a mapping.
 func follow(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// part is the user's part of a key of an open field.
+// part returns the user's part of a key of an open field.
 func (f Field) part(key string) (part string, ok bool) {
 	rest, before := strings.CutPrefix(key, f.Before)
 	part, after := strings.CutSuffix(rest, f.After)
 	return part, f.Open && before && after && part != ""
 }
 
-// find finds the field that a key belongs to, and the part of an open key that
-// is the user's.
+// find returns the field that a key belongs to, and the user's part of an open key.
 func (s Schema) find(key string) (f Field, part string, ok bool) {
 	if f, ok := s.Fields[key]; ok && !f.Open {
 		return f, "", true
@@ -29,8 +28,7 @@ func (s Schema) find(key string) (f Field, part string, ok bool) {
 	return Field{}, "", false
 }
 
-// keys are the keys that a field's value is written under: the name in its tag,
-// or those that its mapping holds, sorted.
+// keys yields the keys of a field's value: the name in its tag, or those in its mapping, sorted.
 func (f Field) keys(name string, value reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		if !f.Open {
@@ -45,7 +43,7 @@ func (f Field) keys(name string, value reflect.Value) iter.Seq2[string, reflect.
 	}
 }
 
-// entries are what a mapping has, sorted by its keys.
+// entries yields the entries of a mapping, sorted by key.
 func entries(mapping reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		keys := mapping.MapKeys()

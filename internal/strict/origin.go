@@ -2,8 +2,7 @@ package strict
 
 import "fmt"
 
-// Origin says where a value comes from: from a place in the files or, if Rule is not "",
-// from a rule.
+// Origin says where a value comes from: from a rule if Rule is set, or else from a place in the files.
 type Origin struct {
 	At   Path
 	Rule string
@@ -11,17 +10,17 @@ type Origin struct {
 
 // From says where a value comes from.
 type From struct {
-	// Path is where the value was written: defaults.timeout. "" if it was not.
+	// Path is where the value was written: defaults.timeout. It is empty if the value was not written.
 	Path string `json:"path,omitempty"`
-	// File and Line are where that is; built-in files begin with "builtin/".
+	// File and Line locate Path; built-in files begin with "builtin/".
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	BuiltIn bool   `json:"built_in,omitempty"`
-	// DefaultOf is the type whose default it is, where it was not written.
+	// DefaultOf is the type that the value is a default of, if it was not written.
 	DefaultOf string `json:"default_of,omitempty"`
 }
 
-// String is "file:line", "built-in" or "default of the type".
+// String returns "file:line", "built-in" or "default of the type".
 func (f From) String() string {
 	switch {
 	case f.DefaultOf != "":
@@ -34,7 +33,7 @@ func (f From) String() string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
-// Where says for people where a value comes from.
+// Where resolves an origin for display.
 func (r *Report) Where(o Origin) From {
 	if o.Rule != "" {
 		return From{DefaultOf: o.Rule}

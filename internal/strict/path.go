@@ -11,14 +11,14 @@ import (
 // Path leads to a value, from the top of a file.
 type Path struct {
 	Text string
-	// Entry is the path of the named entry that the value is part of
-	// ("agents.LogAgent"): what is replaced, used or refused as a whole.
+	// Entry is the path of the named entry that contains the value ("agents.LogAgent"). An entry is replaced, used or
+	// refused as a whole.
 	Entry string
 	Name  string // the last key, in full
 	depth int
 }
 
-const maxKeyInPath = 100 // characters of a key that are shown; keys can be of any size
+const maxKeyInPath = 100 // maximum characters of a key in a path, because keys can have any size
 
 // plainKey reports whether a key needs no quotes: it has only letters, digits, _ and -.
 func plainKey(name string) bool {
@@ -26,7 +26,7 @@ func plainKey(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, odd)
 }
 
-// Key is the path of a mapping's value.
+// Key returns the path of a mapping's value.
 func (p Path) Key(name string) Path {
 	c := p.child(p.suffix(name))
 	c.Name = name
@@ -46,7 +46,7 @@ func (p Path) suffix(name string) string {
 	return "." + name
 }
 
-// Index is the path of a list's item.
+// Index returns the path of a list's item.
 func (p Path) Index(i int) Path { return p.child("[" + strconv.Itoa(i) + "]") }
 
 func (p Path) child(suffix string) Path {
@@ -57,7 +57,7 @@ func (p Path) child(suffix string) Path {
 	return c
 }
 
-// Parent cuts the last element off the text of a path; "" has no parent.
+// Parent cuts the last element off the text of a path. An empty path has no parent.
 func Parent(text string) string {
 	if strings.HasSuffix(text, `"]`) {
 		return text[:max(0, strings.LastIndex(text, `["`))]
@@ -65,8 +65,7 @@ func Parent(text string) string {
 	return text[:max(0, strings.LastIndexAny(text, ".["))]
 }
 
-// Dotted is the path of a value within, by the text that leads there from p:
-// "compression.strategy".
+// Dotted returns the path of a value below p, by the text that leads there: "compression.strategy".
 func (p Path) Dotted(text string) Path {
 	p.Text += "." + text
 	return p

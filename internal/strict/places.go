@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Place is a mapping whose keys we know.
+// Place is a mapping with known keys.
 type Place struct {
-	At     string // agents.<name>.shell; "" = the top
+	At     string // agents.<name>.shell; empty means the top
 	Type   reflect.Type
 	Schema Schema
 }
 
-// Key is what a key of the place is called from the top.
+// Key returns the full path of a key of the place.
 func (p Place) Key(name string) string { return strings.TrimPrefix(p.At+"."+name, ".") }
 
-// Places lists all places of what root holds, each before those within it, in the order of the types.
+// Places lists all places within root, parents first, in the order of the types.
 func Places(root reflect.Type) []Place { return placesIn("", root) }
 
 func placesIn(at string, t reflect.Type) []Place {
@@ -38,9 +38,9 @@ func placesIn(at string, t reflect.Type) []Place {
 	return all
 }
 
-const maxPlaces = 3 // that a hint names
+const maxPlaces = 3 // places that a hint names
 
-// elsewhere says where a key that is unknown here may stand.
+// elsewhere says where a key that is unknown here is allowed.
 func elsewhere(key string, root reflect.Type) string {
 	var found []string
 	for _, p := range Places(root) {

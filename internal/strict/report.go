@@ -14,29 +14,28 @@ type position struct {
 	file    string
 	line    int
 	builtIn bool
-	entry   string // of the value's path
+	entry   string // from the value's path
 }
 
-// unsetVariable is a variable that a value needs and the environment does not have.
-// Whether that matters depends on who uses the entry.
+// unsetVariable is a variable that a value needs and the environment does not have. Whether that matters depends on the
+// use of the entry.
 type unsetVariable struct {
 	Path Path
 	Name string
 }
 
-// Report collects what is found, and where everything was written.
+// Report collects findings and records where everything was written.
 type Report struct {
 	Findings Findings
 	Unset    []unsetVariable
 	at       map[string]position // by path
-	// templates are the values that were written with variables, as they were
-	// written: what is shown to people. Late values are not among them.
+	// templates are the values with variables, as they were written, for display. Late values are not included.
 	templates map[string]string // by path
-	// broken are the paths without a usable value: nothing more is said of them.
+	// broken are the paths without a usable value. Nothing more is reported about them.
 	broken map[string]bool
 }
 
-// NewReport is an empty report.
+// NewReport returns an empty report.
 func NewReport() *Report {
 	return &Report{at: map[string]position{}, templates: map[string]string{}, broken: map[string]bool{}}
 }
@@ -60,23 +59,23 @@ func (r *Report) add(f Finding, format string, args ...any) {
 	r.Findings = append(r.Findings, f)
 }
 
-const maxMessage = 500 // characters; what a message quotes can be of any size
+const maxMessage = 500 // characters, because a message may quote text of any size
 
-// Unreadable reports that a whole file cannot be read. Line 0 = no line is known.
+// Unreadable reports that a whole file cannot be read. Line zero means that no line is known.
 func (r *Report) Unreadable(file string, line int, format string, args ...any) {
 	r.add(Finding{Severity: SeverityCritical, File: file, Line: line}, format, args...)
 }
 
-// Fail reports that the value at p cannot be used; what follows from that is not reported.
+// Fail reports that the value at p cannot be used, and suppresses all consequences.
 func (r *Report) Fail(p Path, format string, args ...any) {
 	r.Errorf(p, format, args...)
 	r.Silence(p)
 }
 
-// Silence: nothing more is said of the value at p.
+// Silence suppresses further findings about the value at p.
 func (r *Report) Silence(p Path) { r.broken[p.Text] = true }
 
-// warnFile reports something odd about a whole file.
+// warnFile reports a warning about a whole file.
 func (r *Report) warnFile(file, format string, args ...any) {
 	r.add(Finding{Severity: SeverityWarning, File: file}, format, args...)
 }
@@ -90,7 +89,7 @@ func (r *Report) isBroken(p Path) bool {
 	return false
 }
 
-// position finds where p was written, or else the closest thing around it.
+// position returns where p was written, or else the closest value that contains it.
 func (r *Report) position(p Path) position {
 	for text := p.Text; text != ""; text = Parent(text) {
 		if where, ok := r.at[text]; ok {
@@ -100,7 +99,7 @@ func (r *Report) position(p Path) position {
 	return position{}
 }
 
-// BuiltIn reports whether what is at p is built in and the user has not replaced it.
+// BuiltIn reports whether the value at p is built in and the user has not replaced it.
 func (r *Report) BuiltIn(p Path) bool { return r.position(p).builtIn }
 
 // Written reports whether something was written at p itself.
@@ -109,15 +108,15 @@ func (r *Report) Written(p Path) bool {
 	return ok
 }
 
-// Note says where the value at p was written, if no file says so.
+// Note records the position of a value that is in no file.
 func (r *Report) Note(p Path, file string, line int) {
 	r.at[p.Text] = position{file: file, line: line, entry: p.Entry}
 }
 
-// Alias has what is at p come from where at was written.
+// Alias gives the value at p the position of at.
 func (r *Report) Alias(p, at Path) { r.at[p.Text] = r.position(at) }
 
-// Entries are the paths of the entries that the user wrote.
+// Entries returns the paths of the entries that the user wrote.
 func (r *Report) Entries() map[string]bool {
 	all := map[string]bool{}
 	for text, where := range r.at {
@@ -128,13 +127,13 @@ func (r *Report) Entries() map[string]bool {
 	return all
 }
 
-// Template is what was written at p: text, if that had no variables.
+// Template returns the text that was written at p, or the given text if it had no variables.
 func (r *Report) Template(p Path, text string) string {
 	return cmp.Or(r.templates[p.Text], text)
 }
 
-// Adopt adds what is known of built-in entries that are still in use: those that the
-// user has not replaced. The values of the section merged are replaced one by one.
+// Adopt adds the records of built-in entries that the user has not replaced. The values of the section merged are
+// replaced one by one.
 func (r *Report) Adopt(base *Report, merged string) {
 	r.Findings = append(r.Findings, base.Findings...)
 	replaced := func(text, entry string) bool {
@@ -160,7 +159,7 @@ func (r *Report) Adopt(base *Report, merged string) {
 	}
 }
 
-// Fork is a report of more of the same configuration: it knows what was written where, and has found nothing yet.
+// Fork returns a report for more of the same configuration. It keeps the recorded positions and has no findings.
 func (r *Report) Fork() *Report {
 	return &Report{Unset: r.Unset, at: maps.Clone(r.at), templates: maps.Clone(r.templates), broken: maps.Clone(r.broken)}
 }

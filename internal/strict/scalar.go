@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scalar decodes text, a number, a truth value or a duration.
+// scalar decodes text, a number, a boolean or a duration.
 func (d *decoder) scalar(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.ScalarNode, "one value, not a list or mapping") {
 		return
@@ -26,7 +26,7 @@ func (d *decoder) scalar(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	}
 }
 
-// expand is the text of n with its variables in it, and those that are not set.
+// expand returns the text of n with its variables expanded, and the names of those that are not set.
 func (d *decoder) expand(n *yaml.Node, p Path) (text string, missing []string, ok bool) {
 	text, missing, err := d.vars.Expand(n.Value)
 	if err != nil {
@@ -45,8 +45,8 @@ func (d *decoder) lacks(p Path, missing []string) {
 	}
 }
 
-// assign parses the expanded text of n into dst. What it says quotes the text
-// as it was written: a variable's value may be nobody's business.
+// assign parses the expanded text of n into dst. Errors quote the text as written, because a variable's value may be
+// secret.
 func (d *decoder) assign(n *yaml.Node, text string, p Path, dst reflect.Value) {
 	switch {
 	case dst.Kind() == reflect.String:
@@ -60,10 +60,10 @@ func (d *decoder) assign(n *yaml.Node, text string, p Path, dst reflect.Value) {
 		dst.SetInt(int64(length))
 	default:
 		scalar := *n
-		if text != n.Value { // its type shows only now
+		if text != n.Value { // its type is known only after expansion
 			scalar = yaml.Node{Kind: yaml.ScalarNode, Value: text}
 		}
-		half := dst.CanInt() && scalar.ShortTag() != "!!int" // which would be rounded
+		half := dst.CanInt() && scalar.ShortTag() != "!!int" // it would be rounded
 		if half || scalar.ShortTag() == "!!null" || scalar.Decode(dst.Addr().Interface()) != nil {
 			d.Fail(p, "must be %s, got %q", KindName(dst.Kind()), n.Value)
 		}
@@ -89,7 +89,7 @@ const maxSeconds = 10 * 365 * 24 * 3600
 
 var digits = regexp.MustCompile(`^[0-9]{1,9}$`)
 
-// parseDuration reads a duration ("90s"), or whole seconds without a unit.
+// parseDuration parses a duration ("90s"), or whole seconds without a unit.
 func parseDuration(text string) (time.Duration, bool) {
 	if digits.MatchString(text) {
 		seconds, err := strconv.Atoi(text)

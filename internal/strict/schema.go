@@ -1,8 +1,6 @@
-// Package strict reads YAML into tagged structs, strictly, and writes it again. It notes
-// where every value was written, says everything that is wrong at once, expands
-// variables, lays levels over each other, and tells of every value where it comes from.
-// What the structs are about, it does not know: their tags are all that it goes by (see
-// Schema).
+// Package strict decodes YAML into tagged structs, strictly, and encodes it again. It records where every value was
+// written, reports everything that is wrong at once, expands variables, merges levels, and gives the origin of every
+// value. It knows only the tags of the structs (see Schema), not their meaning.
 package strict
 
 import (
@@ -18,8 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// Schema is what the tags of a struct type say. It is read by what decodes, checks,
-// lays over each other and writes values, and by what documents them:
+// Schema describes a struct type by its tags. Decoding, checking, merging, writing and documenting values all use it:
 //
 //	yaml:"key"         the key; ",late" = text that keeps its templates until it is used, and may be
 //	                   secret; ",template" = text with variables that are not the environment's;
@@ -36,35 +33,35 @@ import (
 //	                   anywhere, and that are refused; instead:"…" says why
 type Schema struct {
 	Fields  map[string]Field
-	Order   []string          // the keys of fields, as the type has them
-	Short   string            // the key that a text alone is the value of; "" = none
-	Later   []string          // known keys that nothing honours yet
-	Unused  map[string]string // keys that do nothing, and what to use instead
-	foreign map[string]string // keys of other programs, and what to use instead
+	Order   []string          // the keys of fields, in the order of the type
+	Short   string            // the key whose value may replace the whole mapping; empty means none
+	Later   []string          // known keys that are not supported yet
+	Unused  map[string]string // keys that do nothing, and their replacements
+	foreign map[string]string // keys of other programs, and their replacements
 	removed map[string]string
 }
 
 // Field is a field of such a type, with its key.
 type Field struct {
-	Index  []int  // as reflect's FieldByIndex has it
+	Index  []int  // for reflect's FieldByIndex
 	Late   bool   // its templates are kept
-	secret bool   // … and what stands between them is shown only with Writer.Secrets
+	secret bool   // … and the text between them is shown only with Writer.Secrets
 	Name   string // of the Go field
 	Owner  string // the Go type that declares it
 	Enum   string
 	Bounds Bounds
-	// Open: a part of the key is the user's, between what the tag has before and after it.
+	// Open means that a part of the key is chosen by the user, between Before and After from the tag.
 	Open          bool
 	Before, After string
 }
 
-// Bounds limit a number; nil = no limit.
+// Bounds limit a number. Nil means no limit.
 type Bounds struct{ Min, Above, Max *float64 }
 
-// schemas keeps what SchemaOf has read: tags never change.
+// schemas caches the results of SchemaOf: tags never change.
 var schemas sync.Map // reflect.Type → schema
 
-// SchemaOf is the schema of a struct type.
+// SchemaOf returns the schema of a struct type.
 func SchemaOf(t reflect.Type) Schema {
 	if known, ok := schemas.Load(t); ok {
 		return known.(Schema)
@@ -129,7 +126,7 @@ func boundsOf(tag reflect.StructTag) Bounds {
 	return Bounds{Min: number("min"), Above: number("above"), Max: number("max")}
 }
 
-// problem says why n is out of bounds; "" = it is not. NaN always is.
+// problem says why n is out of bounds, or returns an empty string. NaN is always out of bounds.
 func (b Bounds) problem(key string, n float64) string {
 	in := (b.Min == nil || n >= *b.Min) && (b.Above == nil || n > *b.Above) && (b.Max == nil || n <= *b.Max)
 	least := cmp.Or(b.Min, b.Above)
@@ -146,7 +143,7 @@ func (b Bounds) problem(key string, n float64) string {
 	return fmt.Sprintf("%s must be at least %v", key, *least)
 }
 
-// refusal says why a key that is not a field is refused at this place of what root holds.
+// refusal says why a key that is not a field is refused at this place within root.
 func (s Schema) refusal(p Path, root reflect.Type) string {
 	if instead, ok := SchemaOf(root).removed[p.Name]; ok {
 		return "removed: " + instead

@@ -12,26 +12,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/braces"
 )
 
-// hidden stands for text that may be secret.
+// hidden replaces text that may be secret.
 const hidden = "[hidden]"
 
-// Shown is one value, and where it comes from.
+// Shown is one value with its origin.
 type Shown struct {
 	Path  string `json:"path"`
-	Value any    `json:"value"` // text, a number, a truth value, a list of texts, or what JSON has
+	Value any    `json:"value"` // text, a number, a boolean, a list of texts, or JSON
 	From  From   `json:"from"`
 }
 
-// Writer writes a value as YAML that is decoded to the same value. Behind every part
-// of it stands where that comes from. Values with variables are written with them.
+// Writer writes a value as YAML that decodes to the same value. A comment after every part gives its origin. Values
+// with variables are written with the variables.
 type Writer struct {
-	*Report                   // of what was decoded
+	*Report                   // of the decoded value
 	Origin  func(Path) Origin // of the value at a path
-	Secrets bool              // late texts are written whole, and not their variables alone
+	Secrets bool              // write late texts in full, and not only their variables
 	values  []Shown
 }
 
-// Write returns the YAML of a struct, and its values in that order.
+// Write returns the YAML of a struct, and its values in the same order.
 func (w Writer) Write(value any) ([]byte, []Shown, error) {
 	root := w.node(Path{}, reflect.ValueOf(value), Field{})
 	if root == nil {
@@ -41,7 +41,7 @@ func (w Writer) Write(value any) ([]byte, []Shown, error) {
 	return out, w.values, err
 }
 
-// node is the YAML of a value; nil if it is not set.
+// node returns the YAML of a value, or nil if it is not set.
 func (w *Writer) node(p Path, value reflect.Value, f Field) *yaml.Node {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -79,7 +79,7 @@ func (w *Writer) mapping(p Path, value reflect.Value, f Field) *yaml.Node {
 	for name, entry := range entries(value) {
 		at := p.Key(name)
 		node := w.node(at, entry, f)
-		if node == nil { // an entry that sets nothing is an entry
+		if node == nil { // an entry that sets nothing is still an entry
 			node = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 			if !f.structs() {
 				node = w.text(at, "")
@@ -90,7 +90,7 @@ func (w *Writer) mapping(p Path, value reflect.Value, f Field) *yaml.Node {
 	return filled(out)
 }
 
-// filled is the mapping; nil if it is empty.
+// filled returns the mapping, or nil if it is empty.
 func filled(mapping *yaml.Node) *yaml.Node {
 	if len(mapping.Content) == 0 {
 		return nil
@@ -98,8 +98,8 @@ func filled(mapping *yaml.Node) *yaml.Node {
 	return mapping
 }
 
-// add adds a key. The remark about a value of several lines stands above it.
-// Structures have none: their values have.
+// add adds a key. The comment on a value with several lines goes above it. Structs have no comment, because their
+// values have them.
 func (w *Writer) add(mapping *yaml.Node, p Path, value *yaml.Node) {
 	if value == nil {
 		return
@@ -129,7 +129,7 @@ func (w *Writer) sequence(p Path, value reflect.Value, f Field) *yaml.Node {
 	return out
 }
 
-// texts is a list on one line.
+// texts returns a list on one line.
 func (w *Writer) texts(out *yaml.Node, p Path, value reflect.Value) *yaml.Node {
 	out.Style = yaml.FlowStyle
 	texts := make([]string, value.Len())
@@ -143,7 +143,7 @@ func (w *Writer) texts(out *yaml.Node, p Path, value reflect.Value) *yaml.Node {
 	return out
 }
 
-// json is the YAML of a JSON value. The whole of it has one remark.
+// json returns the YAML of a JSON value, with one comment for the whole.
 func (w *Writer) json(p Path, raw json.RawMessage) *yaml.Node {
 	if len(raw) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func (w *Writer) json(p Path, raw json.RawMessage) *yaml.Node {
 	return out
 }
 
-// unexpanded is a value with its texts as they were written.
+// unexpanded returns a value with its texts as they were written.
 func (w *Writer) unexpanded(p Path, value any) any {
 	switch value := value.(type) {
 	case string:
@@ -177,7 +177,7 @@ func (w *Writer) unexpanded(p Path, value any) any {
 	return value
 }
 
-// written is the text as it was written: with its variables, if it has any.
+// written returns the text as it was written, with its variables.
 func (w *Writer) written(p Path, text string, late bool) string {
 	if late && !w.Secrets {
 		return veil(text)
@@ -185,7 +185,7 @@ func (w *Writer) written(p Path, text string, late bool) string {
 	return w.Template(w.Origin(p).At, text)
 }
 
-// veil hides all of a late text but its variables.
+// veil hides all of a late text except its variables.
 func veil(text string) string {
 	var out strings.Builder
 	rest := 0
@@ -222,7 +222,7 @@ func (w *Writer) text(p Path, text string) *yaml.Node {
 	return out
 }
 
-// note keeps the value for Write, and returns the remark about it.
+// note records the value for Write and returns the comment with its origin.
 func (w *Writer) note(p Path, value any) string {
 	o := w.Origin(p)
 	from := w.Where(o)
@@ -231,7 +231,7 @@ func (w *Writer) note(p Path, value any) string {
 	if o.Rule == "" && o.At.Text != p.Text {
 		remark += " " + o.At.Text
 	}
-	return strings.Map(printable, remark) // a file's name may hold anything
+	return strings.Map(printable, remark) // the name of a file may contain anything
 }
 
 func printable(r rune) rune {
@@ -241,5 +241,5 @@ func printable(r rune) rune {
 	return r
 }
 
-// structs reports whether the values of a mapping are structures.
+// structs reports whether the values of a mapping are structs.
 func (f Field) structs() bool { return f.Enum == "" && !f.Late }

@@ -6,19 +6,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/braces"
 )
 
-// Env looks a variable up; false = it is not set.
+// Env looks up a variable. It returns false if the variable is not set.
 type Env func(name string) (string, bool)
 
-// Variables are what {{.NAME}} stands for.
+// Variables give the values of {{.NAME}}.
 type Variables struct {
-	Lookup Env    // nil: every text stays as it is
-	Kept   string // the name of a variable that is left as it is
+	Lookup Env    // nil leaves every text unchanged
+	Kept   string // the name of a variable that is not expanded
 }
 
 var errTemplate = errors.New(`not a template: only {{.NAME}} may stand in double braces; for the braces themselves write {{"{{"}}`)
 
-// Expand puts variables in the place of {{.NAME}}, and names those that are
-// not set. Their values are taken as they are.
+// Expand replaces {{.NAME}} by the values of variables, without expanding those again. It also returns the names of
+// variables that are not set.
 func (v Variables) Expand(text string) (expanded string, missing []string, err error) {
 	if v.Lookup == nil {
 		return text, nil, nil

@@ -13,23 +13,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// The keys of tool_config that a virtual agent has. All others, as confirm_destructive, are the deployment's.
+// The keys of tool_config that a virtual agent may set. All others, such as confirm_destructive, belong to the
+// deployment.
 const (
 	enabledTools    = "enabled_tools"
 	disabledTools   = "disabled_tools"
 	toolPermissions = "tool_permissions"
 )
 
-// MaxSize bounds a definition, in bytes of JSON.
+// MaxSize is the maximum size of a definition, in bytes of JSON.
 const MaxSize = 256 << 10
 
-// Problems are all that is wrong with a definition.
+// Problems lists everything that is wrong with a definition.
 type Problems []string
 
 func (p Problems) Error() string { return strings.Join(p, "\n") }
 
-// Parse reads a definition, strictly. The error is Problems, in the words of the spec where it has any; what could be read is returned
-// with it, so that more can be said of it.
+// Parse parses a definition strictly. The error is Problems, with the wording of the spec if it has any. The parts that
+// could be parsed are returned with the error, so that they can be checked further.
 func Parse(raw []byte) (Definition, error) {
 	var d Definition
 	if len(raw) > MaxSize {
@@ -61,7 +62,8 @@ func (p *parser) say(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf(format, args...))
 }
 
-// places are where keys stand that people write elsewhere, as in the entries of a configuration.
+// places maps keys to their right places, for keys that people put elsewhere because entries of a configuration have
+// them there.
 var places = map[string]string{
 	"name": "name", "type": "type", "description": "description", "system_prompt": "system_prompt", "agent_source": "config.agent_source",
 	"default_model": "config.default_model", "mcp_servers": "config.mcp_servers", "tool_config": "config.tool_config",
@@ -69,7 +71,7 @@ var places = map[string]string{
 	toolPermissions: "config.tool_config.tool_permissions", "custom_instructions": "system_prompt",
 }
 
-// keys names those that nobody knows, at a place that ends with a dot.
+// keys reports unknown keys at a place that ends with a dot.
 func (p *parser) keys(at string, all map[string]any, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if slices.Contains(known, key) {
@@ -91,7 +93,7 @@ func (p *parser) text(at string, value any) string {
 	return text
 }
 
-// texts is a list of them; nil if there is none.
+// texts returns a list of texts, or nil if there is none.
 func (p *parser) texts(at string, value any) (out []string) {
 	list, ok := value.([]any)
 	if !ok && value != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The texts are the spec's (tools, "Virtual agents"); what it has no words for is named by its place.
+// The messages are the spec's (tools, "Virtual agents"). Problems that the spec does not cover are named by their
+// place.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package virtual is agents that are made at run time, and not by a configuration (spec: tools, "Virtual agents"): what a
-// definition looks like, and its versions. What it may name, the configuration says.
+// Package virtual defines agents that are made at run time and not by a configuration (spec: tools, "Virtual agents"):
+// the form of a definition, and its versions. The configuration decides which servers, tools and models it may name.
 package virtual
 
 import (
@@ -13,31 +13,31 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Agent is one version of an agent. Every version is kept, and the last one counts.
+// Agent is one version of an agent. Every version is kept, and the last one is current.
 type Agent struct {
 	Project string    `json:"project"`
 	Name    string    `json:"name"`
 	Version int       `json:"version"` // from 1
 	By      string    `json:"by"`
-	Channel string    `json:"-"` // by which By came, for the audit trail: it is not read back
+	Channel string    `json:"-"` // the channel that By used, for the audit trail; not read back
 	At      time.Time `json:"at"`
-	// Deleted: this version says that there is none any more. It keeps the definition of the one before.
+	// Deleted marks a version that deletes the agent. It keeps the definition of the previous version.
 	Deleted    bool       `json:"deleted,omitempty"`
 	Definition Definition `json:"definition"`
 }
 
-// The kinds of error that callers branch on.
+// The kinds of errors that callers distinguish.
 var (
-	// ErrTaken: there is an agent of that name.
+	// ErrTaken means that an agent of that name exists.
 	ErrTaken = errors.New("there is an agent of that name")
-	// ErrChanged: somebody else has changed the agent meanwhile.
+	// ErrChanged means that the agent was changed concurrently.
 	ErrChanged = errors.New("somebody has changed the agent meanwhile")
 )
 
-// Source is what agent_source says of agents that are made at run time.
+// Source is the value of agent_source for agents that are made at run time.
 const Source = "virtual"
 
-// Definition is what its author says about an agent.
+// Definition is the author's definition of an agent.
 type Definition struct {
 	Name         string `json:"name"`
 	Type         string `json:"type,omitempty"`
@@ -46,16 +46,17 @@ type Definition struct {
 	Config       Config `json:"config"`
 }
 
-// Config is how the agent works.
+// Config holds the agent's settings.
 type Config struct {
 	AgentSource  string   `json:"agent_source"`
 	DefaultModel string   `json:"default_model"`
 	MCPServers   []string `json:"mcp_servers,omitempty"`
-	// ToolConfig is kept as it was given: it has keys whose names have parameters in them.
+	// ToolConfig is kept as it was given, because some of its keys contain names of parameters.
 	ToolConfig map[string]any `json:"tool_config,omitempty"`
 }
 
-// Identity is by whom memory and rate limits are kept: agents of two projects, or one of the configuration, share nothing.
+// Identity is the key for memory and rate limits. Agents of two projects, or of a project and the configuration, share
+// nothing.
 func (a Agent) Identity() string { return a.Name + "@" + projectOf(a.Project) }
 
 func projectOf(name string) string {
@@ -65,7 +66,7 @@ func projectOf(name string) string {
 	return name
 }
 
-// Tools are the names of all tools that a definition has something to say of, by the keys that they stand under.
+// Tools returns the names of all tools that a definition mentions, by the key of the list.
 func (d Definition) Tools() map[string][]string {
 	out := map[string][]string{}
 	for _, key := range []string{enabledTools, disabledTools} {
@@ -83,7 +84,7 @@ func (d Definition) Tools() map[string][]string {
 	return out
 }
 
-// WithTools is the definition as JSON, with another tool_config, whatever that is.
+// WithTools returns the definition as JSON with another tool_config of any form.
 func (d Definition) WithTools(config json.RawMessage) ([]byte, error) {
 	d.Config.ToolConfig = nil
 	text, err := json.Marshal(d)
@@ -101,7 +102,7 @@ func (d Definition) WithTools(config json.RawMessage) ([]byte, error) {
 	return json.Marshal(whole)
 }
 
-// Sound is the definition without the parts of tool_config that Parse has found a problem in.
+// Sound returns the definition without the parts of tool_config in which Parse has found a problem.
 func (d Definition) Sound(problems Problems) Definition {
 	d.Config.ToolConfig = maps.Clone(d.Config.ToolConfig)
 	for key := range d.Config.ToolConfig {
@@ -113,7 +114,7 @@ func (d Definition) Sound(problems Problems) Definition {
 	return d
 }
 
-// Entry is the definition as that of a configuration.
+// Entry returns the definition as an entry of a configuration.
 func (d Definition) Entry() (json.RawMessage, error) {
 	entry := map[string]any{"default_model": d.Config.DefaultModel}
 	for key, text := range map[string]string{"type": d.Type, "description": d.Description, "system_prompt": d.SystemPrompt} {

@@ -45,8 +45,8 @@ func (o HostOptions) source() config.Source {
 	return src
 }
 
-// withoutExecutable hides the path of our executable. The server of the sample incident is another process of one of our own
-// programs, and another program must not be started in its place.
+// withoutExecutable hides the path of our executable. The server of the sample incident is another process of our program, and no
+// other program may be started in its place.
 func withoutExecutable(env config.Env) config.Env {
 	return func(name string) (string, bool) {
 		if name == command.VariableExecutable {
@@ -62,5 +62,5 @@ func (o HostOptions) Check() error {
 	return err
 }
 
-// embedding returns what the embedding program adds.
+// embedding returns the additions of the embedding program.
 func (s Settings) embedding() Embedding { return *cmp.Or(s.Embedding, &Embedding{}) }

@@ -53,8 +53,8 @@ const eventText = 4 << 10
 // lastEvents is how long a stopping worker waits for its listener.
 const lastEvents = 2 * time.Second
 
-// listened is the activities' store, which notifies a listener of what they have committed. A retried activity finds its step in
-// the store, and the step's events are sent again.
+// listened is the activities' store. It notifies a listener of their commits. A retried activity finds its step in the store, and
+// the step's events are sent again.
 type listened struct {
 	*store.Store
 	queue   chan Event // never closed: an activity may outlive the worker

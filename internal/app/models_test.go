@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Each type of provider has its client. Google Cloud needs a project and no key.
+// Every type of provider has a client. Google Cloud needs a project and no key.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"PROJECT": "lab"}

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// selectorTime is the timeout for all selectors of a plan. The activity has a minute, half of which may be spent on asking
-	// servers for their tools.
+	// selectorTime is the timeout for all selectors of a plan. The activity has a minute, and asking servers for their tools may
+	// take half of it.
 	selectorTime = 20 * time.Second
 	// maxSelectorError is the maximum length of a selector's error in messages, in bytes.
 	maxSelectorError = 1000

@@ -163,7 +163,7 @@ func (v *versions) checkWorkers(ctx context.Context, c client.Client) (workers [
 	return workers
 }
 
-// worker returns what a worker has announced, or the known facts about workers that announce nothing.
+// worker returns a worker's announcement, or the known facts about workers that announce nothing.
 func (v *versions) worker(p *taskqueuepb.PollerInfo) record.Worker {
 	named := func(w record.Worker) bool { return w.Identity == p.GetIdentity() }
 	if n := slices.IndexFunc(v.health.Workers, named); n >= 0 {

@@ -36,7 +36,7 @@ type WorkerOptions struct {
 	Registry worker.Registry
 	Config   Configuration
 	Store    *store.Store
-	// Keys decrypt what the client has encrypted. The client also has them.
+	// Keys decrypt the client's payloads. The client also has them.
 	Keys payload.Keys
 	// Servers calls the MCP servers; nil means those of the configuration.
 	Servers tool.Caller
@@ -70,7 +70,7 @@ const DefaultReconcile = 5 * time.Minute
 // DefaultMaxCalls is the default of Settings.MaxCalls.
 const DefaultMaxCalls = 1000
 
-// Configuration is the part of a configuration that a worker needs. *config.Live implements it, and so does a *config.Config, which
+// Configuration is the part of a configuration that a worker needs. It is implemented by *config.Live and by *config.Config, which
 // never changes.
 type Configuration interface {
 	Current() *config.Config
@@ -125,7 +125,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 			DeploymentOptions:                       deployment(opts.DeploymentVersion),
 			MaxConcurrentActivityExecutionSize:      opts.MaxCalls,
 			MaxConcurrentLocalActivityExecutionSize: opts.MaxCalls,
-			// A quick call that takes long continues in this worker, and its regular attempt waits for it.
+			// A quick call that takes long continues in this worker. Its regular attempt, started eagerly here, attends to it.
 			MaxEagerActivityReservationsPerWorkflowTask: new(workflows.MaxParallelCalls),
 			DisableWorkflowWorker:                       opts.ToolsOnly,
 			Interceptors:                                []interceptor.WorkerInterceptor{&workflows.Guard{}},

@@ -27,7 +27,7 @@ const (
 	Guided   What = "guided"   // a message to agents
 	Paused   What = "paused"
 	Resumed  What = "resumed"
-	// Concluded means that agents were told to finish with what they know; Cancelled, to stop at once.
+	// Concluded means that agents were told to finish with their current knowledge; Cancelled, to stop at once.
 	Concluded What = "concluded"
 	Cancelled What = "cancelled"
 	Slept     What = "heartbeats-paused"

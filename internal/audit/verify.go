@@ -17,7 +17,7 @@ type Verdict struct {
 	// Anyone who can write to the database can remove those rows together with the chain's end.
 	Head  string `json:"head,omitempty"`
 	Loose int    `json:"loose,omitempty"`
-	// Warnings list what the verification cannot prove.
+	// Warnings lists the things that the verification cannot prove.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

@@ -49,7 +49,7 @@ type Conversation struct {
 	Execution     string `json:"execution,omitempty"`
 }
 
-// State is what the fleet knows about a model. The zero value means that nothing is known.
+// State is the fleet's knowledge of a model. The zero value means that nothing is known.
 type State struct {
 	// Alive is the last sign of life, zero once the circuit opens. Answer is the last recorded answer.
 	Alive  time.Time `json:"alive,omitzero"`
@@ -106,7 +106,7 @@ type Verdict struct {
 	Open *State
 	// Probe is the name of the caller's probe, if its call is one.
 	Probe string
-	// Cold means that there is no sign of life. The caller should report one as soon as it has it (Heard).
+	// Cold means that there is no sign of life. The caller should report the first sign immediately (Heard).
 	Cold bool
 	Now  time.Time
 }

@@ -148,7 +148,7 @@ func (c *conversation) leaveOut() ([]part, string, bool) {
 	return parts, strategy, i < len(c.cuts) && try(i)
 }
 
-// lastResort shortens every text except the system's, in the last turn or, if that does not fit, without the turn.
+// lastResort shortens every text except the system's. It first keeps the last turn, and then leaves even that out.
 func (c *conversation) lastResort() ([]part, string, error) {
 	for _, summary := range []bool{true, c.ShortenResultsFirst} { // omissions in an investigation are always named
 		for _, cut := range []int{c.cuts[len(c.cuts)-1], len(c.parts)} {

@@ -80,7 +80,7 @@ func summary(left []part) string {
 // maxRefs is the maximum number of omitted results that are listed one by one.
 const maxRefs = 20
 
-// leftOut says what is omitted, and where the evidence is.
+// leftOut names the omitted messages and the place of the evidence.
 func leftOut(left []part) string {
 	var refs []string
 	for _, p := range left {

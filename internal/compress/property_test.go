@@ -137,7 +137,7 @@ func checkSystem(t *rapid.T, msgs, view []agent.Message) {
 	}
 }
 
-// checkCalls checks that every call of the view has its results, and every result its call.
+// checkCalls checks that the view has all results of its calls, and all calls of its results.
 func checkCalls(t *rapid.T, msgs, view []agent.Message) {
 	calls, results := map[string]bool{}, map[string]bool{}
 	for _, m := range view {

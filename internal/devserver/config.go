@@ -105,7 +105,7 @@ func dynamicConfig() dynamicconfig.StaticClient {
 		// The UI and all other list calls share this budget. The default is 10 per second.
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 200,
 
-		// A search attribute is usable as soon as it is registered. Workers register theirs when they start. Without this, a
+		// A search attribute is usable immediately after its registration. Workers register theirs when they start. Without this, a
 		// workflow that upserts one before the server refreshes its cache fails its task and waits 10 s for the next.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 

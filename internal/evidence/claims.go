@@ -24,7 +24,7 @@ type citation struct {
 	numbers []int
 }
 
-// Check looks up the report's claims in the evidence that they cite, and marks in the report what is not there.
+// Check looks up the report's claims in the cited evidence, and marks the missing parts in the report.
 func (e *Evidence) Check(report string) string {
 	e.forget()
 	return e.check(report)

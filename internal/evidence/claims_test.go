@@ -127,7 +127,7 @@ checkout-db-0 1/1 Running 0 41d`
 		{pods, "A long-running, memory-related out-of-memory crash and/or a rollback.", ""},
 		{pods, "It is in CrashLoopBackOff.", "CrashLoopBackOff"},
 		{pods, "The payment service fails.", "payment"},
-		{slow, "The payment service fails.", ""}, // the evidence names payment-api, see below
+		{slow, "The payment service fails.", ""}, // payment-api is another name, see below
 		{slow, "payment-api is slow.", ""},
 		{slow, "payment-api-canary is slow.", "payment-api-canary"},
 		{slow, "payment is slow.", "payment"},

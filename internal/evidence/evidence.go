@@ -1,5 +1,5 @@
-// Package evidence collects the findings of an investigation. Each piece has its row in the journal and its span of text. The
-// package checks the claims of a report against the evidence that they cite, by code. It does no I/O.
+// Package evidence collects the findings of an investigation, each with its row in the journal and its span of text. It checks the
+// claims of a report against the evidence that they cite, by code. It does no I/O.
 package evidence
 
 import (

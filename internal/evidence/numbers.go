@@ -31,7 +31,7 @@ const (
 	ofCount = "" // none
 )
 
-// units maps spellings to units. Those of bytes are powers of 1,000 or, as many programs use them, of 1,024.
+// units maps spellings to units. Byte units are powers of 1,000 or, as many programs use them, of 1,024.
 var units = unitTable()
 
 func unitTable() map[string]unit {

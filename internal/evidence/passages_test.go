@@ -30,7 +30,7 @@ func TestFindUncited(t *testing.T) {
 	long := `{"pods":[` + strings.Repeat(`{"name":"web-0","restarts":0},`, 20) + `{"name":"web-1","restarts":12}]}`
 	for name, test := range map[string]struct {
 		report string
-		want   []string // what was found, as it stands in the journal
+		want   []string // the found passage, as in the journal
 	}{
 		"a line":                   {"checkout-7f9c was restarted 7 times.", []string{"checkout-7f9c OOMKilled 7"}},
 		"a name and a time":        {"At 14:02 UTC node-7 ran out of memory.", []string{"14:02:05Z node-7 killed process 4211"}},

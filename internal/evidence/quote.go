@@ -93,7 +93,7 @@ func seen(r rune) rune {
 // thousands matches a narrow space as thousands separator.
 var thousands = regexp.MustCompile(`(\d)[\x{00A0}\x{202F}\x{2009}](\d{3})`)
 
-// readable returns a text as it is displayed, but keeps its quotation marks.
+// readable returns a text as displayed, but keeps its quotation marks.
 func readable(text string) string {
 	text = thousands.ReplaceAllString(text, "${1}_$2")
 	return strings.Map(func(r rune) rune {

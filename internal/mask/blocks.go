@@ -86,7 +86,7 @@ func (s *blockScanner) key(l line) {
 var topKeys = []string{"apiVersion", "kind", "metadata", "type", "immutable", "data", "stringData", "binaryData", "spec", "status", "items"}
 
 // mapping returns the mapping that a key belongs to, possibly a new one. In a malformed document, a key may be indented below a key
-// that already has its value. It then belongs to the same mapping.
+// with a value. Then both belong to the same mapping.
 func (s *blockScanner) mapping(l line) *mapping {
 	if last := len(s.open) - 1; last >= 0 {
 		m := &s.open[last]

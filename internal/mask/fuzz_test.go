@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// planted is a secret that no generated text contains by chance. plants has it in spellings that must be recognised on lines of
+// planted is a secret that no generated text contains by chance. plants holds it in spellings that must be recognised on lines of
 // their own, whatever surrounds them.
 const planted = "Pl4ntedS3cretXq7"
 

@@ -38,7 +38,7 @@ const (
 	kinds
 )
 
-// pattern is a kind's public name and a description of what it finds.
+// pattern is a kind's public name and its description.
 type pattern struct{ name, about string }
 
 var patterns = [kinds]pattern{
@@ -134,7 +134,7 @@ var sortedGroups = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// Describe says what a pattern finds, or what a group is for. It returns an empty string for an unknown name.
+// Describe returns the description of a pattern or a group, or an empty string for an unknown name.
 func Describe(name string) string {
 	for _, g := range groups {
 		if g.name == name {

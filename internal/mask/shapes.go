@@ -96,7 +96,7 @@ func (s shape) mask(m *Masker, text string) string {
 	return out.String()
 }
 
-// replace masks what the expression finds in a part of a text.
+// replace masks the matches of the expression in a part of a text.
 func (s shape) replace(m *Masker, out *rewrite, part span) {
 	text, named := out.text, s.re.SubexpIndex("name")
 	for _, at := range s.re.FindAllStringSubmatchIndex(text[part.start:part.end], -1) {

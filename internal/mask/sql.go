@@ -98,8 +98,9 @@ func sqlValue(text string, i int) (texts []span, end int) {
 	return texts, len(text)
 }
 
-// sqlTextEnd returns the end of the string whose quote is at i. A doubled quote belongs to the string, and so does one after a
-// backslash that is an escape. In standard SQL it is not an escape, and the string 'C:\' ends before a comma or a parenthesis.
+// sqlTextEnd returns the end of the string whose quote is at i. A doubled quote belongs to the string. A quote after a backslash
+// belongs to it only if the backslash is an escape. In standard SQL it is not, and the string 'C:\' ends before a comma or a
+// parenthesis.
 func sqlTextEnd(text string, i int) int {
 	quote, escapes := text[i], i > 0 && lower(text[i-1]) == 'e' && (i < 2 || !isAlnum(text[i-2]))
 	for end := i + 1; end < len(text); end++ {

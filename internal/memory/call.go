@@ -27,7 +27,7 @@ func Call(ctx context.Context, tx Tx, name, arguments string) (tool.Result, erro
 	return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q.", name)), nil
 }
 
-// args are the arguments of a call. Those that a tool requires are present and are text.
+// args are the arguments of a call. All required arguments are present and are text.
 type args struct {
 	texts map[string]string
 	page  int

@@ -12,9 +12,9 @@ const (
 	maxQuery   = 32        // words of a query
 )
 
-// Words returns the words by which a text is found: in lower case, without endings. Both databases index exactly these words, so
-// that searches give the same results. In scripts without spaces between words, each character is a word. Only the beginning of a
-// very long text is indexed.
+// Words returns the words under which a text can be found: in lower case, without endings. Both databases index exactly these
+// words, so that searches give the same results. In scripts without spaces between words, each character is a word. Only the
+// beginning of a very long text is indexed.
 func Words(text string) []string {
 	var words []string
 	size := 0

@@ -17,8 +17,8 @@ type EndpointOptions struct {
 	Keys Keys
 	// Storage holds payloads that are too large for a history.
 	Storage converter.ExternalStorage
-	// Token is the secret of callers. They send it as Authorization: Bearer TOKEN. A Temporal UI, which sends none, has it as the
-	// first part of the path.
+	// Token is the secret of callers. They send it as Authorization: Bearer TOKEN. A Temporal UI cannot send that header and has
+	// the token as the first part of the path instead.
 	Token string
 	// Origins are the origins of the Temporal UIs whose pages may call: http://127.0.0.1:8233.
 	Origins []string

@@ -44,8 +44,8 @@ type Reader interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Reading returns the option of a Temporal client that reads stored payloads and stores none, because workers on other stores must
-// be able to read what it sends.
+// Reading returns the option of a Temporal client that reads stored payloads and stores none, because its messages must be readable
+// wherever workers run.
 func Reading(blobs Reader) converter.ExternalStorage {
 	return converter.ExternalStorage{Drivers: []converter.StorageDriver{driver{reading{blobs}}}, PayloadSizeThreshold: math.MaxInt}
 }

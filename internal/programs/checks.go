@@ -32,7 +32,7 @@ func uniq(args []Arg) error {
 
 var shufOptions = options{short: "ezrn:i:", long: "echo zero-terminated repeat head-count= input-range="}
 
-// find has its own expression language, in which some words have side effects.
+// find has a separate expression language, in which some words have side effects.
 func find(args []Arg) error {
 	for _, arg := range args {
 		if arg.option() && !arg.Known {
@@ -218,7 +218,7 @@ func gitArguments(command string, args []Arg) error {
 	return d.check(args)
 }
 
-// kubectlReads are the kubectl commands that only read. kubectlPairs are commands of which only some subcommands do.
+// kubectlReads are the kubectl commands that only read. kubectlPairs are commands with some subcommands that only read.
 var (
 	kubectlReads = strings.Fields("get describe logs top explain version api-resources api-versions events")
 	kubectlPairs = map[string][]string{

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind says what it means if an allow-list names a program.
+// Kind classifies a program by the risk of allowing it.
 type Kind string
 
 // The kinds.
@@ -27,7 +27,7 @@ const (
 type Program struct {
 	Names []string
 	Kind  Kind
-	// Does says what the program can do.
+	// Does describes the program's abilities, for messages.
 	Does string
 	// check refuses dangerous arguments. All Checked programs have one. For programs of kind Writes, it refuses arguments that
 	// start programs.

@@ -14,7 +14,7 @@ import (
 // ones.
 const EnvelopeVersion = 1
 
-// Envelope holds what the investigation's record and stages do not (spec: pipeline, "Envelope").
+// Envelope holds the data of an investigation that is in neither its record nor its stages (spec: pipeline, "Envelope").
 type Envelope struct {
 	Version int    `json:"version"`
 	By      string `json:"by,omitempty"` // who requested it
@@ -36,7 +36,7 @@ type Envelope struct {
 	SummaryError string `json:"summary_error,omitempty"`
 }
 
-// StageEnvelope holds what the record of a stage run does not.
+// StageEnvelope holds the data of a stage run that is not in its record.
 type StageEnvelope struct {
 	Version   int            `json:"version"`
 	Order     int            `json:"order,omitempty"` // of the starts of all stage runs, from 1

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Waiting is what an investigation or a conversation waits for, according to the last report of its workflow.
+// Waiting holds the current waits of an investigation or a conversation, according to the last report of its workflow.
 type Waiting struct {
 	Investigation string // or ID of the conversation
 	WorkflowID    string
@@ -95,10 +95,10 @@ type Approval struct {
 	Remember string `json:"remember,omitempty"`
 	// EscalatesTo lists who may decide, too, from Expires on. An empty string means that the call is then denied.
 	EscalatesTo string `json:"escalates_to,omitempty"`
-	// Reason is what the agent wrote, or else thought, when it asked for the call: a model's words, which may be wrong or
-	// misleading. PlanStep is the step of a plan that the call carries out, and Description the tool's description by its server.
-	// All are masked, shortened, and on one line. They are empty for calls that have been waiting since before these fields were
-	// recorded.
+	// Reason is the agent's text, or else its thoughts, when it asked for the call: a model's words, which may be wrong or
+	// misleading. PlanStep is the step of a plan that the call carries out, and Description is the server's description of the
+	// tool. All are masked, shortened, and on one line. They are empty for calls that have been waiting since before these fields
+	// were recorded.
 	Reason      string `json:"agent_reason,omitempty"`
 	PlanStep    string `json:"plan_step,omitempty"`
 	Description string `json:"tool_description,omitempty"`
@@ -165,7 +165,8 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours())/24)
 }
 
-// Facts tells approvers who may decide, who has decided, and what happened before. The lines may contain deceptive characters.
+// Facts tells approvers the possible deciders, the earlier decisions and the earlier events. The lines may contain deceptive
+// characters.
 func (a Approval) Facts() []string {
 	var lines []string
 	if len(a.Approvers) > 0 {

@@ -37,7 +37,7 @@ type Rule struct {
 	LastUsed *time.Time `json:"last_used,omitempty"`
 }
 
-// Version is a hash of what the rule lets through, where and for how long. The audit trail uses it to name the rule.
+// Version is a hash of the calls that the rule lets through, its places and its expiry. The audit trail uses it to name the rule.
 func (r Rule) Version() string {
 	r.Uses, r.LastUsed, r.Revoked = 0, nil, nil
 	r.Created = r.Created.UTC()

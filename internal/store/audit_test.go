@@ -147,8 +147,8 @@ func TestAuditTrailTampered(t *testing.T) {
 	})
 }
 
-// TestAuditTrailAtOnce: several processes write to the same chains while another one anchors them, and are killed. Every stored
-// fact has its row, and no chain is broken.
+// TestAuditTrailAtOnce: several processes write to the same chains while another one anchors them, and all are killed. No stored
+// fact lacks its row, and no chain is broken.
 func TestAuditTrailAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, target string) {
@@ -342,8 +342,8 @@ func TestActsOfFacts(t *testing.T) {
 	}
 }
 
-// A verification reports what it cannot prove: for an empty trail, for one without anchors, and without a head that is kept
-// elsewhere.
+// A verification warns about the things that it cannot prove: for an empty trail, for one without anchors, and without a head that
+// is kept elsewhere.
 func TestVerificationSaysWhatItCannotProve(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "inquest.db"))

@@ -49,8 +49,8 @@ func (s *Store) Notices(ctx context.Context, investigation string, limit int) ([
 	return entries, doing(s.db.explain(err), "read the notices of %s", investigation)
 }
 
-// UnknownCalls returns the tool calls of an investigation with an unknown outcome, in the order in which they began. These are the
-// calls whose result says so, and the calls with an intent and no result, some of which may still be running.
+// UnknownCalls returns an investigation's tool calls with an unknown outcome, in the order in which they began. Either the call's
+// result says that the outcome is unknown, or the call has an intent and no result. Some of the latter may still be running.
 func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {
 	const unknown = `LIKE '%"error_type":"` + tool.ErrorOutcomeUnknown + `"%'`
 	const query = `SELECT ` + entryColumns + ` FROM entries e WHERE superseded = 0 AND investigation = $1 AND (

@@ -61,7 +61,7 @@ func indexWords(ctx context.Context, q querier, db database, id string) error {
 	return err
 }
 
-// wordsOf returns the distinct words by which an investigation is found.
+// wordsOf returns the distinct words under which an investigation can be found.
 func wordsOf(r record.Investigation, data []byte) []string {
 	set := newWordSet(wordsIndexed)
 	set.add([]rune(projectTerm(r.Project)))

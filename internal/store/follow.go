@@ -33,7 +33,7 @@ type Update struct {
 	Executions []record.Execution
 	// About is a line about the subject of the investigation. The store leaves it empty for the caller to fill in.
 	About string
-	// Waits says what the investigation is waiting for. It is set whenever the records are.
+	// Waits lists the people and providers that the investigation is waiting for. It is set whenever the records are.
 	Waits *record.Waits
 	// More means that further entries existed when the records were read.
 	More bool
@@ -87,7 +87,7 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 	}
 }
 
-// follower remembers what it has delivered.
+// follower remembers how much it has delivered.
 type follower struct {
 	store         *Store
 	investigation string
@@ -267,7 +267,7 @@ func (h *hub) wake(investigation string) {
 	h.wakeLocked(investigation)
 }
 
-// wakeAll wakes all followers, for when it is unknown what has changed.
+// wakeAll wakes all followers. It is used when the change is unknown.
 func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

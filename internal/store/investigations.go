@@ -33,8 +33,8 @@ func investigationFields(r *record.Investigation) []any {
 	}
 }
 
-// StartInvestigation writes the record of an investigation that begins. Of a run's attempts, the first one with a plan wins. A
-// different run comes from a Temporal reset: it has read the request again and takes over the record.
+// StartInvestigation writes the record of an investigation that begins. If a run makes several attempts, the first one with a plan
+// wins. A different run comes from a Temporal reset: it has read the request again and takes over the record.
 func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
 	const begin = investigationRequest + `, ` + reopened
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +

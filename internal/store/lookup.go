@@ -8,17 +8,17 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// LookupReply returns what is known before an iteration's model call is made: its step, or else the log as Entries returns it. It
-// treats other runs as Lookup does.
+// LookupReply returns the state before an iteration's model call: the iteration's step or, if that is not stored, the log as
+// Entries returns it. It treats other runs as Lookup does.
 func (s *Store) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
 	key := transcript.Key{Iteration: iteration}
 	c := claim{scope, key, w.RunID}
 	return s.known(ctx, c, key, func() (transcript.Known, bool, error) { return s.readLog(ctx, c) })
 }
 
-// LookupCall returns what is known before the n-th call of a reply is made: its result, or else the reply, of any run, and the
-// call's intent if the same run has appended it as a step of one row. It treats other runs like a Lookup of the intent, whose claim
-// covers the result.
+// LookupCall returns the state before the n-th call of a reply: the call's result or, if that is not stored, the reply (of any run)
+// and the call's intent if the same run has appended it as a step of one row. It treats other runs like a Lookup of the intent,
+// whose claim covers the result.
 func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
 	const ofCall = ` AND iteration = $4
@@ -124,7 +124,7 @@ func (s *Store) readKnown(
 // hashList selects the hashes of the catalogues of an execution's servers.
 const hashList = `COALESCE((SELECT string_agg(hash, ' ' ORDER BY server) FROM catalogues WHERE investigation = $1 AND execution = $2), '')`
 
-// readBare reads what is known about an execution besides its entries.
+// readBare reads the known state of an execution, except its entries.
 func (s *Store) readBare(ctx context.Context, c claim, k *transcript.Known) error {
 	var hashes string
 	args := append([]any{c.Investigation, c.Execution}, reader(c.Execution)...)

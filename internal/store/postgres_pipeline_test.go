@@ -62,7 +62,7 @@ func testPostgresPipeline(t *testing.T, server *postgrestest.Server) {
 			test.do(tx)
 			want := test.waits
 			if test.fails != "" {
-				want++ // it is rolled back
+				want++ // for the rollback
 			}
 			if err := tx.Commit(); codeOf(err) != test.fails || int(*waits) != want {
 				t.Errorf("commit: %v, want code %q; waited %d times, want %d", err, test.fails, *waits, want)

@@ -26,7 +26,7 @@ const (
 )
 
 // SecrecyOf returns how connections are protected, according to an address, the PG… variables and a service file. The error is
-// ErrCleartext, or says what is wrong with the address.
+// ErrCleartext or describes a problem with the address.
 func SecrecyOf(dsn string) (Secrecy, error) {
 	config, err := configure(dsn)
 	if err != nil {

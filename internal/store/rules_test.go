@@ -15,8 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// BenchmarkPreview tries a rule on 100,000 past calls, of which a tenth match. It fails if this process uses more than a second of
-// CPU time. PostgreSQL's own time does not count.
+// BenchmarkPreview tries a rule that matches a tenth of 100,000 past calls. It fails if this process uses more than a second of CPU
+// time. PostgreSQL's own time does not count.
 func BenchmarkPreview(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		const calls, together = 100_000, 1000

@@ -74,7 +74,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
-// prose returns a text of n invented words, of which some are in every text and most in few.
+// prose returns a text of n invented words: some are in every text, most in few.
 func prose(t text, n int) string {
 	var words []string
 	for range n {

@@ -111,7 +111,7 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 	if err := checkHost(ctx, db, mark, opts.Adopt); err != nil {
 		return err
 	}
-	// goose must not use transactions of its own within ours.
+	// goose must not open a transaction within ours.
 	if err := migrate(ctx, db, goose.DialectSQLite3, "sqlite", opts.Logger, goose.WithIsolateDDL(true)); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (db *sqliteFile) close() error {
 	return errors.Join(err, db.reader.Close(), db.writer.Close())
 }
 
-// isCode reports whether err has one of SQLite's codes, or an extended code of one.
+// isCode reports whether err has one of the given SQLite codes, or an extended code of it.
 func isCode(err error, codes ...int) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))

@@ -122,7 +122,7 @@ func stepAt(iteration, n int) transcript.Step {
 	return step
 }
 
-// A search finds what an older program has written, before the upgrade or concurrently, even without earlier indexing.
+// A search finds records of an older program, written before the upgrade or concurrently, even without earlier indexing.
 func TestSQLiteSearchUpgrade(t *testing.T) {
 	t.Parallel()
 	testSearchUpgrade(t, "sqlite", filepath.Join(t.TempDir(), "inquest.db"), goose.DialectSQLite3)

@@ -12,8 +12,8 @@ func waitingFields(w *record.Waiting) []any {
 	return []any{&w.Investigation, &w.WorkflowID, &w.RunID, &w.Seq, asJSON(&w.Waits)}
 }
 
-// SetWaiting records what an investigation that has not ended, or a conversation, is waiting for. The newest run wins and, within a
-// run, the latest report.
+// SetWaiting records the current waits of an investigation that has not ended, or of a conversation. The newest run wins and,
+// within a run, the latest report.
 func (s *Store) SetWaiting(ctx context.Context, w record.Waiting) error {
 	err := s.writeRecords(ctx, w.Investigation, func(q querier) error {
 		if err := speak(ctx, q, w.Investigation, w.RunID); err != nil {

@@ -154,7 +154,7 @@ type own struct {
 	When time.Time `json:"when"`
 }
 
-// everything is data with every type that has its own copy code.
+// everything is data with every type that has separate copy code.
 func everything() fields {
 	return fields{
 		"map": fields{"a": fields{"b": "c"}}, "list": []any{fields{"a": "b"}, []any{"c"}}, "texts": []string{"a"},

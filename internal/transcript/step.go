@@ -30,7 +30,7 @@ type Row struct {
 	Acts []audit.Act
 }
 
-// Known is what the store knows before an activity makes a step.
+// Known is the stored state before an activity makes a step.
 type Known struct {
 	Step       []Entry  // the step, if the same run has appended it
 	Log        []Entry  // entries of the execution, in key order
@@ -38,8 +38,8 @@ type Known struct {
 	Unread     int      // unread letters for the execution, before a model call
 }
 
-// Live is the part of a reply that has arrived so far, for people to watch. A local attempt at a reply that finds the tail of its
-// own try knows that another attempt has begun. A new attempt starts a new tail, and the finished reply replaces it.
+// Live is the part of a reply that has arrived so far, for people to watch. If a local attempt at a reply finds a tail from its own
+// try, it knows that another attempt has begun. A new attempt starts a new tail, and the finished reply replaces it.
 type Live struct {
 	Scope
 	Iteration int    `json:"iteration"`

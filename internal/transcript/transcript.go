@@ -221,8 +221,8 @@ type Answer struct {
 
 // Reply holds the fields of replies only.
 type Reply struct {
-	// SummaryUsage is the usage of the summaries that were made for the reply, each of which also has its own Usage. Compression
-	// says how the view was made to fit.
+	// SummaryUsage is the total usage of the summaries that were made for the reply. Each summary also has its own Usage.
+	// Compression says how the view was made to fit.
 	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`
 	Compression   *Compression    `json:"compression,omitempty"`
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
@@ -257,7 +257,8 @@ type Call struct {
 	Queue     string     `json:"queue,omitempty"`
 	// Own means that the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
-	// Edited says who has replaced the agent's arguments, in the words for the agent; empty means that they are the agent's.
+	// Edited names the person who replaced the agent's arguments, in the words for the agent; empty means that they are the
+	// agent's.
 	Edited string `json:"edited,omitempty"`
 	// Respelled says which arguments were respelled for the tool's schema, in the words for the agent.
 	Respelled string `json:"respelled,omitempty"`

@@ -117,7 +117,7 @@ func testAlerts(t *testing.T, open opener) {
 	}
 }
 
-// testAlertFlood: beyond the limits, each group has one investigation, and other alerts wait until there is room.
+// testAlertFlood: beyond the limits, each group gets a single investigation, and other alerts wait until there is room.
 func testAlertFlood(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 3, PerMinute: 4}}
 	for n := range 40 {

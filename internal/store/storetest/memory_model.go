@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/memory"
 )
 
-// testRandomMemory compares the blocks of two agents with maps, over batches of calls of which half are sent again.
+// testRandomMemory compares the blocks of two agents with maps, over batches of calls. Half of the batches are sent again.
 func testRandomMemory(t *testing.T, open opener) {
 	s := open()
 	var checks atomic.Int64

@@ -31,7 +31,7 @@ func Open(t testing.TB) *store.Store {
 	return s
 }
 
-// blank is the file of a store that has its tables and no identity yet. It is created once per process, because the migrations take
+// blank is the file of a store with tables and without an identity. It is created once per process, because the migrations take
 // longer than most tests.
 var blank = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "inquest-blank-")

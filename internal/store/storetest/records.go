@@ -19,7 +19,7 @@ func investigation(id, workflow string, minute int) record.Investigation {
 	}
 }
 
-// finished returns an investigation's record as it is after the end.
+// finished returns the final record of an investigation.
 func finished(r record.Investigation, status agent.Status) record.Investigation {
 	end := r.StartedAt.Add(time.Minute)
 	r.Status, r.EndReason, r.Error, r.Report, r.EndedAt = status, agent.EndToolFailed, "e", "# Report", &end

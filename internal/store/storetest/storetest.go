@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// Store is what the suite tests.
+// Store is the interface under test.
 type Store interface {
 	Close() error
 	ID() string

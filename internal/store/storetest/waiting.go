@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// telling returns what a run of the workflow "flow" waits for.
+// telling returns the waits of a run of the workflow "flow".
 func telling(id, run string, status agent.Status, seq int, calls ...string) record.Waiting {
 	w := record.Waiting{Investigation: id, WorkflowID: "flow", RunID: run, Seq: seq, Status: status}
 	for _, call := range calls {
@@ -114,7 +114,8 @@ func testWaitingAfterAReset(t *testing.T, open opener) {
 	same(t, "once the new run has started it", must(s.Waiting(ctx, "inv"))(t), []record.Waiting{})
 }
 
-// testRandomWaiting compares the store with a simple model: the current waits are what the newest run reported last, until the end.
+// testRandomWaiting compares the store with a simple model: until the end, the last report of the newest run holds the current
+// waits.
 func testRandomWaiting(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	var checks atomic.Int64

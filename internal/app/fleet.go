@@ -59,9 +59,9 @@ func (h *Host) fleetQueues() []string {
 	return queues
 }
 
-// watchFleet returns an error when the host's store is not the fleet's. This can also be found late, because a worker that only
-// runs tools may have started before the first mark. joined holds the queues that the host has joined; a queue that a reload adds
-// ends nothing.
+// watchFleet returns an error once the host's store is not, or never was, the fleet's: a worker that only runs tools may have
+// started before the first mark. joined holds the queues that the host has joined. A queue that a reload adds does not end the
+// host.
 func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Duration) error {
 	told := map[string]bool{}
 	for ticker := time.NewTicker(every); ; {

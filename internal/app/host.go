@@ -85,7 +85,7 @@ func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	return h, nil
 }
 
-// NewHost loads the configuration, opens the store and connects to Temporal. All local errors are found before it connects.
+// NewHost loads the configuration, opens the store and connects to Temporal. It detects all local errors before it connects.
 func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	h := &Host{opts: opts, hup: make(chan os.Signal, 1), unwatch: func() {}}
 	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: h.hup, Logger: opts.Logger})

@@ -7,11 +7,11 @@ import (
 
 // Thresholds for a failure that is the conversation's own.
 const (
-	// A provider in trouble fails everyone's calls. A conversation's failures count as its own only if two probabilities are low.
-	// They assume that the provider fails this conversation as often as the others. The probability of all failures must be below
-	// unlikely. Counting only the failures between which others were answered, it must be below doubtful, because an outage may
-	// have begun after the others ended. If meanwhile calls of at least enoughOthers other conversations were answered and none
-	// failed, a probability below rare is enough.
+	// A provider in trouble fails everyone's calls. To blame a conversation, compare it with a provider that fails it as often as
+	// the others. The probability that such a provider causes all its failures must be below unlikely. If only failures count
+	// between which others were answered, the probability must be below doubtful, because an outage may have begun after the others
+	// ended. If at least enoughOthers other conversations were answered meanwhile and no call of others failed, rare replaces
+	// unlikely.
 	unlikely     = 1e-7
 	rare         = 2.5e-4
 	doubtful     = 0.02

@@ -87,7 +87,7 @@ type Answer struct {
 type Failure struct {
 	ErrorType string `json:"error_type"`
 	Error     string `json:"error"`
-	// Limited means that the provider answers and asks for later calls.
+	// Limited means that the provider answers, but asks the caller to retry later.
 	Limited bool `json:"limited,omitempty"`
 	// RetryAfter is how long the provider asks callers to wait.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`

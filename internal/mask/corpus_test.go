@@ -22,14 +22,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/mask"
 )
 
-// The corpus is in testdata/corpus, a case on a line. Nothing in it is anybody's
-// secret, and no line looks like one to a scanner of repositories:
+// The corpus is in testdata/corpus, with one case on each line. It contains no real secrets, and no line looks like a secret to
+// repository scanners:
 //
 //	«x»               x must not survive masking
 //	⏎                 a line end
 //	{a36}             36 random letters and digits; A upper case and digits, l lower case
 //	                  and digits, d digits, x and X hexadecimal, b base64, B upper-case letters
-//	{esc} {zwsp} …    a character that is not seen
+//	{esc} {zwsp} …    an invisible character
 //	⟦base64:x⟧        x in an encoding
 type sample struct{ written, text, secret string }
 

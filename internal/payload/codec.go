@@ -23,8 +23,8 @@ const (
 // ErrLocked means that a payload is encrypted with a key that is not available.
 var ErrLocked = errors.New("this is encrypted")
 
-// Protect makes a Temporal client encrypt everything that it sends, including failure messages, and decrypt its input. Without the
-// key, a placeholder names the key that an encrypted payload needs.
+// Protect makes a Temporal client encrypt everything that it sends, including failure messages, and decrypt its input. If a key is
+// missing, errors and failure messages name it.
 func (k Keys) Protect(opts *client.Options) {
 	opts.DataConverter = k.Converter(opts.DataConverter)
 	if opts.FailureConverter == nil {

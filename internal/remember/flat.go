@@ -6,7 +6,8 @@ import (
 )
 
 // flat parses an object of plain strings, integers and literals, as nearly all arguments are. It is ten times faster than
-// encoding/json, because rules are tried on 100,000 calls. It returns false for all other objects and for invalid JSON.
+// encoding/json, which matters because rules are tried on 100,000 calls. It returns false for all other objects and for invalid
+// JSON.
 func flat(text string) (args map[string]any, ok bool) {
 	f := flatText(text)
 	args = map[string]any{}

@@ -17,8 +17,8 @@ import (
 type Pattern struct {
 	Equals json.RawMessage `json:"equals,omitempty"`
 	// Glob is a text with *. On its own, * matches any value, except in arguments that are executed. Within a text or a command
-	// line, it matches a part of a name: one or more letters, digits, "_", "-" and ".". A match can never be the folder itself or a
-	// folder above: see package cmdline.
+	// line, it matches a part of a name: one or more letters, digits, "_", "-" and ".". A match never leads to the folder itself or
+	// to a folder above it: see package cmdline.
 	Glob string `json:"glob,omitempty"`
 }
 

@@ -139,7 +139,7 @@ func startOf(a webhook.Received) int64 {
 
 // AlertFilter selects alerts. Empty fields select all.
 type AlertFilter struct {
-	Projects                      []string // nil = all
+	Projects                      []string // nil means all
 	Webhook, Place, Investigation string
 	Before                        int64 // alerts received before the one with this number; 0 means all
 	Limit                         int

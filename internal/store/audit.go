@@ -31,8 +31,9 @@ func (s *Store) Audit(ctx context.Context, acts ...audit.Act) error {
 	return doing(err, "write the audit trail of %s", cmp.Or(acts[0].Investigation, "the store"))
 }
 
-// addActs adds acts to one chain, in the transaction of the write that they record. It takes the investigation's lock. A
-// transaction adds to one chain only: with two chains, two transactions could deadlock.
+// addActs adds acts to one chain, in the transaction of the write that they record. That transaction must hold the investigation's
+// lock; for the store's own chain, addActs takes a lock. A transaction adds to one chain only: with two chains, two transactions
+// could deadlock.
 func (s *Store) addActs(ctx context.Context, q querier, acts []audit.Act) error {
 	if len(acts) == 0 {
 		return nil

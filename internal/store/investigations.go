@@ -355,7 +355,7 @@ func (f Filter) query(db database, found searched) (query string, args []any) {
 		and(` AND session = $%d AND session <> ''`, f.Session)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
-		pair, _ := asJSON(&map[string]string{key: f.Metadata[key]}).Value() // {"key":"value"}, as it stands among others
+		pair, _ := asJSON(&map[string]string{key: f.Metadata[key]}).Value() // {"key":"value"}, as in the stored object
 		and(` AND replace(metadata, $%d, '') <> metadata`, strings.Trim(pair.(string), "{}\n"))
 	}
 	if f.NeedsMe {

@@ -46,7 +46,7 @@ func (m *memoryTx) say(ctx context.Context, e transcript.Entry) error {
 	return m.words.put(ctx, m.q, "recall_words", m.row(n), e.Text)
 }
 
-// unsay removes the text of the entries whose superseded column has that number from the search.
+// unsay removes the entries that were superseded with the number struck from conversation search.
 func (c claim) unsay(ctx context.Context, q querier, struck int64) error {
 	const gone = `investigation = $1 AND seq IN (SELECT seq FROM entries WHERE investigation = $1 AND superseded = $2)`
 	_, err := q.ExecContext(ctx, `DELETE FROM recall_words WHERE rowid IN (SELECT id FROM recall WHERE `+gone+`)`, c.Investigation, struck)

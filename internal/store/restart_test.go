@@ -79,7 +79,7 @@ func TestPostgresRestart(t *testing.T) {
 	checkPaged(t, server, s, len(log)+rowsOfStep)
 }
 
-// checkPaged checks that a follower which leaves after all existing entries stays while the server is down.
+// checkPaged checks that a follower of existing entries still gets all of them if the server goes down meanwhile.
 func checkPaged(t *testing.T, server *postgrestest.Server, s *store.Store, rows int) {
 	t.Helper()
 	all, told, killed := errors.New("all"), 0, false

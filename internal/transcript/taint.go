@@ -2,8 +2,8 @@ package transcript
 
 import "slices"
 
-// Untrusted returns the sources of untrusted text in the entries, each once, oldest first. From then on, the execution is tainted.
-// Taint is derived from the journal, so it survives restarts and resets with it.
+// Untrusted returns the sources of untrusted text in the entries, each once, oldest first. The first such text taints the execution
+// permanently. Taint is derived from the journal, so it survives restarts and resets with it.
 func Untrusted(entries []Entry) (sources []string) {
 	for _, e := range entries {
 		if !e.Superseded {

@@ -17,7 +17,7 @@ func testBlobs(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	tests := map[string]struct {
 		data []byte
-		hash string // "" = not checked
+		hash string // empty means not checked
 	}{
 		"nil":    {nil, "e3b0c44298fc1c149afbf4c8996fb924"},
 		"empty":  {[]byte{}, "e3b0c44298fc1c149afbf4c8996fb924"},

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// levels is how many objects and arrays stand within each other.
+// levels returns the nesting depth of objects and arrays.
 func levels(schema []byte) (most int) {
 	depth := 0
 	decoder := json.NewDecoder(strings.NewReader(string(schema)))
@@ -28,8 +28,8 @@ func levels(schema []byte) (most int) {
 	}
 }
 
-// TestSchemaBounds: schemas that are short, or that the bounds of tools allow, and whose references, unions or depth would
-// fill the memory of a worker or the window of a model.
+// TestSchemaBounds checks schemas that are short, or within the limits for tools, but whose references, unions or depth
+// would fill a worker's memory or a model's window.
 func TestSchemaBounds(t *testing.T) {
 	t.Parallel()
 	nested := func(n int, open, inner, end string) string {
@@ -42,7 +42,7 @@ func TestSchemaBounds(t *testing.T) {
 		}
 		return strings.Join(all, ",")
 	}
-	// graph has definitions that refer to fan others each, in the notation of word.
+	// graph returns definitions that refer to fan others each, in the given notation.
 	graph := func(n, fan int, begin, each, end string) string {
 		var definitions []string
 		for i := range n {

@@ -7,15 +7,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// lesson is a sentence with which servers refuse a request, and what the sentence says about the server.
+// lesson is a sentence in refusals, with the rule that it reveals about the server.
 type lesson struct {
-	// sentence matches the words of the servers that the comment above names. A group of digits is a limit.
+	// sentence matches the text of the servers in the comment above it. A group of digits is a limit.
 	sentence *regexp.Regexp
 	learn    func(d *agent.Dialect, limit int)
 }
 
 // lessons are about servers that no plan describes: proxies, and models under names of the operator's choice. Each
-// sentence is the whole of what the server says about one field, because half of one stands in other refusals, too.
+// sentence is the server's complete statement about one field, because parts of it occur in other refusals.
 var lessons = []lesson{
 	// LiteLLM in front of Bedrock (litellm/llms/bedrock/chat/converse_transformation.py, map_tool_choice_values).
 	{regexp.MustCompile(`Bedrock doesn't support tool_choice='?none'?\.`), refusesNone},
@@ -30,12 +30,12 @@ var lessons = []lesson{
 	{regexp.MustCompile(`onversation roles must alternate user(?:/assistant/user/assistant/| and assistant)`), alternates},
 	// Groq. https://github.com/vercel/ai/pull/16540, https://github.com/agno-agi/agno/issues/1065
 	{regexp.MustCompile("(?:json mode|response_format['`] json_object) cannot be combined with tool/function calling"), plainBesideTools},
-	// Google, by its endpoint for OpenAI's protocol. https://github.com/openai/openai-agents-python/issues/656
+	// Google's endpoint for OpenAI's protocol. https://github.com/openai/openai-agents-python/issues/656
 	{regexp.MustCompile(`(?:Function calling|Tool use) with a response mime type: 'application/json' is unsupported`), plainBesideTools},
 	// OpenAI and Azure. https://github.com/getsentry/sentry-mcp/issues/106
 	{regexp.MustCompile(`Invalid 'tools\[\d+\](?:\.function)?\.description': string too long\. Expected a string with maximum length (\d+)`),
 		func(d *agent.Dialect, limit int) { lower(&d.MaxDescription, limit) }},
-	// The same, of the list of tools. https://github.com/0x4m4/hexstrike-ai/issues/29
+	// The same for the list of tools. https://github.com/0x4m4/hexstrike-ai/issues/29
 	{regexp.MustCompile(`Invalid 'tools': array too long\. Expected an array with maximum length (\d+)`), maxTools},
 	// Groq. https://github.com/HunorLaczko/ha-groq-cloud-api/issues/25
 	{regexp.MustCompile(`'tools' ?: maximum number of items is (\d+)`), maxTools},
@@ -86,22 +86,22 @@ func refusesSchema(d *agent.Dialect, _ int)      { d.RefusesSchema = true }
 func maxTools(d *agent.Dialect, limit int)       { lower(&d.MaxTools, limit) }
 func maxTokens(d *agent.Dialect, limit int)      { lower(&d.MaxTokens, limit) }
 
-// lower sets a limit, unless it is one that the dialect keeps already. Zero means that there was no limit.
+// lower sets a limit unless the dialect has the same or a lower one. Zero means no limit.
 func lower(known *int, limit int) {
 	if limit > 0 && (*known == 0 || limit < *known) {
 		*known = limit
 	}
 }
 
-// Learn returns the dialect of a server that refused a request with these words. ok is false if they say nothing
-// new about the server, so that asking again would change nothing.
+// Learn returns the dialect of a server that refused a request with this text. ok is false if the text reveals nothing
+// new about the server, so that a retry would change nothing.
 func Learn(d agent.Dialect, refusal string) (_ agent.Dialect, ok bool) {
 	for _, lesson := range lessons {
 		said := lesson.sentence.FindStringSubmatch(refusal)
 		if said == nil {
 			continue
 		}
-		limit, _ := strconv.Atoi(said[len(said)-1]) // a sentence without a limit is no number: zero
+		limit, _ := strconv.Atoi(said[len(said)-1]) // zero without a limit in the sentence
 		learned := d
 		if lesson.learn(&learned, limit); learned != d {
 			return learned, true

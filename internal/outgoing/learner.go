@@ -18,19 +18,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// Learner sends requests in the dialect of a model's server, and learns from the server's refusals. A client has one; it
-// keeps models apart by their names. It is safe for concurrent use, and its zero value is ready.
+// Learner sends requests in the dialect of a model's server, and learns from the server's refusals. Each client has
+// one; models are distinguished by name. It is safe for concurrent use, and its zero value is ready.
 type Learner struct {
 	models sync.Map // a lessons value for each name
 }
 
-// learned is what is known about the server of a model.
+// learned holds the known rules of a model's server.
 type learned struct {
 	dialect agent.Dialect
-	refused map[toolKey]string // tools whose schemas the server refuses, and its words
+	refused map[toolKey]string // the server's text for each tool whose schema it refuses
 }
 
-// toolKey is the digest of a tool's name and schema: a tool that changes is offered again.
+// toolKey is the digest of a tool's name and schema: a changed tool is offered again.
 type toolKey [sha256.Size]byte
 
 func keyOf(t llm.Tool) toolKey { return sha256.Sum256([]byte(t.Name + "\x00" + string(t.Schema))) }
@@ -38,9 +38,10 @@ func keyOf(t llm.Tool) toolKey { return sha256.Sum256([]byte(t.Name + "\x00" + s
 // maxLessons is how often one request is sent again.
 const maxLessons = 16
 
-// Send sends a request in the dialect of the model's server; planned is the one of the plan. If the server refuses the
-// request with a sentence that says something new about the server, Send sends the changed request at once. Later
-// requests for the model keep to what was learned only if the changed request succeeded, because a sentence can mean
+// Send sends a request in the dialect of the model's server; planned is the dialect in the plan. If the server's
+// refusal reveals a new rule, Send sends the changed request at once. Later requests for the model follow the rule only
+// if the changed request succeeded, because the text may mean something else. The reply names everything that was left
+// out.
 // something else. The reply names what was left out.
 func (l *Learner) Send(planned agent.Dialect, req llm.Request,
 	send func(llm.Request, agent.Dialect) (llm.Response, error)) (llm.Response, error) {
@@ -70,8 +71,8 @@ func (l *Learner) Send(planned agent.Dialect, req llm.Request,
 	return out, err
 }
 
-// refusesFields reports whether an error is the answer of a server that read the request and does not take a field.
-// Other statuses are about keys, limits and outages, whatever their words.
+// refusesFields reports whether an error is the answer of a server that read the request and refused a field. Other
+// statuses are about keys, limits and outages, regardless of their text.
 func refusesFields(err error) bool {
 	refused, ok := errors.AsType[*llm.Error](err)
 	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, refused.Status)
@@ -81,7 +82,7 @@ func hasImages(req llm.Request) bool {
 	return slices.ContainsFunc(req.Messages, func(m agent.Message) bool { return len(m.Images) > 0 })
 }
 
-// request returns the request as the server takes it.
+// request returns the request in the form that the server accepts.
 func (l learned) request(req llm.Request) llm.Request {
 	if len(l.refused) > 0 {
 		refused := func(t llm.Tool) bool { return l.refused[keyOf(t)] != "" }
@@ -91,7 +92,7 @@ func (l learned) request(req llm.Request) llm.Request {
 	return Request(req, l.dialect)
 }
 
-// learn returns what is known after a refusal. ok is false if its words say nothing new.
+// learn returns the rules known after a refusal. ok is false if its text reveals nothing new.
 func (l learned) learn(words string, req, sent llm.Request) (_ learned, ok bool) {
 	if l.dialect, ok = Learn(l.dialect, words); ok {
 		return l, true
@@ -110,7 +111,8 @@ func (l learned) learn(words string, req, sent llm.Request) (_ learned, ok bool)
 	return l, ok
 }
 
-// toolRefusals match how servers name the tool whose schema they refuse: by its name, or by its place in the request.
+// toolRefusals match refusals that name the tool with the refused schema, by its name or by its position in the
+// request.
 var toolRefusals = []*regexp.Regexp{
 	// OpenAI and Azure. https://github.com/mark3labs/mcphost/issues/88
 	regexp.MustCompile(`Invalid schema for function '([^']+)'`),
@@ -124,7 +126,7 @@ var toolRefusals = []*regexp.Regexp{
 	regexp.MustCompile(`\btoolConfig\.tools\.(\d+)\.`),
 }
 
-// refusedTools returns the names of the tools whose schemas a refusal is about.
+// refusedTools returns the names of the tools whose schemas a refusal names.
 func refusedTools(words string, sent []llm.Tool) (names []string) {
 	for _, sentence := range toolRefusals {
 		for _, said := range sentence.FindAllStringSubmatch(words, -1) {
@@ -143,7 +145,8 @@ func refusedTools(words string, sent []llm.Tool) (names []string) {
 // roomForWords is how much of a refusal a notice quotes, in characters.
 const roomForWords = 200
 
-// omitted is what a request leaves out because the server refused it, beyond what the dialect of the plan leaves out.
+// omitted returns the parts that a request omits because the server refused them, beyond those that the plan's dialect
+// omits.
 func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omission) {
 	tools := req.Tools
 	if len(tools) == 0 {

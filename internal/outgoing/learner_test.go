@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// TestRefusedTools: a server that refuses the schema of a tool is asked without this tool, now and later, and the reply
-// names the tool. The words are those of real servers; learner.go names the sources.
+// TestRefusedTools checks that a tool whose schema the server refuses is left out, now and later, and that the reply
+// names it. The refusals are those of real servers; learner.go names the sources.
 func TestRefusedTools(t *testing.T) {
 	t.Parallel()
 	for refusal, refused := range map[string][]string{
@@ -76,7 +76,7 @@ func TestRefusedTools(t *testing.T) {
 	}
 }
 
-// TestLearnedRequest: what a refusal changes in the next request.
+// TestLearnedRequest checks the changes that a refusal makes to the next request.
 func TestLearnedRequest(t *testing.T) {
 	t.Parallel()
 	warm := float32(0.5)

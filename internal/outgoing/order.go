@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// inOrder writes a schema with its properties in the order of the original, in which models fill them in.
+// inOrder writes a schema with its properties in the order of the original, because models fill them in in that order.
 func inOrder(top part, original json.RawMessage) json.RawMessage {
 	var in struct{ Properties json.RawMessage }
-	_ = json.Unmarshal(original, &in) // it may be true
+	_ = json.Unmarshal(original, &in) // the original may be true
 	var own map[string]json.RawMessage
 	_ = json.Unmarshal(in.Properties, &own)
 	properties := top["properties"].(part)
@@ -38,7 +38,7 @@ func inOrder(top part, original json.RawMessage) json.RawMessage {
 	return fmt.Appendf(nil, `{"type":"object","properties":{%s}%s}`, strings.Join(out, ","), required)
 }
 
-// keys are the keys of an object in their order, each once.
+// keys returns the keys of an object in order, each once.
 func keys(object json.RawMessage) (out []string) {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {

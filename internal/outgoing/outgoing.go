@@ -1,10 +1,10 @@
-// Package outgoing rewrites requests so that the servers of models accept them. A strict server refuses the whole
-// request for one schema, name, argument or empty turn that it does not like, and what a model or an MCP server has
-// sent goes back to it in every later request. So every driver sends what Request returns: the strictest form that
-// the known servers share, and, where their rules differ, the one that the server's dialect names.
+// Package outgoing rewrites requests so that the servers of models accept them. A strict server refuses a whole request
+// because of one schema, name, argument or empty turn, and the output of models and MCP servers is repeated in every
+// later request. So every driver sends the result of Request: the strictest form that the known servers share or, where
+// their rules differ, the form for the server's dialect.
 //
-// Nothing here changes what is checked or recorded: calls are validated against the original schemas, and the
-// transcript keeps what the model wrote.
+// The package does not change checks or records: calls are validated against the original schemas, and the transcript
+// keeps the model's text.
 package outgoing
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// Request returns the request as a server of the dialect accepts it. A request with calls in its messages has tools
-// or withheld tools. Tools that the dialect cannot express are left out; Tools says which.
+// Request returns the request in a form that a server with the dialect accepts. A request with calls in its messages
+// has tools or withheld tools. Tools that the dialect cannot express are left out; Tools says which.
 func Request(req llm.Request, d agent.Dialect) llm.Request {
 	req.Tools, _ = Tools(req.Tools, d)
 	req.Withheld, _ = Tools(req.Withheld, d)
@@ -51,7 +51,7 @@ func Request(req llm.Request, d agent.Dialect) llm.Request {
 	return req
 }
 
-// withSchema puts the schema of the reply into the system message.
+// withSchema adds the reply's schema to the system message.
 func withSchema(in []agent.Message, schema json.RawMessage) []agent.Message {
 	said := "Reply with a JSON object and nothing else. The object must match this JSON schema:\n" + string(schema)
 	out := slices.Clone(in)
@@ -79,7 +79,7 @@ func called(messages []agent.Message) (out []llm.Tool) {
 
 const noArguments = `{"type":"object","properties":{}}`
 
-// Tools returns the tools as a server of the dialect accepts them, and those that it would refuse.
+// Tools returns the tools in a form that a server with the dialect accepts, and those that it would refuse.
 func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []llm.Omission) {
 	known := map[string]bool{}
 	for _, t := range tools {
@@ -104,7 +104,7 @@ func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []llm.Omiss
 	return kept, left
 }
 
-// fitted moves what is too long of a description into the schema, whose texts have no limit.
+// fitted moves the end of a long description into the schema, whose texts have no limit.
 func fitted(said string, schema json.RawMessage, limit int) (string, json.RawMessage) {
 	runes := []rune(said)
 	if limit <= 0 || len(runes) <= limit {
@@ -121,10 +121,10 @@ func fitted(said string, schema json.RawMessage, limit int) (string, json.RawMes
 var (
 	// propertyKey matches the names of arguments that Anthropic and Bedrock accept: "Property keys should match pattern".
 	propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-	// googleKey matches those that Google documents.
+	// googleKey matches the names that Google documents.
 	// https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration
 	googleKey = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
-	// notInNames matches what no server takes in the name of a tool.
+	// notInNames matches characters that no server accepts in the name of a tool.
 	notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 	nine       = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 )
@@ -134,8 +134,8 @@ const (
 	unnamed = "unnamed"
 )
 
-// Name returns the name of a tool as all servers accept it: at most 64 letters, digits, underscores and dashes that
-// do not begin with a digit or a dash, which Google refuses. A call without a name gets one.
+// Name returns the name of a tool in a form that all servers accept: at most 64 letters, digits, underscores and
+// dashes, without a leading digit or dash, which Google refuses. A call without a name gets one.
 func Name(name string) string {
 	name = notInNames.ReplaceAllString(name, "_")
 	if name == "" {
@@ -147,8 +147,8 @@ func Name(name string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// SameTool reports whether two names of calls mean the same tool: one as a model wrote it, the other as the transcript
-// kept it and Name wrote it again. On that way dots become underscores and long names are cut.
+// SameTool reports whether two names in calls mean the same tool: one as a model wrote it, and the other from the
+// transcript, rewritten by Name, which turns dots into underscores and cuts long names.
 func SameTool(written, kept string) bool {
 	short := func(name string) string {
 		name = strings.ToLower(notInWords.ReplaceAllString(Name(name), ""))
@@ -157,17 +157,16 @@ func SameTool(written, kept string) bool {
 	return short(written) == short(kept)
 }
 
-// notInWords matches what Name and tool.WireName write in place of other characters.
+// notInWords matches the replacement characters of Name and tool.WireName.
 var notInWords = regexp.MustCompile(`[_-]`)
 
-// sameUpTo is how much of long names is compared: their ends are hashes.
+// sameUpTo is how much of long names is compared, because their ends are hashes.
 const sameUpTo = 32
 
-// IDs are the ids of the calls of one request, as the provider is shown them.
+// IDs are the ids of the calls of one request, as the provider sees them.
 type IDs map[string]bool
 
-// Add returns the id of a call: the one that the provider gave it itself, unless another call of the request has that,
-// or else ours.
+// Add returns the id of a call: the provider's own id, unless another call of the request has it, and otherwise ours.
 func (ids IDs) Add(theirs, ours string) string {
 	id := theirs
 	if id == "" || ids[id] {
@@ -180,8 +179,8 @@ func (ids IDs) Add(theirs, ours string) string {
 	return id
 }
 
-// callID returns the id of a call as Mistral's servers want it, which all others accept: "must be a-z, A-Z, 0-9, with
-// a length of 9". Ids of ours stay readable.
+// callID returns the id of a call in the form that Mistral's servers require and all others accept: "must be a-z, A-Z,
+// 0-9, with a length of 9". Ids of ours stay readable.
 func callID(id string) string {
 	if nine.MatchString(id) {
 		return id
@@ -196,8 +195,8 @@ func callID(id string) string {
 	return base32.StdEncoding.EncodeToString(sum[:])[:9]
 }
 
-// Arguments returns the arguments of a call as a JSON object, which many servers insist on. What is no object, and
-// means none, is kept as a text.
+// Arguments returns the arguments of a call as a JSON object, which many servers require. Arguments that are neither an
+// object nor empty are kept as a string.
 func Arguments(written string) string {
 	object, ok := agent.ArgumentsObject(written)
 	if !ok || deep(object) {
@@ -211,11 +210,12 @@ func Arguments(written string) string {
 	return object
 }
 
-// halfPair matches the escapes of UTF-16 pairs. Half of one is JSON, but no text: Python's and Anthropic's readers refuse it.
+// halfPair matches escapes of UTF-16 surrogates. Half a pair is valid JSON but not valid text; Python's and Anthropic's
+// parsers refuse it.
 var halfPair = regexp.MustCompile(`(?i)\\ud[89a-f]`)
 
-// maxDepth is how many objects and arrays may stand within each other: Google's messages have 100 levels, and three
-// for each of JSON's.
+// maxDepth is the maximum nesting of objects and arrays: Google's messages have 100 levels, and use three for each
+// level of JSON.
 const maxDepth = 30
 
 func deep(object string) bool {

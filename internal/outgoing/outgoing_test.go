@@ -14,7 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// TestMessages: one line for each message, "role: text" and then "name(arguments)#id" or "#id" of calls and results.
+// TestMessages has one line for each message, "role: text", followed by "name(arguments)#id" or "#id" for calls and
+// results.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	system := agent.Message{Role: agent.System, Content: "S"}
@@ -87,7 +88,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestArguments: what models have written, and what goes back to them.
+// TestArguments maps arguments from models to those sent back to them.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	nested := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
@@ -114,7 +115,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestNames: names that servers refuse.
+// TestNames checks names that servers refuse.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -127,7 +128,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTools: one tool that cannot be expressed does not take the others away.
+// TestTools checks that a tool that cannot be expressed does not affect other tools.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	tools := []llm.Tool{
@@ -157,7 +158,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestToolsAtTheEnd: a request whose history has calls declares tools, whether it is given some or not.
+// TestToolsAtTheEnd checks that a request whose history has calls always declares tools.
 func TestToolsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	history := []agent.Message{{Role: agent.User, Content: "a"}, {Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1_0", Name: "f"}}}}
@@ -174,7 +175,7 @@ func TestToolsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestLearn: the words of real servers, and what later requests keep to. learn.go names the sources.
+// TestLearn checks refusals of real servers, and the dialects learned from them. learn.go names the sources.
 func TestLearn(t *testing.T) {
 	t.Parallel()
 	for want, refusals := range map[agent.Dialect][]string{
@@ -250,7 +251,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestLearnNothing: refusals that name the same fields and mean something else.
+// TestLearnNothing checks refusals that name the same fields and mean something else.
 func TestLearnNothing(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []string{

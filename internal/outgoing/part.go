@@ -17,10 +17,10 @@ import (
 // part is a schema in decoded JSON.
 type part = map[string]any
 
-// words say something to the reader of a schema, and nothing about what it accepts.
+// words are keywords that describe a schema and do not change what it accepts.
 var words = []string{"title", "description", "default", "examples"}
 
-// annotations are what a schema says to its reader.
+// annotations returns the descriptive keywords of a schema.
 func annotations(in part, at place) part {
 	out := only(in, words...)
 	for word, value := range out {
@@ -31,7 +31,7 @@ func annotations(in part, at place) part {
 	return out
 }
 
-// levels is how many objects and arrays stand within each other in a value.
+// levels returns the nesting depth of objects and arrays in a value.
 func levels(value any) (n int) {
 	switch value := value.(type) {
 	case part:
@@ -76,15 +76,15 @@ func describe(out part, said string) {
 	out["description"] = strings.TrimSpace(describing(out) + "\n" + sentence(said))
 }
 
-// maxSentence bounds what a description says in place of a schema, in bytes. A description within the text of another
-// schema has its quotes escaped, so that what nests without a limit doubles with each level.
+// maxSentence limits a sentence that replaces part of a schema, in bytes. A description within the text of another
+// schema has its quotes escaped, so unlimited nesting would double it with each level.
 const maxSentence = 1_000
 
-// sentence cuts what a description says in place of a schema.
+// sentence shortens a text that replaces part of a schema.
 func sentence(said string) string { return clip.Text(said, maxSentence) }
 
-// join is a schema that accepts what both of two schemas do. Where that has no short form, it accepts more. What the
-// first says to its reader stays.
+// join returns a schema that accepts what both of two schemas accept. If there is no short form of it, the result
+// accepts more. The descriptive keywords of the first are kept.
 func join(a, b part) part {
 	out := maps.Clone(b)
 	for key, value := range a {
@@ -113,7 +113,7 @@ func join(a, b part) part {
 		}
 	}
 	if out["additionalProperties"] == false && (a["properties"] == nil) == (b["properties"] == nil) {
-		delete(out, "additionalProperties") // it spoke of the properties of one of them
+		delete(out, "additionalProperties") // it referred to the properties of only one of them
 	}
 	return out
 }
@@ -158,7 +158,7 @@ func joinAny(in part, value any) (_ part, possible bool) {
 	return out, len(common) > 0
 }
 
-// aliases are names of types that servers of tools use, and JSON Schema does not know.
+// aliases are names of types that tool servers use but JSON Schema does not have.
 var aliases = map[string]string{
 	"int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean", "str": "string",
 	"text": "string", "date": "string", "dict": "object", "map": "object", "list": "array", "tuple": "array",
@@ -166,7 +166,7 @@ var aliases = map[string]string{
 
 var kinds = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
-// implied are the types that keywords speak of.
+// implied are the types that keywords imply.
 var implied = map[string]string{
 	"properties": "object", "additionalProperties": "object", "patternProperties": "object", "required": "object",
 	"items": "array", "prefixItems": "array", "minItems": "array", "maxItems": "array",
@@ -174,8 +174,8 @@ var implied = map[string]string{
 	"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
 }
 
-// typesOf returns the types of a schema, each once: those that it names, or else those that its values have or that its
-// keywords imply. None means any type.
+// typesOf returns the types of a schema, each once: those that it names, or else those of its values or implied by its
+// keywords. None means any type.
 func typesOf(in part) (out []string) {
 	named, _ := in["type"].([]any)
 	if one, ok := in["type"].(string); ok {
@@ -216,13 +216,13 @@ func typesOf(in part) (out []string) {
 		if _, ok := in[key]; ok && (len(out) == 0 || out[0] == implied[key]) {
 			add(implied[key])
 		} else if ok {
-			return nil // it speaks of several types
+			return nil // it implies several types
 		}
 	}
 	return out
 }
 
-// listedIn are the values of enum, or that of const.
+// listedIn returns the values of enum, or the value of const.
 func listedIn(in part) []any {
 	if value, ok := in["const"]; ok {
 		return []any{value}
@@ -255,7 +255,8 @@ func isKind(value any, kind string) bool {
 	return is == kind || is == "integer" && kind == "number"
 }
 
-// enumOf is one list of values for options that are lists of values of one type; nil if one of them is none.
+// enumOf returns one list of values for options that are lists of values of one type. It returns nil if any option is
+// not such a list.
 func enumOf(options []any) part {
 	out := part{}
 	var values []any
@@ -281,7 +282,7 @@ func enumOf(options []any) part {
 	return out
 }
 
-// applies are the types that keywords are about; others are about all.
+// applies maps keywords to the types that they apply to. Other keywords apply to all types.
 var applies = map[string][]string{
 	"format": {"string", "integer", "number"}, "pattern": {"string"}, "minLength": {"string"}, "maxLength": {"string"},
 	"minItems": {"array"}, "maxItems": {"array"}, "uniqueItems": {"array"}, "minProperties": {"object"}, "maxProperties": {"object"},
@@ -289,7 +290,7 @@ var applies = map[string][]string{
 	"exclusiveMaximum": {"integer", "number"}, "multipleOf": {"integer", "number"}, "additionalProperties": {},
 }
 
-// fits reports whether a keyword may stand in a schema of the type, with this value.
+// fits reports whether a schema of the type may have a keyword with this value.
 func fits(word, kind string, value any) bool {
 	if about, limited := applies[word]; limited && !slices.Contains(about, kind) {
 		return false
@@ -323,7 +324,7 @@ func fits(word, kind string, value any) bool {
 	return ok && err == nil
 }
 
-// bounds rewrites what version 4 of JSON Schema calls an exclusive bound: a minimum that "exclusiveMinimum": true is beside.
+// bounds rewrites the exclusive limits of JSON Schema version 4: a minimum with "exclusiveMinimum": true.
 func bounds(in, out part) {
 	for word, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		if in[exclusive] == true && out[word] != nil {
@@ -342,7 +343,7 @@ func count(all []string, one string) (n int) {
 	return n
 }
 
-// names are the texts among some values, as one text.
+// names joins the strings among some values into one text.
 func names(values []any) string {
 	var all []string
 	for _, value := range values {
@@ -354,7 +355,7 @@ func names(values []any) string {
 	return strings.Join(all, ", ")
 }
 
-// decode reads JSON, and keeps the digits of numbers.
+// decode parses JSON and keeps all digits of numbers.
 func decode(text string) (value any, err error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -372,6 +373,6 @@ func text(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // it was JSON
+	_ = encoder.Encode(value) // cannot fail: it was JSON
 	return strings.TrimSpace(out.String())
 }

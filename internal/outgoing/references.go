@@ -46,7 +46,7 @@ func (r *rewriter) find(ref string) (any, bool) {
 	return root, root != nil
 }
 
-// gather finds the parts of a schema that have names. Of two with the same name, the first counts.
+// gather finds the named parts of a schema. If two have the same name, the first is used.
 func (r *rewriter) gather(value any) {
 	switch value := value.(type) {
 	case part:

@@ -12,9 +12,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// form is what a server understands of JSON Schema.
+// form describes the part of JSON Schema that a server understands.
 type form struct {
-	keywords []string // besides those that every form has: type, description, properties, required, items
+	keywords []string // in addition to those of every form: type, description, properties, required, items
 	unions   bool     // anyOf
 	typed    bool     // every part needs a type, and every object properties
 	enums    []string // the types whose values can be listed
@@ -40,25 +40,25 @@ var forms = map[agent.SchemaForm]form{
 	},
 }
 
-// How far schemas are written out. Strangers write them, and every model call pays for their length.
+// Limits on expanded schemas. Third parties write them, and every model call pays for their length.
 const (
-	maxUnrolled = 2         // times that a definition is written out within itself
-	maxParts    = 1_000     // parts of a schema with its references written out; then references are left open
-	maxWritten  = 32 << 10  // bytes of a schema with its references written out; of a longer one fewer references are
-	maxSchema   = 128 << 10 // bytes of a schema that is written at all
-	maxNotes    = 16 << 10  // bytes of what a description says in place of the schema
+	maxUnrolled = 2         // times that a definition is expanded within itself
+	maxParts    = 1_000     // parts of an expanded schema; above that, references are left open
+	maxWritten  = 32 << 10  // bytes of an expanded schema; above that, fewer references are expanded
+	maxSchema   = 128 << 10 // bytes of a schema that is accepted at all
+	maxNotes    = 16 << 10  // bytes of sentences in a description that replace parts of the schema
 )
 
-// place is where a part of a schema stands.
+// place is the position of a part in a schema.
 type place struct {
 	refs  []string // references that lead to it
-	depth int      // objects and arrays around it and its own, in JSON
+	depth int      // nesting depth in JSON, including the part itself
 }
 
-// in returns a place some levels of JSON further down.
+// in returns a place that is some levels of JSON deeper.
 func (p place) in(levels int) place { return place{p.refs, p.depth + levels} }
 
-// leaf reports whether a part may not have parts of its own: there is room for one more level, and a list in it.
+// leaf reports whether a part is too deep to have parts: there is only room for one more level and a list in it.
 func (p place) leaf() bool { return p.depth > maxDepth-2 }
 
 // Schema rewrites the schema of a tool's arguments. The result has no keys but type, properties and required, as
@@ -66,7 +66,7 @@ func (p place) leaf() bool { return p.depth > maxDepth-2 }
 // accept the schema.
 // https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
 func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage, notes []string, err error) {
-	defer func() { // a stranger wrote it, and the other tools must not suffer
+	defer func() { // a third party wrote the schema, and a failure must not affect other tools
 		if recover() != nil {
 			err = errors.New("its schema cannot be rewritten")
 		}
@@ -90,7 +90,7 @@ func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage,
 	return out, notes, err
 }
 
-// rewritten is Schema with a limit of the parts after which references are left open.
+// rewritten is Schema with a limit on the number of parts, after which references are left open.
 func rewritten(original json.RawMessage, document any, to agent.SchemaForm, parts int) (json.RawMessage, []string, error) {
 	var notes []string
 	r := rewriter{form: forms[to], root: document, limit: parts}
@@ -155,13 +155,13 @@ func fewer(notes []string) []string {
 type rewriter struct {
 	form    form
 	root    any
-	parts   int             // that have been looked at
-	limit   int             // of them, after which references are left open
-	anchors map[string]part // the parts of root that have a name; nil means that nobody has asked
+	parts   int             // parts that have been visited
+	limit   int             // on parts, after which references are left open
+	anchors map[string]part // the named parts of root; nil until they are needed
 }
 
-// rewrite returns a schema in the form, with a fixed order of what it looks at; possible is false for one that no
-// value matches.
+// rewrite returns a schema in the target form, checking its keywords in a fixed order. possible is false if no value
+// matches the schema.
 func (r *rewriter) rewrite(value any, at place) (out part, possible bool) {
 	in, isObject := value.(part)
 	if r.parts++; !isObject || r.parts > 10*maxParts {
@@ -193,7 +193,7 @@ func (r *rewriter) rewrite(value any, at place) (out part, possible bool) {
 	}
 }
 
-// collect joins a schema with what it refers to and with all parts of allOf.
+// collect joins a schema with the target of its reference and with all parts of allOf.
 func (r *rewriter) collect(in part, within []string) (_ part, _ []string, possible bool) {
 	for range maxParts {
 		ref, refers := in["$ref"].(string)
@@ -203,7 +203,7 @@ func (r *rewriter) collect(in part, within []string) (_ part, _ []string, possib
 			in = without(in, "$ref")
 			target, found := r.find(ref)
 			again := count(within, ref) >= maxUnrolled || r.parts > r.limit
-			if definition, ok := target.(part); again && ok { // what is deeper is left open
+			if definition, ok := target.(part); again && ok { // deeper parts are left open
 				if kinds := typesOf(definition); in["type"] == nil && len(kinds) == 1 {
 					in = join(in, part{"type": kinds[0]})
 				}
@@ -265,7 +265,7 @@ func (r *rewriter) typed(in part, kind string, at place) part {
 	return out
 }
 
-// list writes the values of enum and const that have the type.
+// list writes the values of enum and const of the given type.
 func (r *rewriter) list(in part, kind string, out part) {
 	var listed []any
 	known := map[string]bool{}
@@ -285,7 +285,7 @@ func (r *rewriter) list(in part, kind string, out part) {
 	}
 }
 
-// object writes properties, and what is required among them.
+// object writes the properties and which of them are required.
 func (r *rewriter) object(in, out part, at place) part {
 	properties := part{}
 	known, _ := in["properties"].(part)
@@ -312,7 +312,7 @@ func (r *rewriter) object(in, out part, at place) part {
 	delete(out, "additionalProperties")
 	extra, open := in["additionalProperties"], true
 	if patterns, ok := in["patternProperties"].(part); ok && len(patterns) > 0 && (extra == nil || extra == false) {
-		extra = nil // several patterns, or one
+		extra = nil // with several patterns there is no common schema
 		if len(patterns) == 1 {
 			for _, extra = range patterns {
 			}
@@ -340,7 +340,7 @@ func (r *rewriter) object(in, out part, at place) part {
 	return out
 }
 
-// items writes what an array holds: one schema, also where the places of the original differ.
+// items writes the schema of an array's items: one schema, even if the original's positions differ.
 func (r *rewriter) items(in part, at place) part {
 	places, tuple := in["prefixItems"].([]any)
 	if rest, ok := in["items"].([]any); ok && !tuple {
@@ -361,7 +361,7 @@ func (r *rewriter) items(in part, at place) part {
 	return out
 }
 
-// anything writes a schema that says nothing about the type.
+// anything writes a schema without a type.
 func (r *rewriter) anything(in part, at place) part {
 	out := annotations(in, at)
 	maps.DeleteFunc(out, func(word string, _ any) bool { return word != "description" && !slices.Contains(r.form.keywords, word) })

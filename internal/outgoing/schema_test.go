@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// TestSchema: the rows are schemas that servers have refused, and what they are sent instead.
+// TestSchema lists schemas that servers have refused, and what they are sent instead.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	const object = `{"type":"object","properties":`
@@ -167,11 +167,11 @@ func parsed(t *testing.T, text string) (value any) {
 	return value
 }
 
-// TestOrderIsKept: models fill arguments in in the order of the schema, which is its author's.
+// TestOrderIsKept checks that properties keep their author's order, because models fill in arguments in that order.
 func TestOrderIsKept(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`{ "type":"object", "properties":{"z":{"type":"string"},"a":{"type":"string"}} }`: ``, // as it came
+		`{ "type":"object", "properties":{"z":{"type":"string"},"a":{"type":"string"}} }`: ``, // unchanged
 		`{"type":"object","properties":{"z":{"type":"string", "maxLength":1},"a":{"type":"array"},"m":false,"b":{}},"required":["z"],` +
 			`"additionalProperties":false}`: `{"type":"object","properties":{"z":{"type":"string", "maxLength":1},` +
 			`"a":{"items":{},"type":"array"},"b":{}},"required":["z"]}`,

@@ -8,18 +8,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Seen is the reply between results and a user's message, for servers that insist on one.
+// Seen is the reply that separates results from a user's message, for servers that require one.
 const Seen = "I have read the results."
 
-// What stands where a server insists on words and there are none.
+// Placeholders for servers that require text if there is none.
 const (
 	goOn       = "Go on."
 	noResult   = "The result is not known."
 	emptyValue = "(no output)"
 )
 
-// messages returns a conversation in the order that servers accept: one system message at the beginning, then a user's
-// message; every call is followed by its result; nothing is empty; and a user or a tool has the last word.
+// messages returns a conversation in an order that servers accept: one system message at the beginning, then a user
+// message. Every call is followed by its result, nothing is empty, and the last message is from a user or a tool.
 func messages(in []agent.Message, alternate bool) []agent.Message {
 	t := conversation{alternate: alternate, results: map[string][]int{}, used: map[int]bool{}, ids: map[string]bool{}}
 	var system []string
@@ -43,7 +43,7 @@ func messages(in []agent.Message, alternate bool) []agent.Message {
 		case agent.Assistant:
 			t.reply(in, n)
 		case agent.ToolRole:
-			if !t.used[n] { // its call is gone
+			if !t.used[n] { // its call is missing
 				t.say(agent.Message{Role: agent.User, Content: m.Content})
 			}
 		}
@@ -54,18 +54,18 @@ func messages(in []agent.Message, alternate bool) []agent.Message {
 	return t.out
 }
 
-// conversation is a conversation that is put in order.
+// conversation is a conversation while it is put in order.
 type conversation struct {
 	alternate bool
 	out       []agent.Message
 	results   map[string][]int // positions of results, by the id of their call
-	used      map[int]bool     // results that stand behind their calls
+	used      map[int]bool     // results that have been placed after their calls
 	ids       map[string]bool  // of calls, as they are sent
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// last is the role that spoke last.
+// last returns the role of the last message.
 func (t *conversation) last() agent.Role {
 	if len(t.out) == 0 {
 		return ""
@@ -73,7 +73,7 @@ func (t *conversation) last() agent.Role {
 	return t.out[len(t.out)-1].Role
 }
 
-// say adds what a user or a model says, unless it is empty.
+// say adds a message of a user or a model, unless it is empty.
 func (t *conversation) say(m agent.Message) {
 	if blank(m.Content) && len(m.ToolCalls) == 0 {
 		return
@@ -92,7 +92,7 @@ func (t *conversation) say(m agent.Message) {
 	t.out = append(t.out, m)
 }
 
-// reply adds a reply, with the results of its calls behind it.
+// reply adds a reply, followed by the results of its calls.
 func (t *conversation) reply(in []agent.Message, at int) {
 	m := in[at]
 	m.ToolCalls = slices.Clone(m.ToolCalls)
@@ -120,7 +120,7 @@ func (t *conversation) reply(in []agent.Message, at int) {
 	t.out = append(t.out, results...)
 }
 
-// id is the id of a call, as no other call of the request has it.
+// id returns an id for a call that no other call of the request has.
 func (t *conversation) id(id string) string {
 	out := callID(id)
 	for n := 1; t.ids[out]; n++ {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// alternatives are the schemas of anyOf and oneOf.
+// alternatives returns the schemas of anyOf and oneOf.
 func alternatives(in part) (options []any, union bool) {
 	for _, word := range []string{"anyOf", "oneOf"} {
 		if some, ok := in[word].([]any); ok && len(some) > 0 {
@@ -17,8 +17,8 @@ func alternatives(in part) (options []any, union bool) {
 	return nil, false
 }
 
-// union writes a schema of which one of several options holds. Servers accept nothing beside anyOf, so what the
-// options share is written into each. Options of an object are joined into one object, which accepts more.
+// union writes a schema with several options. Servers accept nothing beside anyOf, so the shared keywords are written
+// into each option. Options that are objects are joined into one object, which accepts more.
 func (r *rewriter) union(in part, options []any, at place) (_ part, possible bool) {
 	base := without(in, "anyOf", "oneOf")
 	shared := annotations(base, at)
@@ -65,7 +65,7 @@ func (r *rewriter) union(in part, options []any, at place) (_ part, possible boo
 		out = part{"anyOf": written}
 	case objects:
 		out = r.joined(written, at)
-	default: // the first of them
+	default: // use the first and describe the others
 		out = maps.Clone(written[0].(part))
 		others := text(written[1:])
 		describe(out, "Or: "+others[1:len(others)-1])
@@ -79,11 +79,11 @@ func (r *rewriter) union(in part, options []any, at place) (_ part, possible boo
 	return r.nullable(out, nullable, at), true
 }
 
-// extended is an object with the properties of options added to its own.
+// extended returns an object with the properties of the options added.
 func (r *rewriter) extended(object part, options []any, at place) part {
 	properties, isObject := object["properties"].(part)
 	if !isObject {
-		properties = part{} // it has become a text
+		properties = part{} // it has become a string
 	}
 	more := r.joined(options, at)
 	for name, property := range more["properties"].(part) {
@@ -112,7 +112,7 @@ func (r *rewriter) extended(object part, options []any, at place) part {
 	return out
 }
 
-// nullable adds null to what a schema accepts, where the form has a word for it.
+// nullable adds null to the values of a schema, if the form can express it.
 func (r *rewriter) nullable(out part, nullable bool, at place) part {
 	switch {
 	case !nullable:
@@ -131,12 +131,12 @@ func (r *rewriter) nullable(out part, nullable bool, at place) part {
 	return out
 }
 
-// joined is an object that accepts what any of several objects does, and says how they differ.
+// joined returns an object that accepts what any of several objects accepts, and describes how they differ.
 func (r *rewriter) joined(options []any, at place) part {
 	properties, required, sets := part{}, []any(nil), []string(nil)
 	out := part{"type": "object", "properties": properties}
 	first := true
-	meanings := map[string][]any{} // of a property, in the different objects
+	meanings := map[string][]any{} // by property, in the different objects
 	for _, option := range options {
 		one := option.(part)
 		if one["type"] != "object" {
@@ -158,7 +158,7 @@ func (r *rewriter) joined(options []any, at place) part {
 		}
 	}
 	if first {
-		return part{"type": "null", "properties": part{}} // none of them is an object
+		return part{"type": "null", "properties": part{}} // none of the options is an object
 	}
 	for _, name := range slices.Sorted(maps.Keys(meanings)) {
 		properties[name] = r.either(meanings[name], at.in(2))
@@ -172,7 +172,7 @@ func (r *rewriter) joined(options []any, at place) part {
 	return out
 }
 
-// either is a schema that accepts what any of several written ones does.
+// either returns a schema that accepts what any of several rewritten schemas accepts.
 func (r *rewriter) either(written []any, at place) any {
 	differs := func(other any) bool { return !reflect.DeepEqual(other, written[0]) }
 	if !slices.ContainsFunc(written, differs) {

@@ -2,12 +2,12 @@ package prompt
 
 import "strings"
 
-// Action is the name of the template of agents that change what they are told to.
+// Action is the name of the template for agents that make changes.
 const Action = "action"
 
-// ActionsExecuted takes the line off an action agent's last words that says
-// whether anything was changed (spec: pipeline, "Around the result"); nil = there
-// is none. A reply that is that line alone stays as it is.
+// ActionsExecuted removes the last line of an action agent's reply, which says whether anything was changed (spec:
+// pipeline, "Around the result"). said is nil if there is no such line. A reply that consists only of that line is left
+// unchanged.
 func ActionsExecuted(text string) (rest string, said *bool) {
 	rest, last := "", strings.TrimSpace(text)
 	if i := strings.LastIndexByte(last, '\n'); i >= 0 {

@@ -8,9 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// block puts data between tags that it cannot close: their name carries a hash
-// of the data, and no one can write a text that holds its own hash. The same
-// data always gives the same block, so a retried call sends the same prompt.
+// block puts data between tags that the data cannot close: the tag's name contains a hash of the data, and no text can
+// contain its own hash. The same data always gives the same block, so a retried call sends the same prompt.
 func block(name, text string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
 	sum := sha256.Sum256([]byte(name + "\n" + text))
@@ -18,14 +17,14 @@ func block(name, text string) string {
 	return "<" + tag + ">\n" + text + "\n</" + tag + ">"
 }
 
-// line makes text fit into a sentence of ours: a single line, of bounded length.
+// line makes text fit into a sentence: a single line of limited length.
 func line(text string) string {
 	const limit = 500
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	return cut(text, limit)
 }
 
-// cut shortens text to limit bytes, never inside a character, and marks the place.
+// cut shortens text to limit bytes, never inside a character, and marks the cut.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

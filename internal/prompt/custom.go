@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/braces"
 )
 
-// variables are what a custom prompt may have in it. What others have written stands between tags, as it does elsewhere.
+// variables returns the variables of a custom prompt. Text from others is put between tags, as in other prompts.
 func variables(d Data) map[string]string {
 	return map[string]string{
 		"Agent": line(d.Agent), "Description": line(d.Description), "Chain": line(d.Chain), "Stage": line(d.Stage),
@@ -21,8 +21,8 @@ func variables(d Data) map[string]string {
 	}
 }
 
-// outputs begins the variables that are what earlier stages hand on, by their output keys, and
-// metadata those of the request's, by their keys.
+// outputs is the prefix of variables with the outputs of earlier stages, by output key. metadata is the prefix of
+// variables with the request's metadata, by key.
 const (
 	outputs  = "Outputs."
 	metadata = "Metadata."
@@ -35,13 +35,13 @@ func marked(name, text string) string {
 	return block(name, text)
 }
 
-// Check says what is wrong with a custom prompt; nil = nothing is.
+// Check returns what is wrong with a custom prompt, or nil.
 func Check(text string) error {
 	_, err := fill(text, Data{})
 	return err
 }
 
-// fill puts the variables into a custom prompt.
+// fill expands the variables of a custom prompt.
 func fill(text string, d Data) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", errors.New("a prompt must not be empty")

@@ -1,6 +1,7 @@
 package prompt
 
-// Evidence says at the end of a system prompt how the final reply names what it rests on; asJSON: the reply is a JSON object.
+// Evidence returns the end of a system prompt, which explains how the final reply quotes its evidence. asJSON means
+// that the reply is a JSON object.
 func Evidence(asJSON bool) string {
 	where := "End your final reply with what it rests on, in one block of this form:\n```evidence\n" + evidenceForm + "\n```\n"
 	if asJSON {

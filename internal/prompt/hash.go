@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Hash tells what agents with a template are told from what they were told otherwise: by another version of the
-// templates, or by other instructions.
+// Hash changes when the prompt of agents with a template changes: with another version of the templates, or with other
+// instructions.
 func Hash(name string, instructions ...string) (string, error) {
 	hash := sha256.New()
 	for _, file := range []string{"system/parts", "system/" + name, "task/parts", "task/" + name} {

@@ -6,7 +6,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// The hash differs with the template and with what is said besides, and with nothing else.
+// TestHash checks that the hash depends on the template and the instructions, and on nothing else.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

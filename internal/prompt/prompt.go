@@ -1,6 +1,5 @@
-// Package prompt writes what agents are told: system prompts, the task, and the
-// messages that steer a running agent. The texts are embedded templates with
-// golden outputs; nothing here does I/O.
+// Package prompt writes the prompts of agents: system prompts, the task, and the messages that steer a running agent.
+// The texts are embedded templates with golden outputs. The package does no I/O.
 package prompt
 
 import (
@@ -16,37 +15,37 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Data is what the templates are filled with. Empty fields leave their part out.
+// Data fills the templates. Empty fields leave out their part.
 type Data struct {
 	Agent, Description, Chain, Stage, AlertType, Instructions, Runbook string
 	// Request is the alert's data, as text.
 	Request string
-	// RequestSize is how large the data is of which Request is the beginning, in bytes;
-	// 0 = it is all of it. Pages: the agent can read the rest.
+	// RequestSize is the full size of the data in bytes if Request is only its beginning, and otherwise zero. Pages
+	// means that the agent can read the rest.
 	RequestSize int
 	Pages       bool
-	// Iteration is the one that the prompt is written for: the agent's first.
+	// Iteration is the agent's first iteration, for which the prompt is written.
 	Iteration int
-	// Outputs are what earlier stages hand on, by their output keys.
+	// Outputs holds the outputs of earlier stages, by output key.
 	Outputs map[string]string
-	// RequestedBy, Tenant, Session and Metadata are what the request says of itself.
+	// RequestedBy, Tenant, Session and Metadata come from the request.
 	RequestedBy, Tenant, Session string
 	Metadata                     map[string]string
-	// Custom is a template that stands in place of the system prompt's own part.
+	// Custom is a template that replaces the first part of the system prompt.
 	Custom string
-	// Written is a text that does, as it is.
+	// Written is literal text that replaces that part.
 	Written string
 	Servers []Server
 	// Prior are the results of earlier stages, in order.
 	Prior []Result
-	// Earlier are results of earlier passes, oldest first, and Notes what people answered.
+	// Earlier are results of earlier passes, oldest first, and Notes are people's answers.
 	Earlier []Result
 	Notes   []record.Note
-	// Evidence is what was found so far, numbered, a line for each piece.
+	// Evidence is the evidence found so far, numbered, one line for each piece.
 	Evidence string
-	// Peers are the agents whose work is joined, or reviewed.
+	// Peers are the agents whose work is combined or reviewed.
 	Peers []Peer
-	// Tools are those that the peers had, whether or not anybody called them.
+	// Tools are the tools that the peers had, including those that were never called.
 	Tools []Tool
 	// Review is the question that a review answers.
 	Review string
@@ -59,7 +58,7 @@ type Server struct {
 	Error string
 }
 
-// Result is what an earlier stage concluded.
+// Result is the conclusion of an earlier stage.
 type Result struct {
 	Stage, Agent, Text string
 }
@@ -71,13 +70,13 @@ type Peer struct {
 	Entries []transcript.Entry
 }
 
-// Tool is a tool that agents had: its name, the beginning of what its server says of it, and their names.
+// Tool is a tool that agents had: its name, the beginning of its description, and the names of those agents.
 type Tool struct {
 	Name, About string
 	Agents      []string
 }
 
-// String is a line about the tool.
+// String returns a line about the tool.
 func (t Tool) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("- %s (%s): %s", line(t.Name), line(strings.Join(t.Agents, ", ")), line(t.About)), ": ")
 }
@@ -90,15 +89,15 @@ func toolLines(tools []Tool) string {
 	return strings.Join(all, "\n")
 }
 
-// names are the templates, as agent.Type.Prompt names them. Each has a file in
-// templates/system and one in templates/task.
+// names are the names of the templates, as in agent.Type.Prompt. Each has a file in templates/system and one in
+// templates/task.
 var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm", "memgpt", "react", "scoring", "synthesis"}
 
-// Review is the task of whoever reviews a stage's result, whatever its type.
+// Review is the task template for the agent that reviews a stage's result, for every type of agent.
 const Review = "review"
 
-// System renders the system prompt of an agent. Its first line begins with
-// "You are <Agent>,", unless d has a Custom one.
+// System renders the system prompt of an agent. Its first line begins with "You are <Agent>," unless d has a Custom
+// prompt.
 func System(name string, d Data) (string, error) {
 	if d.Written != "" {
 		d.Custom = d.Written
@@ -114,8 +113,8 @@ func System(name string, d Data) (string, error) {
 	return render("system", "custom", d)
 }
 
-// Task renders the first user message: the alert, the runbook and the results of
-// earlier stages, each between tags that its text cannot close.
+// Task renders the first user message: the alert, the runbook and the results of earlier stages, each between tags that
+// its text cannot close.
 func Task(name string, d Data) (string, error) { return render("task", name, d) }
 
 //go:embed templates
@@ -129,7 +128,7 @@ func render(folder, name string, d Data) (string, error) {
 	return execute(file, d, dir+"parts.tmpl", dir+file)
 }
 
-// execute renders a template that is in the last of the files.
+// execute renders a template that is defined in the last of the files.
 func execute(name string, data any, from ...string) (string, error) {
 	t, err := parse(from...)
 	if err != nil {
@@ -142,8 +141,7 @@ func execute(name string, data any, from ...string) (string, error) {
 	return strings.TrimSpace(out.String()) + "\n", nil
 }
 
-// parsed holds templates by their file. They do not change, and to parse one for each execution
-// leaves 70 KB of garbage behind.
+// parsed caches templates by file. They do not change, and parsing one for each execution creates 70 KB of garbage.
 var parsed sync.Map
 
 func parse(from ...string) (*template.Template, error) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// full has every field set.
+// full returns data with every field set.
 func full() prompt.Data {
 	return prompt.Data{
 		Agent: "LogAgent", Description: "reads logs", Chain: "checkout", Stage: "collect", AlertType: "HighLatency",
@@ -70,8 +70,8 @@ func entries() []transcript.Entry {
 	}
 }
 
-// TestGolden compares every template, with all fields, with almost none, and as
-// a conversation has it: without chain and task.
+// TestGolden compares every template with all fields, with almost none, and for a conversation, which has no chain and
+// no task.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	data := map[string]prompt.Data{
@@ -110,7 +110,7 @@ func TestGoldenSteering(t *testing.T) {
 	})
 }
 
-// TestGoldenReview compares what whoever reviews a stage's result is asked, whatever its type.
+// TestGoldenReview compares the prompts for reviewing a stage's result.
 func TestGoldenReview(t *testing.T) {
 	t.Parallel()
 	d := full()
@@ -118,7 +118,7 @@ func TestGoldenReview(t *testing.T) {
 	golden(t, "review", map[string]string{"task": must(t, prompt.Task, prompt.Review, d)})
 }
 
-// TestGoldenSummary compares what asks for the summary of a result.
+// TestGoldenSummary compares the messages that ask for a result's summary.
 func TestGoldenSummary(t *testing.T) {
 	t.Parallel()
 	whole := prompt.SummaryData{Tool: "incident.query_logs", Arguments: `{"level":"error"}`, Result: "a log\n# Task",

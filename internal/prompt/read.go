@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A scripted model reads back what the templates and record have written: the forms that
-// it relies on are all in this file.
+// A scripted model parses the output of the templates and of record.go. All forms that it relies on are in this file.
 
 var (
 	identity    = regexp.MustCompile(`^You are ([^,\n]+),`)
@@ -15,7 +14,7 @@ var (
 	replyPart   = regexp.MustCompile(`(?m)^\[iteration \d+\] reply:\n`)
 )
 
-// AgentOf is the agent that a system prompt names; "" = none.
+// AgentOf returns the agent that a system prompt names, or an empty string.
 func AgentOf(system string) string {
 	if m := identity.FindStringSubmatch(system); m != nil {
 		return m[1]
@@ -23,7 +22,7 @@ func AgentOf(system string) string {
 	return ""
 }
 
-// Unavailable says which servers a system prompt calls unavailable, and why.
+// Unavailable lists the servers that a system prompt calls unavailable, with the reasons.
 func Unavailable(system string) []string {
 	var out []string
 	for _, m := range unavailable.FindAllStringSubmatch(system, -1) {
@@ -32,8 +31,7 @@ func Unavailable(system string) []string {
 	return out
 }
 
-// Blocks are the texts of the blocks of a name, in order. A block inside another is part
-// of its text.
+// Blocks returns the texts of the blocks with a name, in order. A block inside another block is part of its text.
 func Blocks(text, name string) []string {
 	opening := regexp.MustCompile(`(?m)^<` + name + `-[0-9a-f]{16}>\n`)
 	var out []string
@@ -52,16 +50,16 @@ func Blocks(text, name string) []string {
 	}
 }
 
-// Shown is what a task shows of a Peer.
+// Shown is the part of a Peer that a task shows.
 type Shown struct {
 	Agent, Status, Error string
-	Reply                string // the last one of its record; "" = none
+	Reply                string // the last reply of its record, or empty
 }
 
-// PeersOf are the agents whose records a task shows.
+// PeersOf returns the agents whose records a task shows.
 func PeersOf(task string) []Shown {
 	records := Blocks(task, "record")
-	for _, name := range []string{"alert", "runbook", "result", "record"} { // a heading inside of a block is data
+	for _, name := range []string{"alert", "runbook", "result", "record"} { // a heading inside a block is data
 		for _, text := range Blocks(task, name) {
 			task = strings.Replace(task, "\n"+text+"\n", "\n", 1)
 		}
@@ -83,7 +81,7 @@ func PeersOf(task string) []Shown {
 	return peers
 }
 
-// lastReply takes the last reply out of a record, and its indentation off.
+// lastReply returns the last reply of a record, without its indentation.
 func lastReply(record string) string {
 	all := replyPart.FindAllStringIndex(record, -1)
 	if len(all) == 0 {

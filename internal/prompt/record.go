@@ -7,13 +7,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// resultLimit is how much of a tool's result a synthesis agent is shown, in
-// bytes: about 1,000 tokens, so that the records of several agents fit.
+// resultLimit is how much of a tool's result a synthesis agent sees, in bytes: about 1,000 tokens, so that the records
+// of several agents fit.
 const resultLimit = 4000
 
-// written is an agent's log for another agent to read: thinking, calls with
-// arguments, results, errors, replies. The system prompt and the task are left
-// out, because the reader has its own; so are notices, which no model is told.
+// written returns an agent's log for another agent: thinking, calls with arguments, results, errors, replies. It omits
+// the system prompt and the task, because the reader has its own, and notices, which are not for models.
 func written(entries []transcript.Entry) string {
 	var out strings.Builder
 	summaries, unanswered := transcript.Summaries(entries), transcript.Unanswered(entries)
@@ -55,7 +54,7 @@ func writeReply(out *strings.Builder, e transcript.Entry) {
 	}
 }
 
-// writeResult writes what came of a call: the result, or the summary of it.
+// writeResult writes the result of a call, or its summary.
 func writeResult(out *strings.Builder, e transcript.Entry, summaries map[transcript.Key]transcript.Entry) {
 	what := "result"
 	if e.Call != nil {
@@ -74,7 +73,7 @@ func writeResult(out *strings.Builder, e transcript.Entry, summaries map[transcr
 	writePart(out, e, what, text)
 }
 
-// writePart indents the text, so that no text can pass for the heading of another part.
+// writePart indents the text, so that no text can imitate the heading of another part.
 func writePart(out *strings.Builder, e transcript.Entry, what, text string) {
 	body := strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 	fmt.Fprintf(out, "[iteration %d] %s:\n  %s\n\n", e.Iteration, line(what), body)

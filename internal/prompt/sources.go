@@ -8,11 +8,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// maxTitle is how much of a page's title is shown, in characters.
+// maxTitle is the maximum length of a page's title, in characters.
 const maxTitle = 200
 
-// WithSources is what an agent has said, and below it the pages that its provider has read for it. Titles are whatever
-// somebody has written: no mark of Markdown is left of them. What is no address of a page is left out.
+// WithSources returns an agent's text, followed by the pages that its provider has read for it. Titles come from third
+// parties, so all Markdown is removed from them. Invalid addresses are left out.
 func WithSources(text string, sources []llm.Source) string {
 	var lines []string
 	for _, s := range sources {

@@ -6,7 +6,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// TestWithSources: the pages that a provider has read stand below what it says, and nothing that a title brings with it.
+// TestWithSources checks that the pages follow the text and that titles cannot add anything else.
 func TestWithSources(t *testing.T) {
 	t.Parallel()
 	pages := []llm.Source{

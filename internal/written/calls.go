@@ -34,7 +34,7 @@ var tokenMarks = []string{
 	"<|tool_call_start|>", // LFM 2
 }
 
-// fillers stand around calls, or after them, and say nothing.
+// fillers are marks around or after calls that have no meaning.
 var fillers = []string{
 	"<tool_call>", "</tool_call>", "<tool_calls>", "</tool_calls>", "<function_calls>", "</function_calls>",
 	"<minimax:tool_call>", "</minimax:tool_call>", "[TOOL_CALLS]", "[/TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "<|/tool_call|>",
@@ -44,13 +44,13 @@ var fillers = []string{
 	"functools", "<|call|>", "<|end|>", "<|return|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "</s>", ";",
 }
 
-// invented begin the answer that a model makes up for its call. They may end a reply that stops there.
+// invented are the beginnings of made-up results. A reply may end with such a result after its call.
 var invented = []string{
 	"<tool_response>", "<|observation|>", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<｜tool▁outputs▁begin｜>",
 	"[TOOL_RESULTS]", "Observation:",
 }
 
-// maxTries bounds how many marks of a text are tried.
+// maxTries limits how many marks of a text are tried.
 const maxTries = 20
 
 // calls finds the calls that a text is, or ends with, and the text before them. If the calls are a quotation, the text
@@ -73,7 +73,7 @@ func (o Offer) calls(text string, marks []string) (before string, calls []agent.
 			if ok {
 				return o.judged(text, strings.TrimRight(text[:at], " \t\r\n"), p)
 			}
-			done := max(len(text)-len(p.rest), at) // the marks before it lead to the same end
+			done := max(len(text)-len(p.rest), at) // earlier marks give the same result
 			here.read(text[at:done])
 			at = done
 		}
@@ -168,18 +168,18 @@ type parser struct {
 	marked bool // a filler that announces calls has been read
 	strict bool // no mark announces calls: they have exactly the spelling of a call
 	calls  []agent.ToolCall
-	steps  []string // the calls as they are written, with the marks before them
+	steps  []string // the calls as written, with the marks before them
 	types  map[string]map[string]string
 }
 
-// step notes what has been read of a text.
+// step records the text that was just read.
 func (p *parser) step(from string) {
 	p.steps = append(p.steps, from[:len(from)-len(p.rest)])
 }
 
 func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// fillers skips marks that hold no call themselves. It returns the rest from the last mark on that begins a call.
+// fillers skips marks that contain no call. It returns the rest of the text from the last mark that begins a call.
 func (p *parser) fillers() (from string) {
 	p.space()
 	from = p.rest
@@ -201,7 +201,7 @@ func (p *parser) fillers() (from string) {
 	return from
 }
 
-// take adds a call of an offered tool. args is JSON of an object, or empty.
+// take adds a call of an offered tool. args is a JSON object, or empty.
 func (p *parser) take(name string, args json.RawMessage) bool {
 	exact := slices.ContainsFunc(p.offer.Tools, func(t Tool) bool { return t.Name == name })
 	name, ok := p.offer.named(name)
@@ -220,11 +220,11 @@ func (p *parser) take(name string, args json.RawMessage) bool {
 	return true
 }
 
-// indexed matches what Kimi writes after a name.
+// indexed matches the index that Kimi writes after a name.
 var indexed = regexp.MustCompile(`:\d+$`)
 
-// named is the offered tool that a model means by a name. The tools of a server are offered as
-// server__tool; in their text, models also write server.tool, or the tool alone.
+// named returns the offered tool that a model means by a name. The tools of a server are offered as server__tool. In
+// text, models also write server.tool or only the tool's name.
 func (o Offer) named(name string) (string, bool) {
 	name = strings.TrimSpace(name)
 	bare := strings.TrimPrefix(indexed.ReplaceAllString(name, ""), "functions.")
@@ -247,7 +247,7 @@ func (o Offer) named(name string) (string, bool) {
 	return found, found != ""
 }
 
-// ofServer stands between the names of a server and its tool.
+// ofServer separates the names of a server and its tool.
 const ofServer = "__"
 
 // value reads one JSON value.
@@ -276,8 +276,8 @@ func (p *parser) jsonCalls() bool {
 	return false
 }
 
-// The fields that a call has in JSON. The first two names are those that a call without a mark may have: other
-// objects, such as a recommendation to act, have an action and its input, too.
+// The fields of a call in JSON. A call without a mark may only have the first two names, because other objects, such as
+// a recommendation, also have an action and its input.
 var (
 	nameFields = []string{"name", "function", "tool", "tool_name", "function_name", "action", "recipient_name"}
 	argFields  = []string{"arguments", "parameters", "args", "params", "input", "tool_input", "action_input", "kwargs"}
@@ -286,7 +286,7 @@ var (
 
 const strictFields = 2
 
-// maxDepth is how deep a call stands in lists and objects: {"tool_calls":[{"function":{…}}]}.
+// maxDepth is the maximum nesting of a call in lists and objects: {"tool_calls":[{"function":{…}}]}.
 const maxDepth = 4
 
 func (p *parser) jsonCall(value json.RawMessage, depth int) bool {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hostile are texts that are repeated, and once cost time in proportion to the square of their length.
+// hostile are repeated texts that once took quadratic time.
 var hostile = map[string]struct{ start, unit, end string }{
 	"a long call":               {`<tool_call>{"name":"plain","arguments":{"q":"`, "a word ", `"}}</tool_call>`},
 	"marks":                     {"", "\n<tool_call>", ""},
@@ -29,8 +29,8 @@ var hostile = map[string]struct{ start, unit, end string }{
 	"an answer of gpt-oss":      {"<|channel|>final<|message|>", "a line\n", "<|return|>"},
 }
 
-// TestLinear: eight times the text, in pieces of four bytes, takes about eight times the work. Copies are counted in
-// bytes, which is exact. The time may be four times what is proportional: half of what a square would take.
+// TestLinear checks that eight times the text, in pieces of four bytes, takes about eight times the work. Copies are
+// counted in bytes, which is exact. The time may be four times the linear time: half of quadratic time.
 func TestLinear(t *testing.T) {
 	const size, times = 16_000, 8
 	for name, h := range hostile {

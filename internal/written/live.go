@@ -15,8 +15,8 @@ type Live struct {
 	shown   strings.Builder // the text that has been shown
 	here    place           // the end of the text that has been shown
 	thought strings.Builder // the thoughts that have been shown
-	end     string          // the mark that ends the thoughts; empty = it is not in thoughts
-	marked  bool            // thoughts have begun, or a text has a mark of its own
+	end     string          // the mark that ends the thoughts; empty outside of thoughts
+	marked  bool            // thoughts have begun, or the text has a mark
 	inText  bool            // the text has begun
 	harmony bool            // the text ends with a mark
 	held    bool            // the rest is a call
@@ -28,7 +28,7 @@ const maxPending = 4 << 10
 // Live returns a filter for one reply.
 func (o Offer) Live() *Live { return &Live{offer: o} }
 
-// Add takes in a piece and returns the part of the text and of its thoughts that may be shown now.
+// Add processes a piece and returns the parts of the text and of its thoughts that may be shown now.
 func (l *Live) Add(piece string) (text, thinking string) {
 	if l.held {
 		return "", ""
@@ -46,8 +46,8 @@ func (l *Live) Add(piece string) (text, thinking string) {
 	}
 }
 
-// Rest returns what has not been shown of the whole text and its thoughts. If what has been shown is not
-// how they begin, it returns nothing.
+// Rest returns the part of the whole text and its thoughts that has not been shown. If the shown part is not their
+// beginning, it returns nothing.
 func (l *Live) Rest(text, thinking string) (moreText, moreThinking string) {
 	if rest, ok := strings.CutPrefix(text, l.shown.String()); ok {
 		moreText = rest
@@ -58,7 +58,7 @@ func (l *Live) Rest(text, thinking string) (moreText, moreThinking string) {
 	return moreText, moreThinking
 }
 
-// step looks at what is pending. again: there may be more to show of it.
+// step processes the pending text. again means that more of it may be shown.
 func (l *Live) step() (text, thinking string, again bool) {
 	switch {
 	case l.held:
@@ -102,7 +102,7 @@ func (l *Live) begin() (text, thinking string, again bool) {
 	return "", "", true
 }
 
-// undecided reports whether a reply that starts so may still have a mark of thoughts there.
+// undecided reports whether a reply that starts like this may still begin with a mark of thoughts.
 func (l *Live) undecided(start string) bool {
 	for _, p := range pairs {
 		if strings.HasPrefix(p.open, start) {
@@ -129,7 +129,7 @@ var (
 	jsonStart = regexp.MustCompile("^(?:`{1,3}$|```\\w*\\s*(?:$|[\\[{<])|[\\[{])")
 )
 
-// mayBeCall reports whether a text that begins so may be a call without a mark.
+// mayBeCall reports whether a text that begins like this may be a call without a mark.
 func (l *Live) mayBeCall(start string) answer {
 	switch {
 	case l.offer.JSON || len(l.offer.Tools) == 0:
@@ -199,7 +199,7 @@ func (l *Live) text() (text, thinking string, again bool) {
 	return show(limit)
 }
 
-// firstOf returns where the first of some marks is in a text, -1 if there is none.
+// firstOf returns the position of the first mark in a text, or -1.
 func firstOf(text string, marks []string) int {
 	first := -1
 	for _, mark := range marks {
@@ -253,7 +253,7 @@ func (l *Live) plausible(text string) answer {
 	return no
 }
 
-// partial is the length of the longest end of a text that one of some marks begins with.
+// partial returns the length of the longest suffix of a text that is a prefix of a mark.
 func partial(text string, marks []string) int {
 	longest := 0
 	for _, mark := range marks {

@@ -74,7 +74,7 @@ func (p *place) endLine(line string) {
 		if hasClosing(line, p.tag) {
 			p.tag = ""
 		}
-	case m != nil && (m[1][0] == '~' || !strings.Contains(m[2], "`")): // else it is code within a line
+	case m != nil && (m[1][0] == '~' || !strings.Contains(m[2], "`")): // otherwise it is code within a line
 		p.fence = m[1]
 	default:
 		if m := quotes.FindStringSubmatch(line); m != nil && !hasClosing(line, m[1]) {

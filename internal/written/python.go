@@ -41,8 +41,8 @@ var (
 	pythonWords = map[string]string{"True": "true", "False": "false", "None": "null"}
 )
 
-// pythonArguments reads keyword arguments up to the closing parenthesis. Their values are literals that
-// Python and JSON share, words, and texts between single quotes.
+// pythonArguments reads keyword arguments up to the closing parenthesis. Values are literals that Python and JSON
+// share, words, and strings in single quotes.
 func (p *parser) pythonArguments() (json.RawMessage, bool) {
 	args := map[string]json.RawMessage{}
 	for {

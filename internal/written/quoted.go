@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// quoted reports whether one of the steps of a reply, each a call with its marks, also stands in a text that the model
-// was sent. Then the model may merely quote it, and what it quotes can be an attacker's.
+// quoted reports whether any step of a reply, a call with its marks, is also in a text that the model was sent. The
+// model may then merely quote it, and the quoted text can be an attacker's.
 func (o Offer) quoted(steps []string, marked bool) bool {
 	keep := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '{' || r == '}' }
 	if !marked { // without marks, only the punctuation makes it a call
@@ -29,8 +29,8 @@ func (o Offer) quoted(steps []string, marked bool) bool {
 	return false
 }
 
-// fold undoes the escapes of HTML and JSON, and drops letter case and every character that keep refuses, so that a
-// quotation is found however it is indented, escaped or decorated.
+// fold undoes the escapes of HTML and JSON, and drops letter case and every character that keep rejects, so that a
+// quotation is found regardless of indentation, escaping and decoration.
 func fold(text string, keep func(rune) bool) string {
 	text = html.UnescapeString(text)
 	var out strings.Builder

@@ -21,7 +21,7 @@ var (
 	glmParameter      = regexp.MustCompile(`(?s)^<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>\s*`)
 )
 
-// tagged reads a call whose name stands in its mark.
+// tagged reads a call whose mark contains its name.
 func (p *parser) tagged() bool {
 	before := *p
 	for _, tag := range []struct {
@@ -65,7 +65,7 @@ func (p *parser) tagged() bool {
 	return false
 }
 
-// parameters reads the arguments of a tool between tags, up to the one that ends the call.
+// parameters reads the arguments of a tool between tags, up to the tag that ends the call.
 func (p *parser) parameters(tool string, parameter *regexp.Regexp, end string) (json.RawMessage, bool) {
 	types := p.typesOf(tool)
 	args := map[string]json.RawMessage{}
@@ -86,7 +86,7 @@ func (p *parser) parameters(tool string, parameter *regexp.Regexp, end string) (
 	return asJSON(args)
 }
 
-// asJSON spells a value, with nothing escaped for HTML.
+// asJSON encodes a value without HTML escapes.
 func asJSON(value any) (json.RawMessage, bool) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -95,7 +95,7 @@ func asJSON(value any) (json.RawMessage, bool) {
 	return bytes.TrimSpace(out.Bytes()), err == nil
 }
 
-// typesOf returns the types of a tool's arguments, by their names. It reads a schema once.
+// typesOf returns the types of a tool's arguments by name. It parses each schema once.
 func (p *parser) typesOf(name string) map[string]string {
 	if p.types == nil {
 		p.types = map[string]map[string]string{}
@@ -106,7 +106,7 @@ func (p *parser) typesOf(name string) map[string]string {
 	return p.types[name]
 }
 
-// types are the types of a tool's arguments, by their names.
+// types returns the types of a tool's arguments by name.
 func (o Offer) types(name string) map[string]string {
 	out := map[string]string{}
 	name, _ = o.named(name)
@@ -125,13 +125,13 @@ func (o Offer) types(name string) map[string]string {
 	return out
 }
 
-// typed is an argument between tags as JSON. Tags do not say of what type it is: the schema does, and
-// otherwise its form.
+// typed converts an argument between tags to JSON. Tags have no type, so the schema decides, or else the argument's
+// form.
 func typed(text, kind string) json.RawMessage {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
 	trimmed := strings.TrimSpace(text)
 	if kind == `"string"` || !json.Valid([]byte(trimmed)) {
-		plain, _ := asJSON(text) // a text: it cannot fail
+		plain, _ := asJSON(text) // cannot fail for a string
 		return plain
 	}
 	return json.RawMessage(trimmed)

@@ -2,10 +2,10 @@ package written
 
 import "strings"
 
-// pair is how a model marks its thoughts.
+// pair is a pair of marks around a model's thoughts.
 type pair struct{ open, end string }
 
-// pairs are the marks of known models. The servers of most of them take the marks away.
+// pairs are the marks of known models. The servers of most of these models remove the marks.
 var pairs = []pair{
 	{"<think>", "</think>"}, // DeepSeek R1, Qwen, GLM, MiniMax and many others
 	{"<thinking>", "</thinking>"},
@@ -31,9 +31,9 @@ const (
 
 var harmonyEnds = []string{"<|return|>", "<|end|>"}
 
-// thoughts takes the thoughts out of a text: those before it, and blocks of their own within it. Thoughts
-// whose end is missing reach to the end of the text, those whose beginning is missing (templates that
-// write it for the model) from its start.
+// thoughts separates the thoughts from a text: those before it, and separate blocks within it. Thoughts without an end
+// mark extend to the end of the text. Thoughts without a begin mark, which some templates write for the model, extend
+// from its start.
 func thoughts(text string) (rest, thinking string) {
 	var all []string
 	rest = text
@@ -77,8 +77,8 @@ func opened(text string) (pair, bool) {
 	return pair{}, false
 }
 
-// unopened splits a text at a mark that ends thoughts and has no beginning. It must be the only one, and
-// begin or end its line: models also write about it.
+// unopened splits a text at an end mark of thoughts without a begin mark. It must be the only one, and begin or end its
+// line, because models also write about such marks.
 func unopened(text string) (inner, after string, ok bool) {
 	for _, p := range pairs {
 		at := strings.Index(text, p.end)
@@ -93,17 +93,17 @@ func unopened(text string) (inner, after string, ok bool) {
 	return "", "", false
 }
 
-// blocks takes the thoughts out of the midst of a text: their marks begin a line and end one, outside of code.
+// blocks removes thoughts from the middle of a text. Their marks must begin and end a line, outside of code.
 func blocks(text string) (rest string, thoughts []string) {
 	var out strings.Builder
 	var here place
 	missing := map[pair]bool{}
-	ends := map[pair]int{} // where the next end of a pair is
+	ends := map[pair]int{} // the position of the next end mark of a pair
 	at := strings.IndexByte(text, '\n') + 1
 	if at == 0 {
 		return text, nil
 	}
-	from := 0 // the rest of the text from there is not in out yet
+	from := 0 // the text from here on is not in out yet
 	here.read(text[:at])
 	for at < len(text) {
 		p, ok := opened(text[at:])

@@ -1,10 +1,9 @@
-// Package written reads what models write into the text of a reply although it is not text: thoughts
-// between tags, and tool calls in the notation that the model was trained on. Servers without a parser
-// for a model leave both in the text.
+// Package written finds thoughts and tool calls that models write into the text of a reply: thoughts between tags, and
+// calls in the notation that the model was trained on. Servers without a parser for a model leave both in the text.
 //
-// It is strict about calls, because a model may also write about such notations, or quote a text that an attacker has
-// written. A call is the whole reply, or begins a line and ends the reply. It names a tool that the request offers, has
-// valid JSON, and does not stand in a text that the model was sent. Whatever fails this stays text.
+// The package is strict about calls, because a model may also write about such notations, or quote a text from an
+// attacker. A call is the whole reply, or begins a line and ends the reply. It names a tool that the request offers,
+// has valid JSON, and is not in a text that the model was sent. Everything else stays text.
 package written
 
 import (
@@ -21,25 +20,25 @@ type Tool struct {
 	Schema json.RawMessage // JSON schema of the arguments
 }
 
-// Offer is what a request says about the text of its reply.
+// Offer holds the parts of a request that decide how to read the reply's text.
 type Offer struct {
 	Tools []Tool
-	// JSON: the request asks for a JSON object, so that one without a notation around it is no call.
+	// JSON means that the request asks for a JSON object. An object without a call notation is then not a call.
 	JSON bool
-	// Sources are the texts that the model was sent and that other people may have written: results of tools, alerts.
-	// A call that stands in one of them is a quotation, and stays text.
+	// Sources are the texts that the model was sent and that others may have written: results of tools, alerts. A call
+	// that also occurs in one of them is a quotation and stays text.
 	Sources []string
 }
 
-// Reply is the text of a reply, and what was written into it.
+// Reply is the text of a reply, with the thoughts and calls found in it.
 type Reply struct {
 	Text, Thinking string
 	Calls          []agent.ToolCall // their ids are call_0, call_1, …
-	// Quoted are the names of tools whose calls stay text because Offer.Sources have the same calls.
+	// Quoted names the tools whose calls stay text because Offer.Sources contain the same calls.
 	Quoted []string
 }
 
-// Read takes thoughts and calls out of a text. If nothing is found, the text stays as it is.
+// Read separates thoughts and calls from a text. If there are none, the text is unchanged.
 func (o Offer) Read(text string) Reply {
 	out := Reply{Text: text}
 	out.Text, out.Thinking = thoughts(text)
@@ -47,16 +46,16 @@ func (o Offer) Read(text string) Reply {
 	return out
 }
 
-// InThoughts takes the calls out of the end of thoughts, where some models write them if they do not end
-// their thoughts first. Only the notations count that are tokens of a model's vocabulary: thoughts are drafts, in which
-// models also try out what they do not do.
+// InThoughts separates the calls at the end of thoughts, where some models write them without ending their thoughts
+// first. Only notations that are tokens of a model's vocabulary count, because thoughts are drafts in which models also
+// try out calls that they do not make.
 func (o Offer) InThoughts(thinking string) Reply {
 	o.JSON = true
 	before, calls, quoted := o.calls(thinking, tokenMarks)
 	return Reply{Thinking: before, Calls: calls, Quoted: quoted}
 }
 
-// Same reports whether calls say the same as others, which the server has read itself.
+// Same reports whether calls equal others, which the server has parsed itself.
 func Same(calls, others []agent.ToolCall) bool {
 	for _, c := range calls {
 		found := false

@@ -27,7 +27,7 @@ func calls(all ...string) (out []agent.ToolCall) {
 	return out
 }
 
-// written texts and what they mean. The notations are those of the models' own chat templates.
+// texts are written texts with their meaning. The notations are those of the models' own chat templates.
 var texts = []struct {
 	name, text string
 	want       written.Reply
@@ -118,7 +118,7 @@ var texts = []struct {
 	{"thoughts that were cut", "<think>hm, so", written.Reply{Thinking: "hm, so"}},
 	{"thoughts twice", "<think>hm</think>\n<think>so</think>\nIt is the disk.", written.Reply{Thinking: "hm\n\nso", Text: "It is the disk."}},
 	{"only thoughts", "<think>hm</think>", written.Reply{Thinking: "hm"}},
-	// What stays text
+	// Text that must stay text
 	{"text", "It is the disk: `df` says 100 %.\n", written.Reply{Text: "It is the disk: `df` says 100 %.\n"}},
 	{"a tag in prose", "The server leaves <tool_call> tags in the text.",
 		written.Reply{Text: "The server leaves <tool_call> tags in the text."}},
@@ -182,7 +182,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadLater has cases in which only the end of a text tells what it is, so that it was shown before.
+// TestReadLater covers texts that only their end identifies, so that a part was already shown.
 func TestReadLater(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -202,7 +202,8 @@ func TestReadLater(t *testing.T) {
 	}
 }
 
-// TestReadWithoutTools: no call without an offer, and no bare JSON if the request asks for JSON.
+// TestReadWithoutTools checks that there are no calls without offered tools, and no bare JSON calls if the request asks
+// for JSON.
 func TestReadWithoutTools(t *testing.T) {
 	t.Parallel()
 	const text = `<tool_call>{"name":"plain","arguments":{}}</tool_call>`
@@ -220,7 +221,7 @@ func TestReadWithoutTools(t *testing.T) {
 	}
 }
 
-// TestNames: how models name a tool of a server. A name that two servers have is none.
+// TestNames checks how models name a tool of a server. A name that two servers have is ambiguous and not used.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	offer := written.Offer{Tools: []written.Tool{{Name: "loki__query"}, {Name: "tempo__query"}, {Name: "loki__labels"}, {Name: "labels_of"}}}
@@ -238,7 +239,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestInThoughts: thoughts are drafts, so that only a notation of tokens at their end counts.
+// TestInThoughts checks that only a token notation at the end of thoughts counts, because thoughts are drafts.
 func TestInThoughts(t *testing.T) {
 	t.Parallel()
 	const call = `{"name":"plain","arguments":{}}`
@@ -276,8 +277,8 @@ func show(text string, size int) (streamed, all written.Reply) {
 	return streamed, written.Reply{Text: streamed.Text + said, Thinking: streamed.Thinking + thought}
 }
 
-// TestLive: what is shown of a text while it streams is the text, without marks and calls, and no more is held
-// back than may be a mark.
+// TestLive checks that the text shown while streaming is the final text without marks and calls, and that no more is
+// held back than might be a mark.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	for _, tt := range texts {
@@ -300,7 +301,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveIsNotLate: prose about marks is shown at once.
+// TestLiveIsNotLate checks that prose about marks is shown at once.
 func TestLiveIsNotLate(t *testing.T) {
 	t.Parallel()
 	const text = "The server leaves\n<tool_call> tags in the text, and [TOOL_CALLS] too. <think> it keeps."
@@ -310,8 +311,8 @@ func TestLiveIsNotLate(t *testing.T) {
 	}
 }
 
-// TestReadLosesNothing: text that is mixed of marks and words is read without a crash; the same words are in the
-// reply, and what is shown while it streams does not depend on the pieces.
+// TestReadLosesNothing checks that a random mix of marks and words is read without a crash or lost words, and that what
+// is shown while streaming does not depend on the pieces.
 func TestReadLosesNothing(t *testing.T) {
 	t.Parallel()
 	tokens := []string{

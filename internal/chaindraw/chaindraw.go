@@ -1,4 +1,4 @@
-// Package chaindraw draws chains: their stages, which way they go when, and what agents may do unasked.
+// Package chaindraw draws chains: their stages, the routes between them, and what agents may do unattended.
 package chaindraw
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// Drawing is a chain with the boxes and lines that it is drawn with.
+// Drawing is a chain with its boxes and lines.
 type Drawing struct {
 	config.Graph
 	boxes []box
@@ -33,14 +33,14 @@ type box struct {
 	subs     []sub
 }
 
-// sub is an agent that another one may dispatch: below a box, or below another sub.
+// sub is an agent that another agent may dispatch. It is placed below a box or another sub.
 type sub struct {
 	id, below string
-	by, name  string // who dispatches it, and it
-	path      string // that leads to by
+	by, name  string // the parent's name and its own
+	path      string // path of the parent
 }
 
-// dispatches says it in words, a line for each agent that may dispatch others.
+// dispatches describes in words which agents may dispatch others, one line per parent.
 func (b box) dispatches() (lines []string) {
 	at := map[string]int{}
 	for _, s := range b.subs {
@@ -63,14 +63,14 @@ const (
 	boxQuestion
 )
 
-// line leads from one box to another, by their ids.
+// line connects two boxes by their IDs.
 type line struct {
 	from, to string
 	label    string
-	failure  bool // it is gone when something has failed
+	failure  bool // taken when something has failed
 }
 
-// New draws a chain; free is what its agents may do unasked.
+// New draws a chain; free lists what its agents may do unattended.
 func New(g config.Graph, free []Unattended) Drawing {
 	d := Drawing{Graph: g, free: free, boxes: []box{{id: "start", name: "start"}}}
 	ids := map[string]string{route.Start: "start", plan.TargetEnd: "finish"}
@@ -91,7 +91,7 @@ func New(g config.Graph, free []Unattended) Drawing {
 	return d
 }
 
-// subsOf are the agents that those of a stage may dispatch, each after who dispatches it.
+// subsOf returns the agents that a stage's agents may dispatch, each after its parent.
 func subsOf(s config.GraphStage, stage string) (all []sub) {
 	ids := map[string]string{}
 	for n, path := range s.SubAgents {
@@ -138,13 +138,13 @@ func (d Drawing) aboutStage(s config.GraphStage) []string {
 	return about
 }
 
-// plainLabels are those of ways that have no other.
+// plainLabels are the labels of edges whose kind alone determines them.
 var plainLabels = map[route.EdgeKind]string{
 	route.EdgeLoop: "another pass", route.EdgeError: "failed", route.EdgeRequires: "succeeded", route.EdgeAfter: "ended",
 	route.EdgeApproved: "approved", route.EdgeDenied: "not approved", route.EdgeSentBack: "sent back",
 }
 
-// label says when a way is gone, and how often it may be; "" = always.
+// label says when an edge is taken, and how often at most. An empty string means always.
 func (d Drawing) label(e route.Edge) string {
 	label := plainLabels[e.Kind]
 	switch e.Kind {
@@ -165,7 +165,7 @@ func (d Drawing) label(e route.Edge) string {
 	return label
 }
 
-// maxValue is how much of a rule's value is drawn, in characters.
+// maxValue limits a rule's value in the drawing, in characters.
 const maxValue = 40
 
 func shortJSON(value json.RawMessage) string {
@@ -176,19 +176,19 @@ func shortJSON(value json.RawMessage) string {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()
 	if decoder.Decode(&parsed) != nil || encoder.Encode(parsed) != nil {
-		return "?" // the configuration has been checked
+		return "?" // the configuration was validated before
 	}
 	return clip.Line(terminal.CleanLine(out.String()), maxValue)
 }
 
-// decides reports whether rules or another pass may send the chain elsewhere from a stage.
+// decides reports whether rules or another pass may lead from a stage to somewhere else.
 func (d Drawing) decides(stage string) bool {
 	return slices.ContainsFunc(d.Edges, func(e route.Edge) bool {
 		return e.From == stage && (e.Kind == route.EdgeRule || e.Kind == route.EdgeLoop || e.Kind == route.EdgeSentBack)
 	})
 }
 
-// answered says how a question lets its chain go on.
+// answered says which answers to a question let the chain continue.
 func (d Drawing) answered(question string) string {
 	label := "answered"
 	if question == plan.TargetConfirmation {

@@ -11,11 +11,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// Mermaid is the drawing as a flowchart of Mermaid.
+// Mermaid returns the drawing as a Mermaid flowchart.
 func (d Drawing) Mermaid() string {
 	var out strings.Builder
 	out.WriteString("flowchart TD\n")
-	// Codes of characters that mean something to Mermaid within quotes, too.
+	// Escapes for characters that are special in Mermaid even within quotes.
 	quote := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;",
 		"`", "#96;", `\`, "#92;", "$", "#36;", "%", "#37;")
 	for _, b := range d.boxes {
@@ -47,7 +47,7 @@ func (d Drawing) Mermaid() string {
 	return out.String()
 }
 
-// Dot is the drawing in the language of Graphviz.
+// Dot returns the drawing in the Graphviz language.
 func (d Drawing) Dot() string {
 	var out strings.Builder
 	quote := func(text string) string {
@@ -79,7 +79,7 @@ func (d Drawing) Dot() string {
 	return out.String() + "}\n"
 }
 
-// Text is the drawing as a list of boxes, and below each where it leads to.
+// Text returns the drawing as a list of boxes, each with the edges that leave it.
 func (d Drawing) Text() string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -108,14 +108,14 @@ func (d Drawing) Text() string {
 		}
 	}
 	fmt.Fprintf(w, "\nbounds: %s\n", cmp.Or(strings.Join(d.limits(), ", "), "none"))
-	_ = w.Flush() // into memory
+	_ = w.Flush() // writes to memory
 	return padding.ReplaceAllString(out.String(), "")
 }
 
-// padding is what a column without text leaves at the end of a line.
+// padding matches the spaces that empty columns leave at the end of a line.
 var padding = regexp.MustCompile(`(?m) +$`)
 
-// limits are the bounds of the whole chain.
+// limits lists the limits of the whole chain.
 func (d Drawing) limits() (all []string) {
 	for _, bound := range []struct {
 		n    int

@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of the picture, in its own units. Nobody measures texts here: a character takes charWidth at most, nearly always.
+// Sizes in the picture's units. Texts are not measured: a character is assumed to be charWidth wide, which nearly all are at most.
 const (
 	charWidth  = 7
 	lineHeight = 17
 	boxPadding = 10
-	boxGap     = 46 // between boxes: an arrow and its label
-	laneWidth  = 26 // of the ways beside the boxes
+	boxGap     = 46 // between boxes, for an arrow and its label
+	laneWidth  = 26 // for the lines beside the boxes
 	margin     = 16
 )
 
-// placed is a box with its place; x is that of all boxes' middle.
+// placed is a box with its position. All boxes are centred on the same x.
 type placed struct {
 	box
 	top, height, width int
@@ -27,15 +27,15 @@ type placed struct {
 
 func (p placed) lines() []string { return slices.Concat([]string{p.name}, p.about, p.dispatches()) }
 
-// way is a line beside the boxes: to the right if it leads down, to the left if it leads back.
+// way is a line beside the boxes: on the right if it leads down, on the left if it leads up.
 type way struct {
 	line
 	from, to int // numbers of boxes
-	lane     int // from 0, the innermost
+	lane     int // zero is the innermost
 }
 
-// SVG is the drawing as a picture: the boxes stand below each other, ways to the next one between them and all others
-// beside them.
+// SVG returns the drawing as a picture. The boxes are stacked, lines to the next box run between them, and all other lines run beside
+// them.
 func (d Drawing) SVG() string {
 	boxes, height := d.placed()
 	width := slices.MaxFunc(boxes, func(a, b placed) int { return cmp.Compare(a.width, b.width) }).width
@@ -79,12 +79,12 @@ func (d Drawing) placed() (all []placed, height int) {
 	return all, height - boxGap
 }
 
-// number is the place of a box among the others.
+// number returns the index of a box.
 func (d Drawing) number(id string) int {
 	return slices.IndexFunc(d.boxes, func(b box) bool { return b.id == id })
 }
 
-// ways are the lines of a kind, each in the innermost lane where it crosses no other; width is what they take, labels included.
+// ways returns the selected lines, each in the innermost lane without a crossing, and the width that they take including labels.
 func (d Drawing) ways(of func(from, to int) bool) (all []way, width int) {
 	for _, l := range d.lines {
 		if w := (way{line: l, from: d.number(l.from), to: d.number(l.to)}); of(w.from, w.to) {
@@ -124,7 +124,7 @@ func (p placed) draw(out *strings.Builder, x int) {
 		switch n {
 		case 0:
 			weight = ` font-weight="bold"`
-		case len(p.about) + 1: // whom agents may dispatch stands in a dashed box of its own
+		case len(p.about) + 1: // sub-agents are listed in a dashed box
 			fmt.Fprintf(out, `<rect class="dashed" x="%d" y="%d" width="%d" height="%d" rx="4"/>`+"\n",
 				left+boxPadding, above+n*lineHeight+2, p.width-2*boxPadding, bottom-above-n*lineHeight-boxPadding)
 			above += boxPadding / 2
@@ -133,7 +133,7 @@ func (p placed) draw(out *strings.Builder, x int) {
 	}
 }
 
-// straight draws the ways to the next box. Several to the same one are one arrow, with all labels.
+// straight draws the lines to the next box. Several lines between the same boxes become one arrow with all their labels.
 func (d Drawing) straight(out *strings.Builder, boxes []placed, x int) {
 	for n := range len(boxes) - 1 {
 		var labels []string
@@ -154,7 +154,7 @@ func (d Drawing) straight(out *strings.Builder, boxes []placed, x int) {
 	}
 }
 
-// draw draws a way beside the boxes, on the right (1) or on the left (-1) of them. half is how wide the widest box is, by two.
+// draw draws a line beside the boxes, on their right (1) or left (-1). half is half the width of the widest box.
 func (w way) draw(out *strings.Builder, boxes []placed, x, side, half int) {
 	from, to := boxes[w.from], boxes[w.to]
 	begin, end := from.top+from.height*2/3, to.top+to.height/3
@@ -175,6 +175,6 @@ func dashed(failure bool) string {
 
 func escaped(text string) string {
 	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(text)) // a builder takes everything
+	_ = xml.EscapeText(&out, []byte(text)) // a strings.Builder never fails
 	return out.String()
 }

@@ -12,17 +12,16 @@ import (
 
 // Unattended is what agents may do without asking a person.
 type Unattended struct {
-	Chain  string   `json:"chain"` // "" = on their own, in a conversation
+	Chain  string   `json:"chain"` // empty means outside of chains, in conversations
 	Agents []string `json:"agents"`
-	// May are risks of calls; tools of higher ones are not allowed, or ask.
+	// May lists the risks of calls that need no approval. Calls with a higher risk are forbidden or need approval.
 	May   []agent.Risk `json:"may"`
-	Tools []string     `json:"tools"` // MCP servers or single tools of theirs, the shell, and tools in Go
-	// Ask are tools that ask whatever else is said.
+	Tools []string     `json:"tools"` // MCP servers or some of their tools, the shell, and Go tools
+	// Ask lists tools that always need approval.
 	Ask []string `json:"ask,omitempty"`
 }
 
-// UnattendedIn says it of all chains and agents that the user has written, or of the
-// chains that are built in if there are no others.
+// UnattendedIn covers all chains and agents in the user's configuration or, if there are none, the built-in chains.
 func UnattendedIn(cfg *config.Config) (all []Unattended) {
 	chains := cfg.Chains()
 	if slices.ContainsFunc(chains, func(c config.ChainInfo) bool { return !c.BuiltIn }) {
@@ -43,12 +42,12 @@ func UnattendedIn(cfg *config.Config) (all []Unattended) {
 	return append(all, together("", alone)...)
 }
 
-// UnattendedOf says it of one chain.
+// UnattendedOf covers one chain.
 func UnattendedOf(cfg *config.Config, chain string) []Unattended {
 	return together(chain, config.AgentsOf(cfg, chain))
 }
 
-// together names agents that may do the same in one.
+// together groups agents with the same permissions.
 func together(chain string, agents []plan.Agent) (all []Unattended) {
 	for _, a := range agents {
 		u, free := unattendedAgent(chain, a)
@@ -66,7 +65,7 @@ func together(chain string, agents []plan.Agent) (all []Unattended) {
 	return all
 }
 
-// unattendedAgent says it of one agent; false = it does nothing without asking.
+// unattendedAgent covers one agent; free is false if the agent does nothing without approval.
 func unattendedAgent(chain string, a plan.Agent) (u Unattended, free bool) {
 	u = Unattended{Chain: chain, Agents: []string{a.Definition}, May: tool.Unattended(a.Tools), Tools: toolSources(a)}
 	for name, permission := range a.Tools.Permissions {
@@ -92,8 +91,7 @@ func (u Unattended) same(other Unattended) bool {
 	return slices.Equal(other.May, u.May) && slices.Equal(other.Tools, u.Tools) && slices.Equal(other.Ask, u.Ask)
 }
 
-// toolSources are where an agent's tools come from that act on the world: of a
-// server of which only some are enabled, those.
+// toolSources lists the sources of an agent's tools that act on the world. If only some tools of a server are enabled, it lists those.
 func toolSources(a plan.Agent) (sources []string) {
 	for _, server := range a.Servers {
 		if a.Tools.Enabled == nil {
@@ -112,10 +110,10 @@ func toolSources(a plan.Agent) (sources []string) {
 	return append(sources, a.ToolIDs...)
 }
 
-// risks are the words for what calls of a risk do.
+// risks describes what calls of each risk do.
 var risks = map[agent.Risk]string{agent.RiskReadOnly: "read", agent.RiskWrite: "write", agent.RiskDestructive: "destroy"}
 
-// Risks are those of the calls in words.
+// Risks describes the permitted calls in words.
 func (u Unattended) Risks() string {
 	var words []string
 	for _, risk := range u.May {

@@ -1,4 +1,4 @@
-// Package inbox keeps the numbers by which people name what waits for them.
+// Package inbox keeps the numbers by which people refer to pending items.
 package inbox
 
 import (
@@ -11,28 +11,28 @@ import (
 	"syscall"
 )
 
-// Item is a thing as it was listed.
+// Item is a listed item.
 type Item struct {
 	N             int    `json:"n"`
 	Investigation string `json:"investigation"`
 	Name          string `json:"name"`
 	Kind          string `json:"kind"`
-	Digest        string `json:"digest"` // of the call, or of the question
+	Digest        string `json:"digest"` // of the call or the question
 }
 
-// Numbers are those of what has been listed, in the file of that path. A thing keeps its number,
-// and no other ever gets it: an old window may still show what it was.
+// Numbers keeps the numbers of listed items in the file at Path. An item keeps its number, and numbers are never reused, because an old
+// window may still show them.
 type Numbers struct{ Path string }
 
-// listed is what the file has.
+// listed is the content of the file.
 type listed struct {
 	Last   int    `json:"last"`
 	Things []Item `json:"things"`
 }
 
-const kept = 200 // things that are listed no more, to say what became of them
+const kept = 200 // items that are no longer listed, kept to report their outcome
 
-// Give sets the numbers of things that are listed.
+// Give assigns numbers to listed items.
 func (n Numbers) Give(all []*Item) error {
 	if len(all) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (n Numbers) Give(all []*Item) error {
 	})
 }
 
-// Find sets the numbers of things that have been listed; 0 = one has not.
+// Find sets the numbers of items that were listed before; zero means that an item was not.
 func (n Numbers) Find(all []*Item) error {
 	return n.use(func(known *listed) (changed bool) {
 		for _, one := range all {
@@ -76,13 +76,13 @@ func (n Numbers) Find(all []*Item) error {
 	})
 }
 
-// Is reports whether two items are the same thing, whatever their numbers.
+// Is reports whether two items are the same apart from their numbers.
 func (i Item) Is(other Item) bool {
 	i.N, other.N = 0, 0
 	return i == other
 }
 
-// Get returns what was listed with a number; ok is false if nothing was.
+// Get returns the item with a number. ok is false if there is none.
 func (n Numbers) Get(number int) (found Item, ok bool, err error) {
 	err = n.use(func(known *listed) (changed bool) {
 		for _, one := range known.Things {
@@ -95,8 +95,8 @@ func (n Numbers) Get(number int) (found Item, ok bool, err error) {
 	return found, ok, err
 }
 
-// use has a function read, and if it says so change, what has been listed, alone of all processes.
-// The lock is on a file of its own: that with the numbers is replaced, so that it is always whole.
+// use lets a function read the file's content and, if it returns true, writes back its changes, exclusively among all processes. The lock
+// is a separate file, because the file itself is replaced to keep it consistent.
 func (n Numbers) use(read func(*listed) (changed bool)) error {
 	if err := os.MkdirAll(filepath.Dir(n.Path), 0o700); err != nil {
 		return fmt.Errorf("the numbers of the inbox: %w", err)
@@ -105,7 +105,7 @@ func (n Numbers) use(read func(*listed) (changed bool)) error {
 	if err != nil {
 		return fmt.Errorf("the numbers of the inbox: %w", err)
 	}
-	defer lock.Close() // which lets go of it
+	defer lock.Close() // releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// seers and blind match the models that see, and those of their names that do not. Their pages
-// say so: platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models,
-// docs.claude.com/en/docs/about-claude/models, docs.x.ai/docs/models, ollama.com/search?c=vision
-// (read 2026-11-22).
+// seers and blind match the names of models with vision and, among those, the ones without it. Sources (read 2026-11-22):
+// platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models, docs.claude.com/en/docs/about-claude/models,
+// docs.x.ai/docs/models, ollama.com/search?c=vision.
 var (
 	seers = regexp.MustCompile(`^(?:.*/)?(?:gpt-4o|chatgpt-|gpt-4\.[15]|gpt-4-turbo|gpt-(?:[5-9]|[12]\d)|o[1-9]` +
 		`|gemini-(?:[2-9]|\d\d|1\.5|flash|pro)|(?:[a-z.]*anthropic\.)?claude-|grok-(?:[4-9]|2-vision|vision)` +
@@ -18,18 +17,18 @@ var (
 		`|claude-(?:2|instant)|gemini-.*(?:embedding|tts))|^gpt-4-turbo-preview`)
 )
 
-// Seen reports whether a model is known to see, by its name.
+// Seen reports whether a model is known to have vision, by its name.
 func Seen(model string) bool {
 	model = strings.ToLower(model)
 	return seers.MatchString(model) && !blind.MatchString(model)
 }
 
-// many matches the models whose services take 20 images and more of a request. Claude's takes larger ones, too, up to 20.
+// many matches models whose services accept 20 or more images per request. Claude also accepts larger images, up to 20.
 // https://platform.claude.com/docs/en/build-with-claude/vision (read 2026-11-23)
 var many = regexp.MustCompile(`^(?:.*/)?(?:gpt-|chatgpt-|o[1-9]|gemini-|(?:[a-z.]*anthropic\.)?claude-|grok-)`)
 
-// Most is how many images a request to a model may have. Those who serve open models bound them more:
-// Groq at 5 (https://console.groq.com/docs/vision), Scaleway at 12 (read 2026-11-23).
+// Most is how many images a request to a model may have. Services for open models allow fewer: Groq 5
+// (https://console.groq.com/docs/vision), Scaleway 12 (read 2026-11-23).
 func Most(model string) int {
 	if many.MatchString(strings.ToLower(model)) {
 		return 20
@@ -37,13 +36,13 @@ func Most(model string) int {
 	return 5
 }
 
-// Tokens estimates what a model takes for an image of so many pixels.
-//   - OpenAI: the image is made to fit 2,048 × 2,048, then its shorter edge 768; each tile of
-//     512 × 512 costs, and the image itself. The small ones of newer families count patches
-//     of 32 × 32, at most 1,536. https://platform.openai.com/docs/guides/images-vision
-//   - Gemini: 258, or that for each tile of 768 × 768; from 3 on 1,120 for any.
+// Tokens estimates how many tokens a model uses for an image, whose size is in pixels.
+//   - OpenAI: the image is scaled to fit 2,048 × 2,048, then to 768 for the shorter edge. The image and each tile of 512 × 512
+//     have a cost. The small models of newer families count patches of 32 × 32, at most 1,536.
+//     https://platform.openai.com/docs/guides/images-vision
+//   - Gemini: 258, or 258 per tile of 768 × 768. From version 3, 1,120 for any image.
 //     https://ai.google.dev/gemini-api/docs/tokens, …/media-resolution
-//   - Claude, and all that is not known: width × height / 750.
+//   - Claude and unknown models: width × height / 750.
 //     https://docs.claude.com/en/docs/build-with-claude/vision
 //
 // All read 2026-11-22.
@@ -53,7 +52,7 @@ func Tokens(model string, width, height int) int {
 	for _, row := range []struct {
 		prefix           string
 		whole, each, max float64
-	}{ // the longest name first; max = it counts patches
+	}{ // the longest name first; max means that it counts patches
 		{"gpt-4.1-mini", 0, 1.62, 1536}, {"gpt-4.1-nano", 0, 2.46, 1536}, {"o4-mini", 0, 1.72, 1536},
 		{"gpt-5-mini", 0, 1.62, 1536}, {"gpt-5-nano", 0, 2.46, 1536},
 		{"gpt-4o-mini", 2833, 5667, 0}, {"gpt-5", 70, 140, 0}, {"gpt-", 85, 170, 0}, {"chatgpt-", 85, 170, 0},

@@ -1,5 +1,4 @@
-// Package picture makes the images that tools return small enough for models, and knows what
-// models ask for them.
+// Package picture makes images from tools small enough for models and estimates their cost.
 package picture
 
 import (
@@ -7,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif" // the formats that are read
+	_ "image/gif" // the supported formats
 	"image/jpeg"
 	"image/png"
 
@@ -15,37 +14,36 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// What a model is sent. 1,568 pixels are the most that Claude looks at; OpenAI and Gemini cut
-// larger images into tiles, each of which costs. What providers take of a request is about
-// 20 MB (Gemini, with base64), so no image has more than one.
+// Limits on what a model gets. Claude looks at no more than 1,568 pixels; OpenAI and Gemini cut larger images into tiles and charge for
+// each. Providers accept requests of about 20 MB (Gemini, with base64), so no image is larger than 1 MB.
 // https://docs.claude.com/en/docs/build-with-claude/vision (read 2026-11-22)
 const (
 	maxEdge  = 1568
 	maxBytes = 1 << 20
 )
 
-// maxPixels is how large an image may be to be decoded. A file of some KB can hold billions; of
-// these, the worst take two seconds, and 300 MB.
+// maxPixels limits the images to decode. A file of a few KB can hold billions of pixels. The worst images below this limit take two
+// seconds and 300 MB.
 const maxPixels = 20_000_000
 
-// ErrNone: the data is no image of a format that models take.
+// ErrNone means that the data is not an image in a format that models accept.
 var ErrNone = errors.New("no PNG, JPEG, GIF or WebP")
 
-// Picture is an image that fits.
+// Picture is an image within the limits.
 type Picture struct {
 	Data          []byte
 	Type          string // image/png or image/jpeg
 	Width, Height int
 }
 
-// Fit makes an image small enough: as it is where it may, else scaled down, as PNG or JPEG. Of
-// one that moves it is the first frame.
+// Fit makes an image small enough. It keeps an image within the limits, and otherwise scales it down to PNG or JPEG. Of an animation it
+// keeps the first frame.
 func Fit(data []byte) (Picture, error) {
 	config, format, err := bounded(data)
 	if err != nil {
 		return Picture{}, err
 	}
-	// All of it is read: providers refuse half an image, and each request that repeats it.
+	// Decode all of it: providers refuse truncated images, and every later request that includes one.
 	from, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return Picture{}, ErrNone
@@ -60,22 +58,22 @@ func Fit(data []byte) (Picture, error) {
 			return p, err
 		}
 	}
-	return Picture{}, ErrNone // noise at that size takes a KB
+	return Picture{}, ErrNone // unreachable: even noise takes only a KB at that size
 }
 
-// Size is how large an image says it is, which is cheap to know.
+// Size returns the size that an image declares, which is cheap to read.
 func Size(data []byte) (width, height int, err error) {
 	config, _, err := configOf(data)
 	return config.Width, config.Height, err
 }
 
-// Type is the MIME type of an image that is not too large to be drawn, by what it holds.
+// Type returns the MIME type of an image by its contents. It returns an error if the image is too large to be drawn.
 func Type(data []byte) (string, error) {
 	_, format, err := bounded(data)
 	return "image/" + format, err
 }
 
-// bounded refuses images of more pixels than may be decoded.
+// bounded reads the size of an image and refuses one with too many pixels.
 func bounded(data []byte) (image.Config, string, error) {
 	config, format, err := configOf(data)
 	if err == nil && config.Width > maxPixels/config.Height {
@@ -92,7 +90,7 @@ func configOf(data []byte) (image.Config, string, error) {
 	return config, format, nil
 }
 
-// onWhite has white behind what is transparent.
+// onWhite draws an image on a white background.
 func onWhite(from image.Image) *image.RGBA {
 	to := image.NewRGBA(image.Rectangle{Max: from.Bounds().Size()})
 	draw.Draw(to, to.Bounds(), image.White, image.Point{}, draw.Src)
@@ -100,8 +98,8 @@ func onWhite(from image.Image) *image.RGBA {
 	return to
 }
 
-// averaged makes one pixel of n×n. A good scaler takes seconds for a large image; this leaves it
-// less than twice the edge it makes, and loses no line.
+// averaged reduces each n×n block to one pixel. A good scaler takes seconds for a large image, so averaged first reduces it to less than
+// twice the final edge, without losing any line.
 func averaged(from *image.RGBA, n int) *image.RGBA {
 	if n == 1 {
 		return from
@@ -126,8 +124,8 @@ func averaged(from *image.RGBA, n int) *image.RGBA {
 	return to
 }
 
-// scaled is an image whose longer edge has so many pixels. PNG keeps letters and lines, of which
-// screenshots and graphs are made; JPEG is for what PNG makes too large.
+// scaled scales an image to a length of the longer edge. It uses PNG, which preserves the letters and lines in screenshots and graphs, or
+// JPEG if the PNG would be too large.
 func scaled(from *image.RGBA, edge int) (Picture, error) {
 	size := from.Bounds().Size()
 	by := min(1, float64(edge)/float64(max(size.X, size.Y)))

@@ -1,4 +1,4 @@
-// Package report puts first what a person who was woken up needs of an investigation.
+// Package report presents an investigation so that an on-call engineer finds the most important parts first.
 package report
 
 import (
@@ -12,28 +12,28 @@ import (
 	"github.com/inquest-dev/inquest/internal/markdown"
 )
 
-// Brief is what a report says first. What it does not say is empty.
+// Brief is the essence of a report. Parts that the report does not have are empty.
 type Brief struct {
 	Cause      string   `json:"cause,omitempty"`
 	Confidence string   `json:"confidence,omitempty"`
 	Next       []string `json:"next,omitempty"` // what to do, in order
-	// Proof is what code says of a report whose claims are not all in what they cite.
+	// Proof says that some claims of the report are not supported by the evidence that they cite.
 	Proof string `json:"proof,omitempty"`
 }
 
-// Empty: the report has nothing of it.
+// Empty reports whether the brief has no parts.
 func (b Brief) Empty() bool {
 	return b.Cause == "" && b.Confidence == "" && b.Proof == "" && len(b.Next) == 0
 }
 
-// The names that reports give to their parts, the surest first.
+// Headings that reports use for their parts, most reliable first.
 var (
 	causes      = names(`root cause`, `(likely |probable |most likely )?causes?`, `diagnosis`, `hypothesis`, `conclusion`, `summary`)
 	confidences = names(`(confidence|certainty)`, `how (sure|certain)`)
 	nexts       = names(`(what to do|next)`, `(remediation|mitigation|recommend(ation|ed)s?|actions?|immediate|fix)`)
 )
 
-// names match headings and labels that begin with a word, whatever follows: "Root cause (likely)".
+// names returns patterns for headings and labels that begin with a word, whatever follows: "Root cause (likely)".
 func names(words ...string) (all []*regexp.Regexp) {
 	for _, word := range words {
 		all = append(all, regexp.MustCompile(`(?i)^[\W\d]*`+word+`\b`))
@@ -41,29 +41,29 @@ func names(words ...string) (all []*regexp.Regexp) {
 	return all
 }
 
-// Names that begin like those and say something else: what is not the cause, or is done already.
+// Headings that begin like those above but mean something else: not the cause, or already done.
 var (
 	misleading = regexp.MustCompile(`(?i)\b(ruled[ -]out|excluded|eliminated|rejected|considered|taken|tried|attempted|` +
 		`applied|performed|executed|completed|already)\b|^[\W\d]*\pL+( of( the)?)? impact\b`)
 	planned = regexp.MustCompile(`(?i)\bto be (taken|tried|considered|applied|performed|executed|completed)\b`)
 )
 
-// named: a name is of the kind.
+// named reports whether a heading is of a kind.
 func named(kind *regexp.Regexp, name string) bool {
 	return kind.MatchString(name) && !misleading.MatchString(planned.ReplaceAllString(name, ""))
 }
 
-// How much of a part is brief, in characters: eight lines of 80 columns in all, of which the
-// cause and the first step have two.
+// Maximum lengths of a brief's parts, in characters. In all, a brief has eight lines of 80 columns, with two for the cause and two for
+// the first step.
 const (
 	oneLine, twoLines = 60, 140
 	maxSteps          = 3
 )
 
-// BriefOf reads a report, which is Markdown or one JSON object, by rule: a part is what stands below a heading, or
-// after a label ("**Cause:** …"), of a known name. Of the cause and the confidence the first
-// paragraph is taken, of what to do the first steps of the first list, or the first paragraph. proof is what the report
-// was checked against; nil = it was not. The report's own word on that counts for nothing.
+// BriefOf extracts the brief from a report, which is Markdown or one JSON object. A part is the text below a known heading or after a
+// known label ("**Cause:** …"). For the cause and the confidence, BriefOf takes the first paragraph. For the next steps, it takes the
+// first items of the first list, or the first paragraph. proof is the evidence that the report was checked against; nil means that it was
+// not checked. BriefOf ignores what the report itself says about that.
 func BriefOf(report string, proof *evidence.Evidence) (b Brief) {
 	src := []byte(markdown.Readable(report))
 	parts := partsOf(markdown.Parse(src), src)
@@ -81,7 +81,7 @@ func BriefOf(report string, proof *evidence.Evidence) (b Brief) {
 	}
 	for n, step := range next.items[:min(len(next.items), maxSteps)] {
 		short, inCode := cut(step, map[bool]int{true: twoLines, false: oneLine + 10}[n == 0])
-		if inCode { // half a command is another one
+		if inCode { // half a command could be a different command
 			short = "see below"
 		}
 		b.Next = append(b.Next, short)
@@ -89,10 +89,10 @@ func BriefOf(report string, proof *evidence.Evidence) (b Brief) {
 	return b
 }
 
-// part is a part of a report: what it is called, its first paragraph, and its first list.
+// part is a part of a report: its heading, first paragraph and first list.
 type part struct {
 	name, text string
-	more       bool // there is something below the first paragraph that is no list
+	more       bool // something other than a list follows the first paragraph
 	items      []string
 }
 
@@ -135,13 +135,13 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 	return parts
 }
 
-// label is the name of a part at the beginning of a line.
+// label matches the label of a part at the beginning of a line.
 var label = regexp.MustCompile(`^[*_]*(\pL[\pL ]{2,30}?)[*_]*:[*_]*\s*`)
 
-// paragraph is the text of a paragraph, and then the parts that labels in its lines name.
+// paragraph splits a paragraph into its text and the parts that begin with a label in its lines.
 func paragraph(text string) []part {
 	said := []part{{text: text}}
-	follows := false // what the last label began
+	follows := false // whether the next line continues the last part
 	for line := range strings.Lines(text) {
 		m := label.FindStringSubmatch(line)
 		known := func(kind *regexp.Regexp) bool { return named(kind, m[1]) }
@@ -162,7 +162,7 @@ func paragraph(text string) []part {
 	return said
 }
 
-// find returns the first part of the surest name that has something to say.
+// find returns the first part with content that has the most reliable heading.
 func find(parts []part, names []*regexp.Regexp) part {
 	for _, name := range names {
 		for _, p := range parts {
@@ -177,7 +177,7 @@ func find(parts []part, names []*regexp.Regexp) part {
 	return part{}
 }
 
-// textOf is the source of a block without the marks of the block.
+// textOf returns the source of a block without its markup.
 func textOf(n ast.Node, src []byte) string {
 	if n.Lines() == nil {
 		return ""
@@ -185,11 +185,10 @@ func textOf(n ast.Node, src []byte) string {
 	return strings.TrimSpace(string(n.Lines().Value(src)))
 }
 
-// codeSpan is what Markdown sets as code in a line.
+// codeSpan matches inline code in Markdown.
 var codeSpan = regexp.MustCompile("```.*?```|``.*?``|`[^`]*`")
 
-// cut is the beginning of a text on one line, cut after a sentence, or else after a word, and
-// before code that would be cut in two.
+// cut shortens a text to one line. It cuts after a sentence, else after a word, and before code that would otherwise be cut in two.
 func cut(text string, limit int) (short string, inCode bool) {
 	text = strings.Join(strings.Fields(text), " ")
 	runes := []rune(text)

@@ -12,8 +12,8 @@ import (
 //go:embed page.html
 var page string
 
-// HTML writes the report as one page that needs nothing else. What models wrote is data: it
-// brings no HTML of its own, and the page may load and run nothing.
+// HTML writes the report as one self-contained page. Text from models is treated as data: it cannot add HTML, and the page may neither
+// load nor run anything.
 func (r Report) HTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{"unseen": reveal.Unseen, "markdown": func(text string) (template.HTML, error) {
 		return markdown.HTML([]byte(reveal.Unseen(text)))

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Report is what came of an investigation, without how.
+// Report is the result of an investigation.
 type Report struct {
 	ID          string          `json:"id"`
 	WorkflowID  string          `json:"workflow_id,omitempty"`
@@ -27,24 +27,24 @@ type Report struct {
 	Usage       agent.Usage     `json:"usage,omitzero"`
 	Summary     string          `json:"summary,omitempty"` // the executive summary, 1–4 lines
 	Brief       Brief           `json:"brief,omitzero"`
-	Text        string          `json:"report"` // Markdown; a JSON object that an agent wrote is laid out as Markdown
+	Text        string          `json:"report"` // Markdown; an agent's JSON object is converted to Markdown
 	Unfinished  []string        `json:"unfinished,omitempty"`
 	Undelivered []string        `json:"undelivered,omitempty"`
-	// ActionsExecuted: an action agent says that it has changed something; nil = there was none, or none has said.
+	// ActionsExecuted says whether any action agent reported a change; nil means that none reported anything.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
-	// Score says how it was judged; nil = it was not.
+	// Score is the judgment; nil means that there is none.
 	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
 	// UnknownWrites are tool calls, other than reads, that may or may not have taken effect.
 	UnknownWrites []transcript.UnknownCall `json:"unknown_writes,omitempty"`
-	// Evidence is what the text was checked against; nil = it cites nothing.
+	// Evidence is the evidence that the text was checked against; nil means that it cites nothing.
 	Evidence *evidence.Evidence `json:"evidence,omitempty"`
-	// Line is all about the investigation, for people.
+	// Line describes the investigation in one line for people.
 	Line string `json:"-"`
 }
 
-// Of returns the report of an investigation; line is what is said of it in one line, proof what it was checked against.
+// Of returns the report of an investigation. line describes it in one line, and proof is the evidence that it was checked against.
 func Of(r record.Investigation, stages []record.Stage, line string, proof *evidence.Evidence) Report {
 	text := markdown.Readable(r.Report)
 	out := Report{
@@ -59,7 +59,7 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 			}
 		}
 		if s.Index < 0 {
-			continue // what has become of the summary stands by itself
+			continue // SummaryError covers this
 		}
 		if s.Status.Closed() && s.Status != agent.StatusCompleted {
 			out.Unfinished = append(out.Unfinished, fmt.Sprintf("stage %s: %s", s.Name, s.Why()))
@@ -68,7 +68,7 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 	return out
 }
 
-// Markdown is the brief, then the report, and last what did not go well.
+// Markdown returns the brief, then the report, then what went wrong.
 func (r Report) Markdown() string {
 	var out strings.Builder
 	out.WriteString(r.Line + "\n")
@@ -97,7 +97,7 @@ func (r Report) Markdown() string {
 	return out.String()
 }
 
-// ActionsLine says in Markdown whether something was changed; "" = nobody has said.
+// ActionsLine says in Markdown whether something was changed. It is empty if that is unknown.
 func (r Report) ActionsLine() string {
 	if r.ActionsExecuted == nil {
 		return ""
@@ -105,7 +105,7 @@ func (r Report) ActionsLine() string {
 	return "**Actions executed:** " + map[bool]string{true: "yes", false: "no"}[*r.ActionsExecuted]
 }
 
-// maxUnknownLines is how many calls UnknownLines names.
+// maxUnknownLines limits the calls that UnknownLines lists.
 const maxUnknownLines = 20
 
 // UnknownLines lists the writes with an unknown outcome in Markdown. Without any it is empty.
@@ -128,10 +128,10 @@ func (r Report) UnknownLines() string {
 	return out.String()
 }
 
-// maxUnknownArguments is how many characters UnknownLines has of a call's arguments.
+// maxUnknownArguments limits a call's arguments in UnknownLines, in characters.
 const maxUnknownArguments = 120
 
-// code quotes a text in Markdown, whatever backquotes it has.
+// code quotes a text as Markdown code, even if it contains backquotes.
 func code(text string) string {
 	if text = strings.Join(strings.Fields(text), " "); text == "" {
 		return ""
@@ -146,7 +146,7 @@ func code(text string) string {
 	return fence + text + fence
 }
 
-// ScoreLine is how it was judged, in Markdown; "" = it was not.
+// ScoreLine formats the score as Markdown. It is empty without a score.
 func (r Report) ScoreLine() string {
 	if r.Score == nil || r.Score.Score == nil {
 		return ""
@@ -158,10 +158,10 @@ func (r Report) ScoreLine() string {
 	return line
 }
 
-// SummaryMarkdown is the executive summary with its lines kept apart.
+// SummaryMarkdown returns the executive summary with its line breaks preserved.
 func (r Report) SummaryMarkdown() string { return strings.ReplaceAll(r.Summary, "\n", "  \n") }
 
-// Markdown is the brief as a list.
+// Markdown returns the brief as a list.
 func (b Brief) Markdown() string {
 	var out strings.Builder
 	for _, line := range []struct{ name, text string }{{"Cause", b.Cause}, {"Confidence", b.Confidence}, {"Proof", b.Proof}} {
@@ -181,7 +181,7 @@ func (b Brief) Markdown() string {
 	return "\n" + strings.TrimLeft(out.String(), "\n") + "\n"
 }
 
-// wrong is what did not go well.
+// wrong lists what went wrong.
 func (r Report) wrong() (lines []string) {
 	lines = append(lines, r.Unfinished...)
 	for _, line := range r.Undelivered {

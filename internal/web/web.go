@@ -1,4 +1,4 @@
-// Package web is the page: what is shown to people who would rather look at it. Its files use the HTTP API as anybody does.
+// Package web serves the web page. Its files use the HTTP API like any other client.
 package web
 
 import (
@@ -17,18 +17,18 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Policy lets the page load what this server has and nothing else, and makes nodes of no text. Images that take a token are
-// fetched, and shown from memory (blob:).
+// Policy lets the page load only from this server, and prevents text from becoming HTML. Images that need a token are fetched and shown
+// from memory (blob:).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// file is one of the page's files, as it is sent.
+// file is one of the page's files, ready to send.
 type file struct {
 	kind, tag      string
 	plain, gzipped []byte
 }
 
-// Handler serves the page at / and its files below /page/. Browsers ask each time whether a file is still the same.
+// Handler serves the page at / and its files below /page/. Browsers revalidate each file on every use.
 func Handler() (http.Handler, error) {
 	files := map[string]file{}
 	err := fs.WalkDir(assets, "assets", func(name string, entry fs.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func compressed(plain []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// kindOf is the media type of a file, whatever this host's tables say.
+// kindOf returns the media type of a file, independent of the host's MIME tables.
 func kindOf(name string) string {
 	return map[string]string{
 		".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8",
@@ -92,5 +92,5 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 		body = f.gzipped
 	}
-	_, _ = w.Write(body) // the client has left
+	_, _ = w.Write(body) // an error means that the client has left
 }

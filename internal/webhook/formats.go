@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// A Format describes what a known system sends.
+// A Format describes the alerts of a known system.
 type Format struct {
 	Mapping Mapping
-	Scheme  string // of its signatures; "" = it has none
+	Scheme  string // signature scheme; empty means that it does not sign
 }
 
-// severities are the words in use for them.
+// severities maps common severity names to priorities.
 var severities = map[string]int{
 	"critical": 1, "page": 1, "disaster": 1, "p1": 1, "high": 2, "error": 2, "p2": 2, "warning": 3, "medium": 3, "p3": 3,
 	"low": 4, "p4": 4, "info": 5, "none": 5, "p5": 5,
 }
 
-// prometheus is what Alertmanager sends (version "4"), and Grafana, which has taken it over.
+// prometheus maps the format of Alertmanager (version "4"), which Grafana has adopted.
 var prometheus = Mapping{
 	Alerts: "alerts", AlertType: []string{"labels.alertname"}, Fingerprint: []string{"fingerprint", "labels"},
 	Group: []string{"$.groupKey"}, GroupName: []string{"$.groupLabels.alertname", "$.groupKey"},
@@ -26,11 +26,11 @@ var prometheus = Mapping{
 	Priorities: severities,
 }
 
-// formats are those of senders whose webhooks need no mapping.
+// formats holds the senders whose webhooks need no mapping.
 var formats = map[string]Format{
 	"alertmanager": {Mapping: prometheus},
 	"grafana":      {Mapping: prometheus, Scheme: "grafana"},
-	// Of V3 webhooks, whose events are about one incident each.
+	// V3 webhooks. Each event is about one incident.
 	"pagerduty": {Scheme: "pagerduty", Mapping: Mapping{
 		AlertType: []string{"event.data.service.summary"}, Fingerprint: []string{"event.data.id"},
 		Group: []string{"event.data.service.id"}, GroupName: []string{"event.data.service.summary"},
@@ -39,8 +39,8 @@ var formats = map[string]Format{
 		Title: []string{"event.data.title"}, Severity: []string{"event.data.urgency"}, Priority: []string{"event.data.priority.summary"},
 		Data: "event.data", Priorities: severities,
 	}},
-	// CloudWatch alarms by way of Amazon SNS: the message of the topic is the alarm, as JSON in a text. The second paths are those of
-	// EventBridge's "CloudWatch Alarm State Change".
+	// CloudWatch alarms through Amazon SNS, whose message is the alarm as JSON text. The second paths are for EventBridge's "CloudWatch
+	// Alarm State Change".
 	"sns": {Mapping: Mapping{
 		AlertType:   []string{"AlarmName", "detail.alarmName"},
 		Fingerprint: []string{"AlarmArn", "resources[0]", "AlarmName"},
@@ -52,11 +52,11 @@ var formats = map[string]Format{
 	}},
 }
 
-// FormatOf is the format with a name.
+// FormatOf returns the format with a name.
 func FormatOf(name string) (Format, bool) {
 	f, ok := formats[name]
 	return f, ok
 }
 
-// FormatNames are the names of all formats.
+// FormatNames returns the names of all formats.
 func FormatNames() []string { return slices.Sorted(maps.Keys(formats)) }

@@ -15,47 +15,47 @@ import (
 	"time"
 )
 
-// Mapping says where in a sender's JSON an alert's parts are. Each part has paths, of which the first that leads to something counts.
+// Mapping says where the parts of an alert are in a sender's JSON. For each part, the first path that leads to a value is used.
 type Mapping struct {
-	Alerts                                           string // the list of the alerts; "" = the body is one
+	Alerts                                           string // the list of alerts; empty means that the body is one alert
 	AlertType, Fingerprint, Group, GroupName, Status []string
 	StartsAt, Title, Severity, Priority              []string
 	Project, Chain                                   []string
-	Data                                             string // what is investigated; "" = the alert
+	Data                                             string // the data to investigate; empty means the whole alert
 	// Firing, Resolved and Ignored are values of the status. If Firing is empty, all but Resolved and Ignored fire. Otherwise an alert
 	// with any other status cannot be used. "*" in Ignored stands for every other status.
 	Firing, Resolved, Ignored []string
-	// Priorities are the priorities of values of the severity or of the priority.
+	// Priorities maps values of the severity or the priority to priorities.
 	Priorities map[string]int
 }
 
-// Alert is one alert, as its sender describes it.
+// Alert is one alert as its sender describes it.
 type Alert struct {
 	Type, Fingerprint, Group, GroupName string
 	Title, Severity, Project, Chain     string
-	Priority                            int // 0 = none is said
+	Priority                            int // zero means not given
 	State                               State
-	StartsAt                            time.Time // zero = it is not said
+	StartsAt                            time.Time // zero means not given
 	Data                                json.RawMessage
 }
 
-// State is whether an alert fires.
+// State says whether an alert is firing.
 type State int
 
-// The states of an alert. Neither is a status that the mapping ignores, such as an acknowledgement.
+// The states of an alert. Neither means that the mapping ignores the status, such as an acknowledgement.
 const (
 	Firing State = iota
 	Resolved
 	Neither
 )
 
-// Reader reads what a sender sends.
+// Reader reads alerts with a mapping.
 type Reader struct {
 	mapping Mapping
 	paths   map[string]path
 }
 
-// NewReader returns the reader of a mapping, or all that is wrong with it.
+// NewReader returns a reader for a mapping, or all problems with it.
 func NewReader(m Mapping) (*Reader, error) {
 	r := &Reader{m, map[string]path{}}
 	var errs []error
@@ -71,12 +71,12 @@ func NewReader(m Mapping) (*Reader, error) {
 
 // Path is one path of a mapping.
 type Path struct {
-	Key  string // as the configuration calls it
-	N    int    // place in its list; -1 = it is no list
+	Key  string // name in the configuration
+	N    int    // index in its list; -1 means not in a list
 	Text string
 }
 
-// Paths are all paths of a mapping.
+// Paths returns all paths of a mapping.
 func (m Mapping) Paths() (all []Path) {
 	for key, text := range map[string]string{"alerts": m.Alerts, "data": m.Data} {
 		if text != "" {
@@ -99,13 +99,13 @@ func (m Mapping) lists() map[string][]string {
 	}
 }
 
-// CheckPath says what is wrong with a path.
+// CheckPath returns an error if a path is invalid.
 func CheckPath(text string) error {
 	_, err := parsePath(text)
 	return err
 }
 
-// Over returns the mapping with the parts replaced that another one names.
+// Over returns base with the parts replaced that m sets.
 func (m Mapping) Over(base Mapping) Mapping {
 	out, own := reflect.ValueOf(&base).Elem(), reflect.ValueOf(m)
 	for n := range own.NumField() {
@@ -117,7 +117,7 @@ func (m Mapping) Over(base Mapping) Mapping {
 	return base
 }
 
-// Read returns the alerts of a body, and why others cannot be used. The error says that none can.
+// Read returns the alerts in a body, and why other alerts cannot be used. It returns an error if none can be used.
 func (r *Reader) Read(body []byte) (alerts []Alert, unusable []error, err error) {
 	whole, err := decode(body)
 	if err != nil {
@@ -126,7 +126,7 @@ func (r *Reader) Read(body []byte) (alerts []Alert, unusable []error, err error)
 	return r.alerts(whole)
 }
 
-// ReadSigned is Read for a message of Amazon SNS. It reads the fields that the signature covers, and no others.
+// ReadSigned is Read for an Amazon SNS message. It reads only the fields that the signature covers.
 func (r *Reader) ReadSigned(e Envelope) (alerts []Alert, unusable []error, err error) {
 	return r.alerts(e.body())
 }
@@ -160,8 +160,8 @@ func (r *Reader) alerts(whole any) (alerts []Alert, unusable []error, err error)
 	return alerts, unusable, nil
 }
 
-// unwraps reports whether the mapping describes a message without the envelope of Amazon SNS around it: none of its paths starts
-// with a field of the envelope.
+// unwraps reports whether the mapping describes a message without its Amazon SNS envelope: none of its paths starts with a field of the
+// envelope.
 func (r *Reader) unwraps() bool {
 	for _, p := range r.paths {
 		if len(p.steps) > 0 && slices.Contains([]any{"Message", "TopicArn", "MessageId", "Subject", "MessageAttributes"}, p.steps[0]) {
@@ -171,7 +171,7 @@ func (r *Reader) unwraps() bool {
 	return true
 }
 
-// message returns the message of an SNS envelope, which must be JSON, and every other body as it is.
+// message returns the message in an SNS envelope, which must be JSON. It returns any other body unchanged.
 func message(whole any) (any, error) {
 	object, _ := whole.(map[string]any)
 	said, ok := object["Message"].(string)
@@ -219,7 +219,7 @@ func (r *Reader) read(whole, one any) (a Alert, err error) {
 	return a, err
 }
 
-// state returns what a status means; known is false if the mapping does not say.
+// state returns the meaning of a status; known is false if the mapping does not define it.
 func (m Mapping) state(status string) (state State, known bool) {
 	among := func(list []string) bool {
 		return slices.ContainsFunc(list, func(word string) bool { return strings.EqualFold(word, status) })
@@ -253,7 +253,7 @@ func (r *Reader) unknownStatus(whole, one any, status string) error {
 	return fmt.Errorf("it has no status at %s", strings.Join(m.Status, " or "))
 }
 
-// priority is 1 to 5, by the table or as it is.
+// priority returns 1 to 5, from the table or as given.
 func (m Mapping) priority(said, severity string) (int, error) {
 	for _, word := range []string{said, severity} {
 		for name, p := range m.Priorities {
@@ -272,9 +272,10 @@ func (m Mapping) priority(said, severity string) (int, error) {
 	return p, nil
 }
 
-const farFuture = 9999 // a year that no alert begins after
+const farFuture = 9999 // alerts begin before this year
 
-// moment reads RFC 3339 (with or without the colon in the offset), or seconds or milliseconds since 1970. A sender's zero time is none.
+// moment parses RFC 3339 (with or without a colon in the offset) or seconds or milliseconds since 1970. A sender's zero time counts as
+// none.
 func moment(said string) (time.Time, error) {
 	if said == "" {
 		return time.Time{}, nil

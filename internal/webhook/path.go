@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// A path is a place in JSON: keys after dots, and numbers or quoted keys in brackets, as in labels.team, items[0].id and
-// labels["a.b"]. One that begins with $ starts at the whole body, every other one at the alert.
+// A path is a position in JSON: keys after dots, and numbers or quoted keys in brackets, as in labels.team, items[0].id and
+// labels["a.b"]. A path that begins with $ starts at the whole body, any other at the alert.
 type path struct {
 	whole bool
 	steps []any // string or int
 }
 
-// pathStep is a step after the first, or the first.
+// pathStep matches one step.
 var pathStep = regexp.MustCompile(`^(?:\.?([A-Za-z0-9_@/-]+)|\[([0-9]{1,6})\]|\[("(?:[^"\\]|\\.)*")\])`)
 
 var errPath = errors.New(`not a path: give keys with dots between them, [0] for a place in a list, ["a.b"] for other keys, ` +
@@ -40,7 +40,7 @@ func parsePath(text string) (p path, err error) {
 		case found[1] != "":
 			p.steps = append(p.steps, found[1])
 		case found[2] != "":
-			n, _ := strconv.Atoi(found[2]) // the pattern has checked it
+			n, _ := strconv.Atoi(found[2]) // the pattern matches only digits
 			p.steps = append(p.steps, n)
 		default:
 			var key string
@@ -57,8 +57,8 @@ func parsePath(text string) (p path, err error) {
 	return p, nil
 }
 
-// in returns the value at the path; nil means that there is none. A text on the way that holds JSON is read as that JSON: Amazon SNS
-// wraps messages in this way.
+// in returns the value at the path, or nil if there is none. It parses texts along the way that hold JSON, because Amazon SNS wraps
+// messages in this way.
 func (p path) in(body, alert any) any {
 	at := alert
 	if p.whole {
@@ -81,7 +81,8 @@ func (p path) in(body, alert any) any {
 	return at
 }
 
-// stuck returns the beginning of the path up to a text that is no JSON, although the path goes on; "" means that there is none.
+// stuck returns the beginning of the path up to a text that is not JSON although the path continues. An empty string means that there is
+// none.
 func (p path) stuck(body, alert any) string {
 	for n := 1; n < len(p.steps); n++ {
 		begin := path{p.whole, p.steps[:n]}
@@ -92,7 +93,7 @@ func (p path) stuck(body, alert any) string {
 	return ""
 }
 
-// String returns the path as a person writes it.
+// String returns the path in the syntax of the configuration.
 func (p path) String() string {
 	var b strings.Builder
 	for _, step := range p.steps {
@@ -113,7 +114,7 @@ func (p path) String() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// unwrapped returns the object or list that a text holds as JSON, and every other value as it is.
+// unwrapped parses a text that holds a JSON object or list. It returns any other value unchanged.
 func unwrapped(value any) any {
 	said, ok := value.(string)
 	if said = strings.TrimSpace(said); !ok || said == "" || said[0] != '{' && said[0] != '[' {
@@ -125,7 +126,7 @@ func unwrapped(value any) any {
 	return value
 }
 
-// plainText returns the body without a byte order mark. Senders on Windows write one.
+// plainText removes a byte order mark, which senders on Windows write.
 func plainText(body []byte) ([]byte, error) {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(body, []byte(mark)) {
@@ -135,7 +136,7 @@ func plainText(body []byte) ([]byte, error) {
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), nil
 }
 
-// decode reads one JSON value, with its numbers as they are written.
+// decode reads one JSON value and keeps numbers as they are written.
 func decode(body []byte) (value any, err error) {
 	if body, err = plainText(body); err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func decode(body []byte) (value any, err error) {
 	return value, nil
 }
 
-// encode writes a value that decode has read.
+// encode writes a value from decode.
 func encode(value any) []byte {
 	var text bytes.Buffer
 	to := json.NewEncoder(&text)
@@ -160,7 +161,7 @@ func encode(value any) []byte {
 	return bytes.TrimSpace(text.Bytes())
 }
 
-// text is a value in words; "" = there is none.
+// text converts a value to text. An empty string means that there is none.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -13,43 +13,43 @@ import (
 	"time"
 )
 
-// Signature says how a sender signs: a header has the HMAC-SHA256 of the body, in hexadecimal.
+// Signature describes how a sender signs: a header holds the HMAC-SHA256 of the body in hexadecimal.
 type Signature struct {
 	Header string
-	Prefix string // of each signature in the header; others are not looked at
-	// TimestampHeader has the seconds since 1970 that are signed in front of the body, with a colon between; "" = none are.
+	Prefix string // of each signature in the header; others are ignored
+	// TimestampHeader holds the time that is signed before the body, separated by a colon, in seconds since 1970. Empty means none.
 	TimestampHeader string
-	Tolerance       time.Duration // how far those may be from now
-	Secrets         []string      // each of them counts
-	// Topics are the ARNs of the Amazon SNS topics whose messages are accepted by Amazon's signature, and SNSTolerance how old those
-	// may be.
+	Tolerance       time.Duration // largest difference between the timestamp and now
+	Secrets         []string      // all of them are valid
+	// Topics holds the ARNs of the Amazon SNS topics whose messages are accepted with Amazon's signature. SNSTolerance is the maximum age
+	// of such a message.
 	Topics       []string
 	SNSTolerance time.Duration
 }
 
-// Signs reports whether senders may sign in place of giving a token.
+// Signs reports whether a signature can replace a token.
 func (s Signature) Signs() bool { return len(s.Secrets)+len(s.Topics) > 0 }
 
-// schemes are the headers and prefixes of known senders.
+// schemes holds the headers and prefixes of known senders.
 var schemes = map[string]Signature{
 	"grafana":   {Header: "X-Grafana-Alerting-Signature"},
 	"pagerduty": {Header: "X-PagerDuty-Signature", Prefix: "v1="},
 	"github":    {Header: "X-Hub-Signature-256", Prefix: "sha256="},
 }
 
-// SchemeOf is the scheme with a name, without secrets.
+// SchemeOf returns the scheme with a name, without secrets.
 func SchemeOf(name string) Signature { return schemes[name] }
 
-// SchemeNames are the names of all schemes.
+// SchemeNames returns the names of all schemes.
 func SchemeNames() []string { return slices.Sorted(maps.Keys(schemes)) }
 
-// The reasons for which a request is refused.
+// Reasons for refusing a request.
 var (
 	ErrUnsigned = errors.New("the signature is missing, or not that of the body by a secret that is known")
 	ErrReplayed = errors.New("the signature's timestamp is missing, or too far from now")
 )
 
-// Check refuses a body that is not signed as it has to be. Every signature is compared with every secret's, in constant time.
+// Check refuses a body without a valid signature. It compares every signature for every secret, in constant time.
 func (s Signature) Check(header http.Header, body []byte, now time.Time) error {
 	stamp := ""
 	if s.TimestampHeader != "" {

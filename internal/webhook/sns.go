@@ -19,31 +19,31 @@ import (
 	"time"
 )
 
-// SNS types of envelopes, as the field Type and the header x-amz-sns-message-type have them.
+// Types of SNS envelopes, as in the field Type and the header x-amz-sns-message-type.
 const (
 	snsNotification = "Notification"
 	snsSubscribe    = "SubscriptionConfirmation"
 	snsUnsubscribe  = "UnsubscribeConfirmation"
 )
 
-// An Envelope is what Amazon SNS posts to an HTTP endpoint: a message of a topic, or news about the subscription. See
+// An Envelope is what Amazon SNS posts to an HTTP endpoint: a message of a topic, or a notice about the subscription. See
 // https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html.
 type Envelope struct {
 	Type, MessageID, TopicArn, Message, Timestamp string
-	Subject                                       *string // is part of what is signed only if it is there
+	Subject                                       *string // signed only if present
 	Token, SubscribeURL                           string
 	SignatureVersion, Signature, SigningCertURL   string
 }
 
-// snsFields are the fields of an envelope that are read, all of them texts.
+// snsFields are the fields of an envelope that ReadEnvelope reads. All are strings.
 var snsFields = []string{
 	"Type", "MessageId", "TopicArn", "Subject", "Message", "Timestamp", "Token", "SubscribeURL",
 	"SignatureVersion", "Signature", "SigningCertURL",
 }
 
-// ReadEnvelope returns the SNS envelope that a body is; ok is false for any other body. The error says why a body that claims to be an
-// envelope cannot be one. Readers of JSON disagree on keys that occur twice or in another case, and the signature covers fields that are
-// separated by line breaks: an envelope that can be read in two ways is refused.
+// ReadEnvelope parses an SNS envelope; ok is false for any other body. The error says why a body that claims to be an envelope is not
+// valid. JSON parsers disagree about keys that occur twice or with different case, and the signature covers fields separated by line
+// breaks, so ReadEnvelope refuses an envelope that can be read in two ways.
 func ReadEnvelope(body []byte) (e Envelope, ok bool, err error) {
 	keys, values, err := members(body)
 	if err != nil {
@@ -98,7 +98,7 @@ func newEnvelope(fields map[string]*string) Envelope {
 	}
 }
 
-// members returns the keys of a JSON object in the order in which they are written, with their values.
+// members returns the keys of a JSON object in their original order, with their values.
 func members(body []byte) (keys []string, values []json.RawMessage, err error) {
 	if body, err = plainText(body); err != nil {
 		return nil, nil, err
@@ -118,7 +118,7 @@ func members(body []byte) (keys []string, values []json.RawMessage, err error) {
 	return keys, values, err
 }
 
-// body returns the fields of the envelope that the signature covers. Others, such as MessageAttributes, can be anybody's.
+// body returns the fields that the signature covers. Anyone can forge the others, such as MessageAttributes.
 func (e Envelope) body() map[string]any {
 	out := map[string]any{
 		"Type": e.Type, "MessageId": e.MessageID, "TopicArn": e.TopicArn, "Message": e.Message, "Timestamp": e.Timestamp,
@@ -129,13 +129,13 @@ func (e Envelope) body() map[string]any {
 	return out
 }
 
-// Confirms reports whether the envelope asks to confirm a subscription.
+// Confirms reports whether the envelope asks for confirmation of a subscription.
 func (e Envelope) Confirms() bool { return e.Type == snsSubscribe }
 
-// Carries reports whether the envelope has a message of the topic.
+// Carries reports whether the envelope holds a message of the topic.
 func (e Envelope) Carries() bool { return e.Type == snsNotification }
 
-// signed is the text that the signature covers: names and values of these fields, in the order of their names, a line each.
+// signed returns the text that the signature covers: the names and values of these fields, sorted by name, one per line.
 func (e Envelope) signed() string {
 	fields := []string{"Message", e.Message, "MessageId", e.MessageID}
 	if e.Type == snsNotification {
@@ -150,19 +150,19 @@ func (e Envelope) signed() string {
 	return strings.Join(fields, "\n") + "\n"
 }
 
-// The reasons for which an SNS envelope is refused.
+// Reasons for refusing an SNS envelope.
 var (
 	ErrTopic       = errors.New("the webhook does not take messages of this SNS topic")
 	ErrEnvelope    = errors.New("the SNS message is not signed by Amazon SNS")
 	ErrOldEnvelope = errors.New("the SNS message is too old, or its timestamp is missing")
-	// ErrSNS is temporary: Amazon SNS did not answer, or was asked too often within a minute.
+	// ErrSNS is temporary: Amazon SNS did not answer, or the limit of requests per minute was reached.
 	ErrSNS = errors.New("Amazon SNS cannot be asked at the moment")
 )
 
-// SNSTolerance is how old an envelope may be: SNS retries a delivery for up to an hour, and repeats its timestamp.
+// SNSTolerance is the maximum age of an envelope. SNS retries a delivery for up to an hour with the same timestamp.
 const SNSTolerance = 75 * time.Minute
 
-// snsHosts are the domains of Amazon's services, by the partition in an ARN.
+// snsHosts holds the domains of Amazon's services, by the partition in an ARN.
 var snsHosts = map[string]string{
 	"aws": "amazonaws.com", "aws-us-gov": "amazonaws.com", "aws-cn": "amazonaws.com.cn", "aws-eusc": "amazonaws.eu",
 }
@@ -172,13 +172,13 @@ var (
 	snsCert   = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
 )
 
-// Check refuses an envelope that Amazon SNS has not signed. It accepts messages of the topics with these ARNs, and of every topic if
-// there are none. The sender is the address of whoever delivers the envelope: each has a budget of certificates that are not known yet.
+// Check refuses an envelope that Amazon SNS has not signed. It accepts messages of the topics with these ARNs, or of any topic if there
+// are none. sender is the address that delivered the envelope: each sender has a budget of unknown certificates.
 func (s *SNS) Check(ctx context.Context, e Envelope, sender string, topics []string, tolerance time.Duration) error {
 	if len(topics) > 0 && !slices.Contains(topics, e.TopicArn) {
 		return fmt.Errorf("%w: %.200q", ErrTopic, e.TopicArn)
 	}
-	// A time zone of the sender's would still be a moment; SNS writes UTC.
+	// SNS writes UTC, but a timestamp with another zone is valid too.
 	if at, err := time.Parse(time.RFC3339, e.Timestamp); err != nil || s.now().Sub(at).Abs() > tolerance {
 		return ErrOldEnvelope
 	}
@@ -219,7 +219,7 @@ func (e Envelope) verify(key *rsa.PublicKey, signature []byte) bool {
 	return false
 }
 
-// ours parses a URL of an envelope, which must be on the SNS host of the topic's own region.
+// ours parses a URL in an envelope. The URL must be on the SNS host of the topic's region.
 func (e Envelope) ours(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
@@ -235,7 +235,7 @@ func (e Envelope) ours(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Confirm confirms the subscription of an envelope that Check has accepted.
+// Confirm confirms the subscription in an envelope that Check has accepted.
 func (s *SNS) Confirm(ctx context.Context, e Envelope) error {
 	at, err := e.ours(e.SubscribeURL)
 	if err == nil {

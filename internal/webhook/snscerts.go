@@ -15,17 +15,16 @@ import (
 const (
 	snsTimeout  = 10 * time.Second
 	maxAnswer   = 64 << 10 // bytes of a certificate or a confirmation
-	maxCerts    = 64       // certificates that are kept
-	maxRefused  = 1024     // addresses without a certificate that are kept
+	maxCerts    = 64       // cached certificates
+	maxRefused  = 1024     // cached addresses without a certificate
 	keepRefused = time.Minute
-	// Strangers can make up addresses of certificates. These bounds keep them from flooding Amazon, and one sender from using up what
-	// the others need.
-	certsOfSender = 10  // in a minute, of one sender
-	certsInMinute = 300 // of all senders
+	// Strangers can invent certificate addresses. These limits protect Amazon from a flood, and the other senders from one that uses up
+	// the budget.
+	certsOfSender = 10  // per minute and sender
+	certsInMinute = 300 // per minute, all senders together
 )
 
-// SNS checks the signatures of Amazon SNS and confirms subscriptions. It asks Amazon's hosts, and no others. It may be used by
-// several goroutines at once.
+// SNS checks Amazon SNS signatures and confirms subscriptions. It sends requests only to Amazon's hosts. It is safe for concurrent use.
 type SNS struct {
 	client *http.Client
 	now    func() time.Time
@@ -34,8 +33,8 @@ type SNS struct {
 	certs   map[string]*x509.Certificate
 	refused map[string]refusal
 	flights map[string]*flight
-	minute  time.Time      // when the counts begin
-	counts  map[string]int // of fetched certificates, by sender
+	minute  time.Time      // start of the counts
+	counts  map[string]int // fetched certificates, by sender
 	total   int
 }
 
@@ -52,7 +51,7 @@ type refusal struct {
 	until time.Time
 }
 
-// NewSNS returns a checker that asks Amazon by transport; nil means http.DefaultTransport. The clock is time.Now if now is nil.
+// NewSNS returns a checker that reaches Amazon through transport; nil means http.DefaultTransport. A nil now means time.Now.
 func NewSNS(transport http.RoundTripper, now func() time.Time) *SNS {
 	if now == nil {
 		now = time.Now
@@ -67,7 +66,7 @@ func NewSNS(transport http.RoundTripper, now func() time.Time) *SNS {
 	}
 }
 
-// certificate returns the certificate at an address. Calls for the same address share one request, which goes on when one of their
+// certificate returns the certificate at an address. Concurrent calls for an address share one request, which continues if one of their
 // contexts ends.
 func (s *SNS) certificate(ctx context.Context, address, sender string) (*x509.Certificate, error) {
 	f, err := s.fetching(ctx, address, sender)
@@ -82,7 +81,7 @@ func (s *SNS) certificate(ctx context.Context, address, sender string) (*x509.Ce
 	}
 }
 
-// fetching returns the flight of an address, and starts it unless the answer is known.
+// fetching returns the flight for an address, and starts it unless the result is known.
 func (s *SNS) fetching(ctx context.Context, address, sender string) (*flight, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +107,7 @@ func (s *SNS) fetching(ctx context.Context, address, sender string) (*flight, er
 	s.total++
 	f := &flight{done: make(chan struct{})}
 	s.flights[address] = f
-	ctx = context.WithoutCancel(ctx) // the client has a timeout, and others may wait
+	ctx = context.WithoutCancel(ctx) // the client has a timeout, and other callers may be waiting
 	go func() {
 		f.cert, f.err = s.fetch(ctx, address)
 		s.landed(address, f)
@@ -117,7 +116,7 @@ func (s *SNS) fetching(ctx context.Context, address, sender string) (*flight, er
 	return f, nil
 }
 
-// landed keeps what has become of a flight. An answer that says nothing of the address, such as a timeout, is not kept.
+// landed caches the result of a flight, unless it says nothing about the address, such as a timeout.
 func (s *SNS) landed(address string, f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +174,7 @@ func (s *SNS) get(ctx context.Context, address string) ([]byte, error) {
 	case status == http.StatusOK:
 		return raw, nil
 	case status >= http.StatusInternalServerError, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
-		status == http.StatusRequestTimeout, status == http.StatusTooManyRequests: // says nothing of the address
+		status == http.StatusRequestTimeout, status == http.StatusTooManyRequests: // says nothing about the address
 		return nil, fmt.Errorf("%w: it answers %s", ErrSNS, answer.Status)
 	}
 	return nil, fmt.Errorf("%w: Amazon answers %s", ErrEnvelope, answer.Status)

@@ -1,5 +1,5 @@
-// Package webhook is what alerts are that other systems send: how their JSON is read and their signatures are checked, which
-// of them get an investigation of their own when many come at once, and in which words running investigations hear of the rest.
+// Package webhook handles alerts from other systems. It reads their JSON, checks their signatures, decides which alerts get their own
+// investigation when many arrive at once, and words the messages about the others to running investigations.
 package webhook
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// Limits bound what a webhook starts.
+// Limits limits what a webhook starts.
 type Limits struct {
-	Running   int // investigations at once
-	PerMinute int // investigations that start within a minute
+	Running   int // concurrent investigations
+	PerMinute int // investigations started per minute
 }
 
-// DefaultLimits are those of a webhook that has no others.
+// DefaultLimits are the limits of a webhook that sets none.
 var DefaultLimits = Limits{Running: 10, PerMinute: 20}
 
 // Received is an alert on its way into the store.
 type Received struct {
 	Webhook, Project string
-	Fingerprint      string // all that is told of one alert has the same
+	Fingerprint      string // the same for all deliveries about one alert
 	Group, GroupName string
 	Title            string
 	State            State
-	StartsAt         time.Time // zero = the sender does not say
-	Workflow         string    // how the id of an investigation begins that is its own
-	// Request starts that investigation: JSON of agent.Request, masked, with its data.
+	StartsAt         time.Time // zero means not given
+	Workflow         string    // prefix of the ID of the alert's own investigation
+	// Request starts that investigation: an agent.Request as JSON, masked and including its data.
 	Request json.RawMessage
 }
 
-// Counts say what became of the alerts of a delivery.
+// Counts counts the outcomes of the alerts in a delivery.
 type Counts struct {
 	New      int `json:"new" doc:"alerts that were not known: each gets an investigation, or joins one"`
 	Known    int `json:"known" doc:"alerts that were known already"`
@@ -43,18 +43,18 @@ type Counts struct {
 	Ignored  int `json:"ignored" doc:"what neither fires nor resolves an alert that is known"`
 }
 
-// The places that a row of the store can have.
+// The values of Row.Place.
 const (
-	Waiting = "waiting" // for room
-	Started = "started" // an investigation of its own
-	Joined  = "joined"  // another one's investigation
-	SetBy   = "aside"   // it resolved before there was room
+	Waiting = "waiting" // no room yet
+	Started = "started" // has its own investigation
+	Joined  = "joined"  // joined another alert's investigation
+	SetBy   = "aside"   // resolved before there was room
 )
 
-// ErrRefused: the investigation of an alert can never be started.
+// ErrRefused means that the investigation of an alert can never be started.
 var ErrRefused = errors.New("it cannot be started")
 
-// Row is an alert that the store has.
+// Row is an alert in the store.
 type Row struct {
 	ID            string     `json:"id"`
 	N             int64      `json:"n" doc:"counts what was received"`
@@ -72,49 +72,49 @@ type Row struct {
 	ResolvedAt    *time.Time `json:"resolved_at,omitempty"`
 }
 
-// Start is an investigation that has its place, and is to be started.
+// Start is an investigation that has been placed and is ready to start.
 type Start struct {
 	ID, Webhook, Workflow string
 	Request               json.RawMessage
 }
 
-// Placed is what came of placing what waits.
+// Placed is the result of placing queued alerts.
 type Placed struct {
 	Starts []Start
-	// Silent are investigations that were started a while ago and have no record: their ids, by those of their alerts.
+	// Silent holds investigations that were started a while ago and have no record: investigation IDs by alert ID.
 	Silent map[string]string
-	News   []News // what is to be told now
-	// Next is when to look again, without anybody saying so; 0 = nothing waits.
+	News   []News // messages that are due
+	// Next is when to look again without a signal; zero means that nothing is queued.
 	Next time.Duration
 }
 
-// The bits of what an investigation has to hear of an alert.
+// Bits for the news about an alert.
 const (
 	NewsJoined   = 1
 	NewsResolved = 2
 )
 
-// News are the changes to its alerts that an investigation has not heard of yet.
+// News holds the changes to an investigation's alerts that it has not been told yet.
 type News struct {
 	Lead, Webhook, Investigation string
 	Alerts                       []NewsOf  // the first of them
-	Joined, Resolved             int       // how many there are
-	ToldAt                       time.Time // when it last heard any; zero = never
+	Joined, Resolved             int       // total counts
+	ToldAt                       time.Time // when it was last told any; zero means never
 }
 
-// Key is the same for the same news until they are told. Later news in the same words have another key.
+// Key identifies the news until the investigation has been told. Later news with the same text has another key.
 func (n News) Key() string { return Key(n.Lead, fmt.Sprint(n.ToldAt.UnixMicro()), n.Text()) }
 
-// NewsOf is an alert in news.
+// NewsOf is the news about one alert.
 type NewsOf struct {
 	Title string
 	What  int // bits
 }
 
-// MaxTold is how many alerts news have by name.
+// MaxTold is how many alerts the news names.
 const MaxTold = 20
 
-// Text is what the agents are told. The titles are the sender's words: each is a line of its own, in quotes.
+// Text is the message to the agents. The titles are untrusted, so each is quoted on its own line.
 func (n News) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The webhook %s has received more about what you investigate.", n.Webhook)
@@ -145,7 +145,7 @@ func (n News) Text() string {
 
 const maxTitle = 200
 
-// By is the author of what a webhook starts or says; who is the holder of the token, if one has been checked.
+// By returns the author of what a webhook starts or says; who is the holder of the token, if one was checked.
 func By(webhook, who string) string {
 	if who == "" {
 		return byWebhook + webhook
@@ -155,11 +155,10 @@ func By(webhook, who string) string {
 
 const byWebhook = "webhook "
 
-// Speaks reports whether an author is a webhook (By). Its words are a sender's, and are not followed as a person's
-// guidance.
+// Speaks reports whether an author is a webhook (By). Its text comes from a sender and does not count as a person's guidance.
 func Speaks(by string) bool { return strings.HasPrefix(by, byWebhook) }
 
-// Key is a short hash of texts.
+// Key returns a short hash of texts.
 func Key(texts ...string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", texts))
 	return fmt.Sprintf("%x", sum[:8])

@@ -1,4 +1,4 @@
-// Package webhooktest has senders of webhooks for tests.
+// Package webhooktest provides fake webhook senders for tests.
 package webhooktest
 
 import (
@@ -20,16 +20,16 @@ import (
 	"time"
 )
 
-// SNS plays the HTTPS servers of Amazon SNS: it signs messages, serves its certificate, and confirms subscriptions.
+// SNS imitates the HTTPS servers of Amazon SNS: it signs messages, serves its certificate and confirms subscriptions.
 type SNS struct {
 	key  *rsa.PrivateKey
 	pem  []byte
-	old  []byte // a certificate that is valid no more
+	old  []byte // an expired certificate
 	mu   sync.Mutex
 	urls []string
 }
 
-// NewSNS returns an SNS whose certificate is valid at a time.
+// NewSNS returns an SNS whose certificate is valid at the given time.
 func NewSNS(now time.Time) *SNS {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -51,7 +51,7 @@ func NewSNS(now time.Time) *SNS {
 	}
 }
 
-// Sign signs the fields of an envelope as AWS's documentation says, and writes the signature into it.
+// Sign signs the fields of an envelope as AWS documents it and adds the signature.
 func (s *SNS) Sign(envelope map[string]any, version string) {
 	names := []string{"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"}
 	if envelope["Type"] != "Notification" {
@@ -106,7 +106,7 @@ func (s *SNS) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(http.StatusOK, "<ConfirmSubscriptionResponse/>")
 }
 
-// Asked returns the addresses that were asked for.
+// Asked returns the requested URLs.
 func (s *SNS) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,7 +49,7 @@ configuration, unless that has it already; its memory goes into the workers' sto
 	return cmd
 }
 
-// configDir is configFlag, which these commands had under another name.
+// configDir adds configFlag and its former name.
 func configDir(c *cli, cmd *cobra.Command) {
 	c.configFlag(cmd)
 	cmd.Flags().StringVar(&c.config, "config-dir", c.config, "the same as --config")

@@ -13,15 +13,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// agentVersion is that of agents as files; a later one has another number.
+// agentVersion is the version of the file format. Later formats have a different number.
 const agentVersion = "inquest.agent/1"
 
-// agentFile is an agent with its memory.
+// agentFile is the file format of an agent with its memory.
 type agentFile struct {
 	Version string `json:"version"`
 	Name    string `json:"name"`
-	// Definition is the entry of the user's configuration as it was written;
-	// without one, the agent is built in.
+	// Definition is the agent's entry as written in the user's configuration. Built-in agents have none.
 	Definition json.RawMessage  `json:"definition,omitempty"`
 	Memory     *memory.Snapshot `json:"memory,omitempty"`
 }
@@ -53,7 +52,7 @@ func readAgentFile(path string) (f agentFile, err error) {
 	return f, nil
 }
 
-// loadOwn loads the configuration that an agent is in, or comes into.
+// loadOwn loads the configuration that the agent belongs to.
 func loadOwn(c *cli) (src config.Source, cfg *config.Config, err error) {
 	if src, err = c.source(); err != nil {
 		return src, nil, err
@@ -64,7 +63,7 @@ func loadOwn(c *cli) (src config.Source, cfg *config.Config, err error) {
 	return src, cfg, nil
 }
 
-// exportAgent is an agent as a file.
+// exportAgent returns an agent as a file.
 func exportAgent(ctx context.Context, c *cli, name string) (f agentFile, err error) {
 	_, cfg, err := loadOwn(c)
 	if err != nil {
@@ -90,8 +89,7 @@ func exportAgent(ctx context.Context, c *cli, name string) (f agentFile, err err
 	return f, err
 }
 
-// importAgent writes the agent's definition, if there is none yet, and its
-// memory: both or nothing.
+// importAgent writes the agent's definition, unless there is one already, and its memory: either both or nothing.
 func importAgent(ctx context.Context, c *cli, f agentFile, replace bool) error {
 	written, err := importDefinition(c, f)
 	if err == nil && f.Memory != nil {
@@ -106,8 +104,7 @@ func importAgent(ctx context.Context, c *cli, f agentFile, replace bool) error {
 	return err
 }
 
-// importDefinition writes the definition into the configuration; the path is
-// empty if it is there already.
+// importDefinition writes the definition into the configuration. The path is empty if the definition is there already.
 func importDefinition(c *cli, f agentFile) (written string, err error) {
 	src, cfg, err := loadOwn(c)
 	if err != nil {

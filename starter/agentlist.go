@@ -40,13 +40,13 @@ type listedAgent struct {
 	Description string `json:"description,omitempty"`
 }
 
-// agentsOf are those that a project has.
+// agentsOf returns the agents of a project.
 func agentsOf(ctx context.Context, c *cli, project string) ([]listedAgent, error) {
 	found, err := agentInfos(ctx, c, project)
 	if err != nil {
 		return nil, err
 	}
-	all := []listedAgent{} // never null
+	all := []listedAgent{} // not null in JSON
 	for _, a := range found {
 		all = append(all, listedAgent{a.Name, a.Type, a.Source, a.Version, a.Description})
 	}
@@ -122,7 +122,7 @@ func completeAgents(c *cli, f *agentFlags) completions {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
-		all, _ := agentsOf(ctx, c, f.project) // who does not answer in time is not proposed
+		all, _ := agentsOf(ctx, c, f.project) // no completions if there is no answer in time
 		for _, a := range all {
 			if a.Source == virtual.Source || cmd.Name() == "run" {
 				names = append(names, a.Name)

@@ -49,7 +49,7 @@ func agentTypes(ctx context.Context, c *cli, name string) error {
 	return printAgentTypes(c, types)
 }
 
-// abilities are what an agent, or every agent of a type, is able to do.
+// abilities describes what an agent, or every agent of a type, can do.
 type abilities struct {
 	AllowedTools         []string      `json:"allowed_tools"`
 	SupportsHeartbeats   bool          `json:"supports_heartbeats"`
@@ -60,13 +60,12 @@ type abilities struct {
 
 func abilitiesOf(row agent.Type, iterations int, tools []string) abilities {
 	return abilities{
-		AllowedTools: append([]string{}, tools...), SupportsHeartbeats: row.Heartbeats, // never null
+		AllowedTools: append([]string{}, tools...), SupportsHeartbeats: row.Heartbeats, // not null in JSON
 		SystemPromptTemplate: row.Prompt, MaxIterations: iterations, Pattern: row.Pattern,
 	}
 }
 
-// agentType is a row of the table. A type without a limit of its own has that of
-// the configuration's defaults.
+// agentType is a row of the type table. A type without its own limit has the limit from the configuration's defaults.
 type agentType struct {
 	Type    string   `json:"type"`
 	Aliases []string `json:"aliases,omitempty"`
@@ -99,7 +98,7 @@ func printAgentTypes(c *cli, types []agentType) error {
 
 var yesNo = map[bool]string{true: "yes", false: "no"}
 
-// agentAbilities shows one agent's.
+// agentAbilities prints the abilities of one agent.
 func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, name string) error {
 	plan, err := cfg.AgentPlan(name)
 	if err != nil {
@@ -107,7 +106,7 @@ func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, name string
 	}
 	row, _ := agent.LookupType(plan.Type)
 	var tools []string
-	if row.Pattern.Tools() { // whose one request has none
+	if row.Pattern.Tools() { // other patterns make requests without tools
 		if tools, err = offeredTools(ctx, c, cfg, name); err != nil {
 			return err
 		}
@@ -119,7 +118,7 @@ func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, name string
 	return printAbilities(c, row, able)
 }
 
-// offeredTools are what the policy offers an agent, here as in an investigation.
+// offeredTools returns the tools that the policy offers an agent, the same as in an investigation.
 func offeredTools(ctx context.Context, c *cli, cfg *config.Config, name string) (names []string, err error) {
 	box, err := toolbox(ctx, c, cfg)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// size is how much a person has to read of a call, which stands below the table.
+// size is the amount of text to read in a call, which is printed below the table.
 func size(a record.Approval) string {
 	text := fmt.Sprintf("%d bytes", a.Bytes())
 	if a.Hidden > 0 {
@@ -22,8 +22,7 @@ func size(a record.Approval) string {
 	return text
 }
 
-// fetchArguments puts the arguments that are too long for a status in the place of their
-// beginnings, from the store.
+// fetchArguments replaces truncated arguments with the complete ones from the store.
 func fetchArguments(ctx context.Context, c *cli, all []thing) (lacking error) {
 	for n := range all {
 		if all[n].Approval == nil {
@@ -41,16 +40,16 @@ func fetchArguments(ctx context.Context, c *cli, all []thing) (lacking error) {
 	return lacking
 }
 
-// indented are the arguments of a call, a line for each key; they are never cut in silence.
+// indented formats the arguments of a call, one line per key. It marks every truncation.
 func indented(a record.Approval) string {
 	const margin = "  "
 	return margin + terminal.Clean(reveal.Indented(a.Arguments, margin)) + cutNotice(a)
 }
 
-// maxShown is how much of a text fits into a table, in characters.
+// maxShown is the longest text in a table, in characters.
 const maxShown = 60
 
-// shorten makes a text fit into a table.
+// shorten shortens a text to fit into a table.
 func shorten(text string) string {
 	return clip.Fit(terminal.CleanLine(text), maxShown)
 }

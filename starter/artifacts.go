@@ -64,7 +64,7 @@ func completeArtifacts(c *cli) completions {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
-		all, _ := c.client().Artifacts(ctx, args[0]) // who does not answer in time is not proposed
+		all, _ := c.client().Artifacts(ctx, args[0]) // no completions if there is no answer in time
 		for _, a := range all {
 			words = append(words, a.Name+"\t"+shorten(a.Tool))
 		}
@@ -86,14 +86,14 @@ func artifactsOf(ctx context.Context, c *cli, id string) ([]artifact.Artifact, e
 
 func listArtifacts(c *cli, all []artifact.Artifact) error {
 	if c.json {
-		return c.printJSON(append([]artifact.Artifact{}, all...)) // never null
+		return c.printJSON(append([]artifact.Artifact{}, all...)) // not null in JSON
 	}
 	return printTable(c, "N\tNAME\tTYPE\tSIZE\tTOOL\tAGENT", all, func(a artifact.Artifact) []any {
 		return []any{a.N, a.Name, a.MIMEType, terminal.Size(a.Size), a.Tool, a.Execution}
 	})
 }
 
-// fetch writes one artifact, by its name or number.
+// fetch writes one artifact, selected by name or number.
 func fetch(ctx context.Context, c *cli, all []artifact.Artifact, which, to string, force bool) error {
 	var names []string
 	var found *artifact.Artifact
@@ -122,7 +122,7 @@ func fetch(ctx context.Context, c *cli, all []artifact.Artifact, which, to strin
 	return nil
 }
 
-// pour writes to standard output what it can take: a terminal takes text, and no orders.
+// pour writes data to standard output. For a terminal, the data must be text and is sanitized.
 func (c *cli) pour(data []byte) error {
 	if terminal.IsTerminal(c.out) {
 		if !artifact.Text(data) {
@@ -134,8 +134,8 @@ func (c *cli) pour(data []byte) error {
 	return err
 }
 
-// writeNew writes a file as a whole or not at all. One that is there, or a link to one, is replaced only
-// if force says so, and then itself, not what it leads to. A device or a pipe is written to, never replaced.
+// writeNew writes a file completely or not at all. It replaces an existing file or symbolic link only if force is set. It then replaces
+// the link itself, not the link's target. It writes to devices and pipes and never replaces them.
 func writeNew(path string, data []byte, force bool) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type()&^fs.ModeSymlink != 0 {
 		return os.WriteFile(path, data, 0o644)

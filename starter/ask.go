@@ -17,15 +17,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// asker asks the person at the terminal what an investigation waits for, line by line. While
-// a person is asked, nothing else is printed.
+// asker asks the user, line by line, whatever an investigation needs. While a question is open, nothing else is printed.
 type asker struct {
 	ctx   context.Context
 	c     *cli
 	id    string
-	lines chan string     // that the person types while he is asked; others are dropped
-	asked map[string]bool // by what was shown
-	stale bool            // the last one was over before it was answered: a person may still type for it
+	lines chan string     // lines typed while a question is open; others are dropped
+	asked map[string]bool // keyed by what was shown
+	stale bool            // the last question was closed before the answer, so the user may still be typing
 	size  func() (width, height int)
 }
 
@@ -43,14 +42,14 @@ func newAsker(ctx context.Context, c *cli, id string) *asker {
 		for typed.Scan() {
 			select {
 			case a.lines <- typed.Text():
-			default: // nobody has asked
+			default: // no question is open
 			}
 		}
 	}()
 	return a
 }
 
-// ask asks about what waits and has not been asked about.
+// ask asks about pending items that were not asked about before.
 func (a *asker) ask(w record.Waits) {
 	for _, call := range w.Approvals {
 		if key := call.Name() + call.Digest; !a.asked[key] {
@@ -67,10 +66,10 @@ func (a *asker) ask(w record.Waits) {
 	}
 }
 
-// stillEvery is how often it is asked whether somebody waits for the answer yet.
+// stillEvery is how often to check that an answer is still needed.
 const stillEvery = 2 * time.Second
 
-// put asks one thing. later is what is said if the person does not answer now.
+// put asks about one item. later is printed if the user does not answer now.
 func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
 	width, height := a.size()
 	fmt.Fprintln(a.c.out)
@@ -111,7 +110,7 @@ func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
 	}
 }
 
-// read reads a line that is typed from now on; false = nobody waits for it any more.
+// read reads a line typed from now on. It returns false if the answer is no longer needed.
 func (a *asker) read(p *liveview.Prompt, ask string) (text string, ok bool) {
 	terminal.DropTyped(a.c.in)
 	fmt.Fprint(a.c.out, ask)
@@ -133,7 +132,7 @@ func (a *asker) read(p *liveview.Prompt, ask string) (text string, ok bool) {
 	}
 }
 
-// waits asks the store whether somebody waits for the answer. Where it does not say, he does.
+// waits asks the store whether the answer is still needed. If the store does not answer, waits assumes that it is.
 func (a *asker) waits(p *liveview.Prompt) bool {
 	waiting, err := a.c.client().Waiting(a.ctx, a.id)
 	if err != nil {

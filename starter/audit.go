@@ -79,7 +79,7 @@ func printActs(ctx context.Context, c *cli, filter store.ActFilter) error {
 		call := strings.Trim(a.Execution+"/"+a.Call, "/")
 		return []string{a.At.UTC().Format("2006-01-02T15:04:05Z"), a.Investigation, string(a.What), who, call, a.Tool, detailLine(a)}
 	}
-	if c.options(false).Width > 0 { // as lines: of who decided what, no part is left out or cut
+	if c.options(false).Width > 0 { // as lines, because a table could cut who decided what
 		for _, a := range acts {
 			if err = c.print(terminal.Clean(strings.Join(present(row(a)), "  "))); err != nil {
 				return err
@@ -102,10 +102,10 @@ func dash(text string) string {
 	return text
 }
 
-// detailLine is what a row says besides, with the names sorted.
+// detailLine formats a row's details, sorted by name.
 func detailLine(a audit.Act) string {
 	texts := map[string]string{}
-	_ = json.Unmarshal(a.Detail, &texts) // what cannot be read is for --json
+	_ = json.Unmarshal(a.Detail, &texts) // only --json shows details that are not strings
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		out = append(out, name+" "+texts[name])
@@ -182,7 +182,7 @@ it proves later, by audit verify --head, that no row up to now was changed.`,
 	return cmd
 }
 
-// auditFailed says how to find the store.
+// auditFailed adds how to find the store.
 func auditFailed(err error) error {
 	if errors.Is(err, client.ErrNoStore) {
 		return errors.New("the audit trail is in the workers' store, which is not here: --store names it")

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// chatFlags are those of the command chat.
+// chatFlags are the flags of the chat command.
 type chatFlags struct {
 	agent, thread, provider, message, by string
 	close, list, verbose                 bool
@@ -29,7 +29,7 @@ later, from anywhere, with --thread.
 On a terminal, chat reads line after line. ` + chatKeys + ` With
 --message, or where standard input is no terminal, one message is sent.`
 
-// chatKeys is what /help says.
+// chatKeys is the text of /help.
 const chatKeys = `Several lines that are pasted are one message.
 Ctrl-C while the agent answers asks it to conclude, a second one leaves, and the agent
 goes on. Ctrl-D or /quit ends the session, and the conversation stays.`
@@ -105,7 +105,7 @@ func chat(ctx context.Context, c *cli, f chatFlags) error {
 	return s.once(context.WithoutCancel(ctx), text)
 }
 
-// firstWords is the one message to send, or the terminal on which a person types.
+// firstWords returns the single message to send, or the terminal on which the user types.
 func firstWords(c *cli, f chatFlags) (text string, typing *os.File, err error) {
 	in, ok := c.in.(*os.File)
 	switch {
@@ -124,14 +124,13 @@ func firstWords(c *cli, f chatFlags) (text string, typing *os.File, err error) {
 	return text, nil, err
 }
 
-// openChat finds the conversation, if there is one already, and takes over Ctrl-C:
-// what is asked of Temporal is not to end with the first one.
+// openChat finds an existing conversation and takes over Ctrl-C, so that the first Ctrl-C does not cancel requests to Temporal.
 func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
 	src, err := c.turns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !c.remote() { // the API names new ones itself
+	if !c.remote() { // the API names new conversations itself
 		f.thread = cmp.Or(f.thread, client.RandomID("chat-"+f.agent))
 	}
 	s := &chatSession{cli: c, source: src, flags: f, interrupts: make(chan os.Signal, 2)}
@@ -142,7 +141,7 @@ func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
 	return s, nil
 }
 
-// turns are what a terminal shows turns by; nil = the workers' store is not here.
+// turns returns the source of turns for the terminal, or nil if the workers' store is not available.
 func (c *cli) turns(ctx context.Context) (terminal.Source, error) {
 	if r, ok := c.api(); ok {
 		return r.Conversations(), nil
@@ -153,10 +152,10 @@ func (c *cli) turns(ctx context.Context) (terminal.Source, error) {
 	return nil, nil
 }
 
-// errLeft is how a person leaves who does not wait for the reply.
+// errLeft means that the user left without waiting for the reply.
 var errLeft = fmt.Errorf("left: %w", context.Canceled)
 
-// join looks whether the conversation is open, and with whom.
+// join checks whether the conversation is open, and with which agent.
 func (s *chatSession) join(ctx context.Context) error {
 	if s.flags.thread == "" {
 		return nil
@@ -182,14 +181,14 @@ func (s *chatSession) join(ctx context.Context) error {
 	return nil
 }
 
-// listChats lists the conversations that are open, newest first.
+// listChats lists the open conversations, newest first.
 func listChats(ctx context.Context, c *cli, f chatFlags) error {
 	open, err := c.client().Threads(ctx, f.agent, f.limit)
 	if err != nil {
 		return err
 	}
 	if c.json {
-		return c.printJSON(append([]client.Thread{}, open...)) // never null
+		return c.printJSON(append([]client.Thread{}, open...)) // not null in JSON
 	}
 	return printTable(c, "THREAD\tAGENT\tSINCE\t"+usageTitles, open, func(t client.Thread) []any {
 		return append([]any{t.Thread, t.Agent, t.Since.Local().Format(dateTime)}, usageCells(t.Usage)...)

@@ -15,10 +15,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// recalled is how many messages of a conversation are shown to who comes back.
+// recalled is how many earlier messages a returning user sees.
 const recalled = 6
 
-// talk has turn after turn, with a person who types.
+// talk runs turn after turn with a user who types.
 func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 	entries, err := s.past(ctx)
 	if err == nil {
@@ -46,11 +46,11 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 		case said == "/help":
 			s.say("%s", strings.ReplaceAll(chatKeys, "\n", " "))
 			continue
-		case strings.LastIndexByte(said, '/') == 0 && !strings.ContainsAny(said, " \n"): // no path, and nothing to say
+		case strings.LastIndexByte(said, '/') == 0 && !strings.ContainsAny(said, " \n"): // an unknown command: one word, no path
 			s.say("there is no %s: there are /help and /quit", said)
 			continue
 		}
-		for len(s.interrupts) > 0 { // what came while nobody answered asks for nothing
+		for len(s.interrupts) > 0 { // discard interrupts that came while no agent was answering
 			<-s.interrupts
 		}
 		if _, err := s.turn(ctx, text); errors.Is(err, errLeft) {
@@ -61,7 +61,7 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 	}
 }
 
-// past is what was there before, which no turn shows again.
+// past returns the earlier entries, which no turn prints again.
 func (s *chatSession) past(ctx context.Context) ([]transcript.Entry, error) {
 	if !s.known || s.source == nil {
 		return nil, nil
@@ -73,13 +73,13 @@ func (s *chatSession) past(ctx context.Context) ([]transcript.Entry, error) {
 	return entries, err
 }
 
-// lineEditor reads what is typed on a terminal, with editing and history.
+// lineEditor reads input from a terminal, with editing and history.
 type lineEditor struct {
 	in    *os.File
 	lines *term.Terminal
 }
 
-// prompt is what a person types behind.
+// prompt is the input prompt.
 const prompt = "> "
 
 func newLineEditor(in *os.File, out io.Writer) *lineEditor {
@@ -90,8 +90,7 @@ func newLineEditor(in *os.File, out io.Writer) *lineEditor {
 	return &lineEditor{in: in, lines: term.NewTerminal(both, prompt)}
 }
 
-// read returns the next message: a line, or the lines that were pasted together.
-// io.EOF is Ctrl-D, or Ctrl-C.
+// read returns the next message: a line, or several lines that were pasted together. It returns io.EOF for Ctrl-D and Ctrl-C.
 func (e *lineEditor) read() (text string, err error) {
 	fd := int(e.in.Fd())
 	before, err := term.MakeRaw(fd)

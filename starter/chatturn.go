@@ -17,27 +17,27 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// chatSession is a conversation as one person has it on the screen.
+// chatSession is a conversation on one user's screen.
 type chatSession struct {
 	*cli
-	source     terminal.Source // nil = the store is not on this machine
+	source     terminal.Source // nil means that the store is not on this machine
 	flags      chatFlags
-	named      string        // the thread as it was called before the turn; "" = the API names it
-	thread     client.Handle // as it was when it was looked at last
-	known      bool          // there was a thread
+	named      string        // name of the thread before the turn; empty means that the API names it
+	thread     client.Handle // as last seen
+	known      bool          // the thread existed before
 	name       string        // of the agent
-	shown      int64         // sequence number of the last entry on the screen
+	shown      int64         // sequence number of the last printed entry
 	interrupts chan os.Signal
 }
 
-// tell says something to the person, unless nothing but JSON is wanted.
+// tell prints a message to the user, except in JSON mode.
 func (s *chatSession) tell(format string, args ...any) {
 	if !s.json {
 		s.say(format, args...)
 	}
 }
 
-// once has one turn.
+// once runs a single turn.
 func (s *chatSession) once(ctx context.Context, text string) error {
 	if _, err := s.past(ctx); err != nil {
 		return err
@@ -52,13 +52,13 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 	return err
 }
 
-// introduce says how to go on later with a conversation that has begun.
+// introduce says how to continue a new conversation later.
 func (s *chatSession) introduce() {
 	s.tell("conversation %s with %s; to go on later:\n  starter chat --agent %[2]s --thread %[1]s",
 		command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
 }
 
-// turn says something, shows what the agent does about it, and prints the reply.
+// turn sends a message, shows what the agent does, and prints the reply.
 func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, error) {
 	s.named = s.flags.thread
 	asking, leave := context.WithCancel(ctx)
@@ -93,8 +93,7 @@ func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, e
 	return reply, failedTurn(err)
 }
 
-// show shows the turn from the store, until it is over; whole if the reply has
-// been printed with it.
+// show prints the turn from the store until it is over. whole means that it has printed the reply.
 func (s *chatSession) show(ctx context.Context, text string, accepted, over context.Context) (whole bool) {
 	select {
 	case <-accepted.Done():
@@ -105,10 +104,10 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 	if err != nil || name == "" {
 		return false
 	}
-	if !s.known && s.named != "" { // the API has named it otherwise, and it is introduced
+	if !s.known && s.named != "" { // the API chose another name
 		s.introduce()
 	}
-	if s.known && h.ID() != s.thread.ID() { // it was closed, and this is another one
+	if s.known && h.ID() != s.thread.ID() { // the old one was closed, and this is a new one
 		s.shown = 0
 	}
 	s.thread, s.name, s.known = h, name, true
@@ -127,7 +126,8 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 	return whole
 }
 
-// begun finds the conversation once its agent is known; "" = the turn is over before: there is no such agent.
+// begun waits until the conversation's agent is known. An empty name means that the turn ended before that, because there is no such
+// agent.
 func (s *chatSession) begun(ctx, over context.Context) (h client.Handle, name string, err error) {
 	for {
 		ended := over.Err() != nil
@@ -142,8 +142,8 @@ func (s *chatSession) begun(ctx, over context.Context) (h client.Handle, name st
 	}
 }
 
-// wait waits for the end of the turn. The first Ctrl-C asks the agent to
-// conclude, the second one is errLeft; before a worker has the message, the first is.
+// wait waits for the end of the turn. The first Ctrl-C asks the agent to conclude, and the second returns errLeft. Before a worker has
+// accepted the message, the first one does.
 func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 	for interrupted := false; ; interrupted = true {
 		select {
@@ -152,7 +152,7 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 		case <-s.interrupts:
 		}
 		if !interrupted {
-			select { // who has just been asked may not have answered yet
+			select { // the agent may not have reacted yet
 			case <-accepted.Done():
 			case <-over.Done():
 				return nil
@@ -179,13 +179,13 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 	}
 }
 
-// tellWaiting says which calls wait for a person, where the store cannot say so.
+// tellWaiting says which calls need approval when the store cannot.
 func (s *chatSession) tellWaiting(ctx, over context.Context) {
 	told := map[string]bool{}
 	for over.Err() == nil {
 		var status workflows.ConversationStatus
 		if s.remote() {
-			waiting, _ := s.client().Waiting(ctx, s.flags.thread) // what cannot be asked now, can be later
+			waiting, _ := s.client().Waiting(ctx, s.flags.thread) // a failed query is repeated later
 			for _, w := range waiting {
 				status.Waiting = append(status.Waiting, w.Approvals...)
 			}
@@ -205,8 +205,7 @@ func (s *chatSession) tellWaiting(ctx, over context.Context) {
 	}
 }
 
-// printReply prints a reply that is not on the screen yet, and why it is the last
-// word for now, if it is not the usual reason.
+// printReply prints a reply that is not on the screen yet, and why the turn ended if that is unusual.
 func (s *chatSession) printReply(ctx context.Context, reply *workflows.Reply, whole bool) error {
 	if err := s.whole(ctx, "reply", &reply.Text, reply.TextRef); err != nil || s.json {
 		return err

@@ -53,7 +53,7 @@ func serveCodec(c *cli, cmd *cobra.Command, listen string, origins, hosts []stri
 		token = rand.Text()
 		fmt.Fprintf(c.out, "token %s\n", token)
 	}
-	storage := client.New(c.system()) // the workers' store, also where commands go by the API
+	storage := client.New(c.system()) // the workers' store, even when commands use the API
 	defer storage.Close()
 	handler, err := payload.Endpoint(payload.EndpointOptions{
 		Keys: keys, Storage: payload.Reading(storage), Token: token, Origins: origins, Hosts: hosts,

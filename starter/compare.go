@@ -43,7 +43,7 @@ func compareCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// compared is what is compared of an investigation.
+// compared holds the parts of an investigation that are compared.
 type compared struct {
 	ID      string         `json:"id"`
 	Status  agent.Status   `json:"status"`
@@ -86,7 +86,7 @@ func comparedOf(ctx context.Context, c *cli, id string) (out compared, err error
 	return out, nil
 }
 
-// printCompared prints a row for each thing that is compared, in 80 columns.
+// printCompared prints a row for each compared part, in 80 columns.
 func printCompared(c *cli, both [2]compared) error {
 	const label, cell = 12, 32
 	row := func(name string, of func(compared) string) {
@@ -117,7 +117,7 @@ func printCompared(c *cli, both [2]compared) error {
 	return nil
 }
 
-// inCell wraps a text between words. Of a word that is wider than the cell, its beginning is there.
+// inCell wraps a text between words. It truncates words that are wider than the cell.
 func inCell(text string, cell int) []string {
 	words := strings.Fields(terminal.CleanLine(text))
 	for n, word := range words {

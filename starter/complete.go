@@ -15,11 +15,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// completeTimeout is how long a shell may hang when somebody presses Tab.
+// completeTimeout limits how long pressing Tab can block a shell.
 const completeTimeout = 2 * time.Second
 
-// completeWaiting proposes the investigations that wait for people, and then what
-// such an investigation waits for.
+// completeWaiting completes the IDs of investigations that need attention, then the items pending in one.
 func completeWaiting(c *cli, wanted func(thing) bool) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
@@ -27,7 +26,7 @@ func completeWaiting(c *cli, wanted func(thing) bool) completions {
 		if len(args) > 1 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		waiting, _ := c.client().Waiting(ctx, first(args)) // who does not answer in time is not proposed
+		waiting, _ := c.client().Waiting(ctx, first(args)) // no completions if there is no answer in time
 		for _, w := range waiting {
 			for _, one := range thingsIn(w) {
 				switch {
@@ -46,10 +45,10 @@ func completeWaiting(c *cli, wanted func(thing) bool) completions {
 	}
 }
 
-// proposed is how many investigations a shell proposes.
+// proposed is the maximum number of investigations in a completion.
 const proposed = 50
 
-// completeAll has a shell propose what has a name, for commands and flags that do not say what.
+// completeAll adds completions to commands and flags without their own.
 func (c *cli) completeAll(cmd *cobra.Command) {
 	if _, ids, ok := strings.Cut(cmd.Use, " "); ok && cmd.ValidArgsFunction == nil {
 		switch what, _, _ := strings.Cut(ids, " "); strings.Trim(what, "[]") {
@@ -75,7 +74,7 @@ func (c *cli) completeAll(cmd *cobra.Command) {
 	}
 }
 
-// atFirst proposes for the first argument.
+// atFirst completes only the first argument.
 func atFirst(words completions) completions {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -85,13 +84,13 @@ func atFirst(words completions) completions {
 	}
 }
 
-// completeRules proposes the rules that are in force.
+// completeRules completes the rules in force.
 func completeRules(c *cli) completions {
 	return func(cmd *cobra.Command, _ []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
 		if st, err := rulesStore(ctx, c); err == nil {
-			rules, _ := st.Rules(ctx, "", false) // none are proposed that cannot be read in time
+			rules, _ := st.Rules(ctx, "", false) // no completions if the store does not answer in time
 			for _, r := range rules {
 				words = append(words, r.ID+"\t"+shorten(reveal.Text(r.String())))
 			}
@@ -109,8 +108,7 @@ func alertTypes(cfg *config.Config) (names []string) {
 	return names
 }
 
-// completeIDs proposes the newest investigations for the first arguments: nothing if nobody answers in
-// time.
+// completeIDs completes the first arguments with the newest investigations, or with nothing if there is no answer in time.
 func completeIDs(c *cli, arguments int) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		if len(args) >= arguments {

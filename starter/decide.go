@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// decision is what the flags of decide say.
+// decision holds the flags of the decide command.
 type decision struct {
 	workflows.Decide
 	approve, deny, all bool
@@ -93,7 +93,7 @@ func (d *decision) flags(c *cli, cmd *cobra.Command) {
 	set.BoolVar(&c.json, "json", false, "print the decision as JSON")
 }
 
-// args: numbers, or an id and a call, or with --all nothing.
+// args accepts inbox numbers, an ID and a call, or nothing with --all.
 func (d *decision) args(_ *cobra.Command, args []string) error {
 	if d.all == (len(args) == 0) && (d.all || numbers(args) || len(args) <= 2 && len(args) > 0) {
 		return nil
@@ -101,7 +101,7 @@ func (d *decision) args(_ *cobra.Command, args []string) error {
 	return usagef("%d arguments given, needed are numbers of the inbox, or ID and CALL, or --all alone", len(args))
 }
 
-// numbers: all arguments are numbers of the inbox.
+// numbers reports whether all arguments are inbox numbers.
 func numbers(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(arg string) bool {
 		_, err := strconv.Atoi(strings.TrimPrefix(arg, "#"))
@@ -109,7 +109,7 @@ func numbers(args []string) bool {
 	})
 }
 
-// read takes in what the flags say about one call, or several.
+// read evaluates the flags for one call or several.
 func (d *decision) read(c *cli, several bool) error {
 	said := 0
 	for _, is := range []bool{d.approve || d.edit != "", d.deny, d.Ask != "", d.HandTo != ""} {
@@ -139,7 +139,7 @@ func (d *decision) read(c *cli, several bool) error {
 	return err
 }
 
-// identity is who uses the terminal; nil = the operating system cannot say.
+// identity returns the user of the terminal, or nil if the operating system does not know.
 func identity() *agent.Identity {
 	who, err := client.LocalIdentity()
 	if err != nil {
@@ -148,8 +148,7 @@ func identity() *agent.Identity {
 	return &who
 }
 
-// decideNumbers decides what was listed with these numbers. What comes of one changes nothing of
-// the others.
+// decideNumbers decides the calls with these inbox numbers. A failure does not affect the others.
 func (d *decision) decideNumbers(ctx context.Context, c *cli, args []string) (failed error) {
 	for _, arg := range args {
 		found, numbered, err := c.asListed(ctx, []string{arg})
@@ -172,7 +171,7 @@ func (d *decision) listed(ctx context.Context, c *cli, found inbox.Item) error {
 	return d.decide(ctx, c, found.Investigation, one)
 }
 
-// decideAll decides every call that the inbox has shown and that still waits as it did.
+// decideAll decides every call that the inbox has listed and that is still pending unchanged.
 func (d *decision) decideAll(ctx context.Context, c *cli) error {
 	waiting, failed := c.client().Waiting(ctx, "")
 	var items []*inbox.Item
@@ -206,7 +205,7 @@ func decide(ctx context.Context, c *cli, id string, d workflows.Decide) error {
 	return answered(ctx, c, err, "the decision about "+cmp.Or(out.Call, d.CallID), "starter inbox", out, decisionLine(out))
 }
 
-// decide decides one call. The rule of --always is saved once the call is decided that it is made of.
+// decide decides one call. The rule of --always is saved once its call has been decided.
 func (d *decision) decide(ctx context.Context, c *cli, id string, one workflows.Decide) error {
 	if !d.always {
 		return decide(ctx, c, id, one)
@@ -233,7 +232,7 @@ func decisionLine(out client.Decided) string {
 	return fmt.Sprintf("%s: %s of %s %s", out.ID, out.Call, out.Tool, out.Decision)
 }
 
-// numberOr takes a number of the inbox, or an id and the name of something that waits there.
+// numberOr accepts an inbox number, or an ID and the name of a pending item.
 func numberOr(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < 1 || len(args) > 2 {

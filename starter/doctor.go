@@ -57,7 +57,7 @@ func doctor(ctx context.Context, c *cli, e app.Examination) error {
 		return err
 	}
 	keys.Protect(&opts)
-	path, _ := c.storePath() // "" is a store that is not there
+	path, _ := c.storePath() // an empty path means that there is no store
 	e.Temporal, e.TaskQueue, e.Store = opts, c.taskQueue, store.At(path)
 	findings := []app.Finding{c.examineConfig(&e)}
 	if e.Config != nil {
@@ -68,7 +68,7 @@ func doctor(ctx context.Context, c *cli, e app.Examination) error {
 	return c.reportFindings(append(findings, c.examineTerminal()))
 }
 
-// reportFindings prints findings, and returns an error if one of them is a failure.
+// reportFindings prints findings and returns an error if any of them is a failure.
 func (c *cli) reportFindings(findings []app.Finding) (err error) {
 	if c.json {
 		err = c.printJSON(findings)
@@ -87,7 +87,7 @@ func (c *cli) reportFindings(findings []app.Finding) (err error) {
 	return err
 }
 
-// examineConfig reads the configuration, as validate does.
+// examineConfig checks the configuration as validate does.
 func (c *cli) examineConfig(e *app.Examination) app.Finding {
 	f := app.Finding{Level: app.LevelOK, What: "configuration", Found: cmp.Or(c.config, "built in (--config names one)")}
 	src, err := c.source()

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// followEvents prints what happens in an investigation as JSON, until it has ended.
+// followEvents prints an investigation's events as JSON until it has ended.
 func followEvents(ctx context.Context, c *cli, h client.Handle) error {
 	w := &eventstream.Writer{Out: c.out}
 	if err := w.Write(eventstream.Event{Type: eventstream.Started, ID: h.ID(), WorkflowID: h.Workflow}); err != nil {
@@ -40,10 +40,10 @@ func followEvents(ctx context.Context, c *cli, h client.Handle) error {
 	return errors.Join(w.Write(eventstream.Event{Type: eventstream.Ended, Result: out}), verdict(out.ID, out.Status, out.EndReason, out.Error))
 }
 
-// errAll ends the events of an investigation that has ended.
+// errAll ends the events of an ended investigation.
 var errAll = errors.New("all has been told")
 
-// eventsOf prints the events of an investigation that has ended.
+// eventsOf prints the events of an ended investigation.
 func eventsOf(ctx context.Context, c *cli, st *store.Store, r record.Investigation) error {
 	w := &eventstream.Writer{Out: c.out}
 	if err := w.Write(eventstream.Event{Type: eventstream.Started, ID: r.ID, WorkflowID: r.WorkflowID}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// showEvidence prints what an investigation has found, and what code says of the report that cites it.
+// showEvidence prints the evidence of an investigation and how well the report's claims match it.
 func showEvidence(ctx context.Context, c *cli, w client.Whole) error {
 	found, err := c.client().Evidence(ctx, w)
 	if err != nil {
@@ -50,7 +50,7 @@ func showEvidence(ctx context.Context, c *cli, w client.Whole) error {
 	return c.page(text.String())
 }
 
-// proofOf is what an investigation's report was checked against, as its record has it; nil = it was not checked.
+// proofOf returns the evidence that an investigation's report was checked against, or nil if it was not checked.
 func proofOf(ctx context.Context, c *cli, w client.Whole) (*evidence.Evidence, error) {
 	if w.Investigation.Envelope.Evidence == "" {
 		return nil, nil

@@ -41,7 +41,7 @@ func approvalsCommand(c *cli) *cobra.Command {
 	}, isCall)
 }
 
-// waitingCommand makes a command of cmd that lists what waits, the most urgent first.
+// waitingCommand turns cmd into a command that lists pending items, most urgent first.
 func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.Command {
 	cmd.Args = atMostOne
 	cmd.ValidArgsFunction = atFirst(completeWaiting(c, listed))
@@ -53,7 +53,7 @@ func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.
 		waiting, err := c.client().Waiting(cmd.Context(), id)
 		all := slices.DeleteFunc(urgent(waiting), func(one thing) bool { return !listed(one) })
 		if len(all) == 0 {
-			if err != nil { // an empty table would say that nothing waits
+			if err != nil { // an empty table would suggest that nothing is pending
 				return err
 			}
 			c.sayStore(cmd.Context())
@@ -70,18 +70,18 @@ func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.
 	return cmd
 }
 
-// thing waits for a person: a question, or a tool call.
+// thing is a question or a tool call that needs a person.
 type thing struct {
-	N     int             `json:"n,omitempty"` // what decide and answer take; 0 = none could be given
-	ID    string          `json:"id"`          // the workflow's
-	Kind  string          `json:"kind"`        // approval, or the question's
-	Name  string          `json:"name"`        // what decide and answer take, besides the id
+	N     int             `json:"n,omitempty"` // accepted by decide and answer; zero if none could be assigned
+	ID    string          `json:"id"`          // the workflow's ID
+	Kind  string          `json:"kind"`        // "approval", or the kind of the question
+	Name  string          `json:"name"`        // accepted by decide and answer together with the ID
 	Stage string          `json:"stage"`
 	Text  string          `json:"question,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
-	// Expires is zero while it is paused.
+	// Expires is zero while the investigation is paused.
 	Expires time.Time `json:"expires,omitzero"`
-	Call    string    `json:"call,omitempty"` // the name of a call
+	Call    string    `json:"call,omitempty"` // name of a call
 	*record.Approval
 	investigation string
 }
@@ -105,7 +105,7 @@ func thingsIn(w record.Waiting) (all []thing) {
 	return all
 }
 
-// key tells a thing from all others, and from what takes its place under the same name.
+// key identifies an item, even among items that used the same name at different times.
 func (t thing) key() inbox.Item {
 	digest := digestOf(t.Text, string(t.Data))
 	if t.Approval != nil {
@@ -114,8 +114,8 @@ func (t thing) key() inbox.Item {
 	return inbox.Item{Investigation: t.investigation, Name: t.Name, Kind: t.Kind, Digest: digest}
 }
 
-// urgent is what waits, the most urgent first and what is paused last, without what has
-// expired: a conversation that was terminated cannot say so.
+// urgent sorts pending items, most urgent first and paused ones last. It drops expired items, because a terminated conversation cannot
+// remove its own.
 func urgent(waiting []record.Waiting) (all []thing) {
 	for _, w := range waiting {
 		all = append(all, thingsIn(w)...)
@@ -127,7 +127,7 @@ func urgent(waiting []record.Waiting) (all []thing) {
 	return all
 }
 
-// paused is 1 for the time of what does not expire while it is paused.
+// paused returns 1 for the zero time, which means that nothing expires during a pause.
 func paused(until time.Time) int {
 	if until.IsZero() {
 		return 1
@@ -135,7 +135,7 @@ func paused(until time.Time) int {
 	return 0
 }
 
-// first is the id that a command was given; "" = none.
+// first returns the ID argument of a command. An empty string means that there is none.
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -144,9 +144,9 @@ func first(args []string) string {
 }
 
 func printThings(ctx context.Context, c *cli, all []thing) error {
-	lacking := fetchArguments(ctx, c, all) // which hides nothing of what is there
+	lacking := fetchArguments(ctx, c, all) // an error does not hide the items
 	if c.json {
-		return errors.Join(lacking, c.printJSON(append([]thing{}, all...))) // never null
+		return errors.Join(lacking, c.printJSON(append([]thing{}, all...))) // not null in JSON
 	}
 	cut, err := printFitted(c.out, c, "#\tID\tITEM\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(t thing) []any {
 		text := shorten(t.Text)
@@ -171,7 +171,7 @@ func printThings(ctx context.Context, c *cli, all []thing) error {
 				lines = append(lines, "  · "+terminal.CleanLine(reveal.Text(fact)))
 			}
 			err = c.print(lines...)
-		case cut[n] || shorten(t.Text) != terminal.CleanLine(t.Text) || len(t.Data) > 0: // the table has not all of it
+		case cut[n] || shorten(t.Text) != terminal.CleanLine(t.Text) || len(t.Data) > 0: // the table does not show all of it
 			text := strings.ReplaceAll(terminal.Clean(reveal.Text(t.Text)), "\n", "\n  ")
 			lines := []string{"", fmt.Sprintf("%d· %s", t.N, terminal.CleanLine(t.Name)), "  " + text}
 			if len(t.Data) > 0 {
@@ -186,7 +186,7 @@ func printThings(ctx context.Context, c *cli, all []thing) error {
 	return lacking
 }
 
-// openLines are the questions of an investigation, and how to answer them.
+// openLines lists the questions of an investigation and how to answer them.
 func (c *cli) openLines(id string, questions []record.Question) (lines string) {
 	for _, q := range questions {
 		lines += questionNotice(id, q).Lines("? ", c.options(false).Width) + "\n"

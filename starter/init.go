@@ -21,17 +21,17 @@ import (
 //go:embed init.yaml
 var firstConfig string
 
-// beginning is what init is told of a configuration.
+// beginning holds the answers that init needs for a configuration.
 type beginning struct {
 	Dir                string
 	provider           string // type:model
-	BaseURL            string // of a server with OpenAI's API; "" = the type's own
+	BaseURL            string // of a server with an OpenAI-compatible API; empty means the type's default
 	Kubernetes, GitHub bool
-	Prometheus, Loki   string // URLs; "" = none
+	Prometheus, Loki   string // URLs; empty means none
 	Imported           *imported
 }
 
-// offer is a provider that init offers, with current models of it, the recommended one first.
+// offer is a provider that init offers, with some current models, the recommended one first.
 type offer struct {
 	providerType, title string
 	models              []string
@@ -47,7 +47,7 @@ var offers = []offer{
 
 const defaultProvider = "openai:gpt-6.1-terra"
 
-// firstAlert is what the first investigation can be about wherever it runs.
+// firstAlert is an alert for the first investigation that makes sense everywhere.
 const firstAlert = `{
   "alert": "FirstLook",
   "severity": "info",
@@ -103,9 +103,9 @@ them. On a terminal, init asks for what the flags leave open. It never overwrite
 	return cmd
 }
 
-// check refuses, before anything is asked, a folder that is taken and flags that are wrong.
+// check refuses a folder in use and wrong flags before init asks anything.
 func (b *beginning) check(from string) (err error) {
-	there, _ := os.ReadDir(b.Dir) // if it cannot be read, it cannot be written
+	there, _ := os.ReadDir(b.Dir) // a folder that cannot be read cannot be written either
 	for _, file := range there {
 		if ext := filepath.Ext(file.Name()); ext == ".yaml" || ext == ".yml" {
 			return usagef("%s exists: name another folder", filepath.Join(b.Dir, file.Name()))
@@ -132,7 +132,7 @@ func (b *beginning) check(from string) (err error) {
 	return nil
 }
 
-// knownModel refuses what is not type:model with a type that there is.
+// knownModel refuses everything but type:model with a known type.
 func knownModel(provider string) error {
 	name, model, _ := strings.Cut(provider, ":")
 	var names []string
@@ -149,30 +149,30 @@ func knownModel(provider string) error {
 	return nil
 }
 
-// Folder is where the configuration is, as it is typed.
+// Folder returns the configuration folder, quoted for a shell.
 func (b beginning) Folder() string { return command.ShellWord(b.Dir) }
 
-// Type is that of the provider.
+// Type returns the provider type.
 func (b beginning) Type() string {
 	name, _, _ := strings.Cut(b.provider, ":")
 	return name
 }
 
-// Model is the provider's name of the model.
+// Model returns the provider's name of the model.
 func (b beginning) Model() string {
 	_, model, _ := strings.Cut(b.provider, ":")
 	return model
 }
 
-// KeyVariable is the variable that has the provider's key; "" = it needs none.
+// KeyVariable returns the environment variable with the provider's key. An empty string means that no key is needed.
 func (b beginning) KeyVariable() string {
-	if b.BaseURL != "" { // whether that server wants a key is not known
+	if b.BaseURL != "" { // it is unknown whether that server needs a key
 		return ""
 	}
 	return config.KeyVariable(b.Type())
 }
 
-// Prices are the list prices of the model, as a line of YAML; "" = there are none.
+// Prices returns the model's list prices as a line of YAML. An empty string means that they are unknown.
 func (b beginning) Prices() string {
 	if b.BaseURL != "" {
 		return ""
@@ -180,10 +180,10 @@ func (b beginning) Prices() string {
 	return config.ListPrices(b.Type(), b.Model())
 }
 
-// PricesAsOf is the day of Prices.
+// PricesAsOf returns the date of Prices.
 func (b beginning) PricesAsOf() string { return config.PricesAsOf }
 
-// Local reports whether the model costs nothing.
+// Local reports whether the model is free of charge.
 func (b beginning) Local() bool { return b.Type() == "ollama" || b.BaseURL != "" }
 
 // Servers reports whether there are MCP servers.
@@ -191,7 +191,7 @@ func (b beginning) Servers() bool {
 	return b.Kubernetes || b.GitHub || b.Prometheus != "" || b.Loki != "" || b.Imported != nil
 }
 
-// write writes the configuration, unless validate would refuse it or there is one.
+// write writes the configuration, unless there is one already or validate would refuse it.
 func (b beginning) write(c *cli) error {
 	if _, err := os.Lstat(filepath.Join(b.Dir, ".env")); err == nil && b.Imported != nil {
 		return usagef("%s exists: name another folder, for a .env with the secrets of the file", filepath.Join(b.Dir, ".env"))
@@ -227,7 +227,7 @@ func (b beginning) write(c *cli) error {
 	if err := createFile(path, text.String(), 0o644); err != nil {
 		return err
 	}
-	if err := createFile(b.alert(), firstAlert, 0o644); err != nil && !errors.Is(err, os.ErrExist) { // an alert of yours does as well
+	if err := createFile(b.alert(), firstAlert, 0o644); err != nil && !errors.Is(err, os.ErrExist) { // an existing alert is as good
 		return err
 	}
 	if err := b.Imported.finish(c, b.Dir, secrets); err != nil {
@@ -243,7 +243,7 @@ and in another terminal:
 	return err
 }
 
-// createFile writes a file that must not exist yet.
+// createFile writes a new file and fails if it exists.
 func createFile(path, text string, mode os.FileMode) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -255,7 +255,7 @@ func createFile(path, text string, mode os.FileMode) error {
 
 func (b beginning) alert() string { return filepath.Join(b.Dir, "alert.json") }
 
-// flags are the answers as a command.
+// flags returns the answers as a command line.
 func (b beginning) flags() string {
 	words := []string{"starter", "init", b.Dir, "--yes", "--provider", b.provider}
 	for _, text := range []struct{ flag, value string }{
@@ -273,7 +273,7 @@ func (b beginning) flags() string {
 	return commandLine(words)
 }
 
-// commandLine is a command as it is typed into a shell.
+// commandLine quotes a command for a shell.
 func commandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

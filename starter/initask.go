@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// ask asks for what no flag has said.
+// ask asks for everything that the flags leave open.
 func (b *beginning) ask(q *questions, said func(flag string) bool) error {
 	if !said("provider") {
 		b.askModel(q)
@@ -64,7 +64,7 @@ func (b *beginning) askModel(q *questions) {
 		return nil
 	})
 	if n < 0 && q.err == nil {
-		if n = byName(typed); n < 0 { // type:model, in one
+		if n = byName(typed); n < 0 { // typed as type:model
 			b.provider = typed
 			return
 		}
@@ -97,7 +97,7 @@ func (b *beginning) askModel(q *questions) {
 	}
 }
 
-// askImport asks whether to import the servers of an MCP client, if a file of one is found.
+// askImport offers to import the servers in an MCP client's configuration file, if it finds one.
 func (b *beginning) askImport(q *questions) {
 	path := clientFile(q.c.getenv)
 	if path == "" || q.err != nil || !q.yes(fmt.Sprintf("Import the MCP servers in %s?", path)) {
@@ -109,7 +109,7 @@ func (b *beginning) askImport(q *questions) {
 	}
 }
 
-// clientFile finds a file with the MCP servers of a client, of this folder or of this user; "" = there is none.
+// clientFile finds an MCP client's configuration file in this folder or the user's home. An empty string means that there is none.
 func clientFile(getenv func(string) string) string {
 	home := getenv("HOME")
 	for _, path := range []string{
@@ -128,11 +128,11 @@ func clientFile(getenv func(string) string) string {
 
 var currentContext = regexp.MustCompile(`(?m)^current-context:[ \t]*["']?([^"'#\s]+)`)
 
-// kubeContext is the current context of the user's kubeconfig, as kubectl finds it: that of the first file that names one.
-// It is "" if there is none.
+// kubeContext returns the current context in the user's kubeconfig. Like kubectl, it takes the context from the first file that names
+// one. An empty string means that there is none.
 func kubeContext(getenv func(string) string) string {
 	for _, path := range filepath.SplitList(cmp.Or(getenv("KUBECONFIG"), filepath.Join(getenv("HOME"), ".kube", "config"))) {
-		text, _ := os.ReadFile(path) // kubectl passes over files that it cannot read, too
+		text, _ := os.ReadFile(path) // kubectl skips unreadable files too
 		if found := currentContext.FindSubmatch(text); found != nil {
 			return terminal.CleanLine(string(found[1]))
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/mask"
 )
 
-// imported are the servers of an MCP client's file: those of Claude Desktop, Claude Code, Cursor and their like (mcpServers), and of
-// VS Code (servers).
+// imported holds the servers in an MCP client's file: Claude Desktop, Claude Code, Cursor and similar clients (mcpServers), or VS Code
+// (servers).
 type imported struct {
 	Servers   []importedServer
-	variables map[string]string // secrets of the file, by the names that stand for them; for .env
-	asked     []string          // variables whose values the file does not have
-	notes     []string          // what a person has to know
+	variables map[string]string // secrets in the file, by variable name, for .env
+	asked     []string          // variables without a value in the file
+	notes     []string          // notes for the user
 }
 
 type importedServer struct {
@@ -64,7 +64,7 @@ func (s *clientServer) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// readClientFile reads the servers of an MCP client's file.
+// readClientFile reads the servers in an MCP client's file.
 func readClientFile(path string) (*imported, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func readClientFile(path string) (*imported, error) {
 	return out, nil
 }
 
-// withoutValues leaves out what an error of JSON quotes: it may be a secret.
+// withoutValues removes the values that JSON errors quote, which may be secrets.
 func withoutValues(err error) error {
 	switch e := err.(type) {
 	case *json.SyntaxError:
@@ -162,16 +162,16 @@ func (i *imported) server(name string, from clientServer) {
 }
 
 var (
-	// input is a reference of a client to a variable, or to what it asks a person: ${env:NAME}, ${NAME}, ${input:id}.
+	// input matches a client's reference to a variable or a prompt: ${env:NAME}, ${NAME}, ${input:id}.
 	input = regexp.MustCompile(`^\$\{(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)\}$`)
-	// harmless are values that cannot be secrets.
+	// harmless matches values that cannot be secrets.
 	harmless = regexp.MustCompile(`^(?:true|false|[0-9]{0,6}|https?://[^@?\s]+|[./~][A-Za-z0-9_./ -]*|[a-z]{1,12}(?:-[a-z]{1,12}){0,3}|` +
 		`[a-z]{2,10}://[^@?:\s]+(?::[0-9]+)?[^@?\s]*)$`)
 	nameParts = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
-// text is a value as the configuration has it: what is or may be a secret becomes a variable. An argument is one only if it is known
-// for a secret, since most are not; a value of env or of a header is one unless it cannot be.
+// text converts a value for the configuration and replaces secrets with variables. An argument counts as a secret only if it is known to
+// be one, because most are not. A value in env or headers counts as a secret unless it cannot be one.
 func (i *imported) text(server, key, value string, argument bool) string {
 	if reference := input.FindStringSubmatch(value); reference != nil {
 		name := strings.Trim(nameParts.ReplaceAllString(strings.ToUpper(reference[1]), "_"), "_")
@@ -187,7 +187,7 @@ func (i *imported) text(server, key, value string, argument bool) string {
 	return i.variable(server, key, value)
 }
 
-// variable has a variable stand for a value.
+// variable replaces a value with a variable.
 func (i *imported) variable(server, key, value string) string {
 	upper := func(text string) string {
 		return strings.Trim(nameParts.ReplaceAllString(strings.ToUpper(text), "_"), "_")
@@ -207,12 +207,13 @@ func (i *imported) variable(server, key, value string) string {
 	return "{{." + name + "}}"
 }
 
-// masked reports whether a text has a secret, as masking finds them.
+// masked reports whether masking finds a secret in a text.
 func masked(text string) bool {
 	return mask.Shown(context.Background(), text) != text
 }
 
-// dotenv returns the .env file of the secrets, "" if there are none, and writes one for the trial with a value for every variable.
+// dotenv returns the .env file with the secrets, or an empty string if there are none. It also writes one with a value for every variable
+// for the trial.
 func (i *imported) dotenv(trial string) (string, error) {
 	if i == nil || len(i.variables)+len(i.asked) == 0 {
 		return "", nil
@@ -231,7 +232,7 @@ func (i *imported) dotenv(trial string) (string, error) {
 	return config.Dotenv(i.variables)
 }
 
-// finish writes the secrets and says what a person has to know.
+// finish writes the secrets and prints the notes.
 func (i *imported) finish(c *cli, dir, secrets string) error {
 	if i == nil {
 		return nil

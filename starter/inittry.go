@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// try runs one investigation of the first alert in a system of its own, which the program dev starts.
+// try runs one investigation of the first alert in its own system, started with the dev program.
 func (b beginning) try(ctx context.Context, c *cli) error {
 	if key := b.KeyVariable(); key != "" && c.getenv(key) == "" {
 		return usagef("%s is not set: set it to your key of %s, then: %s", key, b.Type(), b.trial())
@@ -30,12 +30,12 @@ func (b beginning) trialArgs() []string {
 	return []string{"demo", "--config", b.Dir, "--alert-type", "alert", "--alert", "@" + b.alert()}
 }
 
-// trial is the command that --try runs.
+// trial returns the command that --try runs.
 func (b beginning) trial() string {
 	return commandLine(append(devProgram(), b.trialArgs()...))
 }
 
-// devProgram is how the program dev is called: the one beside this program, or the checkout's if `go run` has started this one.
+// devProgram returns the command for the dev program: the one next to this program, or the one in the checkout under `go run`.
 func devProgram() []string {
 	path, err := os.Executable()
 	if err == nil && strings.Contains(path, "go-build") {

@@ -18,10 +18,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// statuses are those that an investigation can have.
+// statuses returns all statuses of an investigation.
 func statuses() []agent.Status { return append(agent.Open(), agent.Ends()...) }
 
-// texts are words as texts.
+// texts converts words to strings.
 func texts[S ~string](words []S) (out []string) {
 	for _, word := range words {
 		out = append(out, string(word))
@@ -76,7 +76,7 @@ checkout-7f9c. Without a store, only names are searched.`,
 	return cmd
 }
 
-// sinceTime reads how long ago something was, or when; "" = at any time.
+// sinceTime parses a duration before now, or a time. An empty string means any time.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -101,7 +101,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 type listed struct {
 	record.Investigation
 	About string `json:"about,omitempty"`
-	Score *int   `json:"score,omitempty"` // the last
+	Score *int   `json:"score,omitempty"` // the last one
 }
 
 func list(ctx context.Context, c *cli, filter store.Filter) error {
@@ -123,9 +123,9 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 		return err
 	}
 	sayStale(ctx, c, l.Stale)
-	all, workflows := []listed{}, map[string]bool{} // never null in JSON
+	all, workflows := []listed{}, map[string]bool{} // not null in JSON
 	for _, r := range l.All {
-		r.Report = "" // it would be large
+		r.Report = "" // reports would make the list large
 		all, workflows[r.WorkflowID] = append(all, listed{Investigation: r, About: l.About[r.ID]}), true
 		if score, ok := l.Scores[r.ID]; ok {
 			all[len(all)-1].Score = &score
@@ -134,7 +134,7 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	if c.json {
 		return c.printJSON(all)
 	}
-	width := c.options(false).Width // 0 = a script, which is given what names an investigation for ever
+	width := c.options(false).Width // zero means no terminal: scripts get complete, permanent IDs
 	ids := make([]string, len(all))
 	for n, r := range all {
 		if ids[n] = r.ID; len(workflows) == len(all) && width > 0 {
@@ -145,7 +145,7 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 		ids = beginnings(ids)
 	}
 	titles := []string{"ID", listTitles, "ABOUT"}
-	if width > 0 { // a person looks for what it is about, and copies the id
+	if width > 0 { // people look for the description and copy the ID
 		slices.Reverse(titles)
 	}
 	at := -1
@@ -160,16 +160,16 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	})
 }
 
-// listTitles are the columns of a list between the id and what an investigation is about.
+// listTitles are the columns between the ID and the description.
 const listTitles = "STATUS\tCHAIN\tSTARTED\tTOOK\t" + usageTitles + "\tAGE"
 
-// wideList is how many columns a terminal has at least on which ids are whole. leastID is how much of them is shown elsewhere.
+// wideList is the least width of a terminal that shows complete IDs. leastID is the least number of characters shown otherwise.
 const (
 	wideList = 120
 	leastID  = 12
 )
 
-// beginnings returns the beginnings of ids by which they differ from each other, and which commands take for the ids.
+// beginnings returns prefixes of IDs that are unambiguous among them. Commands accept such prefixes.
 func beginnings(ids []string) (short []string) {
 	for n, id := range ids {
 		cut := min(leastID, len(id))
@@ -183,8 +183,7 @@ func beginnings(ids []string) (short []string) {
 	return short
 }
 
-// aboutCell is what an investigation is about, with its score before it, and behind it what has
-// come of it, where there are such: its summary, or why it failed.
+// aboutCell describes an investigation, with the score before and the outcome after it if there are any: the summary, or why it failed.
 func aboutCell(r listed) string {
 	outcome, _, _ := strings.Cut(cmp.Or(r.Envelope.Summary, r.Error), "\n")
 	line := strings.Join(present([]string{r.About, outcome}), " → ")
@@ -194,20 +193,20 @@ func aboutCell(r listed) string {
 	return cmp.Or(line, "-")
 }
 
-// dateTime is a time with its zone.
+// dateTime is a time format with the zone.
 const dateTime = time.DateTime + " MST"
 
-// sayStale says that Temporal might know better.
+// sayStale warns that Temporal may know better.
 func sayStale(ctx context.Context, c *cli, err error) {
 	if err != nil && ctx.Err() == nil {
 		c.say("Temporal does not answer: an investigation that somebody has terminated may not say so yet")
 	}
 }
 
-// usageTitles are the columns of a usage: tokens, calls of models, calls of tools, and their price.
+// usageTitles are the columns of a usage: tokens, model calls, tool calls and cost.
 const usageTitles = "TOKENS\tCALLS\tTOOLS\tCOST"
 
-// usageCells are those columns' cells; "-" is what is not known.
+// usageCells returns the cells for those columns. "-" means unknown.
 func usageCells(u agent.Usage) []any {
 	if u == (agent.Usage{}) {
 		return []any{"-", "-", "-", "-"}

@@ -20,21 +20,21 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// interactive: a person sits at a terminal that the live view can be shown on.
+// interactive reports whether the user has a terminal that supports the live view.
 func (c *cli) interactive() bool {
 	return terminal.IsTerminal(c.out) && c.typed() && c.getenv("TERM") != "dumb" && c.getenv("CI") == ""
 }
 
-// typed: what is read from standard input is typed on a terminal.
+// typed reports whether standard input is a terminal.
 func (c *cli) typed() bool {
 	file, ok := c.in.(*os.File)
 	return ok && terminal.IsTerminal(file)
 }
 
-// errBlind: there is nothing to show a live view of.
+// errBlind means that there are no updates to show in the live view.
 var errBlind = errors.New("the store does not say what happens")
 
-// followLive shows an investigation in the live view until it has ended, and then its report.
+// followLive shows an investigation in the live view until it has ended, then its report.
 func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	view := liveview.NewView(liveview.Options{
 		ID: h.ID(), In: c.in, Out: c.out, Environ: os.Environ(),
@@ -92,7 +92,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	return verdict(out.ID, out.Status, out.EndReason, c.unsaid(out.Error))
 }
 
-// carryOut does what the person at the live view wants, and says what came of it.
+// carryOut carries out a request from the live view and describes the result.
 func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) (line string, err error) {
 	by := userName()
 	steered := func(name string, in any) (string, error) {
@@ -125,7 +125,7 @@ func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) (line st
 	return line, err
 }
 
-// decideLive decides a call as the person at the live view wants. The rule of Always is like the one that he was shown.
+// decideLive decides a call from the live view. The rule for Always is like the one in the preview.
 func decideLive(ctx context.Context, c *cli, id string, act liveview.Act) (line string, err error) {
 	d := decisionOf(act.Approval)
 	d.Approved = act.Approved
@@ -156,12 +156,12 @@ func decideLive(ctx context.Context, c *cli, id string, act liveview.Act) (line 
 	return line + " · rule " + rule.ID + " is saved", nil
 }
 
-// decisionOf is a decision of the person at the terminal about a call as he has seen it.
+// decisionOf returns the user's decision on a call as shown.
 func decisionOf(a record.Approval) workflows.Decide {
 	return workflows.Decide{CallID: a.Name(), Digest: a.Digest, By: userName(), Identity: identity()}
 }
 
-// previewOf says which past calls a rule would have let through that is made of a call as it is.
+// previewOf describes which past calls a rule based on this call would have allowed.
 func (c *cli) previewOf(ctx context.Context, id string, a record.Approval) (string, error) {
 	d := decisionOf(a)
 	st, r, err := c.remembering(ctx, id, d, &ruleFlags{rule: remember.Rule{By: d.By}})
@@ -177,7 +177,7 @@ func (c *cli) previewOf(ctx context.Context, id string, a record.Approval) (stri
 	return out.String(), err
 }
 
-// lacking puts all of a call's arguments in the place of their beginning, or says why it cannot.
+// lacking loads all of a call's arguments, or says why it cannot.
 func (c *cli) lacking(ctx context.Context, a *record.Approval) string {
 	if err := c.client().Text(ctx, &a.Arguments, a.ArgumentsRef); err != nil {
 		return fmt.Sprintf("the first %d of %d bytes: %v", len(a.Arguments), a.Bytes(), err)

@@ -1,6 +1,5 @@
-// Command starter is Inquest's command line: it starts investigations, shows
-// them live, lists what there is, and steers what runs. It needs a Temporal and,
-// for the conversations, the store of the workers; it runs nothing itself.
+// Command starter is Inquest's command line. It starts investigations, shows them live, lists them and steers them. It needs Temporal
+// and, for the conversations, the workers' store. It runs no investigations itself.
 package main
 
 import (
@@ -27,20 +26,20 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}))
 }
 
-// cli is one call of the program: what all its commands share.
+// cli is the state that all commands share during one call of the program.
 type cli struct {
 	in       io.Reader
 	out, err io.Writer
 	getenv   func(string) string
 	flags
 	client func() service    // the system that the flags name
-	quiet  bool              // nothing is said while a call takes long
-	aside  func(string) bool // says it where printing would garble the screen; nil = print
-	// The flags of all commands that have them are one variable each: json, and config, whose
-	// default root sets, for commands without the flag read a configuration as well.
-	json   bool   // the answer is to be JSON
+	quiet  bool              // no messages during slow calls
+	aside  func(string) bool // prints a message where plain output would garble the screen; nil means plain output
+	// Flags that several commands share are one variable each: json and config. root sets the default of config, because commands without
+	// the flag read a configuration too.
+	json   bool   // output in JSON
 	config string // directory or file with the configuration
-	// noPager prints what is longer than the screen at once.
+	// noPager prints long output without a pager.
 	noPager bool
 }
 
@@ -77,7 +76,7 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 	return command.ExitFailed
 }
 
-// explain says how errors of the client are mended on the command line.
+// explain adds to the client's errors how to fix them on the command line.
 func explain(err error) error {
 	if folder, ok := errors.AsType[*client.FolderError](err); ok {
 		return usagef("--store %s is a folder: give the path of the SQLite file in it", folder.Path)
@@ -91,7 +90,7 @@ func explain(err error) error {
 	return err
 }
 
-// say tells people something that is not the command's output.
+// say prints a message to people that is not part of the command's output.
 func (c *cli) say(format string, args ...any) {
 	text := terminal.Clean(fmt.Sprintf(format, args...))
 	if c.aside == nil || !c.aside(text) {
@@ -99,7 +98,7 @@ func (c *cli) say(format string, args ...any) {
 	}
 }
 
-// print prints lines. Those that a terminal is too narrow for are broken between words.
+// print prints lines, wrapped between words to the terminal's width.
 func (c *cli) print(lines ...string) error { return c.printTo(c.out, lines...) }
 
 func (c *cli) printTo(out io.Writer, lines ...string) error {
@@ -107,7 +106,7 @@ func (c *cli) printTo(out io.Writer, lines ...string) error {
 	return err
 }
 
-// printJSON prints v, indented, without spelling out <, > and &.
+// printJSON prints v indented, without escaping <, > and &.
 func (c *cli) printJSON(v any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -116,18 +115,18 @@ func (c *cli) printJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(c.out, reveal.Unseen(text.String())) // as JSON escapes: the same document
+	_, err := io.WriteString(c.out, reveal.Unseen(text.String())) // uses JSON escapes, so the document stays the same
 	return err
 }
 
-// options are those of what is shown on this terminal.
+// options returns the terminal options for the output.
 func (c *cli) options(verbose bool) terminal.Options {
 	opts := terminal.Detect(c.out, c.getenv)
 	opts.Verbose = verbose
 	return opts
 }
 
-// usagef is an error in what the user wrote.
+// usagef returns an error in the user's input.
 func usagef(format string, args ...any) error {
 	return &command.UsageError{Err: fmt.Errorf(format, args...)}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// manCommand is for those who make packages.
+// manCommand writes man pages, for packagers.
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write a man page of each command into a folder", Hidden: true, Args: exactly("DIR"),
@@ -17,7 +17,7 @@ func manCommand() *cobra.Command {
 				return err
 			}
 			root := cmd.Root()
-			root.DisableAutoGenTag = true // the same text from the same commit
+			root.DisableAutoGenTag = true // reproducible output
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Inquest"}, args[0])
 		},
 	}

@@ -13,20 +13,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpInput reads the messages of an MCP client, one a line. It answers lines that are no messages with an error of
-// JSON-RPC, because the SDK would end the session, and sends the messages of a batch one by one.
+// mcpInput reads an MCP client's messages, one per line. It answers invalid lines with a JSON-RPC error, because the SDK would end the
+// session, and splits batches into single messages.
 type mcpInput struct {
 	in    *bufio.Reader
 	out   io.Writer
-	limit int    // bytes of one line
-	ready []byte // lines that are messages, not yet read
+	limit int    // bytes per line
+	ready []byte // valid messages that have not been read yet
 }
 
 func newMCPInput(in io.Reader, out io.Writer) *mcpInput {
 	return &mcpInput{in: bufio.NewReader(in), out: out, limit: mcp.DefaultMaxLineLength}
 }
 
-// Read implements io.Reader. Only the end of the input, or an output that fails, is an error.
+// Read implements io.Reader. It fails only at the end of the input or if the output fails.
 func (m *mcpInput) Read(p []byte) (int, error) {
 	for len(m.ready) == 0 {
 		line, err := m.line()
@@ -44,7 +44,7 @@ func (m *mcpInput) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line reads a line. One that is too long is cut, so that it is no message.
+// line reads a line. It truncates a line that is too long, which makes it invalid.
 func (m *mcpInput) line() (line []byte, err error) {
 	for {
 		part, err := m.in.ReadSlice('\n')
@@ -55,14 +55,14 @@ func (m *mcpInput) line() (line []byte, err error) {
 	}
 }
 
-// refusal is the error with which a line is answered.
+// refusal is the error response to a line.
 type refusal struct {
-	id      json.RawMessage // nil is null
+	id      json.RawMessage // nil means null
 	code    int64
 	message string
 }
 
-// take makes the messages of a line ready, or says why it cannot.
+// take queues the messages in a line, or says why it cannot.
 func (m *mcpInput) take(line []byte) *refusal {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -78,7 +78,7 @@ func (m *mcpInput) take(line []byte) *refusal {
 	for _, message := range batch {
 		if _, err := jsonrpc.DecodeMessage(message); err != nil {
 			var named struct{ ID json.RawMessage }
-			_ = json.Unmarshal(message, &named) // a message without an id is answered with null
+			_ = json.Unmarshal(message, &named) // the response to a message without an ID has a null ID
 			return &refusal{id: named.ID, code: jsonrpc.CodeInvalidRequest, message: fmt.Sprintf("Invalid request: %v", err)}
 		}
 	}
@@ -98,7 +98,7 @@ func (m *mcpInput) refuse(r *refusal) error {
 	return err
 }
 
-// mcpOutput is standard output, which several goroutines write messages to, and which stays open when the protocol is over.
+// mcpOutput is standard output. Several goroutines write messages to it, and it stays open after the end of the protocol.
 type mcpOutput struct {
 	mu  sync.Mutex
 	out io.Writer

@@ -48,9 +48,9 @@ func memoryShowCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// showEntries lists the archival entries that have all words in them.
+// showEntries lists the archival entries that contain all words.
 func showEntries(c *cli, all []memory.Entry, words string) error {
-	found := []memory.Entry{} // never null
+	found := []memory.Entry{} // not null in JSON
 	for _, e := range all {
 		lacks := func(word string) bool { return !strings.Contains(strings.ToLower(e.Content), word) }
 		if !slices.ContainsFunc(strings.Fields(strings.ToLower(words)), lacks) {
@@ -110,7 +110,7 @@ is there again when the agent works the next time.`,
 	return cmd
 }
 
-// setArgs is exactly, but the value may be empty.
+// setArgs is exactly, except that the value may be empty.
 func setArgs(cmd *cobra.Command, args []string) error {
 	if len(args) != 3 {
 		return exactly("AGENT", "LABEL", "VALUE")(cmd, args)
@@ -144,7 +144,7 @@ func memorySet(ctx context.Context, c *cli, name string, given memory.Block, cha
 	})
 }
 
-// changeMemory changes a memory, which the audit trail tells in the name of who is logged in here.
+// changeMemory changes a memory and records the change in the audit log under the name of the logged-in user.
 func changeMemory(ctx context.Context, c *cli, name string, detail json.RawMessage, fn func(memory.Tx) error) error {
 	st, err := memories(ctx, c)
 	if err != nil {
@@ -195,7 +195,7 @@ func memoryDeleteCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// exported is an agent's memory, as it is now.
+// exported returns an agent's current memory.
 func exported(ctx context.Context, c *cli, name string) (saved memory.Snapshot, err error) {
 	if r, ok := c.api(); ok {
 		saved, err = r.Memory(ctx, name)
@@ -212,7 +212,7 @@ func exported(ctx context.Context, c *cli, name string) (saved memory.Snapshot, 
 	return saved, err
 }
 
-// memories is the workers' store, which has to be here.
+// memories returns the workers' store, which must be available.
 func memories(ctx context.Context, c *cli) (*store.Store, error) {
 	st, err := c.client().Store(ctx)
 	if err != nil || st != nil {
@@ -258,7 +258,7 @@ func memoryImport(ctx context.Context, c *cli, name string, replace bool) error 
 	return loadMemory(ctx, c, name, snapshot, replace)
 }
 
-// loadMemory makes a snapshot the memory of an agent, all of it or nothing.
+// loadMemory replaces the memory of an agent with a snapshot, completely or not at all.
 func loadMemory(ctx context.Context, c *cli, name string, snapshot memory.Snapshot, replace bool) error {
 	st, err := memories(ctx, c)
 	if err == nil {

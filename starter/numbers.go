@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/inbox"
 )
 
-// number gives things their numbers.
+// number assigns numbers to items.
 func (c *cli) number(all []thing) error {
 	known, err := c.numbers()
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *cli) number(all []thing) error {
 	return err
 }
 
-// listedAs returns what was listed with a number.
+// listedAs returns the item with a number.
 func (c *cli) listedAs(n int) (inbox.Item, error) {
 	known, err := c.numbers()
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *cli) listedAs(n int) (inbox.Item, error) {
 	return found, err
 }
 
-// numbers are in a file for each user, host and system: each has numbers of its own.
+// numbers returns the file with the numbers. Each user, host and system has its own.
 func (c *cli) numbers() (inbox.Numbers, error) {
 	dir := c.getenv("XDG_STATE_HOME")
 	if dir == "" {
@@ -70,13 +70,13 @@ func (c *cli) numbers() (inbox.Numbers, error) {
 }
 
 func digestOf(words ...string) string {
-	body, _ := json.Marshal(words) // texts always can be
+	body, _ := json.Marshal(words) // strings always encode
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// asListed returns what a command names by a number of the inbox, if that still waits as it was
-// listed; ok is false if the command names it otherwise.
+// asListed returns the item that an inbox number refers to, provided that the item is still pending unchanged. ok is false if the
+// arguments are not a number.
 func (c *cli) asListed(ctx context.Context, args []string) (found inbox.Item, ok bool, err error) {
 	if len(args) != 1 {
 		return found, false, nil

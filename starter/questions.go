@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// questions asks the person at the terminal one question at a time, each until its answer is acceptable.
+// questions asks the user one question at a time and repeats each until the answer is acceptable.
 type questions struct {
 	ctx   context.Context
 	c     *cli
 	lines chan string
-	// err is why no more questions are asked: the context has ended, or standard input has.
+	// err is why no more questions are asked: the context has ended or standard input has.
 	err error
 }
 
 func (c *cli) questions(ctx context.Context) *questions {
 	q := &questions{ctx: ctx, c: c, lines: make(chan string)}
-	go func() { // reading from a terminal does not end with Ctrl-C
+	go func() { // Ctrl-C does not interrupt reading from a terminal
 		defer close(q.lines)
 		for typed := bufio.NewScanner(c.in); typed.Scan(); {
 			select {
@@ -34,7 +34,7 @@ func (c *cli) questions(ctx context.Context) *questions {
 	return q
 }
 
-// text asks for a text. An empty line stands for *answer, which check also accepts or refuses.
+// text asks for a text. An empty line means *answer. check accepts or refuses the answer, including the default.
 func (q *questions) text(question string, answer *string, check func(string) error) {
 	for q.err == nil {
 		given := ""
@@ -57,7 +57,7 @@ func (q *questions) text(question string, answer *string, check func(string) err
 	}
 }
 
-// line prints a prompt and reads a line without the spaces around it.
+// line prints a prompt and reads a line. It trims spaces.
 func (q *questions) line(prompt string) (line string, ok bool) {
 	fmt.Fprint(q.c.err, prompt)
 	select {
@@ -88,8 +88,8 @@ func (q *questions) yes(question string) (yes bool) {
 	return yes
 }
 
-// choose prints a numbered menu and returns the index of the chosen row, or -1 and the text that was typed instead of a number.
-// An empty line stands for the first row. check accepts or refuses a typed text.
+// choose prints a numbered menu and returns the index of the chosen row, or -1 and the text if the user typed something other than a
+// number. An empty line means the first row. check accepts or refuses a typed text.
 func (q *questions) choose(question string, rows []string, check func(string) error) (n int, typed string) {
 	q.c.say("%s", question)
 	for i, row := range rows {
@@ -111,7 +111,7 @@ func (q *questions) choose(question string, rows []string, check func(string) er
 	return n, typed
 }
 
-// webAddress refuses what is not an http or https URL with a host, and URLs with a user or a password.
+// webAddress accepts only http and https URLs with a host and without a user or a password.
 func webAddress(text string) error {
 	if text == "" {
 		return nil

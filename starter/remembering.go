@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// remembering is the rule by which calls like one that waits will need nobody's word: with its arguments, but for those
-// that the flags have a pattern for.
+// remembering returns the rule that approves calls like a pending one: with the same arguments, except for those with a pattern in the
+// flags.
 func (c *cli) remembering(
 	ctx context.Context, id string, d workflows.Decide, f *ruleFlags,
 ) (st *store.Store, r remember.Rule, err error) {
@@ -51,7 +51,7 @@ func (c *cli) remembering(
 	return st, r, usagef("no call %s of %s waits: `starter inbox` lists what does", d.CallID, id)
 }
 
-// projectOf is whose an investigation, or a conversation, is that waits. Of a conversation Temporal alone knows.
+// projectOf returns the project of a waiting investigation or conversation. For a conversation, only Temporal knows it.
 func (c *cli) projectOf(ctx context.Context, w record.Waiting) (string, error) {
 	if w.Project != "" {
 		return w.Project, nil
@@ -89,7 +89,7 @@ func rememberingCall(
 	return f.made(args)
 }
 
-// define binds a rule to what the tool's server last said of it. A tool that is critical is not remembered.
+// define binds a rule to the latest description of the tool from its server. Rules for critical tools are refused.
 func define(ctx context.Context, st *store.Store, r *remember.Rule) error {
 	server, _ := tool.Split(r.Tool)
 	offered, err := st.LastOffer(ctx, server)
@@ -107,7 +107,7 @@ func define(ctx context.Context, st *store.Store, r *remember.Rule) error {
 	return nil
 }
 
-// agreeTo shows which past calls a rule would have let through, and has the person say that it is meant.
+// agreeTo shows which past calls a rule would have allowed and asks the user for confirmation.
 func (c *cli) agreeTo(ctx context.Context, st *store.Store, r remember.Rule, yes bool) error {
 	p, err := previewed(ctx, st, r)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *cli) agreeTo(ctx context.Context, st *store.Store, r remember.Rule, yes
 	return nil
 }
 
-// previewed is what a rule would have let through, masked: the calls are of investigations that the person may not know.
+// previewed returns what a rule would have allowed, masked because the calls may belong to investigations that the user cannot see.
 func previewed(ctx context.Context, st *store.Store, r remember.Rule) (remember.Preview, error) {
 	p, err := st.Preview(ctx, r)
 	for n := range p.Examples {
@@ -135,7 +135,7 @@ func previewed(ctx context.Context, st *store.Store, r remember.Rule) (remember.
 	return p, err
 }
 
-// maxPreviewed is how many past calls people are shown; --json has more.
+// maxPreviewed is how many past calls are printed. --json prints more.
 const maxPreviewed = 10
 
 func (c *cli) printPreview(out io.Writer, r remember.Rule, p remember.Preview) error {

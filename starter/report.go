@@ -50,7 +50,7 @@ out, and goes through $PAGER where it does not fit.`,
 	return cmd
 }
 
-// pagerFlag is for commands that print much.
+// pagerFlag adds a flag to commands with long output.
 func (c *cli) pagerFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.noPager, "no-pager", false, "do not use $PAGER where the output is longer than the screen")
 }
@@ -65,7 +65,7 @@ func (c *cli) page(text string) error {
 	return terminal.Page(text, opts, os.LookupEnv)
 }
 
-// maxProse is how wide a text is that people read at ease.
+// maxProse is the widest text that is comfortable to read.
 const maxProse = 100
 
 func printReport(ctx context.Context, c *cli, id, format string) error {
@@ -94,7 +94,7 @@ func printReport(ctx context.Context, c *cli, id, format string) error {
 	return usagef("--format %q: use one of %s", format, strings.Join(reportFormats, ", "))
 }
 
-// reportOf reads the report from the store, or without it from Temporal.
+// reportOf reads the report from the store or, without a store, from Temporal.
 func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err error) {
 	w, err := c.client().Outcome(ctx, id)
 	found, unproven := w.Investigation, ""

@@ -16,13 +16,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// requestFlags are flags of run and rerun: those that may be given several times as they were written.
+// requestFlags are the flags of run and rerun. Repeatable flags are kept as written.
 type requestFlags struct {
 	meta, mcp, native, budgets []string
 	detach                     bool
 }
 
-// flags declares what run and rerun both have.
+// flags declares the flags that run and rerun share.
 func (f *requestFlags) flags(c *cli, cmd *cobra.Command, s *client.Start) {
 	set, req := cmd.Flags(), &s.Request
 	set.StringVar(&req.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
@@ -60,7 +60,7 @@ func suffixed(words []string, ends ...string) (out []string) {
 	return out
 }
 
-// read puts the flags into the request, where they stand in place of what is there.
+// read applies the flags to the request. They replace existing values.
 func (f *requestFlags) read(req *agent.Request) (err error) {
 	if len(f.meta) > 0 {
 		if req.Metadata, err = pairs("--meta", f.meta); err != nil {
@@ -121,7 +121,7 @@ func (f *requestFlags) nativeTools(req *agent.Request) error {
 	return nil
 }
 
-// pairs reads KEY=VALUE.
+// pairs parses KEY=VALUE.
 func pairs(flag string, given []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, one := range given {
@@ -137,7 +137,7 @@ func pairs(flag string, given []string) (map[string]string, error) {
 	return out, nil
 }
 
-// keep puts into a request what another one said of itself and asked for, but for what flags have changed.
+// keep copies the labels and options of an earlier request, except for those that flags have changed.
 func keep(req *agent.Request, was record.Investigation, changed func(flag string) bool) {
 	labels := was.Labels
 	labels.Fingerprint = ""

@@ -42,7 +42,7 @@ was given is not kept: give it again.`,
 	return cmd
 }
 
-// again makes s the request of an investigation, but for what the flags say that have changed it.
+// again makes s the request of an earlier investigation, with the changes in the flags.
 func again(ctx context.Context, c *cli, id string, s *client.Start, changed func(flag string) bool) error {
 	w, err := c.client().Outcome(ctx, id)
 	if errors.Is(err, record.ErrNotFound) {
@@ -67,7 +67,7 @@ func again(ctx context.Context, c *cli, id string, s *client.Start, changed func
 		}
 		s.Data = string(data)
 	}
-	s.Request.Attach, s.Request.AllowEmpty = true, s.Data == "" // it was taken once
+	s.Request.Attach, s.Request.AllowEmpty = true, s.Data == "" // the data was accepted before
 	c.say("the data of %s is used as it is stored: what was masked stays masked", w.Investigation.ID)
 	return nil
 }

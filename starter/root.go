@@ -15,11 +15,11 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// flags are those that all commands have.
+// flags are the flags of all commands.
 type flags struct {
 	address, namespace, profile string
 	taskQueue, store            string
-	server                      string // address of the HTTP API; "" = Temporal and the store are used themselves
+	server                      string // address of the HTTP API; empty means direct use of Temporal and the store
 	insecure                    bool
 }
 
@@ -59,10 +59,10 @@ func (c *cli) root() *cobra.Command {
 		"task queue of the workers [INQUEST_TASK_QUEUE]")
 	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"),
 		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
-	set.Lookup("store").DefValue = "" // it may have a password, and is said above
+	set.Lookup("store").DefValue = "" // the address may contain a password; the usage text mentions the default
 	set.StringVar(&c.server, "server", c.getenv("INQUEST_SERVER"),
 		"address of the HTTP API, in the place of Temporal and the store; its token is in INQUEST_TOKEN [INQUEST_SERVER]")
-	set.Lookup("server").DefValue = "" // somebody may have put a password into it
+	set.Lookup("server").DefValue = "" // the address may contain a password
 	set.BoolVar(&c.insecure, "insecure", false, "send the token to an http:// address of another host, too")
 	for _, part := range helpGroups(c) {
 		cmd.AddGroup(&cobra.Group{ID: part.title, Title: part.title + ":"})
@@ -89,7 +89,7 @@ func (c *cli) root() *cobra.Command {
 	return cmd
 }
 
-// helpGroup are commands that help lists together.
+// helpGroup is a group of commands in the help text.
 type helpGroup struct {
 	title    string
 	commands []*cobra.Command
@@ -121,7 +121,7 @@ func helpGroups(c *cli) []helpGroup {
 	}
 }
 
-// wrongFlag names the flag that may have been meant.
+// wrongFlag suggests the flag that was probably meant.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
@@ -135,7 +135,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return &command.UsageError{Err: err}
 }
 
-// group is a command that has nothing but others.
+// group returns a command that only contains other commands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noSuchCommand,

@@ -31,7 +31,7 @@ text may have asked for (tool_config.tainted_writes).`
 	return cmd
 }
 
-// rulesStore is the store that the rules are in.
+// rulesStore returns the store with the rules.
 func rulesStore(ctx context.Context, c *cli) (*store.Store, error) {
 	st, err := c.client().Store(ctx)
 	if err == nil && st == nil {
@@ -66,7 +66,7 @@ func rulesListCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// endsIn is how long a rule still holds.
+// endsIn returns how long a rule remains valid.
 func endsIn(r remember.Rule) string {
 	switch {
 	case r.Revoked != nil:
@@ -149,7 +149,7 @@ func rulesRevokeCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// ruleFlags say what a rule is to be.
+// ruleFlags define a rule.
 type ruleFlags struct {
 	rule      remember.Rule
 	where, is []string
@@ -157,7 +157,7 @@ type ruleFlags struct {
 	yes       bool
 }
 
-// add adds those that every rule has; its arguments are those of a call, if there is one.
+// add adds the flags of every rule. The rule's arguments come from a call, if there is one.
 func (f *ruleFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringArrayVar(&f.where, "where", nil, "NAME=PATTERN: an argument and what it has to be like, with * for a part of it")
@@ -170,7 +170,7 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	set.StringVar(&f.rule.Where.Environment, "in-environment", "", "only where system.environment is this")
 }
 
-// allProjects has a rule hold in every project.
+// allProjects makes a rule valid in every project.
 const allProjects = "*"
 
 func (f *ruleFlags) addAll(cmd *cobra.Command) {
@@ -181,7 +181,7 @@ func (f *ruleFlags) addAll(cmd *cobra.Command) {
 	set.StringVar(&f.rule.By, "by", userName(), "who makes the rule")
 }
 
-// made is the rule that the flags say. Arguments of a call are exactly what they are, unless a flag says otherwise.
+// made returns the rule that the flags define. It matches the call's arguments exactly, unless a flag says otherwise.
 func (f *ruleFlags) made(call map[string]any) (r remember.Rule, err error) {
 	r = f.rule
 	r.By = identity().Named(r.By)
@@ -278,7 +278,7 @@ func rulesAddCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// jsonText is JSON as it is shown on one line.
+// jsonText formats JSON on one line.
 func jsonText(text string) string {
 	if json.Valid([]byte(text)) {
 		return reveal.JSON(text)

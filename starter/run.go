@@ -47,7 +47,7 @@ func runCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// start starts an investigation and follows it, unless it is told not to.
+// start starts an investigation and follows it unless detach is set.
 func start(ctx context.Context, c *cli, s client.Start, detach bool, l look) error {
 	if err := complement(c, &s); err != nil {
 		return err
@@ -70,7 +70,7 @@ func launch(ctx context.Context, c *cli, s client.Start, detach bool, l look) er
 	switch {
 	case detach && c.json:
 		ids := map[string]any{"workflow_id": h.Workflow, "id": h.ID()}
-		if !c.remote() { // the API does not tell the run
+		if !c.remote() { // the API does not return the run ID
 			ids["run_id"] = h.First
 		}
 		if h.Known {
@@ -90,7 +90,7 @@ func launch(ctx context.Context, c *cli, s client.Start, detach bool, l look) er
 	return follow(ctx, c, h, l)
 }
 
-// complement reads what the flags name, and what the configuration says of data.
+// complement reads the files that flags refer to, and the configuration's rules for data.
 func complement(c *cli, s *client.Start) (err error) {
 	if s.Request.Runbook, err = c.text("--runbook", s.Request.Runbook); err != nil {
 		return err
@@ -98,7 +98,7 @@ func complement(c *cli, s *client.Start) (err error) {
 	if s.Data, err = c.text("--data", s.Data); err != nil {
 		return err
 	}
-	if c.remote() { // the API knows it
+	if c.remote() { // the API has its own configuration
 		return nil
 	}
 	cfg, err := c.loadConfig()
@@ -108,7 +108,7 @@ func complement(c *cli, s *client.Start) (err error) {
 	return err
 }
 
-// notStarted says what to write instead.
+// notStarted translates errors about request fields into errors about flags.
 func notStarted(err error) error {
 	if wrong, ok := errors.AsType[*client.InputError](err); ok {
 		return usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider",

@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// service is what commands use of the system: by Temporal and the store (client.Client), or by the HTTP API (api.Remote).
+// service is the part of the system that commands use: through Temporal and the store (client.Client) or the HTTP API (api.Remote).
 type service interface {
 	Start(ctx context.Context, s client.Start) (client.Handle, error)
 	Find(ctx context.Context, id string) (client.Handle, error)
@@ -60,12 +60,12 @@ type service interface {
 	Conclude(ctx context.Context, thread, by string) error
 	CloseThread(ctx context.Context, thread string) error
 
-	// Store is the workers' store, which the API does not give away.
+	// Store returns the workers' store, which is not available through the API.
 	Store(ctx context.Context) (*store.Store, error)
 	Close() error
 }
 
-// remote: the system is used by its HTTP API.
+// remote reports whether the system is used through its HTTP API.
 func (c *cli) remote() bool { return c.server != "" }
 
 // connect returns the system that the flags name.
@@ -78,13 +78,14 @@ func (c *cli) connect() service {
 	return client.New(c.system())
 }
 
-// api is the HTTP API, if the system is used by it.
+// api returns the HTTP API if the system is used through it.
 func (c *cli) api() (r *api.Remote, ok bool) {
 	r, ok = c.client().(*api.Remote)
 	return r, ok
 }
 
-// local is the client of Temporal and the store, for commands that byServer refuses. By the API it reaches neither, and says so.
+// local returns a client of Temporal and the store, for commands that byServer refuses. In API mode it reaches neither and returns an
+// error.
 func (c *cli) local() *client.Client {
 	if local, ok := c.client().(*client.Client); ok {
 		return local
@@ -94,7 +95,7 @@ func (c *cli) local() *client.Client {
 	}})
 }
 
-// direct says what commands need that the API does not do, and what to do instead.
+// direct lists the commands that the API does not support, with the reason and the alternative.
 var direct = map[string]string{
 	"rerun":         "it reads the data of the first one from the store: give them to `starter run`",
 	"ui":            "Temporal's UI is where Temporal is; the page of the API is at its address",
@@ -109,7 +110,7 @@ var direct = map[string]string{
 	"memory import": "it writes the store: `starter memory set` goes through the API",
 }
 
-// atServer are flags that say what the API knows for itself.
+// atServer lists the flags whose values the API determines itself.
 var atServer = map[string]string{
 	"by":          "the API knows by the token who you are",
 	"workflow-id": "the API names what it starts",
@@ -119,10 +120,10 @@ var atServer = map[string]string{
 	"task-queue":  "the API knows its task queue",
 }
 
-// here are commands that work on files here, with the API or without.
+// here lists the commands that work on local files, with or without the API.
 var here = []string{"init", "validate", "config", "chain", "agent-types", "codec", "version", "man", "completion", "help"}
 
-// byServer refuses what cannot be done by the API.
+// byServer refuses commands and flags that the API does not support.
 func (c *cli) byServer(cmd *cobra.Command) error {
 	if !c.remote() {
 		return nil

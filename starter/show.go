@@ -106,13 +106,13 @@ func show(ctx context.Context, c *cli, id string, only part, found bool) error {
 	return c.page(text.String())
 }
 
-// part is the part of a transcript that is asked for.
+// part selects a part of a transcript.
 type part struct {
 	agent, stage string
-	tail         int // 0 = all
+	tail         int // zero means all
 }
 
-// of leaves of an investigation what is asked for.
+// of reduces an investigation to the selected part.
 func (p part) of(w *client.Whole) error {
 	if p == (part{}) {
 		return nil
@@ -141,7 +141,7 @@ func (p part) of(w *client.Whole) error {
 	return nil
 }
 
-// showRemote prints what is known without the store: the result, or the status.
+// showRemote prints what is known without the store: the result or the status.
 func showRemote(ctx context.Context, c *cli, id string) error {
 	s, err := c.client().Status(ctx, id)
 	switch {

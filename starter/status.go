@@ -92,7 +92,7 @@ func printStatus(c *cli, s client.Status) error {
 	return printColumns(c, rows)
 }
 
-// labelWords are what a request says of itself.
+// labelWords lists the labels of a request.
 func labelWords(l agent.Labels) (words []string) {
 	for _, label := range [][2]string{{"project", l.Project}, {"tenant", l.Tenant}, {"session", l.Session}, {"fingerprint", l.Fingerprint}} {
 		if label[1] != "" {
@@ -108,12 +108,12 @@ func labelWords(l agent.Labels) (words []string) {
 	return words
 }
 
-// treeName is an agent's name below that of its stage, or of the agent that has dispatched it.
+// treeName returns an agent's name, indented below its stage or its parent.
 func treeName(name string) string {
 	return strings.Repeat("  ", strings.Count(name, "/")+1) + terminal.CleanLine(name[strings.LastIndexByte(name, '/')+1:])
 }
 
-// boundsLine lists bounds, and where each comes from.
+// boundsLine lists limits and their sources.
 func boundsLine(bounds []plan.Bound) string {
 	var words []string
 	for _, b := range bounds {
@@ -126,7 +126,7 @@ func boundsLine(bounds []plan.Bound) string {
 	return strings.Join(words, " · ")
 }
 
-// present leaves out what is empty, and what is said twice.
+// present removes empty and repeated words.
 func present(words []string) []string {
 	var out []string
 	for _, word := range words {

@@ -66,7 +66,7 @@ func concludeCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// plainSteer is a command that sends a signal in which is nothing but who sends it.
+// plainSteer returns a command that sends a signal with only the sender's name.
 func plainSteer(c *cli, verb, short, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb + " ID", Short: short, Args: exactly("ID"), Example: "  starter " + verb + " lab",
@@ -78,18 +78,18 @@ func plainSteer(c *cli, verb, short, name string) *cobra.Command {
 	return cmd
 }
 
-// steerFlags are those of all that is sent as a signal.
+// steerFlags adds the flags that all signal commands share.
 func (c *cli) steerFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print whom it is for as JSON")
 }
 
-// steer has an investigation that runs take in what people ask for.
+// steer sends a signal to a running investigation.
 func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	s, err := c.client().Steer(ctx, id, name, in)
 	out := struct {
 		ID     string       `json:"id"`
 		For    []string     `json:"for"`
-		Signal bool         `json:"signal"` // no worker answered, and it waits for one
+		Signal bool         `json:"signal"` // no worker answered, so the signal waits for one
 		Was    agent.Status `json:"was,omitempty"`
 	}{s.ID(), append([]string{}, s.For...), s.Left, s.Was}
 	return answered(ctx, c, err, name, "starter status", out, steerLine(s, name))
@@ -113,7 +113,7 @@ func steerLine(s client.Steered, name string) string {
 	return line + "no agent is at work now"
 }
 
-// userName says who steers; it is shown to the agents.
+// userName returns the name of the user who steers. Agents see it.
 func userName() string {
 	me, err := user.Current()
 	if err != nil {
@@ -139,7 +139,7 @@ func cancelCommand(c *cli) *cobra.Command {
 func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 	who, err := client.LocalIdentity()
 	if err != nil {
-		who = client.Identity{} // the audit trail has somebody without a name
+		who = client.Identity{} // the audit log then names nobody
 	}
 	h, err := c.client().CancelAs(ctx, id, who)
 	if err != nil {
@@ -159,8 +159,8 @@ func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 	return c.print(line)
 }
 
-// answered says what became of something that people have asked for: what came of it, out
-// or as a line, or why there is nothing. look is the command that says how things stand.
+// answered prints the outcome of a request: out as JSON, or a line, or why there is none. look is the command that shows the current
+// state.
 func answered(ctx context.Context, c *cli, err error, what, look string, out any, line string) error {
 	out, line, err = outcome(ctx, err, what, look, out, line)
 	switch {
@@ -172,7 +172,7 @@ func answered(ctx context.Context, c *cli, err error, what, look string, out any
 	return errors.Join(c.print(terminal.CleanLine(line)), err)
 }
 
-// outcome is what answered says; an empty line = there is nothing but the error.
+// outcome returns what answered prints. An empty line means that there is only the error.
 func outcome(ctx context.Context, err error, what, look string, out any, line string) (any, string, error) {
 	why, _ := errors.AsType[*client.UpdateError](err)
 	switch {
@@ -180,7 +180,7 @@ func outcome(ctx context.Context, err error, what, look string, out any, line st
 		return out, line, nil
 	case why == nil:
 		return nil, "", err
-	case why.Kind == client.ErrPending: // it was taken, and has no result yet
+	case why.Kind == client.ErrPending: // accepted, without a result so far
 		line = fmt.Sprintf("%s: %s is taken by the worker, which waits (for the store, it may be); do not repeat it: `%s` says how things stand",
 			why.Handle.ID(), what, look)
 		out = struct {

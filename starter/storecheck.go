@@ -55,7 +55,7 @@ func storeCheck(ctx context.Context, c *cli, id string) error {
 	}
 	if c.json {
 		if checks == nil {
-			checks = []client.StoreCheck{} // not null
+			checks = []client.StoreCheck{} // not null in JSON
 		}
 		err = c.printJSON(checks)
 	} else {
@@ -86,7 +86,7 @@ backup) and reset the workflow that failed. Else end it with "starter cancel ID"
 "starter audit verify" looks for changes of the audit trail.`)
 }
 
-// checkLine says in one line what was found.
+// checkLine describes a check's result in one line.
 func checkLine(check client.StoreCheck) string {
 	if check.Error != "" {
 		return "not checked: " + check.Error

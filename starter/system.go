@@ -20,9 +20,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// system is where the flags say that the system is.
+// system returns the system that the flags name.
 func (c *cli) system() client.Options {
-	path, _ := c.storePath() // sayNoStore says why there is none
+	path, _ := c.storePath() // sayNoStore explains a missing store
 	return client.Options{Temporal: c.temporal, TaskQueue: c.taskQueue, Store: store.At(path), Tell: func(text string) {
 		if !c.quiet {
 			c.say("%s", text)
@@ -30,7 +30,7 @@ func (c *cli) system() client.Options {
 	}}
 }
 
-// temporal is how Temporal is reached.
+// temporal returns the options for connecting to Temporal.
 func (c *cli) temporal() (sdk.Options, payload.Keys, error) {
 	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: c.profile})
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *cli) temporal() (sdk.Options, payload.Keys, error) {
 	return opts, keys, nil
 }
 
-// storePath is where the workers' store is, or would be: a file, or an address.
+// storePath returns the file or the address of the workers' store, whether or not it exists.
 func (c *cli) storePath() (string, error) {
 	if c.store != "" {
 		return c.store, nil
@@ -52,8 +52,7 @@ func (c *cli) storePath() (string, error) {
 	return command.DefaultStore()
 }
 
-// meant returns the id of the investigation that people mean who look for one: its beginning is
-// enough. What cannot be found out here, the command itself will say.
+// meant completes the ID of an investigation from a prefix. If that fails, it returns the ID unchanged and the command reports the error.
 func (c *cli) meant(ctx context.Context, id string) (string, error) {
 	if id == "" { // all of them
 		return "", nil
@@ -70,7 +69,7 @@ func (c *cli) meant(ctx context.Context, id string) (string, error) {
 	return whole, nil
 }
 
-// whole reads a report or a reply that was too large for Temporal.
+// whole loads a report or a reply that was too large for Temporal.
 func (c *cli) whole(ctx context.Context, what string, text *string, ref string) error {
 	err := c.client().Text(ctx, text, ref)
 	switch {
@@ -84,7 +83,7 @@ func (c *cli) whole(ctx context.Context, what string, text *string, ref string) 
 	return nil
 }
 
-// sayNoStore tells why less is shown than there might be.
+// sayNoStore explains why the output is incomplete.
 func (c *cli) sayNoStore() {
 	path, err := c.storePath()
 	if err != nil {
@@ -93,8 +92,7 @@ func (c *cli) sayNoStore() {
 	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", store.At(path))
 }
 
-// sayStore tells which store knows of nothing, if nobody has named it: the workers may
-// use another one.
+// sayStore names the store that has nothing pending, if no flag names one: the workers may use another.
 func (c *cli) sayStore(ctx context.Context) {
 	st, err := c.client().Store(ctx)
 	if path, _ := c.storePath(); err == nil && st != nil && c.store == "" {
@@ -102,8 +100,7 @@ func (c *cli) sayStore(ctx context.Context) {
 	}
 }
 
-// text is what an argument stands for: itself, a file's content (@path), or what
-// comes on standard input (-).
+// text returns the text that an argument stands for: itself, a file's content (@path), or standard input (-).
 func (c *cli) text(what, arg string) (string, error) {
 	var raw []byte
 	var err error

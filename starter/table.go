@@ -11,13 +11,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// printTable prints a row of cells for each thing below titles.
+// printTable prints titles and a row of cells for each item.
 func printTable[T any](c *cli, titles string, all []T, cells func(T) []any) error {
 	_, err := printFitted(c.out, c, titles, all, cells)
 	return err
 }
 
-// printFitted is printTable to out that tells whose text a narrow terminal has cut.
+// printFitted is printTable to out. It reports which rows' texts a narrow terminal has truncated.
 func printFitted[T any](out io.Writer, c *cli, titles string, all []T, cells func(T) []any) (cut []bool, err error) {
 	rows := [][]string{strings.Split(titles, "\t")}
 	for _, one := range all {
@@ -34,7 +34,7 @@ func printFitted[T any](out io.Writer, c *cli, titles string, all []T, cells fun
 	return cut, writeColumns(out, rows, c.options(false).Width)
 }
 
-// printColumns prints rows without titles, whose last cells are texts.
+// printColumns prints rows without titles. The last cells are texts.
 func printColumns(c *cli, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
@@ -49,12 +49,11 @@ func printColumns(c *cli, rows [][]string) error {
 
 const (
 	columnGap = 2
-	minProse  = 20 // columns that a text is left on a terminal, however narrow
-	aboutWide = 36 // columns for which other columns make room: a person tells investigations apart by what they are about
+	minProse  = 20 // least width of a text, however narrow the terminal
+	aboutWide = 36 // width for which other columns are dropped, because descriptions distinguish investigations best
 )
 
-// Titles of columns of texts, of which a table has one at most, and of those that a narrow
-// terminal does without, the least first.
+// Titles of text columns, of which a table has at most one, and of the columns that a narrow terminal drops, least important first.
 var (
 	proseTitles = []string{"TEXT", "DESCRIPTION", "ABOUT"}
 	spareTitles = []string{
@@ -62,8 +61,8 @@ var (
 	}
 )
 
-// fit leaves out columns and cuts the texts, where there are any, so that a row is a line of a
-// terminal. It tells of each row below the titles whether its text was cut.
+// fit drops columns and truncates texts so that each row fits on a line of the terminal. For each row below the titles, it reports
+// whether the text was truncated.
 func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 	cut = make([]bool, len(rows)-1)
 	rows = withoutEmpty(rows)
@@ -71,7 +70,7 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 		prose := slices.IndexFunc(rows[0], func(title string) bool { return slices.Contains(proseTitles, title) })
 		widths := widest(rows)
 		last := len(widths) - 1
-		room, least := last, minProse // of the last column, which is broken where there is no text
+		room, least := last, minProse // for the last column, which is wrapped if there is no text column
 		if prose >= 0 {
 			room = prose
 		}
@@ -105,7 +104,7 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 	return rows, cut
 }
 
-// withoutEmpty returns rows without the spare columns in which no row has anything to say.
+// withoutEmpty removes the droppable columns that are empty in all rows.
 func withoutEmpty(rows [][]string) [][]string {
 	keep := func(n int) bool {
 		says := func(row []string) bool { return row[n] != "" && row[n] != "-" }
@@ -123,7 +122,7 @@ func withoutEmpty(rows [][]string) [][]string {
 	return out
 }
 
-// widest is how wide each column is.
+// widest returns the width of each column.
 func widest(rows [][]string) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -134,8 +133,8 @@ func widest(rows [][]string) []int {
 	return widths
 }
 
-// writeColumns writes rows whose columns are aligned, of wide characters as well. Where a terminal
-// has too little room for the last column (width; 0 = no terminal), its cells are broken between words.
+// writeColumns writes rows with aligned columns, including wide characters. If the last column does not fit on the terminal, its cells
+// are wrapped between words. Width 0 means no terminal.
 func writeColumns(out io.Writer, rows [][]string, width int) error {
 	widths := widest(rows)
 	for _, row := range rows {
@@ -144,7 +143,7 @@ func writeColumns(out io.Writer, rows [][]string, width int) error {
 			line.WriteString(terminal.Pad(cell, widths[n]+columnGap))
 		}
 		text, indent := row[len(row)-1], ansi.StringWidth(line.String())
-		if indent+minProse > width { // what is to be typed is left whole
+		if indent+minProse > width { // commands are never wrapped
 			width = 0
 		}
 		if _, err := fmt.Fprintln(out, strings.TrimRight(terminal.Hang(line.String()+text, width, indent), " ")); err != nil {

@@ -25,7 +25,7 @@ func (c *cli) configFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.config, "config", c.config, "directory or file with the configuration [INQUEST_CONFIG]")
 }
 
-// dataFolder is where the files of the sample incident are: beside the store.
+// dataFolder returns the folder of the sample incident's files, next to the store.
 func (c *cli) dataFolder() (string, error) {
 	path, err := c.storePath()
 	if err != nil || store.IsDSN(path) {
@@ -34,13 +34,13 @@ func (c *cli) dataFolder() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// source is a configuration as it is read here: nobody needs keys.
+// source returns the configuration source. It requires no credentials.
 func (c *cli) source() (config.Source, error) {
 	data, err := c.dataFolder()
 	return config.Source{Dir: c.config, Env: command.Env(data), SkipCredentials: true}, err
 }
 
-// loadConfig loads a configuration.
+// loadConfig loads the configuration.
 func (c *cli) loadConfig() (*config.Config, error) {
 	src, err := c.source()
 	if err != nil {
@@ -53,16 +53,16 @@ func (c *cli) loadConfig() (*config.Config, error) {
 	return cfg, err
 }
 
-// toolbox makes the tools of a configuration usable here. The caller closes it.
+// toolbox returns the tools of a configuration. The caller must close it.
 func toolbox(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, error) {
 	data, err := c.dataFolder()
 	if err != nil {
 		return nil, err
 	}
 	if err := app.PrepareSample(data); err != nil {
-		c.say("starter: %v", err) // only the sample's own tools lack it
+		c.say("starter: %v", err) // only the sample's own tools are affected
 	}
-	var elsewhere []tool.Spec // tools in Go of the workers' program, if their store is here
+	var elsewhere []tool.Spec // Go tools in the workers' program, if their store is available
 	st, err := c.client().Store(ctx)
 	if err == nil && st != nil {
 		elsewhere, err = st.ProgramTools(ctx)
@@ -75,10 +75,10 @@ func toolbox(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, err
 	}), nil
 }
 
-// shared is what tools share with the workers, in their store, which is opened when it is needed.
+// shared is the state that tools share with the workers through their store, which is opened on demand.
 type shared struct{ *cli }
 
-// Reserve takes a place. Without a store nobody counts, and that is said.
+// Reserve reserves a slot of a rate limit. Without a store it prints a warning instead.
 func (s shared) Reserve(ctx context.Context, res ratelimit.Reservation) (wait time.Duration, err error) {
 	st, err := s.client().Store(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s shared) Reserve(ctx context.Context, res ratelimit.Reservation) (wait ti
 	return st.Reserve(ctx, res)
 }
 
-// LastOffer is what a server offered last; nothing where there is no store.
+// LastOffer returns a server's last tool list, or nothing without a store.
 func (s shared) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
 	st, err := s.client().Store(ctx)
 	if err != nil || st == nil {
@@ -100,7 +100,7 @@ func (s shared) LastOffer(ctx context.Context, server string) (offer tool.Catalo
 	return st.LastOffer(ctx, server)
 }
 
-// Audit tells the audit trail, if the store is here.
+// Audit writes to the audit log if the store is available.
 func (s shared) Audit(ctx context.Context, acts ...audit.Act) error {
 	st, err := s.client().Store(ctx)
 	if err != nil || st == nil {
@@ -109,7 +109,7 @@ func (s shared) Audit(ctx context.Context, acts ...audit.Act) error {
 	return st.Audit(ctx, acts...)
 }
 
-// toolError marks what is wrong with the command line.
+// toolError marks errors in the command line as usage errors.
 func toolError(err error) error {
 	if _, unknown := errors.AsType[*config.PlanError](err); unknown {
 		return usagef("%w", err)
@@ -117,10 +117,10 @@ func toolError(err error) error {
 	return err
 }
 
-// completions is what a shell proposes for an argument or a flag.
+// completions completes an argument or a flag.
 type completions = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
-// complete proposes what a configuration has.
+// complete completes names in a configuration.
 func complete(c *cli, names func(*config.Config) []string) completions {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		cfg, err := c.loadConfig()
@@ -133,7 +133,7 @@ func complete(c *cli, names func(*config.Config) []string) completions {
 
 func agentNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Agents)) }
 
-// completeTools proposes what a configuration says of tools: no server is asked.
+// completeTools completes the tools in a configuration without contacting any server.
 func completeTools(c *cli) completions {
 	return atFirst(func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		names, how := complete(c, knownTools)(cmd, args, begun)
@@ -141,8 +141,7 @@ func completeTools(c *cli) completions {
 	})
 }
 
-// knownTools are the tools that a configuration names, and the beginnings of
-// those that it does not.
+// knownTools returns the tools that a configuration names, and prefixes for the others.
 func knownTools(cfg *config.Config) []string {
 	plan := cfg.ToolPlan()
 	var out []string

@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// toolRunFlags are those of the command tool run.
+// toolRunFlags are the flags of the tool run command.
 type toolRunFlags struct {
 	agent, args string
 	yes         bool
@@ -86,7 +86,7 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	return ranTool(c, call.Spec.Name, result)
 }
 
-// toolRunThere runs a tool where the API is.
+// toolRunThere runs a tool on the API's host.
 func (c *cli) toolRunThere(ctx context.Context, r *api.Remote, name, args string, f toolRunFlags) error {
 	if !json.Valid([]byte(args)) {
 		return usagef("--args is not JSON")
@@ -101,7 +101,7 @@ func (c *cli) toolRunThere(ctx context.Context, r *api.Remote, name, args string
 	return ranTool(c, name, result)
 }
 
-// ranTool prints what came of a call.
+// ranTool prints the result of a call.
 func ranTool(c *cli, name string, result tool.Result) error {
 	err := printResult(c, result)
 	if result.Status == tool.StatusError {
@@ -110,7 +110,7 @@ func ranTool(c *cli, name string, result tool.Result) error {
 	return err
 }
 
-// approve has the person at the terminal approve a call that needs it.
+// approve asks the user to approve a call that needs approval.
 func approve(c *cli, call *app.ToolCall, f toolRunFlags) error {
 	name := call.Spec.Name
 	if !call.NeedsApproval {
@@ -129,7 +129,7 @@ func approve(c *cli, call *app.ToolCall, f toolRunFlags) error {
 	return fmt.Errorf("the call of %s was not approved, and not made", name)
 }
 
-// saysYes reports whether the person at the terminal says yes to a question, by a whole line.
+// saysYes asks a question and reports whether the answer is yes. The answer must be a complete line.
 func (c *cli) saysYes(question string) bool {
 	fmt.Fprint(c.err, question+" [y/N] ")
 	line, err := bufio.NewReader(c.in).ReadString('\n')
@@ -137,12 +137,12 @@ func (c *cli) saysYes(question string) bool {
 	return err == nil && (answer == "y" || answer == "yes")
 }
 
-// ran is the answer of tool run as JSON.
+// ran is the JSON output of tool run.
 type ran struct {
 	Status    string          `json:"status"` // success, error or denied
 	Result    string          `json:"result,omitempty"`
 	Error     *ranError       `json:"error,omitempty"`
-	Artifacts []tool.Artifact `json:"artifacts,omitempty"` // parts of the result that are not text
+	Artifacts []tool.Artifact `json:"artifacts,omitempty"` // parts of the result other than text
 }
 
 type ranError struct {
@@ -151,11 +151,10 @@ type ranError struct {
 	agent.Fault
 }
 
-// statusDenied is that of a call that the policy does not allow, or not now.
+// statusDenied is the status of a call that the policy forbids, permanently or at the moment.
 const statusDenied = "denied"
 
-// refused prints why a call was not made, if that is for JSON, and tells a call
-// that may not be made from one that is written wrong.
+// refused prints why a call was not made, in JSON mode, and distinguishes forbidden calls from malformed ones.
 func refused(c *cli, err error) error {
 	out := ran{Status: statusDenied}
 	refusal, _ := errors.AsType[*tool.Refusal](err)

@@ -12,10 +12,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// toolTypes are those that tools can have.
+// toolTypes are the possible types of tools.
 var toolTypes = []app.ToolType{app.ToolMCP, app.ToolCode}
 
-// toolsFlags are those of the command tools.
+// toolsFlags are the flags of the tools command.
 type toolsFlags struct {
 	agent, search, kind string
 }
@@ -46,7 +46,7 @@ server says otherwise than when an execution of the workers' store last asked it
 	return cmd
 }
 
-// toolsHere lists tools as they are reached from here, and what is wrong with those that are not.
+// toolsHere lists the tools that can be reached from here, and the problems with the others.
 func (c *cli) toolsHere(ctx context.Context, agentName string, kind app.ToolType) ([]app.ToolInfo, []error, error) {
 	cfg, err := c.loadConfig()
 	if err != nil {
@@ -84,7 +84,7 @@ func tools(ctx context.Context, c *cli, f toolsFlags) error {
 	}
 	tools = app.Matching(tools, f.search)
 	if c.json {
-		return c.printJSON(append([]app.ToolInfo{}, tools...)) // never null
+		return c.printJSON(append([]app.ToolInfo{}, tools...)) // not null in JSON
 	}
 	return printTable(c, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tASKS\tDESCRIPTION", tools, func(t app.ToolInfo) []any {
 		asks := map[bool]string{true: "a person", false: "nobody"}[t.NeedsApproval]

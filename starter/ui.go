@@ -49,7 +49,7 @@ is no terminal or no browser, or with --print, the link is printed alone.`,
 	return cmd
 }
 
-// uiLink is the UI's page of an investigation, or of all of them.
+// uiLink returns the URL of an investigation in Temporal's UI, or of the list.
 func (c *cli) uiLink(base, id string) (string, error) {
 	opts, _, err := c.temporal()
 	if err != nil {

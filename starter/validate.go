@@ -41,7 +41,7 @@ person. Without one, what is built in is checked.`,
 	return cmd
 }
 
-// verified is the answer of validate as JSON.
+// verified is the JSON output of validate.
 type verified struct {
 	Config   string          `json:"config"`
 	OK       bool            `json:"ok"`
@@ -74,8 +74,8 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 	return err
 }
 
-// nameFindings warns of tools that agents do not have because models would call two of them the same, by what their servers
-// offered last, if the store is here.
+// nameFindings warns of tools that agents lose because models would see the same name for two of them. It uses the servers' last tool
+// lists in the store, if available.
 func nameFindings(ctx context.Context, c *cli, cfg *config.Config, failed bool) (out config.Findings) {
 	if failed || c.remote() || cfg == nil || len(cfg.MCPServers) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func nameFindings(ctx context.Context, c *cli, cfg *config.Config, failed bool) 
 	defer box.Close()
 	said, err := box.LeftOut(ctx)
 	if err != nil {
-		return nil // there is no store here; executions say it in their transcripts
+		return nil // there is no store; transcripts report such tools
 	}
 	for _, why := range said {
 		out = append(out, config.Finding{Severity: config.SeverityWarning, Path: "mcp_servers", Message: why})
@@ -106,14 +106,13 @@ func printFindings(c *cli, findings config.Findings) error {
 	return c.print(cmp.Or(c.config, "the built-in configuration") + ": " + strings.Join(counts, ", "))
 }
 
-// storeDangers says how the workers' database is reached, where that is known here:
-// by the configuration, or as starter itself would.
+// storeDangers returns the risks in how the workers' database is reached, according to the configuration or to starter's own settings.
 func storeDangers(c *cli, cfg *config.Config) config.Findings {
 	finding := config.Finding{Path: "--store, INQUEST_STORE"}
 	dsn := c.store
 	if dsn == "" {
 		target, err := cfg.Store()
-		if err != nil || target.Postgres == "" { // what is wrong with it the configuration says
+		if err != nil || target.Postgres == "" { // the configuration check reports errors
 			return nil
 		}
 		finding.Path, dsn = "system.store.postgres.dsn", target.Postgres

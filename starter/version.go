@@ -63,12 +63,12 @@ func (c *cli) checkVersions(ctx context.Context, patience time.Duration) error {
 	}))
 }
 
-// build is what the Go toolchain wrote into the program.
+// build is the build information that Go embeds in the program.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Date     string `json:"date,omitempty"`     // of the commit
-	Modified bool   `json:"modified,omitempty"` // there was more than the commit has
+	Modified bool   `json:"modified,omitempty"` // there were uncommitted changes
 	Go       string `json:"go,omitempty"`
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// agentCommand: agents of the configuration, and those that are made at run time, which are in the workers' store.
+// agentCommand handles agents in the configuration and agents made at run time, which are in the workers' store.
 func agentCommand(c *cli) *cobra.Command {
 	cmd := group("agent", "List agents, make some at run time, take one somewhere else",
 		agentListCommand(c), agentShowCommand(c), agentCreateCommand(c), agentEditCommand(c), agentCopyCommand(c), agentDeleteCommand(c),
@@ -31,7 +31,7 @@ began with.`
 	return cmd
 }
 
-// agentFlags are what commands about agents that are made at run time have.
+// agentFlags are shared by the commands for agents made at run time.
 type agentFlags struct {
 	project, by string
 	after       int
@@ -51,15 +51,15 @@ func (f *agentFlags) add(c *cli, cmd *cobra.Command, changes bool) *cobra.Comman
 	return cmd
 }
 
-// version adds the flag that keeps one person's change from another's.
+// version adds the flag that prevents overwriting someone else's change.
 func (f *agentFlags) version(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.after, "version", 0, "only if this is its last version still")
 }
 
-// edit is what the flags say is done to an agent, by the rules of the configuration.
+// edit returns the edit that the flags describe, with the configuration's rules.
 func (f *agentFlags) edit(c *cli, name string) (e client.AgentEdit, cfg *config.Config, err error) {
 	e = client.AgentEdit{Project: f.project, Name: name, By: identity().Named(f.by), Channel: agent.ChannelCLI, After: f.after}
-	if c.remote() { // the API knows the rules
+	if c.remote() { // the API has its own rules
 		return e, nil, nil
 	}
 	cfg, err = c.loadConfig()
@@ -70,7 +70,7 @@ func (f *agentFlags) edit(c *cli, name string) (e client.AgentEdit, cfg *config.
 	return e, cfg, err
 }
 
-// read is an edit by a definition in a file.
+// read returns an edit with a definition from a file.
 func (f *agentFlags) read(ctx context.Context, c *cli, name, file string) (e client.AgentEdit, definition []byte, err error) {
 	e, cfg, err := f.edit(c, name)
 	if err == nil {
@@ -82,11 +82,11 @@ func (f *agentFlags) read(ctx context.Context, c *cli, name, file string) (e cli
 	return e, definition, err
 }
 
-// known adds the tools that there are, if a definition names any.
+// known adds the available tools if a definition names any.
 func known(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit, definition []byte) error {
 	d, err := virtual.Parse(definition)
 	if err != nil || len(d.Tools()) == 0 {
-		return nil // what is wrong, is said by who saves it
+		return nil // saving reports the error
 	}
 	box, err := toolbox(ctx, c, cfg)
 	if err != nil {
@@ -97,7 +97,7 @@ func known(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit,
 	return err
 }
 
-// knownOf adds them for a copy, which has the tools of another agent.
+// knownOf adds the available tools for a copy of another agent.
 func knownOf(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit) error {
 	source, err := c.local().VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
@@ -110,7 +110,7 @@ func knownOf(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdi
 	return known(ctx, c, cfg, e, definition)
 }
 
-// agentError says what is wrong with what was asked for.
+// agentError explains an error of an edit.
 func agentError(name string, err error) error {
 	problems, wrong := errors.AsType[virtual.Problems](err)
 	switch {
@@ -126,7 +126,7 @@ func agentError(name string, err error) error {
 	return err
 }
 
-// printAgent prints what came of an edit.
+// printAgent prints the result of an edit.
 func (c *cli) printAgent(e client.AgentEdit, a virtual.Agent, err error) error {
 	switch {
 	case err != nil:
@@ -138,7 +138,7 @@ func (c *cli) printAgent(e client.AgentEdit, a virtual.Agent, err error) error {
 	return err
 }
 
-// definition reads the definition in a file.
+// definition reads a definition from a file.
 func (c *cli) definition(file string) ([]byte, error) {
 	arg := file
 	if file != "-" {
@@ -286,8 +286,7 @@ func agentRunCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// completeAgents proposes the agents that were made at run time, and for run those of the configuration.
-// virtualFindings warn of chains with agents that nobody has made, as far as the workers' store is here to say so.
+// virtualFindings warns of chains whose agents nobody has made, if the workers' store is available to check.
 func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out config.Findings) {
 	if c.remote() {
 		return nil // the API's worker has another configuration
@@ -300,7 +299,7 @@ func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out confi
 		for _, project := range projectsOf(cfg.AgentChains[chain]) {
 			made, err := c.local().VirtualAgents(ctx, project, false)
 			if err != nil {
-				return nil // there is no store here: who asks for the chain is told
+				return nil // there is no store; starting the chain reports it
 			}
 			for _, name := range names {
 				if !slices.ContainsFunc(made, func(a virtual.Agent) bool { return a.Name == name }) {
@@ -315,7 +314,7 @@ func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out confi
 	return out
 }
 
-// projectsOf are those that a chain is looked at in: the default one stands for all.
+// projectsOf returns the projects to check a chain in. The default project stands for all.
 func projectsOf(chain *config.Chain) []string {
 	if chain.Projects == nil || slices.Contains(chain.Projects, config.AllProjects) {
 		return []string{agent.DefaultProject}

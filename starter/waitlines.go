@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// notices tell who watches an investigation or a conversation what it waits for.
+// notices returns notices for viewers about what an investigation or a conversation is waiting for.
 func notices(id string) func(record.Waits) []terminal.Notice {
 	return func(w record.Waits) (out []terminal.Notice) {
 		for _, a := range w.Approvals {
@@ -22,7 +22,7 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 			out = append(out, questionNotice(id, q))
 		}
 		for _, o := range w.Outages {
-			if !o.Next.After(time.Now()) { // it is being asked
+			if !o.Next.After(time.Now()) { // the attempt is running
 				continue
 			}
 			for _, execution := range append([]string{o.Execution}, o.Others...) {
@@ -34,7 +34,7 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 	}
 }
 
-// waitingNotice says that a call waits for a person, and how to decide it.
+// waitingNotice says that a call needs a person, and how to decide on it.
 func waitingNotice(id string, a record.Approval) terminal.Notice {
 	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s): %s.", a.HiddenNote(), a.Execution,
 		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, reveal.Text(a.Deadline(a.LeftAt(time.Now()))))
@@ -45,7 +45,7 @@ func waitingNotice(id string, a record.Approval) terminal.Notice {
 		"starter decide %s %s%s --approve (or --deny --reason …)", command.ShellWord(id), command.ShellWord(a.Name()), digestFlag(a)))}
 }
 
-// digestFlag has decide refuse another call than the one that is shown.
+// digestFlag returns the flag that makes decide refuse any other call than the one shown.
 func digestFlag(a record.Approval) string {
 	if a.Digest == "" {
 		return ""
@@ -53,7 +53,7 @@ func digestFlag(a record.Approval) string {
 	return " --digest " + command.ShellWord(a.Digest[:min(len(a.Digest), client.ShortDigest)])
 }
 
-// cutNotice says that there is more of the arguments than is in a status.
+// cutNotice says that the arguments are truncated.
 func cutNotice(a record.Approval) string {
 	if a.Bytes() == len(a.Arguments) {
 		return ""
@@ -62,7 +62,7 @@ func cutNotice(a record.Approval) string {
 		len(a.Arguments), a.Bytes())
 }
 
-// questionNotice says that a question waits for a person, and how to answer it.
+// questionNotice says that a question needs an answer, and how to give one.
 func questionNotice(id string, q record.Question) terminal.Notice {
 	how := map[string]string{"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …"}[q.Kind]
 	if q.Review {

@@ -37,7 +37,7 @@ TERM is "dumb" or CI is set, it is printed line by line.`,
 	return cmd
 }
 
-// look is how an investigation is shown while it runs.
+// look selects how a running investigation is shown.
 type look struct{ verbose, plain bool }
 
 func (l *look) flags(c *cli, cmd *cobra.Command) {
@@ -47,13 +47,13 @@ func (l *look) flags(c *cli, cmd *cobra.Command) {
 	set.BoolVar(&c.json, "json", false, "print what happens as JSON, one event a line (docs/reference/events.md)")
 }
 
-// watch needs Temporal only for an investigation that has not ended.
+// watch needs Temporal only if the investigation has not ended.
 func watch(ctx context.Context, c *cli, id string, l look) error {
 	id, err := c.meant(ctx, id)
 	if err != nil {
 		return err
 	}
-	var st *store.Store // the API tells of what has ended as of what runs
+	var st *store.Store // the API handles ended and running investigations alike
 	if !c.remote() {
 		if st, err = c.client().Store(ctx); err != nil {
 			return err
@@ -75,7 +75,7 @@ func watch(ctx context.Context, c *cli, id string, l look) error {
 	return follow(ctx, c, h, l)
 }
 
-// watchEnded shows an investigation that has ended.
+// watchEnded shows an ended investigation.
 func watchEnded(ctx context.Context, c *cli, st *store.Store, r record.Investigation, l look) (err error) {
 	if c.json {
 		return errors.Join(eventsOf(ctx, c, st, r), verdict(r.ID, r.Status, r.EndReason, r.Error))
@@ -98,17 +98,17 @@ func follow(ctx context.Context, c *cli, h client.Handle, l look) error {
 	return followLines(ctx, c, h, l)
 }
 
-// followLines shows an investigation line by line: by what the store says, or without it by what
-// the investigation says itself. At a terminal, people are asked there what it asks them.
+// followLines shows an investigation line by line, from the store or, without one, from the investigation itself. On a terminal, it asks
+// the user the investigation's questions.
 func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
 	opts := c.options(l.verbose)
 	opts.Notices = notices(h.ID())
 	if terminal.IsTerminal(c.out) && c.typed() {
 		opts.Ask = newAsker(ctx, c, h.ID()).ask
 	}
-	var out client.Result       // of one that has ended before all was shown
+	var out client.Result       // set if the investigation ended before all was shown
 	left := false               // the terminal has shown the end, or cannot
-	told := map[string]string{} // by what it is about, without a store
+	told := map[string]string{} // last printed line by step, without a store
 	_, err := terminal.Watch(opts, func(take func(store.Update) error) (err error) {
 		out, err = c.client().Follow(ctx, h, 0, func(e client.Event) error {
 			switch {
@@ -151,7 +151,7 @@ func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
 	return verdict(out.ID, out.Status, out.EndReason, c.unsaid(out.Error))
 }
 
-// sayBlind tells why less is shown than there might be.
+// sayBlind explains why the output is incomplete.
 func (c *cli) sayBlind(why error) {
 	switch {
 	case errors.Is(why, client.ErrNoStore):
@@ -163,7 +163,7 @@ func (c *cli) sayBlind(why error) {
 	}
 }
 
-// connectionLine says that a connection has been lost, or is back.
+// connectionLine says that a connection was lost or is back.
 func connectionLine(conn client.Connection) string {
 	if conn.Lost.IsZero() {
 		return "connection to " + conn.To + " is back"
@@ -171,7 +171,7 @@ func connectionLine(conn client.Connection) string {
 	return fmt.Sprintf("connection to %s lost; trying again since %s", conn.To, record.Clock(conn.Lost))
 }
 
-// progress prints a line for each stage or agent that has come further.
+// progress prints a line for each stage or agent that has made progress.
 func progress(c *cli, status client.Status, told map[string]string) {
 	for _, step := range steps(status) {
 		if told[step.name] != step.text {
@@ -205,11 +205,11 @@ func steps(status client.Status) (out []step) {
 	return out
 }
 
-// doing says how far an agent is.
+// doing describes how far an agent is.
 func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) string {
 	if now, ok := agents[a.WorkflowID]; ok {
 		step := fmt.Sprintf("iteration %d of %d", now.Iteration, now.MaxIterations)
-		if now.Iteration > now.MaxIterations { // the one in reserve
+		if now.Iteration > now.MaxIterations { // the reserved extra iteration
 			step = "concluding"
 		}
 		return strings.Join(present([]string{step, now.Doing, terminal.Usage(a.Usage), faultLine(now.LastFault)}), " · ")
@@ -220,7 +220,7 @@ func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) st
 	return ""
 }
 
-// faultLine says which tool call failed last; "" = none has.
+// faultLine describes the last failed tool call. An empty string means that none has failed.
 func faultLine(f *workflows.CallFault) string {
 	if f == nil {
 		return ""
@@ -244,7 +244,7 @@ func leftText(id string) string {
 	return fmt.Sprintf("Not watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", id)
 }
 
-// notWatching says to who presses Ctrl-C how to come back.
+// notWatching tells a user who presses Ctrl-C how to come back.
 func notWatching(ctx context.Context, h client.Handle, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("\n" + leftText(h.ID()))
@@ -252,7 +252,7 @@ func notWatching(ctx context.Context, h client.Handle, err error) error {
 	return err
 }
 
-// endOf is a result as a record, for printing.
+// endOf converts a result to a record for printing.
 func endOf(out client.Result) record.Investigation {
 	return record.Investigation{
 		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Error: out.Error, Report: out.Report, Usage: out.Usage,
@@ -260,7 +260,7 @@ func endOf(out client.Result) record.Investigation {
 	}
 }
 
-// stagesOf are the stages of a result as records, for printing.
+// stagesOf converts the stages of a result to records for printing.
 func stagesOf(out client.Result) (stages []record.Stage) {
 	for _, s := range out.Stages {
 		stages = append(stages, record.Stage{
@@ -270,7 +270,7 @@ func stagesOf(out client.Result) (stages []record.Stage) {
 	return stages
 }
 
-// unsaid is a message that has been printed as a part of the end; "" where the same person reads it there.
+// unsaid returns a message unless it has already been printed to the same terminal as part of the end.
 func (c *cli) unsaid(message string) string {
 	if terminal.IsTerminal(c.out) {
 		return ""
@@ -278,7 +278,7 @@ func (c *cli) unsaid(message string) string {
 	return message
 }
 
-// cutError is an investigation that completed with what it had when it reached a limit.
+// cutError means that an investigation reached a limit and completed with what it had.
 type cutError struct {
 	id     string
 	reason agent.EndReason
@@ -293,7 +293,7 @@ func (e *cutError) Error() string {
 		e.id, e.reason)
 }
 
-// verdict is the error of an investigation that did not complete, or not its whole chain.
+// verdict returns an error for an investigation that did not complete, or not its whole chain.
 func verdict(id string, status agent.Status, reason agent.EndReason, message string) error {
 	switch {
 	case status == agent.StatusCompleted && (reason.Cut() || reason == agent.EndPartial):

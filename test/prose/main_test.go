@@ -50,7 +50,8 @@ func TestCheck(t *testing.T) {
 	if err := check(&out, "sentences", sentences, translated, 2); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if err := check(&out, "sentences", sentences, translated, 1.9); err == nil || !strings.Contains(out.String(), "2 of 100 sentences (2.0 %") {
+	err := check(&out, "sentences", sentences, translated, 1.9)
+	if err == nil || !strings.Contains(out.String(), "2 of 100 sentences (2.0 %") {
 		t.Errorf("over the limit: %v\n%s", err, &out)
 	}
 }

@@ -61,10 +61,10 @@ const sampleIncident = "sample-incident"
 type demoOptions struct {
 	provider        string
 	keep, open      bool
-	alertType, data string // "" = the sample incident
+	alertType, data string // empty means the sample incident
 }
 
-// alert is what is investigated.
+// alert returns the alert to investigate.
 func (d demoOptions) alert() (alertType, data string, err error) {
 	path, named := strings.CutPrefix(d.data, "@")
 	switch {
@@ -80,7 +80,7 @@ func (d demoOptions) alert() (alertType, data string, err error) {
 	return d.alertType, string(text), nil
 }
 
-// demoFlags keep a demo out of the way of a dev that runs, unless flags say otherwise.
+// demoFlags keeps a demo from colliding with a running dev, unless flags say otherwise.
 func demoFlags(cmd *cobra.Command, f flags) flags {
 	if !cmd.Flags().Changed("listen") {
 		f.Listen = "127.0.0.1:0"
@@ -131,7 +131,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	return nil
 }
 
-// investigate runs the sample chain and shows it as it goes.
+// investigate runs the sample chain and shows its progress.
 func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investigation, error) {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	what := client.Start{
@@ -156,15 +156,14 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 	return s.watch(ctx, h, terminal.Detect(out, os.Getenv))
 }
 
-// open opens the page, and says where it is if nothing can.
+// open opens the page, or prints its URL if that is not possible.
 func (s *system) open(out io.Writer, page string) {
 	if err := command.OpenBrowser(page); err != nil {
 		fmt.Fprintf(out, "Open %s (no browser was opened: %v)\n", page, err)
 	}
 }
 
-// watch shows an investigation until it ends. One whose request was refused has
-// no record to watch: its failure says why.
+// watch shows an investigation until it ends. If the request was refused, there is no record to watch, and the failure says why.
 func (s *system) watch(ctx context.Context, h client.Handle, opts terminal.Options) (record.Investigation, error) {
 	id := h.ID()
 	watching, cancel := context.WithCancelCause(ctx)

@@ -9,8 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 )
 
-// hints are what to type in another terminal, whatever flags this process was given: where
-// the system is, and a command.
+// hints returns what to type in another terminal: where the system is, considering the flags of this process, and a command.
 func (s *system) hints(f flags, then string) string {
 	known := defaults()
 	var exports []string
@@ -33,7 +32,7 @@ func (s *system) hints(f flags, then string) string {
 	return "export " + strings.Join(exports, " ") + "\n  " + then
 }
 
-// first is the command that comes first: without a worker, one that starts it.
+// first returns the first command to type: without a worker, one that starts it.
 func (s *system) first(f flags) string {
 	if f.noWorker {
 		return program("worker") + " --store " + command.ShellWord(s.storePath)
@@ -45,14 +44,14 @@ func (s *system) first(f flags) string {
 	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), command.ShellWord("@"+alert))
 }
 
-// defaults are what starter takes for granted.
+// defaults returns what starter assumes without flags.
 func defaults() (f flags) {
 	f.Listen, f.UI, f.http = "127.0.0.1:7233", "127.0.0.1:8233", "127.0.0.1:8088"
 	f.host.DefaultStore, _ = command.DefaultStore()
 	return f
 }
 
-// program is how one of our programs is called by whoever has called this one.
+// program returns the command for one of our programs, in the same form as this one was called.
 func program(name string) string {
 	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
 		return "go run ./" + name

@@ -1,5 +1,4 @@
-// Command dev is the whole of Inquest in one process: an embedded Temporal with
-// its UI, a worker, and the store, for one person or one host.
+// Command dev runs all of Inquest in one process, for one person or one host: an embedded Temporal with its UI, a worker, and the store.
 package main
 
 import (
@@ -88,7 +87,7 @@ Ctrl-C stops it; the same --data resumes everything.
 	return errors.Join(err, sys.stop())
 }
 
-// explain turns what a user can mend into an error that says how.
+// explain turns errors that the user can fix into usage errors that say how.
 func explain(err error) error {
 	if used, ok := errors.AsType[*devserver.AddressInUseError](err); ok {
 		return &command.UsageError{Err: fmt.Errorf("%s is in use: give another address with --%s (port 0: any free one)", used.Addr, used.What)}

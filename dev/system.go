@@ -21,21 +21,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample/actor"
 )
 
-// system is the running whole.
+// system is the complete running system.
 type system struct {
 	server    *devserver.Server
 	host      *app.Host
-	data      string // the folder of everything
-	storePath string // that starter has to know
-	http      string // address of the API; "" = there is none
+	data      string // the data folder
+	storePath string // needed by starter
+	http      string // address of the API; empty means none
 	unserve   context.CancelFunc
 }
 
-// drain is short, unless the configuration says otherwise: what does not finish
-// goes on after the restart.
+// drain is short by default: unfinished work continues after the restart.
 const drain = 3 * time.Second
 
-// samplePace is how fast the scripted model speaks: so that a person can follow.
+// samplePace is the pause that lets people follow the scripted model's output.
 const samplePace = 12 * time.Millisecond
 
 func start(cmd *cobra.Command, f flags) (*system, error) {
@@ -47,7 +46,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	if host.Data, err = command.DataFolder(host.Data); err != nil {
 		return nil, err
 	}
-	app.NameBuild() // the server has workers, too
+	app.NameBuild() // the server has workers too
 	sys := &system{data: host.Data, storePath: command.StorePath(host.Data)}
 	f.Dir, f.Logger = filepath.Join(host.Data, "temporal"), logger
 	if sys.server, err = devserver.Start(cmd.Context(), f.Options); err != nil {
@@ -67,12 +66,12 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 		return nil, errors.Join(err, sys.stop())
 	}
 	if named, err := host.StoreOptions(sys.host.Config.Current()); err == nil {
-		sys.storePath = named.String() // the configuration may name another one
+		sys.storePath = named.String() // the configuration may name another store
 	}
 	return sys, nil
 }
 
-// serveAPI serves the API, beside a Temporal that is not where it always is at any free port.
+// serveAPI serves the API. If Temporal is not at its default address, serveAPI uses any free port.
 func (s *system) serveAPI(cmd *cobra.Command, f flags, counted *metrics.Metrics, logger *slog.Logger) (err error) {
 	if !cmd.Flags().Changed("http") && f.Listen != defaults().Listen {
 		f.http = "127.0.0.1:0"
@@ -86,7 +85,7 @@ func (s *system) serveAPI(cmd *cobra.Command, f flags, counted *metrics.Metrics,
 	return err
 }
 
-// uiURL is where the Temporal UI is, "" without one.
+// uiURL returns the URL of the Temporal UI, or an empty string without one.
 func (s *system) uiURL() string {
 	if s.server.UIAddress() == "" {
 		return ""
@@ -94,10 +93,10 @@ func (s *system) uiURL() string {
 	return "http://" + s.server.UIAddress()
 }
 
-// uiAddress says where the Temporal UI is.
+// uiAddress returns the URL of the Temporal UI for printing.
 func (s *system) uiAddress() string { return cmp.Or(s.uiURL(), "none") }
 
-// httpAddress is where something is that the API's server has: the page, or the API's documentation.
+// httpAddress returns the URL of something that the API's server has: the page or the API's documentation.
 func (s *system) httpAddress(path string) string {
 	if s.http == "" {
 		return "none"
@@ -105,7 +104,7 @@ func (s *system) httpAddress(path string) string {
 	return "http://" + s.http + path
 }
 
-// wait returns when ctx ends, or with the error that the worker cannot go on after.
+// wait returns when ctx ends, or with an error from which the worker cannot recover.
 func (s *system) wait(ctx context.Context) error {
 	if s.host != nil {
 		return s.host.Wait(ctx)
@@ -114,7 +113,7 @@ func (s *system) wait(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the worker first: its long polls would hold up the server.
+// stop ends the worker first, because its long polls would delay the server.
 func (s *system) stop() error {
 	var err error
 	if s.unserve != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
-// guardCommand is for a Temporal UI that is no part of dev, which has the guard built in.
+// guardCommand protects a separate Temporal UI. The one in dev has the guard built in.
 func guardCommand() *cobra.Command {
 	var listen, to string
 	var names []string

@@ -11,14 +11,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 )
 
-// health answers an orchestrator's probes: alive while the process runs, ready
-// from the first poll to the beginning of the drain.
+// health answers an orchestrator's probes: alive while the process runs, ready from the first poll to the start of the drain.
 type health struct {
 	ready  atomic.Bool
 	server *http.Server
 }
 
-// listen serves the probes; without an address there are none.
+// listen serves the probes. Without an address it serves none.
 func listen(address string, logger *slog.Logger) (*health, error) {
 	mux := http.NewServeMux()
 	h := &health{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}

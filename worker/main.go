@@ -1,6 +1,5 @@
-// Command worker is a fleet worker: it runs investigations for a Temporal that
-// runs elsewhere. It is told where Temporal is the way the Temporal CLI is:
-// TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, TLS and API keys.
+// Command worker is a fleet worker: it runs investigations for a separate Temporal. It finds Temporal in the same way as the Temporal
+// CLI: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, TLS and API keys.
 package main
 
 import (
@@ -153,8 +152,7 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 	return opts, checkNumbers(cmd, opts)
 }
 
-// checkNumbers refuses what could only be a mistake. A flag that was not given is
-// the configuration's matter.
+// checkNumbers refuses values that can only be mistakes. The configuration decides for flags that are not set.
 func checkNumbers(cmd *cobra.Command, opts app.HostOptions) error {
 	for name, positive := range map[string]bool{
 		"cached-workflows": opts.CachedWorkflows > 0, "max-calls": opts.MaxCalls > 0, "drain": opts.Drain > 0, "reconcile": opts.Reconcile > 0,

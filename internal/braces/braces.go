@@ -1,4 +1,4 @@
-// Package braces is the little template language of configurations and prompts.
+// Package braces is the small template language of configurations and prompts.
 package braces
 
 import (
@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// ErrSyntax: what stands in double braces is no Action. Who shows it says what may.
+// ErrSyntax means that the text in double braces is not an Action. Callers add what is allowed when they show it.
 var ErrSyntax = errors.New("this may not stand in double braces")
 
-// Action is {{.NAME}}, {{.NAME.KEY}} or {{"text"}}: all that may stand in double braces.
+// Action matches everything that is allowed in double braces: {{.NAME}}, {{.NAME.KEY}} or {{"text"}}.
 var Action = regexp.MustCompile(`\{\{\s*(?:\.([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_-]+)?)|"([^"\\]*)")\s*\}\}`)
 
-// Expand puts what value returns in the place of {{.NAME}}, as it is; whole is the
-// {{.NAME}} itself. Its first error ends it.
+// Expand replaces {{.NAME}} with the unmodified result of value; whole is the {{.NAME}} itself. It stops at the first error of value.
 func Expand(text string, value func(name, whole string) (string, error)) (string, error) {
 	var out strings.Builder
 	rest := 0

@@ -12,21 +12,21 @@ import (
 	"github.com/inquest-dev/inquest/internal/programs"
 )
 
-// Never lists what would make a name on the list mean something else, or run a
-// command that nobody can see in the line. No list of allowed commands has these.
+// Never lists commands that would change the meaning of an allowed name or run a command that is not visible in the line. No list of
+// allowed commands has them.
 var Never = []string{
 	".", "alias", "bind", "builtin", "command", "compgen", "complete", "coproc", "declare", "enable", "eval", "exec",
 	"export", "fc", "function", "getopts", "hash", "let", "local", "mapfile", "read", "readarray", "readonly", "set",
 	"shopt", "source", "trap", "typeset", "unalias", "unset", "wait", "[[", "time",
 }
 
-// maxLine bounds a line, in bytes: the parser's stack grows with the depth of nesting.
+// maxLine is the maximum length of a line in bytes. The parser's stack grows with the depth of nesting.
 const maxLine = 8 << 10
 
 // Pattern is a command line in which * stands for a part of a name: one or more letters, digits, "_", "-" and ".".
 type Pattern struct{ parts []part }
 
-// Parse reads a pattern. It refuses what Check refuses.
+// Parse parses a pattern. It refuses everything that Check refuses.
 func Parse(text string) (Pattern, error) {
 	if err := Check(text); err != nil {
 		return Pattern{}, err
@@ -35,14 +35,14 @@ func Parse(text string) (Pattern, error) {
 	return Pattern{parts}, err
 }
 
-// Fits reports whether a line runs the same commands in the same way as the pattern: as many of them, joined, redirected
-// and nested alike, each with as many words. A word with an expansion fits only where the pattern has it literally.
+// Fits reports whether a line runs the same commands in the same way as the pattern: equally many, joined, redirected and nested alike,
+// each with the same number of words. A word with an expansion fits only if the pattern has the same expansion literally.
 func (p Pattern) Fits(line string) bool {
 	parts, err := partsOf(line)
 	return err == nil && Check(line) == nil && slices.EqualFunc(p.parts, parts, part.fits)
 }
 
-// Check refuses a line of which nobody can say what it runs: it starts programs that start others, or sets what names mean.
+// Check refuses a line if it is impossible to tell what it runs, because it starts programs that start others or redefines names.
 func Check(line string) error {
 	file, err := parse(line)
 	if err != nil {
@@ -88,13 +88,13 @@ func parse(line string) (*syntax.File, error) {
 	return file, nil
 }
 
-// part is a step of a line: a word, or what stands between words.
+// part is an element of a line: a word, or the structure between words.
 type part struct {
-	// text is the word without its quotes, or as it is written.
+	// text is the word without quotes, or as written.
 	text string
-	// plain: it is a word that the program gets as it is.
+	// plain means that the program receives the word as it is.
 	plain bool
-	// names is what a plain word of a pattern with * fits; nil = itself alone.
+	// names matches the words that fit a plain word with *; nil means that only the word itself fits.
 	names *regexp.Regexp
 }
 
@@ -106,16 +106,16 @@ func (p part) fits(other part) bool {
 	return other.plain && !option && Stays(p.text, other.text) && p.names.MatchString(other.text)
 }
 
-// Name is what * may be within a text, as a regular expression.
+// Name is a regular expression for what * may stand for.
 const Name = `[A-Za-z0-9._-]+`
 
-// Stays reports whether a text that fits a pattern stays where the pattern points: what * stands for must make no path
-// element ".." or ".", since /srv/cache/. is the folder itself.
+// Stays reports whether a text that fits a pattern stays within the pattern's path. * must not create a path element ".." or ".", since
+// /srv/cache/. is the folder itself.
 func Stays(pattern, text string) bool {
 	return !strings.Contains(text, "..") && dots(text) <= dots(pattern)
 }
 
-// dots counts the elements of a path that are ".".
+// dots counts the path elements that are ".".
 func dots(path string) (n int) {
 	if !strings.Contains(path, ".") {
 		return 0
@@ -128,7 +128,7 @@ func dots(path string) (n int) {
 	return n
 }
 
-// partsOf takes a line apart.
+// partsOf splits a line into parts.
 func partsOf(line string) (parts []part, err error) {
 	file, err := parse(line)
 	if err == nil {
@@ -147,10 +147,10 @@ type reader struct {
 	err     error
 }
 
-// mark keeps what stands between words. No word looks like it.
+// mark adds the structure between words. The NUL byte distinguishes it from every word.
 func (r *reader) mark(text string) { r.parts = append(r.parts, part{text: "\x00" + text}) }
 
-// literally keeps a node as it is written.
+// literally adds a node as written.
 func (r *reader) literally(node syntax.Node) {
 	var out strings.Builder
 	r.err = errors.Join(r.err, r.printer.Print(&out, node))
@@ -198,7 +198,7 @@ func (r *reader) word(word *syntax.Word) {
 	r.literally(word)
 }
 
-// wildcard reads a word whose only expansion is *; nil = it is another one.
+// wildcard parses a word whose only expansion is *. It returns nil names for any other word.
 func wildcard(word *syntax.Word) (text string, names *regexp.Regexp) {
 	var expression strings.Builder
 	for _, piece := range word.Parts {

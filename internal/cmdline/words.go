@@ -1,5 +1,5 @@
-// Package cmdline reads command lines as a POSIX shell does: which programs they run, with which words, and
-// whether a line is one that a person has allowed before. It runs nothing.
+// Package cmdline reads command lines as a POSIX shell does: which programs they run with which words, and whether a line fits one that a
+// person has allowed. It runs nothing.
 package cmdline
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/programs"
 )
 
-// Arguments are words as the program gets them, as far as the command line says.
+// Arguments returns the words as the program receives them, as far as the command line determines them.
 func Arguments(words []*syntax.Word) (args []programs.Arg) {
 	for _, word := range words {
 		args = append(args, argument(word))
@@ -18,8 +18,8 @@ func Arguments(words []*syntax.Word) (args []programs.Arg) {
 	return args
 }
 
-// argument takes a word's quotes off. Of a word with expansions it keeps the
-// beginning before the first; one that can become any words has none.
+// argument unquotes a word. Of a word with expansions it keeps the part before the first. A word that may expand to any words has no
+// text.
 func argument(word *syntax.Word) programs.Arg {
 	arg, quoted := programs.Arg{Known: true}, false
 	for _, part := range word.Parts {
@@ -40,8 +40,7 @@ func argument(word *syntax.Word) programs.Arg {
 	return arg
 }
 
-// unquote returns the literal text of a part, up to the first expansion in it.
-// single: it does not make several words of one.
+// unquote returns the literal text of a part up to its first expansion. single means that the part cannot expand to several words.
 func unquote(part syntax.WordPart) (text string, known, single bool) {
 	switch part := part.(type) {
 	case *syntax.Lit:
@@ -62,17 +61,16 @@ func unquote(part syntax.WordPart) (text string, known, single bool) {
 	return "", false, false
 }
 
-// all reports whether an expansion is several words even in quotes ("$@").
+// all reports whether an expansion can be several words even in quotes ("$@").
 func all(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	return ok && p.Param.Value == "@"
 }
 
-// inQuotes takes the backslashes away that mean something between double quotes.
+// inQuotes removes the backslashes that are special between double quotes.
 var inQuotes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 
-// literal takes the backslashes of unquoted text away, up to what may stand for
-// other text: patterns, and the braces of some shells.
+// literal removes the backslashes of unquoted text, up to anything that may expand: patterns, and the braces of some shells.
 func literal(value string) (text string, known bool) {
 	var out strings.Builder
 	for i := 0; i < len(value); i++ {

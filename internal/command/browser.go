@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// OpenBrowser opens a link as its reader would by hand. In CI, and where there is no display, nothing is opened.
+// OpenBrowser opens a link in the user's browser. In CI and without a display it opens nothing and returns an error.
 func OpenBrowser(link string) error {
 	if err := noDisplay(runtime.GOOS, os.Getenv); err != nil {
 		return err
@@ -20,11 +20,11 @@ func OpenBrowser(link string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // it stays, and what comes of it nobody needs
+	go func() { _ = cmd.Wait() }() // it keeps running, and nobody needs the result
 	return nil
 }
 
-// noDisplay says why nobody would see a browser; nil = somebody may.
+// noDisplay says why nobody would see a browser; nil means that someone may.
 func noDisplay(system string, env func(string) string) error {
 	switch {
 	case env("CI") != "" && env("CI") != "false":

@@ -1,5 +1,4 @@
-// Package command is what our programs have in common: how they start and end,
-// their exit codes, and where they keep their data.
+// Package command holds what our programs have in common: how they start and end, their exit codes, and where they keep their data.
 package command
 
 import (
@@ -20,21 +19,21 @@ import (
 
 // Exit codes of all our programs.
 const (
-	ExitFailed = 1 // it was tried and did not work
-	ExitUsage  = 2 // flags, input or configuration are wrong
-	ExitCut    = 3 // an investigation completed, but a limit cut its chain short, or its result is partial
+	ExitFailed = 1 // the operation failed
+	ExitUsage  = 2 // wrong flags, input or configuration
+	ExitCut    = 3 // an investigation completed, but a limit cut its chain short or its result is partial
 
 	ExitInterrupted = 130 // Ctrl-C
 )
 
-// UsageError is an error that the user can mend in the command line or a file.
+// UsageError is an error that the user can fix on the command line or in a file.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Main runs a command until it is done or a signal asks it to stop, and returns
-// the process's exit code. A second signal ends the process at once.
+// Main runs a command until it is done or a signal asks it to stop, and returns the process's exit code. A second signal ends the process
+// at once.
 func Main(ctx context.Context, cmd *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,7 +46,7 @@ func Main(ctx context.Context, cmd *cobra.Command) int {
 		return 0
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return ExitInterrupted // the command has said what there is to say
+		return ExitInterrupted // the command has printed everything
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Name(), err)
 	if usage, ok := errors.AsType[*UsageError](err); ok && usage != nil {
@@ -56,7 +55,7 @@ func Main(ctx context.Context, cmd *cobra.Command) int {
 	return ExitFailed
 }
 
-// Serve has a server of HTTP serve until ctx ends.
+// Serve runs an HTTP server until ctx ends.
 func Serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -65,14 +64,14 @@ func Serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 	return nil
 }
 
-// Loopback reports whether an address, host:port, is one that other hosts do not reach.
+// Loopback reports whether an address (host:port) is unreachable from other hosts.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// Logger writes to w what is at least at the level. Warnings and errors that repeat one another are counted.
+// Logger writes messages of at least this level to w. It counts repeated warnings and errors instead of writing them all.
 func Logger(w io.Writer, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -81,7 +80,7 @@ func Logger(w io.Writer, level string) (*slog.Logger, error) {
 	return slog.New(limitRepeats(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))), nil
 }
 
-// DefaultData is the folder where an installation on one host keeps its data.
+// DefaultData returns the data folder of an installation on one host.
 func DefaultData() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -90,7 +89,7 @@ func DefaultData() (string, error) {
 	return filepath.Join(cache, "inquest"), nil
 }
 
-// DataFolder is the folder that was asked for, or the default, as an absolute path.
+// DataFolder returns the requested folder, or the default, as an absolute path.
 func DataFolder(asked string) (string, error) {
 	if asked == "" {
 		return DefaultData()
@@ -102,25 +101,24 @@ func DataFolder(asked string) (string, error) {
 	return dir, nil
 }
 
-// StorePath is the SQLite store in a data folder.
+// StorePath returns the path of the SQLite store in a data folder.
 func StorePath(data string) string { return filepath.Join(data, "inquest.db") }
 
-// DefaultStore is the store that dev uses unless it is told another folder.
+// DefaultStore returns the store that dev uses by default.
 func DefaultStore() (string, error) {
 	data, err := DefaultData()
 	return StorePath(data), err
 }
 
-// Variables that every configuration may use besides the environment's.
+// Variables that every configuration may use in addition to the environment.
 const (
-	// VariableExecutable is this program, which serves the sample incident over MCP.
+	// VariableExecutable is the path of this program, which serves the sample incident over MCP.
 	VariableExecutable = "INQUEST_EXECUTABLE"
 
 	variableData = "INQUEST_DATA" // the data folder
 )
 
-// Env is the environment that configurations see: the process's, and where this
-// program and its data are.
+// Env returns the environment for configurations: the process's own, plus the paths of this program and its data.
 func Env(data string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		switch name {
@@ -134,7 +132,7 @@ func Env(data string) func(string) (string, bool) {
 	}
 }
 
-// NoArgs is cobra.NoArgs as a usage error.
+// NoArgs is cobra.NoArgs with a usage error.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &UsageError{fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())}

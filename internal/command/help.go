@@ -8,14 +8,14 @@ import (
 
 const helpWidth = 80
 
-// FitHelp has the help of a program and of its commands fit a terminal of 80 columns. The paragraphs
-// of long texts are broken anew; the flags that all commands have stand in the program's own help.
+// FitHelp fits the help of a program and its commands into a terminal of 80 columns. It wraps the paragraphs of long texts. Flags that
+// all commands share appear only in the program's own help.
 func FitHelp(root *cobra.Command) {
 	root.SetUsageTemplate(usage)
 	fitLong(root)
 }
 
-// usage is cobra's, but for the flags.
+// usage is cobra's template except for the flags.
 var usage = strings.NewReplacer(
 	".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80",
 	"{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "  see {{.Root.Name}} --help",
@@ -41,10 +41,10 @@ func fitLong(cmd *cobra.Command) {
 	}
 }
 
-// flows: a line is text, no example.
+// flows reports whether a line is text, as opposed to an example.
 func flows(line string) bool { return line != "" && line[0] != ' ' && line[0] != '\t' }
 
-// wrap breaks a line of ASCII between words.
+// wrap wraps a line of ASCII between words.
 func wrap(line string) string {
 	var out strings.Builder
 	room := helpWidth

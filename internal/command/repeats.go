@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// While a database or a disk is away, a worker and the embedded server say the same several times a second. A log has the
-// first lines, and then one line a minute that says how often it was repeated.
+// While a database or a disk is unavailable, a worker and the embedded server log the same several times a second. The log gets the first
+// few lines, then one line a minute with the number of repetitions.
 const (
-	repeatsShown  = 3 // of one kind, before the others are counted only
+	repeatsShown  = 3 // lines of one kind that are written before the others are only counted
 	repeatsWithin = time.Minute
-	maxRepeats    = 1000 // kinds of lines that are counted at once; others are all written
+	maxRepeats    = 1000 // kinds of lines that are counted at once; all others are written
 )
 
-// whose are attributes that tell apart what a line is about: a line of another investigation is no repetition.
+// whose lists the attributes that identify the subject of a line. A line about another investigation is not a repetition.
 var whose = []string{
 	"investigation", "execution", "WorkflowID", "ActivityType", "stage", "agent", "server", "tool", "provider", "model", "webhook", "alert",
 }
 
-// quieter limits warnings and errors that repeat one another. Its handlers share what they have counted.
+// quieter limits repeated warnings and errors. Handlers derived from it share its counts.
 type quieter struct {
 	next   slog.Handler
-	about  string // whose of the attributes that the handler adds
+	about  string // the identifying attributes that the handler adds
 	counts *repeats
 }
 
-// limitRepeats returns a handler that writes to next, without most of the lines that repeat others.
+// limitRepeats returns a handler that passes lines on to next, without most repetitions.
 func limitRepeats(next slog.Handler) slog.Handler {
 	return quieter{next: next, counts: &repeats{known: map[string]*repeated{}}}
 }
@@ -65,7 +65,7 @@ func (q quieter) Handle(ctx context.Context, r slog.Record) error {
 	return q.next.Handle(ctx, r)
 }
 
-// kindOf is what an attribute adds to the kind of a line: whose it is, and which error it tells of, without numbers.
+// kindOf returns what an attribute adds to the kind of a line: the subject, or the error without numbers.
 func kindOf(a slog.Attr) string {
 	for _, name := range whose {
 		if a.Key == name {
@@ -78,10 +78,10 @@ func kindOf(a slog.Attr) string {
 	return ""
 }
 
-// numbers differ between errors of one kind: ports, durations, times, ids.
+// numbers matches the parts that differ between errors of one kind: ports, durations, times, IDs.
 var numbers = regexp.MustCompile(`[0-9a-fA-F]*[0-9][0-9a-fA-F]*`)
 
-// repeats counts lines by their kind.
+// repeats counts lines by kind.
 type repeats struct {
 	mu    sync.Mutex
 	known map[string]*repeated
@@ -89,11 +89,11 @@ type repeats struct {
 
 type repeated struct {
 	shown, held int
-	last        slog.Record // of those held
+	last        slog.Record // the last line held back
 	next        slog.Handler
 }
 
-// holds reports whether a line is held back, and counts it.
+// holds counts a line and reports whether to hold it back.
 func (c *repeats) holds(ctx context.Context, kind string, r slog.Record, next slog.Handler) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *repeats) holds(ctx context.Context, kind string, r slog.Record, next sl
 	return true
 }
 
-// tell writes how often a line was repeated, and forgets a kind that was not.
+// tell writes how often a line was repeated. It forgets a kind without repetitions.
 func (c *repeats) tell(ctx context.Context, kind string) {
 	c.mu.Lock()
 	k := c.known[kind]

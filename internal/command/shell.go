@@ -7,7 +7,7 @@ import (
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%+:,./_-]+$`)
 
-// ShellWord is a text as one word of a shell's command line.
+// ShellWord quotes a text as one word of a shell command.
 func ShellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text

@@ -1,6 +1,5 @@
-// Package hook is what a worker's program may bring along in Go for the stages of
-// chains: hooks, which work before and after a stage's agents, and mocks, which work
-// in an agent's place (spec: pipeline, "Pipeline stages").
+// Package hook defines the Go functions that a worker's program can register for the stages of chains: hooks, which run before and after
+// a stage's agents, and mocks, which replace an agent (spec: pipeline, "Pipeline stages").
 package hook
 
 import (
@@ -12,11 +11,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/safely"
 )
 
-// Func is a hook of a stage; inquest.Hook is the public type and says what its fields mean.
-// The structs here are converted to those: the compiler refuses a field that only one of them has.
+// Func is a stage hook. inquest.Hook is the public type and documents the fields. The structs here are converted to the public ones: the
+// compiler refuses a field that only one of them has.
 type Func func(ctx context.Context, in Input) (Output, error)
 
-// Input is what a hook is told.
+// Input is the input of a hook.
 type Input struct {
 	Investigation, Stage, Key, Request string
 	Outputs                            map[string]StageOutput
@@ -27,29 +26,29 @@ type Input struct {
 	Artifacts                          []Artifact
 }
 
-// Artifact is what a tool has returned besides text, without its content.
+// Artifact describes what a tool returned besides text, without its content.
 type Artifact = struct {
 	Ref, Name, MIMEType string
 	Size                int
 	Execution, Tool     string
 }
 
-// Answer is a stage's question and what a person answered.
+// Answer is a stage's question and a person's answer.
 type Answer = struct{ Question, Answer, By string }
 
-// StageOutput is what a stage hands on.
+// StageOutput is the result of a stage.
 type StageOutput = struct {
 	Text string
 	JSON map[string]any
 }
 
-// Output is what a hook makes of its input.
+// Output is the result of a hook.
 type Output struct{ Output map[string]any }
 
-// Mock works in an agent's place: see inquest.Mock.
+// Mock replaces an agent; see inquest.Mock.
 type Mock func(ctx context.Context, in MockInput) (any, error)
 
-// MockInput is what a mock is told.
+// MockInput is the input of a mock.
 type MockInput struct {
 	Investigation, Stage, Agent, Key, Request string
 	Outputs                                   map[string]StageOutput
@@ -60,42 +59,42 @@ type MockInput struct {
 	Artifacts                                 []Artifact
 }
 
-// Prompt writes an agent's system prompt: see inquest.Prompt.
+// Prompt writes an agent's system prompt; see inquest.Prompt.
 type Prompt func(ctx context.Context, in PromptInput) (string, error)
 
-// PromptInput is what it is told.
+// PromptInput is the input of a Prompt.
 type PromptInput struct {
 	MockInput
 	Iteration int
 }
 
-// Selector chooses the model of an agent: see inquest.Selector.
+// Selector chooses an agent's model; see inquest.Selector.
 type Selector func(ctx context.Context, in SelectorInput) (model string, err error)
 
-// SelectorInput is what it is told.
+// SelectorInput is the input of a Selector.
 type SelectorInput struct {
 	Agent, Chain, AlertType, Project, Request string
 	RequestedBy, Tenant, Session              string
 	Metadata                                  map[string]string
 }
 
-// Call runs the function as a Func is run.
+// Call runs the function in the same way as Func.Call.
 func (s Selector) Call(ctx context.Context, in SelectorInput, log *slog.Logger) (string, error) {
 	return guarded(ctx, log, func() (string, error) { return s(ctx, in) })
 }
 
-// Call runs the function as a Func is run.
+// Call runs the function in the same way as Func.Call.
 func (p Prompt) Call(ctx context.Context, in PromptInput, log *slog.Logger) (string, error) {
 	return guarded(ctx, log, func() (string, error) { return p(ctx, in) })
 }
 
-// Call runs a hook until it returns or ctx ends; what it returns later is dropped.
+// Call runs a hook until it returns or ctx ends. Later results are dropped.
 func (f Func) Call(ctx context.Context, in Input, log *slog.Logger) (map[string]any, error) {
 	out, err := guarded(ctx, log, func() (Output, error) { return f(ctx, in) })
 	return out.Output, err
 }
 
-// Call runs a mock as a Func is run, and returns the text that its result is.
+// Call runs a mock in the same way as Func.Call and returns its result as text.
 func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string, error) {
 	result, err := guarded(ctx, log, func() (any, error) { return m(ctx, in) })
 	if err != nil {
@@ -111,7 +110,7 @@ func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string,
 	return string(body), nil
 }
 
-// guarded runs a function of somebody else's.
+// guarded runs a user's function and turns a panic into an error.
 func guarded[T any](ctx context.Context, log *slog.Logger, run func() (T, error)) (T, error) {
 	return safely.Run(ctx, run, func(kind, stack string) {
 		log.Error("a hook, mock, prompt or selector has panicked", "type", kind, "stack", stack)

@@ -1,5 +1,5 @@
-// Package processtest is for tests that start processes. It gives them addresses, and ends the processes with the
-// test: also where the test binary is killed, as `go test` does when its time is up, and no cleanup runs.
+// Package processtest supports tests that start processes. It provides addresses, and ends the processes together with the test, even if
+// the test binary is killed, as `go test` does after a timeout, and no cleanup runs.
 package processtest
 
 import (
@@ -9,16 +9,15 @@ import (
 	"sync"
 )
 
-// given are the ports that this process has: each is marked by a socket of UDP, which other processes see.
+// given holds the ports assigned to this process. Each is marked by a UDP socket that other processes can detect.
 var given struct {
 	sync.Mutex
 	marks []net.PacketConn
 	tried int
 }
 
-// FreeAddress is one where nobody listens, host:port, and which no other call of FreeAddress returns while this process
-// runs. Its port is below those that the kernel gives to whoever asks for any. So what is stopped there can be started
-// there again.
+// FreeAddress returns a host:port where nothing listens and that no other call returns while this process runs. The port is below the
+// kernel's ephemeral ports, so a server that stops there can be started there again.
 func FreeAddress() (address string, err error) {
 	given.Lock()
 	defer given.Unlock()

@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// watch waits until its input ends, which happens when the process that holds the
-// other end is gone, however it went. Then it kills the process group.
+// watch waits for the end of its input, which comes when the process at the other end is gone for any reason. It then kills the process
+// group.
 const watch = `read -r _; kill -9 "-$0"`
 
-// Tie kills the process group of a process that runs, and leads its group, when
-// this process dies. Cut the line when the process has ended: from then on its number
-// may be another's.
+// Tie kills the process group of a running process, which must lead its group, when this process dies. Call cut when the process has
+// ended, because its ID may be reused then.
 func Tie(cmd *exec.Cmd) (cut func(), err error) {
 	watcher := exec.Command("sh", "-c", watch, strconv.Itoa(cmd.Process.Pid))
-	watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // outlives a Ctrl-C at the terminal
+	watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // survives Ctrl-C on the terminal
 	line, err := watcher.StdinPipe()
 	if err == nil {
 		err = watcher.Start()

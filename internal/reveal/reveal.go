@@ -1,6 +1,5 @@
-// Package reveal makes characters visible that deceive who reads a text: those that
-// nobody sees, and those that look like others. They become their code points, as in
-// JSON: \u200b.
+// Package reveal makes deceptive characters visible: invisible ones, and those that look like others. They become their code points, as
+// in JSON: \u200b.
 package reveal
 
 import (
@@ -13,11 +12,10 @@ import (
 	"unicode/utf16"
 )
 
-// Hides reports whether a text has characters that nobody sees.
+// Hides reports whether a text has invisible characters.
 func Hides(text string) bool { return strings.IndexFunc(text, unseen) >= 0 }
 
-// unseen: the character moves, hides or reorders what is around it, or is blank
-// without being a space.
+// unseen reports whether a character moves, hides or reorders the text around it, or is blank without being a space.
 func unseen(r rune) bool {
 	if r >= ' ' && r <= '~' {
 		return false
@@ -27,18 +25,18 @@ func unseen(r rune) bool {
 		unicode.Is(unicode.Variation_Selector, r) || r == brailleBlank
 }
 
-// Hidden reports whether a character takes no room, or is blank without being a space.
-// One that only says how the character before it is drawn is none.
+// Hidden reports whether a character takes no room, or is blank without being a space. A character that only changes how the one before
+// it is drawn does not count.
 func Hidden(r rune) bool {
 	const drawnAsEmoji = 0xfe0f
 	return unseen(r) && !unicode.Is(unicode.Zs, r) && r != drawnAsEmoji
 }
 
-// Unseen writes the code points of what is hidden in a text, for reading.
+// Unseen replaces hidden characters in a text with their code points, for reading.
 func Unseen(text string) string { return mark(text, Hidden) }
 
-// Text writes the code points of what nobody sees, and of letters in words of more than
-// one alphabet that look like ASCII: the о of gооgle.com, but none of Привет.
+// Text replaces invisible characters with their code points, as well as letters that look like ASCII in words that mix alphabets: the о
+// of gооgle.com, but nothing in Привет.
 func Text(text string) string {
 	var out strings.Builder
 	for text != "" {
@@ -57,18 +55,18 @@ func Text(text string) string {
 	return out.String()
 }
 
-// Name is Text for what is a name: no letter in it that is not ASCII goes unmarked.
+// Name is Text for names: it marks every character outside ASCII.
 func Name(text string) string {
 	return mark(text, func(r rune) bool { return r > unicode.MaxASCII || unseen(r) })
 }
 
-// JSON is Text for a JSON document, which stays the same one, and Name for its keys.
+// JSON is Text for a JSON document, which stays equivalent, with Name for the keys.
 func JSON(text string) string {
 	if !json.Valid([]byte(text)) {
 		return Text(text)
 	}
 	var out strings.Builder
-	text = strings.ReplaceAll(text, "\r", " ") // it can only stand between strings, and moves the cursor
+	text = strings.ReplaceAll(text, "\r", " ") // allowed between strings only, and moves the cursor
 	for {
 		begin := strings.IndexByte(text, '"')
 		if begin < 0 {
@@ -85,7 +83,7 @@ func JSON(text string) string {
 		if strings.HasPrefix(strings.TrimLeft(text[end+1:], " \t\r\n"), ":") {
 			marked = Name
 		}
-		for n, part := range strings.Split(text[begin:end+1], `\`) { // the n of \n is in no word
+		for n, part := range strings.Split(text[begin:end+1], `\`) { // the n of \n is not part of a word
 			if n > 0 && part != "" {
 				out.WriteString(`\` + part[:1])
 				part = part[1:]
@@ -98,7 +96,7 @@ func JSON(text string) string {
 	}
 }
 
-// Points are the code points that a text has and its marked form has not, sorted.
+// Points returns the code points that a text has and its marked form lacks, sorted.
 func Points(text, marked string) (points []string) {
 	for _, r := range text {
 		if point := fmt.Sprintf("%U", r); !strings.ContainsRune(marked, r) && !slices.Contains(points, point) {
@@ -109,8 +107,7 @@ func Points(text, marked string) (points []string) {
 	return points
 }
 
-// Indented is JSON with a line for each key, each but the first behind a margin; what is no JSON
-// stays as it is laid out.
+// Indented is JSON with one line per key, each but the first after a margin. Text that is not JSON keeps its layout.
 func Indented(text, margin string) string {
 	marked := JSON(text)
 	var out bytes.Buffer
@@ -120,7 +117,7 @@ func Indented(text, margin string) string {
 	return out.String()
 }
 
-// inWord: names of hosts and files count as one word.
+// inWord reports whether a character continues a word. Names of hosts and files count as one word.
 func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("._-@", r)
 }
@@ -130,23 +127,23 @@ func word(text string) string {
 	return mark(text, func(r rune) bool { return unseen(r) || latin && foreign(r) || alike(r) })
 }
 
-// foreign: a letter of an alphabet that has letters which look like ASCII.
+// foreign reports whether a letter belongs to an alphabet with letters that look like ASCII.
 func foreign(r rune) bool {
 	const ipaBegins, ipaEnds = 0x250, 0x2af
 	return unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu) ||
 		r >= ipaBegins && r <= ipaEnds
 }
 
-// alike: it is made to look like an ASCII character, wherever it stands.
+// alike reports whether a character is designed to look like an ASCII character, in any context.
 func alike(r rune) bool {
 	const wide, mathBegins, mathEnds = 0xff01 - '!', 0x1d400, 0x1d7ff
-	if ascii := r - wide; ascii > 0 && ascii <= unicode.MaxASCII { // of punctuation, Chinese has much that is wide
+	if ascii := r - wide; ascii > 0 && ascii <= unicode.MaxASCII { // Chinese uses much wide punctuation
 		return unicode.IsLetter(ascii) || unicode.IsDigit(ascii) || strings.ContainsRune("./@", ascii)
 	}
 	return r >= mathBegins && r <= mathEnds || strings.ContainsRune("\u2024\u2044\u2215\u29f8\u2236\ua789\u01c3\u2010\u2011\u2212", r)
 }
 
-// mark writes the code points of some characters in a text.
+// mark replaces the marked characters in a text with their code points.
 func mark(text string, marked func(rune) bool) string {
 	var out strings.Builder
 	for _, r := range text {

@@ -12,16 +12,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
-// maxFile bounds the files that tools read, in bytes.
+// maxFile is the largest file that tools read, in bytes.
 const maxFile = 32 << 20
 
-// incident is a folder with an incident's files. It is an os.Root: no name and
-// no symbolic link leads out of it. Nothing is kept between calls.
+// incident is a folder with an incident's files. os.Root ensures that no name and no symbolic link leads out of it. Nothing is cached
+// between calls.
 type incident struct {
 	root *os.Root
 }
 
-// names lists the files with an ending in a folder, without the ending.
+// names lists the files in a folder with an extension, without the extension.
 func (in incident) names(folder, ending string) ([]string, error) {
 	entries, err := fs.ReadDir(in.root.FS(), folder)
 	if err != nil {
@@ -36,8 +36,8 @@ func (in incident) names(folder, ending string) ([]string, error) {
 	return out, nil
 }
 
-// pick checks that a folder has the name, and lists what it has if not. This is
-// also what keeps separators and ".." out of paths.
+// pick checks that a folder has a file with this name. If not, the error lists the files that it has. This also keeps separators and ".."
+// out of paths.
 func (in incident) pick(what, folder, name, ending string) (file string, err error) {
 	known, err := in.names(folder, ending)
 	if err != nil {
@@ -76,7 +76,7 @@ func (in incident) log(service string) ([]logline.Line, error) {
 	return logline.Parse(service, text), nil
 }
 
-// span is a range of time, both ends included; a zero end is open.
+// span is a time range including both ends. A zero end is open.
 type span struct{ from, to time.Time }
 
 func parseSpan(fromName, from, toName, to string) (s span, err error) {
@@ -107,7 +107,7 @@ func (s span) has(at time.Time) bool {
 	return (s.from.IsZero() || !at.Before(s.from)) && (s.to.IsZero() || !at.After(s.to))
 }
 
-// count bounds how much a call returns: want, or the default, at most the maximum.
+// count limits how much a call returns: want, or the default if zero, but no more than the maximum.
 func count(want, normal, most int) (int, error) {
 	if want < 0 {
 		return 0, fmt.Errorf("limit: %d is negative", want)

@@ -1,6 +1,5 @@
-// Package sample lets people see Inquest at work without a cluster, a key or a
-// network: an incident as files, and an MCP server that really reads them. Package actor has
-// the scripted model.
+// Package sample lets people try Inquest without a cluster, a key or a network. It provides an incident as files and an MCP server that
+// really reads them. Package actor has the scripted model.
 package sample
 
 import (
@@ -14,21 +13,20 @@ import (
 	"github.com/inquest-dev/inquest/examples"
 )
 
-// Folder is the name of the incident's folder, below the directory that Extract is given.
+// Folder is the name of the incident's folder, below the directory passed to Extract.
 const Folder = "sample-incident"
 
-// Alert returns the alert of the incident: JSON, the data of the sample's request.
+// Alert returns the incident's alert: JSON, the data of the sample's request.
 func Alert() []byte {
 	data, err := examples.SampleIncident.ReadFile(Folder + "/alert.json")
 	if err != nil {
-		return nil // cannot be: the file is part of the binary, and a test reads it
+		return nil // impossible: the file is embedded, and a test reads it
 	}
 	return data
 }
 
-// Extract writes the incident below dir/sample-incident. Each file appears whole
-// or not at all. Files that exist stay as they are, because people change them to
-// see the agents react; to get one back, delete it.
+// Extract writes the incident to dir/sample-incident. Each file appears completely or not at all. Existing files stay as they are,
+// because people change them to see the agents react. To restore one, delete it.
 func Extract(dir string) error {
 	err := fs.WalkDir(examples.SampleIncident, Folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -57,7 +55,7 @@ func extractFile(path, target string) error {
 	return writeAtomic(target, data)
 }
 
-// writeAtomic writes beside the target and renames, so that a crash leaves no half file.
+// writeAtomic writes a temporary file and renames it, so that a crash leaves no partial file.
 func writeAtomic(target string, data []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(target), ".extract-*")
 	if err != nil {
@@ -69,7 +67,7 @@ func writeAtomic(target string, data []byte) (err error) {
 		}
 	}()
 	_, err = bytes.NewReader(data).WriteTo(tmp)
-	if err := errors.Join(err, tmp.Close()); err != nil { // 0600, as CreateTemp makes it
+	if err := errors.Join(err, tmp.Close()); err != nil { // keeps the mode 0600 from CreateTemp
 		return err
 	}
 	return os.Rename(tmp.Name(), target)

@@ -8,15 +8,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServerName is what the MCP server calls itself.
+// ServerName is the MCP server's own name.
 const ServerName = "incident"
 
 const instructions = "Logs, metrics, events and manifests of one incident, as files. All times are UTC. " +
 	"Begin with list_services, list_metrics, or query_logs with level error."
 
-// ServeMCP serves the incident in dir (a folder as Extract writes it: with logs,
-// metrics, manifests and events.json) over MCP on standard input and output,
-// until the input ends or ctx does.
+// ServeMCP serves the incident in dir (a folder with logs, metrics, manifests and events.json, as Extract writes it) over MCP on standard
+// input and output, until the input or ctx ends.
 func ServeMCP(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -29,7 +28,7 @@ func ServeMCP(ctx context.Context, dir string) error {
 	return nil
 }
 
-// NewServer is the server of the incident in a folder.
+// NewServer returns the server for an incident's folder.
 func NewServer(root *os.Root) *mcp.Server {
 	in := incident{root}
 	s := mcp.NewServer(&mcp.Implementation{Name: ServerName, Version: "1"}, &mcp.ServerOptions{Instructions: instructions})
@@ -44,8 +43,7 @@ func NewServer(root *os.Root) *mcp.Server {
 	return s
 }
 
-// add offers a read-only tool. What call returns as an error is an error result
-// that the model reads and can act on.
+// add offers a read-only tool. An error from call becomes an error result that the model can read and act on.
 func add[In any](s *mcp.Server, name, description string, call func(In) (string, error)) {
 	closed := false
 	tool := &mcp.Tool{

@@ -75,7 +75,7 @@ func (in incident) queryLogs(q logQuery) (string, error) {
 	return out.String(), nil
 }
 
-// match returns the lines that a query asks for, unordered.
+// match returns the lines that match a query, unordered.
 func (in incident) match(q logQuery) ([]logline.Line, error) {
 	when, err := parseSpan("since", q.Since, "until", q.Until)
 	if err != nil {

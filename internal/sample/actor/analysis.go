@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
-// What is read out of manifests and grep's output: single lines, whatever stands around them.
+// Patterns for manifests and grep output. Each matches a single line, whatever surrounds it.
 var (
 	configRef  = regexp.MustCompile(`(?m)configMap(?:Key)?Ref:\s*\n\s+name: "?([\w.-]+)`)
 	replicas   = regexp.MustCompile(`(?m)^  replicas: (\d+)`)
@@ -23,29 +23,28 @@ var (
 	poolName   = regexp.MustCompile(`POOL.*MAX|MAX.*POOL|POOL_SIZE`)
 	numbered   = regexp.MustCompile(`^(.*-v)(\d+)$`)
 	scaled     = regexp.MustCompile(`(?m)^(\S+) \S+ ScalingReplicaSet Deployment/(\S+): (Scaled up .*) \(\d+ times\)$`)
-	foundTimes = regexp.MustCompile(`(?m)^(\S+):([1-9]\d*)$`) // grep -c
+	foundTimes = regexp.MustCompile(`(?m)^(\S+):([1-9]\d*)$`) // from grep -c
 )
 
-// plain is text that means nothing to a shell, between quotes or without.
+// plain matches text without special characters for a shell.
 var plain = regexp.MustCompile(`^\w[\w -]*$`)
 
-// pool is the size of the suspect's connection pool, now and before; 0 = not known.
+// pool is the size of the suspect's connection pool, now and before. Zero means unknown.
 type pool struct {
 	findings
-	Configs, Image    string // what the deployment names
-	Config            string // the config map that sets the size
+	Configs, Image    string // named in the deployment
+	Config            string // the config map with the size
 	Now, Before, Pods int
-	logged            []int // sizes that the suspect logged when it started, in order
+	logged            []int // sizes that the suspect logged at startup, in order
 }
 
-// Cut reports whether the pool is known to be smaller than before.
+// Cut reports whether the pool is known to have shrunk.
 func (p pool) Cut() bool      { return p.Now > 0 && p.Now < p.Before }
 func (p pool) About() bool    { return strings.Contains(p.Symptom, "pool") }
 func (p pool) AllNow() int    { return p.Now * p.Pods }
 func (p pool) AllBefore() int { return p.Before * p.Pods }
 
-// analysisAgent tests the suspect of the stage before: what was it told to be,
-// and does that explain what its logs say?
+// analysisAgent examines the suspect from the stage before: how was it configured, and does that explain its logs?
 func analysisAgent(s scene) role {
 	told := readFindings(prompt.Blocks(s.task, "result")...)
 	if !plain.MatchString(told.Suspect) {
@@ -127,7 +126,7 @@ func (p pool) evidence(s scene) (out []string) {
 	return out
 }
 
-// loggedSizes reads the pool sizes out of what the shell found in the log.
+// loggedSizes extracts the pool sizes from the log lines that the shell found.
 func loggedSizes(s scene) (out []int) {
 	for _, c := range s.results("shell") {
 		for _, l := range logline.Parse("", c.result) {
@@ -143,7 +142,7 @@ func manifestOf(kind, name string) ask {
 	return ask{"get_manifest", map[string]any{"kind": kind, "name": name}}
 }
 
-// manifest returns the text of an object that get_manifest has shown; "" = none.
+// manifest returns a manifest from get_manifest. An empty string means that none was read.
 func (s scene) manifest(kind, name string) string {
 	for _, c := range s.results("get_manifest") {
 		if c.text("kind") == kind && c.text("name") == name {
@@ -153,7 +152,7 @@ func (s scene) manifest(kind, name string) string {
 	return ""
 }
 
-// settings reads the data of a config map.
+// settings returns the data of a config map.
 func settings(manifest string) map[string]string {
 	out := map[string]string{}
 	for _, m := range setting.FindAllStringSubmatch(manifest, -1) {
@@ -162,7 +161,7 @@ func settings(manifest string) map[string]string {
 	return out
 }
 
-// poolSize finds the setting of a config map that limits a connection pool; 0 = there is none.
+// poolSize finds the setting in a config map that limits a connection pool. Zero means that there is none.
 func poolSize(s scene, config string) (key string, size int) {
 	values := settings(s.manifest("configmap", config))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -173,8 +172,7 @@ func poolSize(s scene, config string) (key string, size int) {
 	return "", 0
 }
 
-// predecessor names the version before a config map that is numbered (name-v42);
-// "" if it is not.
+// predecessor returns the version before a numbered config map (name-v42), or an empty string if it is not numbered.
 func predecessor(name string) string {
 	m := numbered.FindStringSubmatch(name)
 	if m == nil {
@@ -187,7 +185,7 @@ func predecessor(name string) string {
 	return m[1] + strconv.Itoa(n-1)
 }
 
-// groups returns what a pattern's first group matches, each time.
+// groups returns all matches of a pattern's first group.
 func groups(pattern *regexp.Regexp, text string) (out []string) {
 	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
 		out = append(out, m[1])
@@ -195,7 +193,7 @@ func groups(pattern *regexp.Regexp, text string) (out []string) {
 	return out
 }
 
-// group returns what a pattern's first group matches first; "" = nothing.
+// group returns the first match of a pattern's first group. An empty string means none.
 func group(pattern *regexp.Regexp, text string) string {
 	if m := pattern.FindStringSubmatch(text); m != nil {
 		return m[1]

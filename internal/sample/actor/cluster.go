@@ -9,23 +9,22 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// The agents of examples/kind-scripted, which read a real cluster by public MCP servers:
-// kubernetes-mcp-server and prometheus-mcp.
+// The agents of examples/kind-scripted. They read a real cluster through public MCP servers: kubernetes-mcp-server and prometheus-mcp.
 
 var (
 	alertNamespace = regexp.MustCompile(`"namespace": *"([a-z0-9-]+)"`)
 
-	// What events_list says of an event.
+	// Fields of an event in the output of events_list.
 	eventObject  = regexp.MustCompile(`(?m)^    Name: (\S+)`)
 	eventReason  = regexp.MustCompile(`(?m)^  Reason: (.+)`)
 	eventMessage = regexp.MustCompile(`(?m)^  Message: '?(.+?)'?$`)
 	eventTime    = regexp.MustCompile(`(?m)^  Timestamp: (.+)`)
 
-	jobDown   = regexp.MustCompile(`"job": *"([^"]+)"`)                  // of prometheus_query
-	podSuffix = regexp.MustCompile(`(-[a-z0-9]{5,10})?-[a-z0-9]{4,10}$`) // of what a deployment's pods are named
+	jobDown   = regexp.MustCompile(`"job": *"([^"]+)"`)                  // in the output of prometheus_query
+	podSuffix = regexp.MustCompile(`(-[a-z0-9]{5,10})?-[a-z0-9]{4,10}$`) // suffix of a deployment's pods
 )
 
-// clusterAgent reads the warnings of the alert's namespace.
+// clusterAgent reads the warnings in the alert's namespace.
 func clusterAgent(s scene) (r role) {
 	r.wants = []ask{{"events_list", map[string]any{"namespace": cmp.Or(group(alertNamespace, s.task), "default")}}}
 	for _, call := range s.calls {
@@ -57,7 +56,7 @@ func signalsAgent(s scene) (r role) {
 	return r
 }
 
-// reporter writes down what the others found.
+// reporter reports what the others found.
 func reporter(s scene) role {
 	return role{findings: readFindings(prompt.Blocks(s.task, "result")...)}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// findings are what one stage hands to the next, as lines that both people and the script read.
+// findings are what one stage hands to the next, as lines that both people and the script can read.
 type findings struct {
 	Suspect, Onset, Symptom, Cause             string
 	Setting, Object, Value, Before, Confidence string
@@ -44,7 +44,7 @@ func (f *findings) lists() []labelled[[]string] {
 	}
 }
 
-// String writes the findings as Markdown. Empty ones are left out.
+// String formats the findings as Markdown. It omits empty ones.
 func (f findings) String() string {
 	var out strings.Builder
 	for _, fact := range f.facts() {
@@ -60,8 +60,8 @@ func (f findings) String() string {
 	return strings.TrimSpace(out.String())
 }
 
-// readFindings reads what String wrote. Of facts the last one counts, because later
-// stages know more; lists are joined without repetitions.
+// readFindings parses the output of String. The last value of a fact wins, because later stages know more. Lists are merged without
+// duplicates.
 func readFindings(texts ...string) (f findings) {
 	for _, text := range texts {
 		for _, fact := range f.facts() {
@@ -83,14 +83,14 @@ func readFindings(texts ...string) (f findings) {
 	return f
 }
 
-// ranked returns the keys by falling count; of equals the first in the alphabet comes first.
+// ranked returns the keys with the highest counts first. Equal counts are sorted alphabetically.
 func ranked(n map[string]int) []string {
 	keys := slices.Sorted(maps.Keys(n))
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(n[b], n[a]) })
 	return keys
 }
 
-// most returns the key with the highest count; "" = there is none.
+// most returns the key with the highest count, or an empty string if there is none.
 func most(n map[string]int) string {
 	return strings.Join(ranked(n)[:min(1, len(n))], "")
 }

@@ -38,8 +38,7 @@ func logAgent(s scene) role {
 	r.Suspect = path[len(path)-1]
 	r.Symptom, onset = logs.symptom(r.Suspect)
 	r.Onset = logline.Stamp(onset)
-	// Only when the suspect's own errors were asked for is the onset its own, not
-	// that of the lines that happened to be shown.
+	// Without a query for the suspect's own errors, the onset would be that of the lines that happened to be shown.
 	if see.Asked = s.made(errorsOf(r.Suspect)); see.Asked && !onset.IsZero() {
 		r.wants = append(r.wants,
 			ask{"query_logs", map[string]any{"service": r.Suspect, "contains": "starting", "limit": 20}},
@@ -57,10 +56,10 @@ func logAgent(s scene) role {
 	return r
 }
 
-// errorLines is how many error lines are asked for at a time: some 3,000 tokens.
+// errorLines is how many error lines to request at a time: about 3,000 tokens.
 const errorLines = 60
 
-// errorsOf asks for the errors of a service; "" = of all.
+// errorsOf asks for the errors of a service, or of all if the name is empty.
 func errorsOf(service string) ask {
 	args := map[string]any{"level": "error", "limit": errorLines}
 	if service != "" {
@@ -69,13 +68,13 @@ func errorsOf(service string) ask {
 	return ask{"query_logs", args}
 }
 
-// eventsAround asks for the events that may have led to an onset, of one name or kind.
+// eventsAround asks for events of one name or kind that may have led to an onset.
 func eventsAround(onset time.Time, after time.Duration, key, value string) ask {
 	since, until := logline.Stamp(onset.Add(-15*time.Minute)), logline.Stamp(onset.Add(after))
 	return ask{"list_events", map[string]any{key: value, "since": since, "until": until}}
 }
 
-// guided are the services that people's guidance names.
+// guided returns the services that people's guidance names.
 func guided(s scene) (out []string) {
 	for _, c := range s.results("list_services") {
 		for line := range strings.Lines(c.result) {
@@ -88,10 +87,10 @@ func guided(s scene) (out []string) {
 	return out
 }
 
-// logFacts is what query_logs has shown so far.
+// logFacts holds what query_logs has shown so far.
 type logFacts struct {
-	lines  []logline.Line // each once, oldest first
-	errors map[string]int // matching error lines by service, also those not shown
+	lines  []logline.Line // without duplicates, oldest first
+	errors map[string]int // number of matching error lines by service, including those not shown
 }
 
 var serviceCount = regexp.MustCompile(`([\w-]+) (\d+)`)
@@ -117,7 +116,7 @@ func readLogs(s scene) logFacts {
 	return f
 }
 
-// countErrors reads "101 lines match: checkout 52, gateway 49. Shown: …".
+// countErrors parses "101 lines match: checkout 52, gateway 49. Shown: …".
 func (f *logFacts) countErrors(header string) {
 	_, counts, _ := strings.Cut(header, ": ")
 	counts, _, _ = strings.Cut(counts, ". ")
@@ -136,7 +135,7 @@ func (f logFacts) ranking() string {
 	return strings.Join(out, ", ")
 }
 
-// errorsOf returns a service's lines from level error on.
+// errorsOf returns a service's lines of level error and above.
 func (f logFacts) errorsOf(service string) (out []logline.Line) {
 	for _, l := range f.lines {
 		if l.Service == service && logline.Rank(l.Level) >= logline.Rank("error") {
@@ -146,7 +145,7 @@ func (f logFacts) errorsOf(service string) (out []logline.Line) {
 	return out
 }
 
-// tally counts what the lines say in the first of the fields that they have.
+// tally counts values, taking for each line the first of the fields that it has.
 func tally(lines []logline.Line, fields ...string) map[string]int {
 	n := map[string]int{}
 	for _, l := range lines {
@@ -160,15 +159,14 @@ func tally(lines []logline.Line, fields ...string) map[string]int {
 	return n
 }
 
-// blames says which service a service's errors name most often, as one that they depend on.
+// blames returns the dependency that a service's errors name most often.
 func (f logFacts) blames(service string) (next string, times int) {
 	n := tally(f.errorsOf(service), "dependency", "upstream")
 	next = most(n)
 	return next, n[next]
 }
 
-// path follows the errors from where they hurt to where they begin: as long as a
-// service's errors name a service that they depend on, that one is next.
+// path follows the errors from the affected service to their origin: as long as a service's errors name a dependency, that is next.
 func (f logFacts) path(start string) (out []string) {
 	if f.errors[start] == 0 {
 		start = most(f.errors)
@@ -184,7 +182,7 @@ func (f logFacts) path(start string) (out []string) {
 	return out
 }
 
-// symptom is what a service's errors say most often, and since when.
+// symptom returns the most frequent error of a service and its first time.
 func (f logFacts) symptom(service string) (msg string, since time.Time) {
 	errs := f.errorsOf(service)
 	msg = most(tally(errs, "msg"))
@@ -196,7 +194,7 @@ func (f logFacts) symptom(service string) (msg string, since time.Time) {
 	return "", time.Time{}
 }
 
-// tell parts the errors into those that lead along the path, and others.
+// tell divides the errors into those along the path and others.
 func (f logFacts) tell(path []string) (evidence, other []string) {
 	evidence = []string{"query_logs: error lines by service: " + f.ranking() + "."}
 	for _, service := range ranked(f.errors) {
@@ -219,7 +217,7 @@ func (f logFacts) tell(path []string) (evidence, other []string) {
 	return evidence, other
 }
 
-// changes are what happened to a service before the onset: versions, pools, rollouts.
+// changes lists what happened to a service before the onset: versions, pools, rollouts.
 func (f logFacts) changes(s scene, service string, onset time.Time) (out []string) {
 	for _, field := range []string{"version", "max"} {
 		last := ""
@@ -240,7 +238,7 @@ func (f logFacts) changes(s scene, service string, onset time.Time) (out []strin
 	return out
 }
 
-// alertService reads the service that an alert is about.
+// alertService returns the service that an alert is about.
 func alertService(task string) string {
 	var alert struct {
 		Service string `json:"service"`

@@ -12,16 +12,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
-// The agents of examples/plan-execute-critique: what they say follows from what a
-// person answered, from what the logs say, and from each other.
+// The agents of examples/plan-execute-critique. What they say follows from a person's answer, from the logs, and from each other.
 
-// said is a reply of one of them.
+// said is a reply of one of these agents.
 type said struct {
 	Outcome  string   `json:"outcome,omitempty"`
-	Question string   `json:"question,omitempty"` // the planner's
+	Question string   `json:"question,omitempty"` // from the planner
 	Services []string `json:"services,omitempty"`
-	Found    []found  `json:"found,omitempty"`   // the executor's
-	Missing  string   `json:"missing,omitempty"` // the critic's
+	Found    []found  `json:"found,omitempty"`   // from the executor
+	Missing  string   `json:"missing,omitempty"` // from the critic
 	Feedback string   `json:"feedback,omitempty"`
 	Verdict  string   `json:"verdict,omitempty"`
 	Cause    string   `json:"cause,omitempty"`
@@ -35,7 +34,7 @@ type found struct {
 	Next    []string `json:"next"`
 }
 
-// earlier are the replies that the task shows: this pass's come before those of earlier ones.
+// earlier returns the replies in the task, those of the current pass first.
 func (s scene) earlier() (out []said) {
 	for _, text := range prompt.Blocks(s.task, "result") {
 		var r said
@@ -49,14 +48,14 @@ func (s scene) earlier() (out []said) {
 func (r said) response() llm.Response {
 	body, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		body = []byte("{}") // cannot be: texts and lists of them only
+		body = []byte("{}") // impossible: it has only strings and lists of strings
 	}
 	return llm.Response{Content: string(body), Finish: llm.FinishStop}
 }
 
 var serviceName = regexp.MustCompile(`[a-z][a-z0-9]*(-[a-z0-9]+)*`)
 
-// planner asks which service hurts, and plans to look at it and at what the critic names.
+// planner asks which service is affected, and plans to examine that service and those that the critic names.
 func (s scene) planner() llm.Response {
 	answers := prompt.Blocks(s.task, "answer")
 	if len(answers) == 0 {
@@ -71,7 +70,7 @@ func (s scene) planner() llm.Response {
 	return said{Services: services}.response()
 }
 
-// executor looks at the logs of the services of the plan.
+// executor reads the logs of the services in the plan.
 func (s scene) executor() llm.Response {
 	var services []string
 	for _, r := range s.earlier() {
@@ -95,7 +94,7 @@ func (s scene) executor() llm.Response {
 	return r.response()
 }
 
-// critic wants the service to be looked at where the trouble begins.
+// critic asks for an examination of the service where the trouble begins.
 func (s scene) critic() llm.Response {
 	for _, r := range s.earlier() {
 		if len(r.Found) == 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
-// What users feel, by the names of metrics: slowness can be compared between services.
+// Patterns for the names of metrics that users feel. Slowness can be compared between services.
 var (
 	slowness = regexp.MustCompile(`duration|latency|p9\d`)
 	felt     = regexp.MustCompile(slowness.String() + `|5xx|error`)
 )
 
-// metricsAgent looks for the service whose numbers changed most, and what else changed with it.
+// metricsAgent looks for the service whose metrics changed most, and for other changes at that time.
 func metricsAgent(s scene) role {
 	shown, listed := readMetrics(s)
 	see := struct {
@@ -46,7 +46,7 @@ func metricsAgent(s scene) role {
 	return r
 }
 
-// metricsWants are first what users feel, then what else is known of the suspect.
+// metricsWants requests the metrics that users feel first, then the other metrics of the suspect.
 func metricsWants(listed map[string][]string, suspect string, onset time.Time) []ask {
 	asks := []ask{{"list_metrics", nil}}
 	var rest []ask
@@ -58,7 +58,7 @@ func metricsWants(listed map[string][]string, suspect string, onset time.Time) [
 		case slices.Contains(listed[metric], suspect):
 			args["service"] = suspect
 			rest = append(rest, ask{"query_metric", args})
-		case strings.Contains(metric, "connections"): // of what the suspect may wait for
+		case strings.Contains(metric, "connections"): // the suspect may be waiting for these
 			rest = append(rest, ask{"query_metric", args})
 		}
 	}
@@ -68,8 +68,7 @@ func metricsWants(listed map[string][]string, suspect string, onset time.Time) [
 	return append(asks, rest...)
 }
 
-// tellMetrics compares every series before and after the onset. Others are peaks
-// that passed again.
+// tellMetrics compares every series before and after the onset. Others are peaks that did not last.
 func tellMetrics(shown []series, metric string, onset time.Time) (evidence, other []string) {
 	for _, m := range shown {
 		before, after, ok := m.around(onset)
@@ -90,7 +89,7 @@ func tellMetrics(shown []series, metric string, onset time.Time) (evidence, othe
 	return evidence, other
 }
 
-// series are the points of one metric of one service.
+// series holds the points of one metric for one service.
 type series struct {
 	metric, service string
 	points          []point
@@ -103,8 +102,7 @@ type point struct {
 
 var metricEntry = regexp.MustCompile(`(?m)^(\w+): ([^;\n]+); \d+ points`)
 
-// readMetrics returns what query_metric has shown so far, and the services that
-// each listed metric is measured for.
+// readMetrics returns the series from query_metric so far, and the services for which each listed metric exists.
 func readMetrics(s scene) (shown []series, listed map[string][]string) {
 	listed = map[string][]string{}
 	for _, c := range s.results("query_metric") {
@@ -126,7 +124,7 @@ func readMetrics(s scene) (shown []series, listed map[string][]string) {
 	return shown, listed
 }
 
-// column reads one service's points; a row that was cut short is left out.
+// column returns one service's points. It skips truncated rows.
 func column(rows [][]string, i int) (out []point) {
 	for _, row := range rows[1:] {
 		at, err := time.Parse(time.RFC3339, row[0])
@@ -140,11 +138,11 @@ func column(rows [][]string, i int) (out []point) {
 	return out
 }
 
-// sustained is how many points in a row make a rise more than a spike.
+// sustained is how many consecutive points make a rise rather than a spike.
 const sustained = 5
 
-// onset is where points rise above three times their usual value and stay there.
-// Usual is the median of the first third. ok is false if they never do.
+// onset returns when the points rise above three times the usual value and stay there. The usual value is the median of the first third.
+// ok is false if they never do.
 func (m series) onset() (at time.Time, ok bool) {
 	if len(m.points) < 2*sustained {
 		return at, false
@@ -164,7 +162,7 @@ func (m series) onset() (at time.Time, ok bool) {
 	return at, false
 }
 
-// around returns the means before a time and from it on; ok is false if there is nothing on one side.
+// around returns the means before a time and from that time on. ok is false if one side has no points.
 func (m series) around(when time.Time) (before, after float64, ok bool) {
 	var sums, counts [2]float64
 	for _, p := range m.points {
@@ -181,7 +179,7 @@ func (m series) around(when time.Time) (before, after float64, ok bool) {
 	return sums[0] / counts[0], sums[1] / counts[1], true
 }
 
-// number writes a value the way a person would.
+// number formats a value for people.
 func number(v float64) string {
 	if v >= 10 {
 		return fmt.Sprintf("%.0f", v)

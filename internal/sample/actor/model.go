@@ -1,5 +1,5 @@
-// Package actor plays the agents of the sample chain and of the examples: a model without a
-// model, which reacts to what the tools return. What the agents say is in texts.tmpl.
+// Package actor plays the agents of the sample chain and of the examples: a scripted model that reacts to what the tools return. The
+// agents' texts are in texts.tmpl.
 package actor
 
 import (
@@ -12,13 +12,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// signature ends every conclusion: nobody shall take the script for a model.
+// signature ends every conclusion, so that nobody mistakes the script for a model.
 const signature = "*Written by a scripted model (no language model was asked); the data was read live by tools.*"
 
-// Model answers as the agents of the sample chain and of the examples. It is a function of the
-// request alone: the system prompt says which agent it plays, the tool results
-// among the messages say where it is. What it asks for next and what it concludes
-// follow from those results: other data, other conclusion.
+// Model answers as the agents of the sample chain and of the examples. It is a function of the request alone: the system prompt says
+// which agent it plays, and the tool results in the messages say how far it is. Its next calls and its conclusion follow from those
+// results, so other data leads to another conclusion.
 func Model(req llm.Request) llm.Response {
 	s := readScene(req)
 	switch s.agent {
@@ -45,31 +44,31 @@ func Model(req llm.Request) llm.Response {
 	case "Critic":
 		return s.critic()
 	}
-	return llm.Response{Content: say("stranger", s.agent), Finish: llm.FinishStop} // for whom there is no script
+	return llm.Response{Content: say("stranger", s.agent), Finish: llm.FinishStop} // an agent without a script
 }
 
-// role is what an agent makes of what is known so far.
+// role is what an agent concludes from what is known so far.
 type role struct {
-	// wants are all calls that the agent would like to have made by now, those
-	// included that were made. When none is left, the agent concludes.
+	// wants lists all calls that the agent would like to have made by now, including those already made. When none is left, the agent
+	// concludes.
 	wants    []ask
-	findings     // are handed to the next stage
-	See      any // what else the agent's texts show
+	findings     // handed to the next stage
+	See      any // other data for the agent's texts
 }
 
-// page is what a text shows.
+// page is the data of a text.
 type page struct {
 	role
-	Calls int // that were made
+	Calls int // number of calls made
 }
 
-// ask is a wish for a tool call.
+// ask is a tool call that an agent wants.
 type ask struct {
 	tool string // without its server
 	args map[string]any
 }
 
-// play asks for what is still missing, or concludes.
+// play makes the missing calls, or concludes.
 func (s scene) play(r role) llm.Response {
 	r.Unchecked = append(r.Unchecked, s.unchecked(r.wants)...)
 	p := page{r, len(s.calls)}
@@ -85,16 +84,16 @@ var texts string
 
 var library = template.Must(template.New("").Parse(texts))
 
-// say writes one of the texts.
+// say renders one of the texts.
 func say(name string, data any) string {
 	var out strings.Builder
 	if err := library.ExecuteTemplate(&out, name, data); err != nil {
-		return err.Error() // cannot be: the tests say every text
+		return err.Error() // impossible: the tests render every text
 	}
 	return strings.TrimSpace(out.String())
 }
 
-// call asks for tool calls.
+// call returns a response with tool calls.
 func (s scene) call(thought string, open []ask) llm.Response {
 	res := llm.Response{Thinking: thought, Content: announce(open), Finish: llm.FinishToolCalls}
 	for i, a := range open {
@@ -107,7 +106,7 @@ func (s scene) call(thought string, open []ask) llm.Response {
 	return res
 }
 
-// open returns the wishes that can be fulfilled and were not yet.
+// open returns the wanted calls that are possible and have not been made.
 func (s scene) open(wants []ask) []ask {
 	var out []ask
 	seen := map[string]bool{}

@@ -9,20 +9,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// recheck is what the earlier stages found, and what of it still holds.
+// recheck holds the findings of earlier stages and what was verified again.
 type recheck struct {
 	findings
 	Alert   string // the service that the alert is about
 	Read    bool   // the object with the setting could be read again
-	Now     string // the value that the manifest has now; "" = not read
-	Reduced bool   // the analysis found a setting that became smaller
-	Flag    string // of kubectl
+	Now     string // current value in the manifest; empty means not read
+	Reduced bool   // the analysis found a setting that was reduced
+	Flag    string // flag for kubectl
 	Sure    string
 }
 
 var namespace = regexp.MustCompile(`(?m)^  namespace: "?([\w-]+)`)
 
-// recommendAgent checks once more that the cause still holds, and writes the report.
+// recommendAgent verifies the cause once more and writes the report.
 func recommendAgent(s scene) role {
 	found := recheck{findings: readFindings(prompt.Blocks(s.task, "result")...)}
 	found.Alert = cmp.Or(alertService(s.task), "an unnamed service")

@@ -13,18 +13,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// scene is a request as an agent sees it.
+// scene is a request from an agent's point of view.
 type scene struct {
 	agent    string
 	system   string
 	task     string   // the first user message
-	guidance []string // what people said since
-	// offered are the names on the wire by the tools' own names.
+	guidance []string // what people have said since
+	// offered maps the tools' own names to the names in the request.
 	offered map[string]string
 	calls   []answered // in order
 }
 
-// answered is a call and its result.
+// answered is a call with its result.
 type answered struct {
 	tool   string // without its server
 	args   string // canonical
@@ -32,7 +32,7 @@ type answered struct {
 	result string
 }
 
-var replica = regexp.MustCompile(`-\d+$`) // they are Name-1 … Name-N
+var replica = regexp.MustCompile(`-\d+$`) // replicas are named Name-1 to Name-N
 
 func readScene(req llm.Request) scene {
 	s := scene{offered: map[string]string{}}
@@ -73,7 +73,7 @@ func (s *scene) answer(call agent.ToolCall, result string) {
 	s.calls = append(s.calls, a)
 }
 
-// ownName takes the server off a tool's name, on the wire (a__b) or not (a.b).
+// ownName removes the server from a tool's name, whether a__b as in requests or a.b.
 func ownName(name string) string {
 	name = strings.Replace(name, ".", "__", 1)
 	if _, own, ok := strings.Cut(name, "__"); ok {
@@ -82,14 +82,14 @@ func ownName(name string) string {
 	return name
 }
 
-// arguments spells arguments in one way only, so that calls can be compared.
+// arguments encodes arguments canonically, so that calls can be compared.
 func arguments(values map[string]any) string {
 	if len(values) == 0 {
 		return "{}"
 	}
 	data, err := json.Marshal(values)
 	if err != nil {
-		return "{}" // cannot be: strings and numbers only
+		return "{}" // impossible: it has only strings and numbers
 	}
 	return string(data)
 }
@@ -98,7 +98,7 @@ func (s scene) made(a ask) bool {
 	return slices.ContainsFunc(s.calls, func(c answered) bool { return c.tool == a.tool && c.args == arguments(a.args) })
 }
 
-// results returns the calls of a tool that brought something.
+// results returns the successful calls of a tool.
 func (s scene) results(tool string) []answered {
 	var out []answered
 	for _, c := range s.calls {
@@ -114,7 +114,7 @@ func (c answered) text(name string) string {
 	return text
 }
 
-// good is how each tool's results begin; anything else is an error, whoever made it.
+// good matches the beginning of each tool's results. Everything else is an error, no matter from where.
 var good = map[string]*regexp.Regexp{
 	"list_services": regexp.MustCompile(`^\d+ services:`),
 	"query_logs":    regexp.MustCompile(`^\d+ lines match`),
@@ -125,7 +125,7 @@ var good = map[string]*regexp.Regexp{
 	// kubernetes-mcp-server 0.0.67 and prometheus-mcp 1.1.3
 	"events_list":      regexp.MustCompile(`^(# )?(The following events|No events)`),
 	"prometheus_query": regexp.MustCompile(`^\{`),
-	// grep's counts, log lines, or nothing found, which grep calls exit code 1
+	// grep's counts, log lines, or no match, for which grep exits with 1
 	"shell": regexp.MustCompile(`^(\S+:\d+\n|\{|ts=|Command executed successfully|Command failed with exit code 1:)`),
 }
 
@@ -134,11 +134,11 @@ func (c answered) ok() bool {
 	return pattern != nil && pattern.MatchString(c.result+"\n")
 }
 
-// unchecked says what went wrong on the way and what is not known because of it.
+// unchecked says what failed and what is therefore unknown.
 func (s scene) unchecked(wants []ask) []string {
 	var out []string
 	for _, server := range prompt.Unavailable(s.system) {
-		if !s.has(server) { // it may have come since
+		if !s.has(server) { // it may have become available since
 			out = append(out, server+".")
 		}
 	}
@@ -159,7 +159,7 @@ func (s scene) unchecked(wants []ask) []string {
 	return out
 }
 
-// has reports whether tools of a server are offered, of which the prompt says "Server NAME is not available".
+// has reports whether any tools are offered from a server of which the prompt says "Server NAME is not available".
 func (s scene) has(unavailable string) bool {
 	words := strings.Fields(unavailable)
 	for _, wire := range s.offered {

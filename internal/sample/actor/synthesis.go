@@ -7,8 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// synthesisAgent joins the records of a stage's agents. The suspect that most of them name is
-// followed; every item of their lists says whose it is.
+// synthesisAgent merges the records of a stage's agents. It follows the suspect that most of them name. Each list item names its agent.
 func synthesisAgent(s scene) role {
 	var see struct {
 		Peers int
@@ -20,7 +19,7 @@ func synthesisAgent(s scene) role {
 	for _, p := range prompt.PeersOf(s.task) {
 		see.Peers++
 		f := readFindings(p.Reply)
-		if p.Status != "completed" { // a gap
+		if p.Status != "completed" { // a failed agent
 			r.Unchecked = append(r.Unchecked, strings.TrimSpace(fmt.Sprintf("%s ended as %s. %s", p.Agent, p.Status, p.Error)))
 		}
 		into := r.lists()
@@ -37,7 +36,7 @@ func synthesisAgent(s scene) role {
 		}
 		votes = append(votes, fmt.Sprintf("%s says %s (onset %s)", p.Agent, f.Suspect, f.Onset))
 	}
-	r.Suspect, r.Confidence = most(count), "low" // agents that contradict each other leave it low
+	r.Suspect, r.Confidence = most(count), "low" // contradicting agents leave the confidence low
 	r.Onset, r.Symptom = first[r.Suspect].Onset, first[r.Suspect].Symptom
 	if len(count) == 1 {
 		r.Confidence = "medium"

@@ -1,4 +1,4 @@
-// Package logline reads lines of logs, as the incident's server and the actor that plays on it do.
+// Package logline parses log lines for the incident's server and for the scripted agents.
 package logline
 
 import (
@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Line is one line of a log. Lines that are neither JSON nor logfmt belong to
-// the line before them and have its time and level.
+// Line is one line of a log. Lines that are neither JSON nor logfmt belong to the line before them and have its time and level.
 type Line struct {
 	Service, Level, Msg string
 	At                  time.Time
@@ -20,10 +19,10 @@ type Line struct {
 	Raw                 string
 }
 
-// Levels are in rising order.
+// Levels are the levels, lowest first.
 var Levels = [...]string{"debug", "info", "warn", "error", "fatal"}
 
-// Rank orders Levels; an unknown one is -1.
+// Rank returns the index of a level in Levels, or -1 if it is unknown.
 func Rank(level string) int {
 	level = strings.ToLower(level)
 	if level == "warning" {
@@ -32,7 +31,7 @@ func Rank(level string) int {
 	return slices.Index(Levels[:], level)
 }
 
-// Parse reads a whole log, in the order of its lines.
+// Parse parses a whole log and keeps the order of its lines.
 func Parse(service, text string) []Line {
 	var out []Line
 	for raw := range strings.Lines(text) {
@@ -51,7 +50,7 @@ func Parse(service, text string) []Line {
 	return out
 }
 
-// ParseLine reads a JSON or logfmt line; ok is false if it has no time and level.
+// ParseLine parses a JSON or logfmt line. ok is false if it has no time or no level.
 func ParseLine(raw string) (line Line, ok bool) {
 	line = Line{Raw: raw, Msg: raw}
 	fields := logfmt(raw)
@@ -80,7 +79,7 @@ func jsonFields(raw string) map[string]string {
 	return fields
 }
 
-// logfmt reads key=value pairs; values with spaces are quoted as in Go.
+// logfmt parses key=value pairs. Values with spaces are quoted as in Go.
 func logfmt(raw string) map[string]string {
 	fields := map[string]string{}
 	for rest := strings.TrimSpace(raw); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -102,5 +101,5 @@ func logfmt(raw string) map[string]string {
 	return fields
 }
 
-// Stamp writes a time as the incident's files have it.
+// Stamp formats a time as in the incident's files.
 func Stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }

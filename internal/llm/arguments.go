@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 )
 
-// MaxArguments bounds the arguments of a call while they stream, in bytes. Package tool refuses longer
-// ones, so nothing after this point can become a call.
+// MaxArguments limits the arguments of a call while they stream, in bytes. Package tool refuses longer ones, so more
+// text can never become a call.
 const MaxArguments = 1 << 20
 
-// Arguments collects the streamed arguments of a call. It takes time in proportion to their length, and
-// keeps hardly more than MaxArguments. The zero value is ready.
+// Arguments collects the streamed arguments of a call. It takes time in proportion to their length and keeps hardly
+// more than MaxArguments. The zero value is ready.
 //
-// It notices repetition as Text does, but only if the repetition fills the whole window: arguments hold
-// data, such as encoded files, that may repeat itself for a while.
+// It detects repetition like Text does, but only if the repetition fills the whole window: arguments hold data, such as
+// encoded files, that may repeat itself for a while.
 type Arguments struct{ text Text }
 
 // Add appends a piece. It reports whether the arguments are over: too long, or repeating themselves.
@@ -41,8 +41,8 @@ func (a *Arguments) String() string { return a.text.all.String() }
 // Whole reports whether the arguments are complete JSON.
 func (a *Arguments) Whole() bool { return json.Valid([]byte(a.String())) }
 
-// Piece is a piece of a call's arguments. It reads text as it is, null as nothing, and every other JSON
-// value, which some servers send in place of text, as its JSON.
+// Piece is a piece of a call's arguments. It decodes a string as its text, null as nothing, and any other JSON value,
+// which some servers send instead of a string, as its JSON.
 type Piece string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.

@@ -5,21 +5,21 @@ import (
 	"strconv"
 )
 
-// Claude is what a model's name says of a Claude model: its family, and its version as major
-// times 100 plus minor. The zero value is another model, or one whose name says nothing.
-// What each can do, here and below: https://platform.claude.com/docs/en/build-with-claude/thinking,
-// …/effort, …/preserved-thinking/prefix-checks and the models' own pages (2026-11-22).
+// Claude is a Claude model, parsed from its name: its family, and its version as major times 100 plus minor. The zero
+// value is any other model, or an unclear name. Sources for the features here and below:
+// https://platform.claude.com/docs/en/build-with-claude/thinking, …/effort, …/preserved-thinking/prefix-checks and the
+// models' own pages (2026-11-22).
 type Claude struct {
 	Family  string
 	Version int
 }
 
-// claudeName matches both orders, "claude-opus-4-5-20251101" and "claude-3-7-sonnet-latest", also
-// behind a proxy ("anthropic/claude-opus-4.5"). A date is no version: it has eight digits.
+// claudeName matches both orders, "claude-opus-4-5-20251101" and "claude-3-7-sonnet-latest", also behind a proxy
+// ("anthropic/claude-opus-4.5"). An eight-digit date is not a version.
 var claudeName = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos)-(?:(\d{1,2})(?:[-.](\d{1,2}))?|preview)|` +
 	`(\d)(?:[-.](\d))?-(opus|sonnet|haiku))(?:\D|$)`)
 
-// ParseClaude reads a model's name.
+// ParseClaude parses a model's name.
 func ParseClaude(model string) Claude {
 	m := claudeName.FindStringSubmatch(model)
 	if m == nil {
@@ -39,26 +39,26 @@ func (c Claude) Thinks() bool { return c.Version >= 307 }
 // Adapts reports whether a model decides by itself how much it thinks.
 func (c Claude) Adapts() bool { return c.Version >= 406 }
 
-// TakesBudget reports whether a model's thoughts can have a budget.
+// TakesBudget reports whether a model's thinking can have a budget.
 func (c Claude) TakesBudget() bool { return c.Version >= 307 && c.Version <= 406 }
 
-// ThinksUnasked reports whether a model thinks unless it is told not to.
+// ThinksUnasked reports whether a model thinks by default.
 func (c Claude) ThinksUnasked() bool { return c.Version >= 500 || c.Family == "mythos" }
 
-// AlwaysThinks reports whether a model refuses not to think.
+// AlwaysThinks reports whether a model cannot turn off thinking.
 func (c Claude) AlwaysThinks() bool {
 	return c.Family == "fable" || c.Family == "mythos" || c.Version >= 505 && c.Family != "haiku"
 }
 
-// PicksTokens reports whether a model refuses to be told how to pick tokens: a temperature.
+// PicksTokens reports whether a model refuses sampling parameters such as temperature.
 func (c Claude) PicksTokens() bool { return c.Version >= 407 }
 
-// BindsThoughts reports whether a model checks that nothing before its thoughts has changed.
+// BindsThoughts reports whether a model checks that nothing before its thinking has changed.
 func (c Claude) BindsThoughts() bool {
 	return c.Version >= 505 || c.Version >= 501 && (c.Family == "fable" || c.Family == "mythos")
 }
 
-// Efforts are the levels that a model takes.
+// Efforts returns the levels that a model accepts.
 func (c Claude) Efforts() []string {
 	switch {
 	case c.Family == "opus" && c.Version == 405:
@@ -71,8 +71,8 @@ func (c Claude) Efforts() []string {
 	return nil
 }
 
-// MaxTokens is how long a reply may be where a request does not say: the API wants a number, and
-// all models of a generation take this one.
+// MaxTokens is the maximum length of a reply if a request does not set one: the API requires a number, and all models
+// of a generation accept this one.
 func (c Claude) MaxTokens() int {
 	switch {
 	case c.Version == 0 || c.Version >= 307:
@@ -83,7 +83,7 @@ func (c Claude) MaxTokens() int {
 	return 4096
 }
 
-// Longest is how long a reply can be at most, thoughts included; 0 = not known.
+// Longest is the longest possible reply, including thinking. Zero means unknown.
 // https://platform.claude.com/docs/en/about-claude/models/overview (read 2026-11-23)
 func (c Claude) Longest() int {
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// ClaudeKeepsSchema reports whether a model of Claude's keeps its final text to a schema of an object
-// by output_config.format: from 4.5 on, and only to schemas that the API refuses no part of.
+// ClaudeKeepsSchema reports whether a Claude model can follow a schema of an object by output_config.format: from
+// version 4.5 on, and only schemas without anything that the API refuses.
 // https://platform.claude.com/docs/en/build-with-claude/structured-outputs (read 2026-11-23)
 func ClaudeKeepsSchema(model string, schema json.RawMessage) bool {
 	if ParseClaude(model).Version < 405 {
@@ -20,16 +20,16 @@ func ClaudeKeepsSchema(model string, schema json.RawMessage) bool {
 	return ok && string(root.Type) == `"object"` && s.takes(schema, nil) && s.optional <= 24 && s.unions <= 16
 }
 
-// ClaudeFills reports whether a model of Claude's can be made to give its reply as the input of a
-// tool that has the schema. That wants a request without other tools, and a model that does not
-// think: "Thinking may not be enabled when tool_choice forces tool use."
+// ClaudeFills reports whether a Claude model can give its reply as the input of a tool with the schema. This requires a
+// request without other tools, and a model that does not think: "Thinking may not be enabled when tool_choice forces
+// tool use."
 func ClaudeFills(req Request) bool {
 	var root struct{ Type string }
 	quiet := req.Thinking.Mode == agent.ThinkingOff || req.Thinking.Mode == "" && !ParseClaude(req.Model).ThinksUnasked()
 	return quiet && len(req.Tools)+len(req.Withheld) == 0 && json.Unmarshal(req.Schema, &root) == nil && root.Type == "object"
 }
 
-// claudeSchema counts what structured output bounds.
+// claudeSchema counts the parts that structured output limits.
 type claudeSchema struct {
 	root             json.RawMessage
 	optional, unions int
@@ -51,7 +51,7 @@ type schemaPart struct {
 	Ref         string                     `json:"$ref"`
 }
 
-// claudeWords are the keywords that structured output knows; the others are refused with a 400.
+// claudeWords are the keywords that structured output supports; all others are refused with a 400.
 var claudeWords = []string{"type", "properties", "additionalProperties", "required", "items", "anyOf", "allOf", "$defs", "definitions",
 	"$ref", "enum", "const", "format", "minItems", "description", "title"}
 
@@ -62,7 +62,7 @@ func (s *claudeSchema) read(data json.RawMessage) (part schemaPart, ok bool) {
 	return part, ok
 }
 
-// ReadSchema reads a JSON schema that has no keywords but the known ones, and returns those that it has.
+// ReadSchema parses a JSON schema that has only known keywords, and returns its keywords.
 func ReadSchema(data json.RawMessage, known []string, into any) (words map[string]json.RawMessage, ok bool) {
 	if json.Unmarshal(data, &words) != nil || json.Unmarshal(data, into) != nil {
 		return nil, false
@@ -75,7 +75,7 @@ func ReadSchema(data json.RawMessage, known []string, into any) (words map[strin
 	return words, true
 }
 
-// takes goes through a schema, and through what it refers to; within are the references that lead to it.
+// takes checks a schema and everything that it refers to. within are the references that lead to it.
 func (s *claudeSchema) takes(data json.RawMessage, within []string) bool {
 	part, ok := s.read(data)
 	object := part.Properties != nil || strings.Contains(string(part.Type), `"object"`)
@@ -86,7 +86,7 @@ func (s *claudeSchema) takes(data json.RawMessage, within []string) bool {
 		return false
 	case part.Ref != "":
 		target, known := s.find(part.Ref)
-		return known && !slices.Contains(within, part.Ref) && s.takes(target, append(slices.Clone(within), part.Ref)) // none may refer to itself
+		return known && !slices.Contains(within, part.Ref) && s.takes(target, append(slices.Clone(within), part.Ref)) // no recursion
 	}
 	if len(part.AnyOf) > 0 || strings.HasPrefix(string(part.Type), "[") {
 		s.unions++
@@ -103,7 +103,7 @@ func (s *claudeSchema) takes(data json.RawMessage, within []string) bool {
 	return !slices.ContainsFunc(parts, func(p json.RawMessage) bool { return !s.takes(p, within) })
 }
 
-// find is a definition of the schema.
+// find returns a definition of the schema.
 func (s *claudeSchema) find(ref string) (json.RawMessage, bool) {
 	root, _ := s.read(s.root)
 	for prefix, defs := range map[string]map[string]json.RawMessage{"#/$defs/": root.Defs, "#/definitions/": root.Definitions} {

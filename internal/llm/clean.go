@@ -15,14 +15,13 @@ const (
 	redacted   = "[redacted]"
 )
 
-// credential matches what looks like a key, whole or masked by the provider, which
-// still shows its ends: "sk-abc***xyz".
+// credential matches text that looks like a key, in full or masked by the provider, which still shows the ends:
+// "sk-abc***xyz".
 var credential = regexp.MustCompile(
 	`(?i)\b(?:sk|gsk|xai|hf|nvapi|pplx|csk)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|\bbearer\s+[^\s"',;]+|[^\s"':]*\*{3,}[^\s"',;]*`)
 
-// Clean makes a text of a provider fit for an error: one line of valid UTF-8, at
-// most 500 characters, without the secrets and without anything that looks like
-// a key.
+// Clean makes a provider's text suitable for an error: one line of valid UTF-8, at most 500 characters, without the
+// secrets or anything that looks like a key.
 func Clean(text string, secrets ...string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	for _, secret := range secrets {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Digits keeps the numbers of a request whole on their way through Google's SDKs, which hold every number as a float64:
-// integers above 2^53 would lose digits. A number that a float64 does not hold as it is written becomes a text with a
-// mark, and Restore puts the number back into the body that the SDK has written. A Digits belongs to one request; its
-// mark is random, so that no text of the request can have it. The zero value marks nothing.
+// Digits preserves the numbers of a request in Google's SDKs, which hold every number as a float64: integers above 2^53
+// would lose digits. A number that a float64 cannot hold exactly becomes a string with a mark, and Restore puts the
+// number back into the body that the SDK has written. A Digits belongs to one request. Its mark is random, so no text
+// of the request can contain it. The zero value marks nothing.
 type Digits struct{ mark string }
 
 // NewDigits returns the Digits of a request.
 func NewDigits() Digits { return Digits{mark: rand.Text()} }
 
-// Arguments reads the arguments of a call. What is no JSON object, or has numbers too large for any float64, stays a
-// text, which is valid UTF-8.
+// Arguments decodes the arguments of a call. Text that is not a JSON object, or has numbers too large for any float64,
+// is kept as a string of valid UTF-8.
 func (d Digits) Arguments(text string) map[string]any {
 	value, ok := d.read(text)
 	args, isObject := value.(map[string]any)
@@ -33,7 +33,7 @@ func (d Digits) Arguments(text string) map[string]any {
 	return args
 }
 
-// Value reads a JSON value, such as a schema. It returns nil for what is none.
+// Value decodes a JSON value, such as a schema. It returns nil for invalid JSON.
 func (d Digits) Value(data json.RawMessage) any {
 	value, ok := d.read(string(data))
 	if !ok {
@@ -54,7 +54,7 @@ func (d Digits) read(text string) (value any, ok bool) {
 	return d.marked(value)
 }
 
-// marked returns a value with its numbers as float64s, and with marks in the place of those that do not fit.
+// marked returns a value with its numbers as float64s, and marked strings for numbers that do not fit.
 func (d Digits) marked(value any) (_ any, ok bool) {
 	ok = true
 	switch v := value.(type) {
@@ -94,6 +94,6 @@ func (d Digits) Restore(req *http.Request) error {
 		body = regexp.MustCompile(`"`+d.mark+`:([-+.0-9eE]+)"`).ReplaceAll(body, []byte("$1"))
 	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	req.GetBody = nil // net/http would ask once more over a connection that is lost
+	req.GetBody = nil // net/http would use it to retry over a lost connection
 	return nil
 }

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	maxReply = 64 << 20 // bytes; more than any model writes, less than memory
-	maxPlain = 1 << 20  // bytes of a body that is no event stream
+	maxReply = 64 << 20 // bytes; more than any model writes, and it fits into memory
+	maxPlain = 1 << 20  // bytes of a body that is not an event stream
 )
 
-// EventReply is a reply that a driver puts together from server-sent events. All errors are *Errors.
+// EventReply is a reply that a driver assembles from server-sent events. All errors are *Errors.
 type EventReply interface {
-	// Event takes in one event. done: no further one is needed, and the error is that of the reply.
+	// Event processes one event. done means that no further event is needed, and err is then the result of the reply.
 	Event(e Event) (done bool, err error)
-	// Plain takes in an answer in plain JSON: an error, or the reply of a server that does not stream.
+	// Plain processes an answer in plain JSON: an error, or the reply of a server that does not stream.
 	Plain(body []byte) error
-	// Ended judges the end of the stream, for which why is io.EOF unless it was cut; nil = the reply is whole.
+	// Ended judges the end of the stream. why is io.EOF unless the stream was cut. Nil means that the reply is
+	// complete.
 	Ended(why error) error
 }
 
-// ReadEvents puts a reply together from the body of an answer.
+// ReadEvents assembles a reply from the body of an answer.
 func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
 	all := NewEvents(body)
 	for first := true; ; {
@@ -47,8 +48,8 @@ func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
 	}
 }
 
-// lastWords judges a stream at its end, with what it held besides events: an answer in plain JSON, or
-// after events the error of a proxy that does not frame it.
+// lastWords judges a stream at its end by the text outside events: an answer in plain JSON or, after events, the
+// unframed error of a proxy.
 func lastWords(all *Events, end error, first bool, r EventReply) error {
 	rest := all.Rest()
 	switch {
@@ -66,38 +67,38 @@ func lastWords(all *Events, end error, first bool, r EventReply) error {
 	return r.Ended(end)
 }
 
-// ErrorEvent is the name of events that hold an error.
+// ErrorEvent is the name of events with an error.
 const ErrorEvent = "error"
 
 // Event is a server-sent event. Its data is valid until the next one is read.
 type Event struct {
 	Name string // an empty name means "message"
 	Data []byte
-	// Partial: the stream ended before the blank line that ends an event. The standard drops such an
-	// event, but servers that leave out the last line break are common, so the reader of the data decides.
+	// Partial means that the stream ended without the blank line after an event. The standard drops such an event, but
+	// many servers omit the last line break, so the reader of the data decides.
 	Partial bool
 }
 
-// Events reads server-sent events as the WHATWG standard defines them
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6). It differs in two ways from
-// the standard: see Event.Partial and startsAnother.
+// Events reads server-sent events as defined by the WHATWG standard
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6), with two differences: see Event.Partial and
+// startsAnother.
 type Events struct {
 	body   *bufio.Reader
-	begun  bool // the byte order mark has been looked for
-	skipLF bool // the last line ended with CR: a LF that follows belongs to it
+	begun  bool // the byte order mark has been skipped
+	skipLF bool // the last line ended with CR: skip a following LF
 
 	line []byte
 	name string
 	data []byte // each line ends with LF
 	some bool   // there is a data field
-	// next is a data field that starts another event although no blank line came before it.
+	// next is a data field that starts another event without a blank line before it.
 	next    []byte
 	hasNext bool
-	joined  bool // data has several lines that do not make sense apart
+	joined  bool // data has several lines that only make sense together
 
-	end error // of the body; a reader need not repeat it
+	end error // of the body, which need not repeat it
 
-	// plain is what does not belong to an event stream: an answer in plain JSON.
+	// plain is text outside the event stream, such as an answer in plain JSON.
 	plain bytes.Buffer
 }
 
@@ -106,7 +107,7 @@ func NewEvents(body io.Reader) *Events {
 	return &Events{body: bufio.NewReader(io.LimitReader(body, maxReply))}
 }
 
-// Rest returns the lines that are not part of an event stream.
+// Rest returns the lines that are not part of the event stream.
 func (e *Events) Rest() []byte { return bytes.TrimSpace(e.plain.Bytes()) }
 
 // Next returns the next event, and io.EOF after the last.
@@ -136,7 +137,7 @@ func (e *Events) event(partial bool) Event {
 	return Event{Name: e.name, Data: bytes.TrimSuffix(e.data, []byte("\n")), Partial: partial}
 }
 
-// field takes in the field of a line. It reports whether the event before it is complete.
+// field processes the field of a line. It reports whether the previous event is complete.
 func (e *Events) field() (complete bool) {
 	name, value, colon := bytes.Cut(e.line, []byte(":"))
 	if bytes.HasPrefix(e.plain.Bytes(), []byte("<")) { // a web page may have such lines
@@ -155,15 +156,15 @@ func (e *Events) field() (complete bool) {
 		e.data, e.some = append(append(e.data, value...), '\n'), true
 	case "event":
 		e.name = string(value)
-	case "", "id", "retry": // comments keep the connection alive
+	case "", "id", "retry": // ignored; comments only keep the connection alive
 	default:
 		e.keep()
 	}
 	return false
 }
 
-// startsAnother reports whether a data field cannot continue the data before it. Servers that leave out
-// the blank line between events send two JSON values in a row, which are never one.
+// startsAnother reports whether a data field cannot continue the previous data. Servers that omit the blank line
+// between events send two JSON values in a row, which are never one value.
 func (e *Events) startsAnother(value []byte) bool {
 	before := bytes.TrimSpace(e.data)
 	if len(before) == 0 || e.joined {
@@ -174,11 +175,11 @@ func (e *Events) startsAnother(value []byte) bool {
 	if !starts || !ends {
 		return false
 	}
-	e.joined = !json.Valid(before) // asked once for an event: the answer takes as long as the data
+	e.joined = !json.Valid(before) // only once for each event, because it takes time in proportion to the data
 	return !e.joined
 }
 
-// keep remembers a line that is not part of an event stream.
+// keep stores a line that is not part of the event stream.
 func (e *Events) keep() {
 	if e.plain.Len()+len(e.line) <= maxPlain {
 		e.plain.Write(e.line)
@@ -186,8 +187,7 @@ func (e *Events) keep() {
 	}
 }
 
-// readLine reads the next line, without its end, which is LF, CR or both. It never waits for the byte
-// after a CR.
+// readLine reads the next line without its end, which is LF, CR or both. It never waits for the byte after a CR.
 func (e *Events) readLine() {
 	e.line = e.line[:0]
 	defer func() {

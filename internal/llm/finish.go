@@ -2,8 +2,8 @@ package llm
 
 import "strings"
 
-// finishes are the words of providers and gateways for why a model stopped, in lower case, with underscores. A gateway
-// often passes on the word of the provider behind it, whatever protocol it speaks itself.
+// finishes maps the finish reasons of providers and gateways, in lower case with underscores. A gateway often passes on
+// the reason of the provider behind it, whatever protocol it uses itself.
 var finishes = map[string]Finish{
 	"stop": FinishStop, "end_turn": FinishStop, "stop_sequence": FinishStop, "eos": FinishStop, "eos_token": FinishStop, "end": FinishStop,
 	"complete": FinishStop, "completed": FinishStop, "finished": FinishStop, "done": FinishStop, "endoftext": FinishStop,
@@ -19,8 +19,7 @@ var finishes = map[string]Finish{
 	"pause_turn": FinishPaused,
 }
 
-// ReadFinish returns what a provider's word for the end of a reply means, whatever its case. It returns an unknown word as
-// it is.
+// ReadFinish returns the meaning of a provider's finish reason in any case. An unknown reason is returned unchanged.
 func ReadFinish(word string) Finish {
 	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(word)))
 	if finish, ok := finishes[strings.TrimPrefix(plain, "finish_reason_")]; ok {

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// GoogleFailure is an error object of Google's APIs (google.rpc.Status), which
-// all clients of them share.
+// GoogleFailure is an error object of Google's APIs (google.rpc.Status).
 type GoogleFailure struct {
 	Code    Count                 `json:"code"` // an HTTP status
 	Message Word                  `json:"message"`
 	Details []Loose[googleDetail] `json:"details"`
 }
 
-// googleDetail is any of google.rpc's error details that we look at.
+// googleDetail holds the fields of google.rpc's error details that are used here.
 type googleDetail struct {
 	RetryDelay Word `json:"retryDelay"` // RetryInfo: "7s"
 	Reason     Word `json:"reason"`     // ErrorInfo: API_KEY_INVALID
@@ -26,8 +25,8 @@ type googleDetail struct {
 	} `json:"violations"`
 }
 
-// GoogleAnswer is an answer, or else an *Error. Redirects are none: net/http would take
-// the key's header along to any host.
+// GoogleAnswer returns a successful answer or an *Error. A redirect is an error, because net/http would send the key's
+// header to any host.
 func GoogleAnswer(resp *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil:
@@ -50,8 +49,7 @@ func GoogleAnswer(resp *http.Response, err error) (*http.Response, error) {
 	return nil, failed
 }
 
-// ParseGoogleFailure reads {"error": …}, or a list that begins with one; ok is
-// false for all else.
+// ParseGoogleFailure parses {"error": …}, or a list that begins with one. ok is false for anything else.
 func ParseGoogleFailure(body []byte) (failure GoogleFailure, ok bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -63,14 +61,14 @@ func ParseGoogleFailure(body []byte) (failure GoogleFailure, ok bool) {
 	if err := json.Unmarshal(body, &outer); err != nil || EmptyJSON(outer.Error) {
 		return GoogleFailure{}, false
 	}
-	_ = json.Unmarshal(outer.Error, &failure) // as far as it is Google's
+	_ = json.Unmarshal(outer.Error, &failure) // as far as it has Google's form
 	if failure.Message == "" {
 		failure.Message = Word(ErrorWords(body))
 	}
 	return failure, true
 }
 
-// EmptyJSON reports whether a value says nothing: absent, null, false, zero, "", {} or [].
+// EmptyJSON reports whether a value is empty: absent, null, false, zero, "", {} or [].
 func EmptyJSON(value json.RawMessage) bool {
 	switch strings.Join(strings.Fields(string(value)), "") {
 	case "", "null", "false", "0", `""`, "{}", "[]":
@@ -79,8 +77,7 @@ func EmptyJSON(value json.RawMessage) bool {
 	return false
 }
 
-// Error returns the failure as an *Error without a provider. The status is 0 for
-// one that came inside of a successful answer.
+// Error returns the failure as an *Error without a provider. The status is 0 for a failure inside a successful answer.
 func (f GoogleFailure) Error(status int) *Error {
 	failed := &Error{Kind: f.kind(status), Status: status, Message: string(f.Message)}
 	for _, d := range f.Details {
@@ -101,7 +98,7 @@ func (f GoogleFailure) kind(status int) error {
 		strings.Contains(message, "api key not valid"):
 		return ErrAuth
 	case status == http.StatusTooManyRequests && f.has(googleDetail.perDay):
-		return ErrQuotaExhausted // it is back tomorrow; another provider is back now
+		return ErrQuotaExhausted // it resets tomorrow, and another provider is available now
 	case status == http.StatusTooManyRequests:
 		return ErrRateLimited
 	case strings.Contains(message, "input token count") && strings.Contains(message, "exceeds"):
@@ -126,39 +123,38 @@ func (d googleDetail) perDay() bool {
 	return false
 }
 
-// GoogleReply judges a reply by what Gemini says of its end: the reason, and words about it.
+// GoogleReply judges a reply by Gemini's finish reason and message.
 func GoogleReply(resp Response, repeating bool, reason, message string) (Response, error) {
 	finish, kind := GoogleFinish(reason)
 	resp.Finish = finish
 	switch {
-	case repeating: // it asks for nothing: its last call may be cut, too
+	case repeating: // no calls: the last one may be cut
 		resp.Finish, resp.ToolCalls = FinishRepeating, nil
 	case kind == ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &Error{Kind: kind, Message: strings.TrimSuffix(reason+": "+message, ": ")}
 	case kind == nil && !googleEnds[finish] && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &Error{Kind: ErrMalformed, Message: strings.TrimSuffix(reason+": "+message, ": ")}
 	case finish == FinishStop && len(resp.ToolCalls) > 0:
-		resp.Finish = FinishToolCalls // Gemini says STOP for both
+		resp.Finish = FinishToolCalls // Gemini uses STOP for both
 	}
 	return resp, nil
 }
 
-// googleEnds are the ends that an empty reply may have.
+// googleEnds are the finishes that an empty reply may have.
 var googleEnds = map[Finish]bool{FinishStop: true, FinishLength: true, FinishPaused: true}
 
-// GoogleFinish reads a finish reason of Gemini: what it means, and what kind of
-// error a reply is that has nothing else, or nil. "" and the unspecified reason
-// are none at all: finish is "".
+// GoogleFinish returns the meaning of Gemini's finish reason, and the kind of error if the reply has nothing else, or
+// nil. For an empty or unspecified reason, finish is empty.
 func GoogleFinish(reason string) (finish Finish, failed error) {
 	switch strings.ToUpper(reason) {
 	case "", "FINISH_REASON_UNSPECIFIED":
 		return "", nil
-	case "CONTINUATION": // of a reply that wants more than one request: AutomaticContinuation of genai's
+	case "CONTINUATION": // the reply needs several requests: AutomaticContinuation of genai
 		return FinishPaused, nil
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
 		return FinishFiltered, ErrContentFiltered
-	case "MISSING_THOUGHT_SIGNATURE": // the request lacks one, and would lack it again
+	case "MISSING_THOUGHT_SIGNATURE": // a retry would lack the signature again
 		return Finish(reason), ErrInvalidRequest
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS":
 		return Finish(reason), ErrMalformed
@@ -169,13 +165,13 @@ func GoogleFinish(reason string) (finish Finish, failed error) {
 	return finish, failed
 }
 
-// googleSigners matches the models that want the signatures of their thoughts back with their calls.
+// googleSigners matches the models that require the signatures of their thinking with their calls.
 var googleSigners = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
 
-// GoogleSigns reports whether a model signs its calls, and refuses them without.
+// GoogleSigns reports whether a model signs its calls, and refuses calls without a signature.
 func GoogleSigns(model string) bool { return googleSigners.MatchString(model) }
 
-// GoogleArguments are the arguments of a call as a text.
+// GoogleArguments returns the arguments of a call as text.
 func GoogleArguments(args map[string]any) string {
 	if len(args) == 0 {
 		return "{}"

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// GoogleChunk is a chunk of an answer of Gemini, made fit for Google's SDKs: they lose a whole reply for
-// one field of another type.
+// GoogleChunk is a chunk of Gemini's answer, converted for Google's SDKs, which lose a whole reply because of one field
+// of another type.
 type GoogleChunk struct {
-	// JSON holds the fields that somebody reads, in the types that the SDKs want.
+	// JSON holds the fields that are used, with the types that the SDKs expect.
 	JSON []byte
-	// Arguments are those of the calls in the chunk, in order, with every digit: the SDKs round numbers.
+	// Arguments are the arguments of the calls in the chunk, in order, with all digits, because the SDKs round numbers.
 	Arguments []string
 	// Ending is Gemini's message about the finish.
 	Ending string
 }
 
-// ReadGoogleChunk reads a chunk. It returns one that is not a JSON object as it is.
+// ReadGoogleChunk converts a chunk. A chunk that is not a JSON object is returned unchanged.
 func ReadGoogleChunk(data []byte) GoogleChunk {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -47,14 +47,14 @@ func ReadGoogleChunk(data []byte) GoogleChunk {
 	case []any:
 		out["candidates"] = []any{c.candidates(candidates)}
 	default:
-		out["candidates"] = candidates // of no shape that holds a reply: the SDK says so
+		out["candidates"] = candidates // not in a form that holds a reply; the SDK reports it
 	}
 	c.JSON = compact(out)
 	return c
 }
 
-// candidates returns the candidate of a chunk: the first, with the calls of the others. A request asks for
-// one, so that others can only be its parts.
+// candidates returns the chunk's first candidate, with the calls of the others. A request asks for one candidate, so
+// any others can only be parts of it.
 func (c *GoogleChunk) candidates(all []any) map[string]any {
 	out, parts := map[string]any{}, []any{}
 	for n, element := range all {
@@ -79,7 +79,7 @@ func (c *GoogleChunk) candidates(all []any) map[string]any {
 	return out
 }
 
-// parts are the parts of a content, each of which is an object.
+// parts returns the parts of a content, each of which is an object.
 func (c *GoogleChunk) parts(content any) (out []map[string]any) {
 	if object, ok := content.(map[string]any); ok && object["parts"] != nil {
 		content = object["parts"]
@@ -100,7 +100,7 @@ func (c *GoogleChunk) parts(content any) (out []map[string]any) {
 	return out
 }
 
-// part is a part with the types that the SDKs want.
+// part returns a part with the types that the SDKs expect.
 func (c *GoogleChunk) part(part map[string]any) map[string]any {
 	out := map[string]any{}
 	for field, value := range part {
@@ -160,14 +160,14 @@ func (c *GoogleChunk) call(call map[string]any) map[string]any {
 	return out
 }
 
-// decodeBase64 reads base64 in the standard or the URL alphabet, with padding or without.
+// decodeBase64 decodes base64 in the standard or the URL alphabet, with or without padding.
 func decodeBase64(text string) ([]byte, bool) {
 	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 	data, err := base64.RawStdEncoding.DecodeString(text)
 	return data, err == nil
 }
 
-// word reads a text, or a number as it is written.
+// word returns a string, or a number as written.
 func word(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -178,7 +178,7 @@ func word(value any) (string, bool) {
 	return "", false
 }
 
-// googleCounts is the usage with whole numbers.
+// googleCounts returns the usage with whole numbers.
 func googleCounts(used map[string]any) map[string]any {
 	out := map[string]any{}
 	for field, value := range used {
@@ -200,7 +200,7 @@ func googleCounts(used map[string]any) map[string]any {
 	return out
 }
 
-// googleCount reads a count, which the SDKs hold in 32 bits.
+// googleCount decodes a count, which the SDKs hold in 32 bits.
 func googleCount(value any) int {
 	var count Count
 	text, _ := word(value)
@@ -208,7 +208,7 @@ func googleCount(value any) int {
 	return int(min(count, 1<<31-1))
 }
 
-// grounding are the pages that a search has found.
+// grounding returns the pages that a search has found.
 func grounding(candidate map[string]any) []any {
 	metadata, _ := candidate["groundingMetadata"].(map[string]any)
 	return objects(metadata["groundingChunks"], func(chunk map[string]any) any {
@@ -219,7 +219,7 @@ func grounding(candidate map[string]any) []any {
 	})
 }
 
-// fetched are the pages that Gemini has read.
+// fetched returns the pages that Gemini has read.
 func fetched(candidate map[string]any) []any {
 	metadata, _ := candidate["urlContextMetadata"].(map[string]any)
 	return objects(metadata["urlMetadata"], func(page map[string]any) any {

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// googleEnums are the enums of Gemini's answers that somebody reads, by their
-// field, and the names of their values, by number. Google answers in names or in
-// numbers, as the client asks ("$alt=json;enum-encoding=int").
+// googleEnums are the enums of Gemini's answers that are used, by field, with the names of their values by number.
+// Google answers with names or numbers, as the client asks ("$alt=json;enum-encoding=int").
 // https://github.com/googleapis/googleapis, google/ai/generativelanguage/v1beta
 var googleEnums = map[string][]string{
 	"finishReason": {"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
@@ -16,12 +15,12 @@ var googleEnums = map[string][]string{
 	"language":    {"LANGUAGE_UNSPECIFIED", "PYTHON"},
 	"outcome":     {"OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"},
 	"modality":    {"MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"},
-	// Of these nobody reads the value, only that it is a text.
+	// The values of these are not used, but they must be strings.
 	"category": nil, "probability": nil, "severity": nil, "urlRetrievalStatus": nil, "trafficType": nil, "status": nil,
 }
 
-// GoogleNames returns an answer of Gemini with the names of its enums; what is no
-// JSON object as it is. A number that has no name here is written as a text.
+// GoogleNames returns Gemini's answer with the names of its enums. An answer that is not a JSON object is returned
+// unchanged. A number without a known name becomes a string.
 func GoogleNames(answer []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(answer))
 	decoder.UseNumber()
@@ -32,17 +31,16 @@ func GoogleNames(answer []byte) []byte {
 	return compact(value)
 }
 
-// compact writes what came from JSON as JSON, with nothing escaped for HTML.
+// compact encodes decoded JSON, without HTML escapes.
 func compact(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // it came from JSON: this cannot fail
+	_ = encoder.Encode(value) // cannot fail: it came from JSON
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// nameEnums reports whether it has changed anything. What belongs to the model and
-// to tools is left alone.
+// nameEnums reports whether it has changed anything. It leaves the contents of models and tools alone.
 func nameEnums(value any) (changed bool) {
 	switch v := value.(type) {
 	case []any:

@@ -13,45 +13,41 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// defaultIdle leaves models the time to think in silence: providers send nothing
-// before the first visible token.
+// defaultIdle gives models the time to think silently: providers send nothing before the first visible token.
 const defaultIdle = 5 * time.Minute
 
 // Options configure the client of a provider.
 type Options struct {
 	// Name is the provider's name in errors and logs.
 	Name string
-	// BaseURL is the API's root, as the provider's driver wants it; "" = the
-	// provider's own.
+	// BaseURL is the API's root, in the form for the provider's driver. Empty means the provider's own.
 	BaseURL string
-	// APIKey is asked for the key at each call; nil or an empty key for servers
-	// that want none.
+	// APIKey returns the key and is called for each call. It is nil or returns an empty key for servers without keys.
 	APIKey func() (string, error)
-	// IdleTimeout is how long the provider may be silent, also before the first
-	// byte; 0 = 5 minutes.
+	// IdleTimeout is how long the provider may be silent, including before the first byte. Zero means 5 minutes.
 	IdleTimeout time.Duration
-	HTTPClient  *http.Client // nil = one without a timeout, which keeps its connections
+	HTTPClient  *http.Client // nil means one without a timeout that keeps connections
 	// Dialect is what the provider's server accepts; the zero value means the driver's default.
 	Dialect agent.Dialect
-	Logger  *slog.Logger // nil = none
+	Logger  *slog.Logger // nil means no log
 }
 
-// Driver is what the options cannot know of whoever speaks to a provider.
+// Driver describes the client of a provider.
 type Driver struct {
-	Name    string // in errors of the options
-	BaseURL string // where the options have none; "" = they must
-	Keyed   bool   // there is no call without a key
+	Name    string // for errors about the options
+	BaseURL string // the default; empty if the options must have one
+	Keyed   bool   // a key is required
 	Dialect agent.Dialect
 }
 
-// Guard is what all drivers do around a call: it has the key, ends a call whose
-// provider is silent, and turns what went wrong into an error that is safe to show.
+// Guard wraps the calls of all drivers: it provides the key, ends a call whose provider is silent, and makes errors
+// safe to show.
 type Guard struct {
 	Options
 	driver Driver
 }
 
-// NewGuard checks the options and fills in what they leave out.
+// NewGuard checks the options and fills in the defaults.
 func NewGuard(driver Driver, opts Options) (Guard, error) {
 	if opts.Name == "" {
 		return Guard{}, fmt.Errorf("%s client: no name", driver.Name)
@@ -65,7 +61,7 @@ func NewGuard(driver Driver, opts Options) (Guard, error) {
 	if opts.BaseURL == "" {
 		opts.BaseURL = driver.BaseURL
 	}
-	// The URL stays out of the error: it may hold a credential.
+	// The URL may hold a credential, so the error omits it.
 	if u, err := url.Parse(opts.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return Guard{}, fmt.Errorf("%s client %s: base_url is not an http or https URL", driver.Name, opts.Name)
 	}
@@ -90,10 +86,10 @@ type Call func(ctx context.Context, key string, idle *Idle, onDelta OnDelta) (Re
 // OnDelta is called for every chunk of a reply.
 type OnDelta = func(Delta)
 
-// Call makes one call. What the driver returns is the caller's own ctx.Err(), or an
-// *Error; any other error of its own counts as a request that could not be sent. Of a
-// response beside an error, the usage counts. The driver tells onDelta what it reads; the guard takes out the thoughts
-// that a model has written into the text and, if the dialect says that the server leaves them there, the calls.
+// Call makes one call. It returns the caller's own ctx.Err() or an *Error. Any other error of the driver counts as a
+// request that could not be sent. If a response comes with an error, only its usage is used. The driver passes the text
+// that it reads to onDelta. The guard removes thinking that a model has written into the text and, if the dialect says
+// that the server leaves them there, calls.
 func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call Call) (Response, error) {
 	key, err := g.key()
 	if err != nil {
@@ -107,7 +103,7 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 		return Response{}, g.failure(ctx, watched, err, key, resp.Usage)
 	}
 	resp = said.whole(resp)
-	for n := range resp.Omitted { // it quotes the server
+	for n := range resp.Omitted { // they quote the server
 		resp.Omitted[n].Why = Clean(resp.Omitted[n].Why, key)
 	}
 	if resp.Finish == FinishRepeating {
@@ -116,8 +112,8 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 	return resp, nil
 }
 
-// key reads the key. It refuses one that no header can hold, because net/http
-// would report that like a lost connection.
+// key returns the key. It refuses a key that a header cannot hold, because net/http would report that like a lost
+// connection.
 func (g Guard) key() (string, error) {
 	key, err := g.APIKey()
 	if err != nil {
@@ -133,14 +129,14 @@ func (g Guard) key() (string, error) {
 	return key, nil
 }
 
-// failure turns what went wrong into what a client returns.
+// failure converts an error to the error of a client.
 func (g Guard) failure(ctx, watched context.Context, err error, key string, used agent.Usage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var failed *Error
 	if !errors.As(err, &failed) {
-		// Only checks are left, ours and the SDK's: the request was not sent.
+		// Only our checks and the SDK's are left, so the request was not sent.
 		failed = &Error{Kind: ErrInvalidRequest, Message: err.Error()}
 	}
 	if failed.Status == 0 && errors.Is(context.Cause(watched), ErrStalled) {
@@ -151,26 +147,26 @@ func (g Guard) failure(ctx, watched context.Context, err error, key string, used
 	return failed
 }
 
-// Idle ends a context when a stream is silent for too long. Only the time spent
-// waiting for the provider counts, so a slow reader of ours stalls nothing.
+// Idle ends a context when a stream is silent for too long. Only the time spent waiting for the provider counts, so
+// slow processing of the reply does not matter.
 type Idle struct {
 	limit  time.Duration
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
 }
 
-// WatchIdle returns a context that ends, with ErrStalled as its cause, once
-// nothing has arrived for limit. The wait begins at once. The caller stops it.
+// WatchIdle returns a context that ends with the cause ErrStalled once nothing has arrived for limit. The wait begins
+// at once. The caller must call Stop.
 func WatchIdle(ctx context.Context, limit time.Duration) (context.Context, *Idle) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { cancel(ErrStalled) })
 	return ctx, &Idle{limit: limit, timer: timer, cancel: cancel}
 }
 
-// Wait says that the next chunk is being waited for.
+// Wait starts the wait for the next chunk.
 func (i *Idle) Wait() { i.timer.Reset(i.limit) }
 
-// Arrived says that it has come.
+// Arrived ends the wait.
 func (i *Idle) Arrived() { i.timer.Stop() }
 
 // Stop ends the watch and its context.

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a provider may ask for, so that no number overflows.
+// maxRetryAfter limits the requested wait, to prevent overflow.
 const maxRetryAfter = 24 * time.Hour
 
-// StatusKind returns the kind of error that an HTTP status stands for; nil for a
-// success.
+// StatusKind returns the kind of error for an HTTP status, or nil for a success.
 func StatusKind(status int) error {
 	switch {
 	case status < 300:
@@ -34,8 +33,8 @@ func StatusKind(status int) error {
 	return ErrInvalidRequest
 }
 
-// RetryAfter reads how long a provider asks to wait: retry-after-ms, or
-// Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3). 0 = it does not say.
+// RetryAfter returns how long a provider asks to wait: retry-after-ms, or Retry-After in seconds or as an HTTP date
+// (RFC 9110, 10.2.3). Zero means that it does not say.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait
@@ -51,7 +50,7 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-// TransportText leaves out the URL of a failure, which may hold a credential.
+// TransportText returns the text of an error without its URL, which may hold a credential.
 func TransportText(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err.Error()
@@ -59,8 +58,8 @@ func TransportText(err error) string {
 	return err.Error()
 }
 
-// CutOff is what the end of a stream means before its reply was whole. heard: something of it has
-// arrived. clean is what is said of a stream that has ended as if nothing were missing.
+// CutOff returns the error for a stream that ended before its reply was complete. heard means that part of it has
+// arrived. clean is the message for a stream that ended without an error.
 func CutOff(err error, heard bool, clean string) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -71,7 +70,7 @@ func CutOff(err error, heard bool, clean string) error {
 	return &Error{Kind: ErrTruncated, Message: TransportText(err)}
 }
 
-// number reads a count of units that is not negative; providers write fractions too.
+// number parses a non-negative number of units; providers also send fractions.
 func number(text string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= 0) {
@@ -80,21 +79,22 @@ func number(text string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
 }
 
-// keptConnections is how many connections to a provider wait for the next call. net/http keeps
-// two, so that agents side by side would nearly always begin with a handshake.
+// keptConnections is how many idle connections to a provider are kept. net/http keeps two, so parallel agents would
+// nearly always begin with a handshake.
 const keptConnections = 100
 
-// keptFor is how long they wait: less than most servers and balancers do. A request on a connection
-// that the other side closes at that moment fails, and is not repeated, because it may be paid for.
+// keptFor is how long they are kept: less than most servers and balancers do. If the other side closes a connection
+// just as a request is sent, the request fails and is not retried, because it may have been paid for.
 const keptFor = 30 * time.Second
 
-// connectionBuffer is each of the two buffers of a connection of HTTP/1.1, in bytes; net/http has 4 KB. What requests
-// and answers are copied with is larger and goes past them, and a worker has a connection for each model call under way.
+// connectionBuffer is the size of both buffers of an HTTP/1.1 connection, in bytes; net/http uses 4 KB. Requests and
+// answers are copied in larger blocks that bypass the buffers, and a worker has one connection for each model call in
+// progress.
 const connectionBuffer = 1 << 10
 
 func keepingClient() *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // a program has put something of its own in its place
+	if !ok { // a program has replaced it
 		return &http.Client{}
 	}
 	transport = transport.Clone()
@@ -105,11 +105,11 @@ func keepingClient() *http.Client {
 
 const (
 	maxTail    = 4 << 10               // bytes
-	tailWithin = 50 * time.Millisecond // it comes with what was read last, or soon after
+	tailWithin = 50 * time.Millisecond // it comes with the last read, or soon after
 )
 
-// CloseRead closes an answer of which nothing more matters. It reads the end first, if that is
-// there: net/http uses a connection again only after it has been told that nothing follows.
+// CloseRead closes an answer that is no longer needed. It first reads the end if that has arrived, because net/http
+// reuses a connection only after it has seen the end.
 func CloseRead(body io.ReadCloser) {
 	late := time.AfterFunc(tailWithin, func() { _ = body.Close() })
 	_, _ = io.CopyN(io.Discard, body, maxTail)
@@ -117,11 +117,11 @@ func CloseRead(body io.ReadCloser) {
 	_ = body.Close()
 }
 
-// maxRefusal bounds what is read of an answer that is no success, in bytes.
+// maxRefusal limits how much of an unsuccessful answer is read, in bytes.
 const maxRefusal = 64 << 10
 
-// ReadRefusal reads and closes an answer that is no success. What did arrive says enough,
-// and the status says most.
+// ReadRefusal reads and closes an unsuccessful answer. Errors are ignored: the part that arrived is sufficient, and the
+// status says most.
 func ReadRefusal(resp *http.Response) []byte {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))

@@ -1,6 +1,6 @@
-// Package anthropic speaks to Claude by Anthropic's Messages API. The SDK spells the request; the
-// reply is read here, event by event: the SDK's reader knows no silence, loses the Retry-After of
-// a refusal, and takes a stream for whole that ends before its stop reason.
+// Package anthropic is the client for Claude with Anthropic's Messages API. The SDK encodes the request. The package
+// reads the reply event by event itself, because the SDK's reader has no idle timeout, loses the Retry-After of a
+// refusal, and accepts a stream that ends before its stop reason.
 package anthropic
 
 import (
@@ -27,13 +27,13 @@ const defaultBaseURL = "https://api.anthropic.com"
 type Client struct {
 	guard   llm.Guard
 	learner outgoing.Learner
-	vertex  *googlecloud.Place // nil = Anthropic's own service, or one that speaks as it does
+	vertex  *googlecloud.Place // nil for Anthropic's own service, or a compatible one
 }
 
 var _ llm.Client = (*Client)(nil)
 
-// New checks the options and returns a client; it connects to nothing yet. Their base URL may end
-// in /v1 or not. Redirects are followed by nobody: net/http would take the key's header along.
+// New checks the options and returns a client, without connecting yet. The base URL may end in /v1. The client does not
+// follow redirects, because net/http would send the key's header along.
 func New(opts llm.Options) (*Client, error) {
 	opts.BaseURL = strings.TrimSuffix(strings.TrimSuffix(opts.BaseURL, "/"), "/v1")
 	return open(llm.Driver{Name: "anthropic", BaseURL: defaultBaseURL}, opts)
@@ -50,12 +50,12 @@ func open(driver llm.Driver, opts llm.Options) (*Client, error) {
 	return &Client{guard: guard}, nil
 }
 
-// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner.
+// Generate makes one call and streams the reply. It retries only requests that the server refuses: see
+// outgoing.Learner.
 //
-// The reply's provider state, if any, must come back with the message that the reply becomes: it
-// has the model's thoughts with their signatures. Usage counts cached input as input; its
-// ModelCalls is left to the caller. A reply that was cut because it repeated itself
-// (llm.FinishRepeating) has no tool calls.
+// If the reply has provider state, return it with the message that the reply becomes: it holds the model's thinking
+// with its signatures. Usage counts cached input as input; the caller sets its ModelCalls. A reply that was cut because
+// it repeated itself (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	if req.MaxTokens <= 0 {
 		req.MaxTokens = llm.ParseClaude(req.Model).MaxTokens()
@@ -84,13 +84,13 @@ func (c *Client) ask(ctx context.Context, key string, idle *llm.Idle, req llm.Re
 	return answer, tap.hide(err)
 }
 
-// send sends the request and returns what has the body of a successful answer. Of the SDK's
-// stream nothing is used but this body.
+// send sends the request and returns the tap with the body of a successful answer. Only this body of the SDK's stream
+// is used.
 func (c *Client) send(ctx context.Context, key string, req llm.Request) (*tap, error) {
 	params, settings := newRequest(req, c.vertex == nil)
 	tap := &tap{client: c.guard.HTTPClient}
 	settings = append(settings,
-		option.WithoutEnvironmentDefaults(), // it would look for keys, and for another address
+		option.WithoutEnvironmentDefaults(), // it would look for keys and another address
 		option.WithBaseURL(c.guard.BaseURL),
 		option.WithHTTPClient(tap),
 		option.WithMaxRetries(0),
@@ -110,16 +110,16 @@ func (c *Client) send(ctx context.Context, key string, req llm.Request) (*tap, e
 	return tap, client.Messages.NewStreaming(ctx, params).Err()
 }
 
-// tap sits between the SDK and the network for one call.
+// tap is between the SDK and the network for one call.
 type tap struct {
 	client  *http.Client
-	path    string            // in place of the SDK's own; "" = as it is
-	headers map[string]string // are added to the request
-	token   string            // of Google's cloud, among the headers
-	answer  io.ReadCloser     // the body of a successful one
+	path    string            // replaces the SDK's path; empty keeps it
+	headers map[string]string // added to the request
+	token   string            // of Google Cloud, one of the headers
+	answer  io.ReadCloser     // the body of a successful answer
 }
 
-// Do sends a request. Whatever is not a success is an *llm.Error.
+// Do sends a request. It returns every unsuccessful answer as an *llm.Error.
 func (t *tap) Do(req *http.Request) (*http.Response, error) {
 	if t.path != "" {
 		req.URL.Path, req.URL.RawPath = strings.TrimSuffix(req.URL.Path, "/v1/messages")+t.path, ""
@@ -140,7 +140,7 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 		return nil, failed
 	}
 	wait := llm.RetryAfter(resp.Header, time.Now())
-	if google, ok := llm.ParseGoogleFailure(body); ok && google.Code != 0 { // what is in front of Claude in Google's cloud
+	if google, ok := llm.ParseGoogleFailure(body); ok && google.Code != 0 { // from the gateway of Google Cloud
 		failed := google.Error(resp.StatusCode)
 		failed.RetryAfter = cmp.Or(wait, failed.RetryAfter)
 		return nil, failed
@@ -154,7 +154,7 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 	return nil, failed
 }
 
-// hide takes the token out of an error, of which the guard knows nothing.
+// hide removes the token from an error, because the guard does not know it.
 func (t *tap) hide(err error) error {
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		failed.Message = llm.Clean(failed.Message, t.token)
@@ -162,7 +162,7 @@ func (t *tap) hide(err error) error {
 	return err
 }
 
-// untilReset is how long the limits take to be lifted that the headers say are used up.
+// untilReset returns how long until the exhausted limits in the headers reset.
 // https://platform.claude.com/docs/en/api/rate-limits#response-headers
 func untilReset(header http.Header, now time.Time) (wait time.Duration) {
 	for _, limit := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {

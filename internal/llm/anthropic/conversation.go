@@ -14,16 +14,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// conversation spells messages as turns. All that one role says in a row is one.
+// conversation converts messages to turns. Consecutive messages of one role form one turn.
 type conversation struct {
 	model string
 	turns []sdk.MessageParam
-	// ids are the ids of calls as Anthropic knows them, by ours.
+	// ids maps our call ids to those sent to Anthropic.
 	ids map[string]string
-	// used are those that Anthropic knows. Servers that repeat ids make some of them ours.
+	// used holds Anthropic's own ids in use. If a server repeats an id, our id replaces it.
 	used outgoing.IDs
-	// continuesUnthought: the model is in the midst of a turn, of calls and results, that does not
-	// begin with a thought of its own. A model with a budget refuses to think then.
+	// continuesUnthought means that the model is in the middle of a turn of calls and results that does not begin with
+	// thinking. A model with a budget then refuses to think.
 	continuesUnthought bool
 }
 
@@ -58,7 +58,7 @@ func (c *conversation) say(role sdk.MessageParamRole, blocks ...sdk.ContentBlock
 	last.Content = append(last.Content, blocks...)
 }
 
-// replied adds a reply: its blocks as they came, or made of its message.
+// replied adds a reply, with its original blocks or with blocks made from its message.
 func (c *conversation) replied(m agent.Message) {
 	blocks := recall(m, c.model)
 	if blocks == nil {
@@ -89,7 +89,7 @@ func (c *conversation) replied(m agent.Message) {
 		}
 	}
 	for len(said) > 0 && thought(said[len(said)-1]) {
-		said = said[:len(said)-1] // of a reply that was cut; Anthropic refuses a turn that ends so
+		said = said[:len(said)-1] // from a reply that was cut; Anthropic refuses a turn that ends with thinking
 	}
 	if begins && len(said) > 0 {
 		c.continuesUnthought = !thought(said[0])
@@ -101,7 +101,7 @@ func thought(b sdk.ContentBlockParamUnion) bool {
 	return b.OfThinking != nil || b.OfRedactedThinking != nil
 }
 
-// answers reports whether a turn of the user has nothing but results of tools.
+// answers reports whether a user turn contains only tool results.
 func answers(turn sdk.MessageParam) bool {
 	for _, b := range turn.Content {
 		if b.OfToolResult == nil {
@@ -111,10 +111,10 @@ func answers(turn sdk.MessageParam) bool {
 	return turn.Role == sdk.MessageParamRoleUser
 }
 
-// wireID matches the ids of calls that Anthropic accepts, also where Bedrock is behind it.
+// wireID matches the call ids that Anthropic accepts, also through Bedrock.
 var wireID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// foreign makes blocks of a reply whose own are not known.
+// foreign makes blocks from a reply without known blocks.
 func foreign(m agent.Message) []*block {
 	out := []*block{{Type: "text", Text: m.Content}}
 	for _, call := range m.ToolCalls {
@@ -123,14 +123,14 @@ func foreign(m agent.Message) []*block {
 	return out
 }
 
-// input is the arguments of a call, an object, without its white space.
+// input returns the arguments of a call, an object, without white space.
 func input(arguments string) json.RawMessage {
 	var compact bytes.Buffer
-	_ = json.Compact(&compact, []byte(arguments)) // it is JSON
+	_ = json.Compact(&compact, []byte(arguments)) // cannot fail: it is JSON
 	return compact.Bytes()
 }
 
-// result spells the result of a tool.
+// result converts the result of a tool.
 func (c *conversation) result(m agent.Message) sdk.ContentBlockParamUnion {
 	result := &sdk.ToolResultBlockParam{ToolUseID: c.ids[m.ToolCallID]}
 	result.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: m.Content}}}

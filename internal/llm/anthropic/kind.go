@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// failure is an error object, of a refusal or in the midst of a stream.
+// failure is an error object, in a refusal or in the middle of a stream.
 // https://platform.claude.com/docs/en/api/errors
 type failure struct {
 	Error     llm.Loose[failureObject] `json:"error"`
@@ -27,8 +27,8 @@ type failureObject struct {
 	}] `json:"details"`
 }
 
-// parseFailure reads the body of a refusal. What is in front of Claude in Amazon's cloud, and gateways, have
-// error objects of their own, of which the words count.
+// parseFailure parses the body of a refusal. Gateways, such as Amazon's, have other error objects, of which only the
+// message is used.
 func parseFailure(body []byte) failure {
 	var f failure
 	_ = json.Unmarshal(body, &f)
@@ -38,7 +38,7 @@ func parseFailure(body []byte) failure {
 	return f
 }
 
-// messageRoom leaves room in an error's text for the request's id, by which Anthropic finds it.
+// messageRoom leaves space in an error's text for the request id, which Anthropic needs to find the request.
 const messageRoom = 420 // characters
 
 func (f failure) error(status int) *llm.Error {
@@ -49,8 +49,8 @@ func (f failure) error(status int) *llm.Error {
 	return &llm.Error{Kind: f.kind(status), Status: status, Message: message}
 }
 
-// kind goes by the words first where they say more than the type: an account without credit and
-// a text that is too long are invalid requests, too.
+// kind returns the kind of error. The message takes precedence if it is more specific than the type: an account without
+// credit and a text that is too long are also invalid requests.
 func (f failure) kind(status int) error {
 	message := strings.ToLower(string(f.Error.V.Message))
 	says := func(parts ...string) bool {
@@ -60,7 +60,7 @@ func (f failure) kind(status int) error {
 	if kind == nil {
 		kind = cmp.Or(llm.StatusKind(status), llm.ErrUnavailable)
 	}
-	if status == http.StatusNotFound { // Ollama's type for it is api_error
+	if status == http.StatusNotFound { // Ollama uses api_error for it
 		kind = llm.ErrInvalidRequest
 	}
 	switch {

@@ -12,10 +12,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// reply puts a model's reply together.
+// reply assembles a model's reply.
 type reply struct {
 	asked   string // the model's name in the request
-	fills   bool   // its text is the input of the form
+	fills   bool   // its text is the input of the form tool
 	onDelta func(llm.Delta)
 
 	events    int
@@ -25,16 +25,16 @@ type reply struct {
 	content   llm.Text
 	thinking  llm.Text
 	repeating bool
-	over      bool   // the arguments of a call are too long, or repeat themselves
-	note      string // what was said in events of no type
+	over      bool   // the arguments of a call are too long or repeat themselves
+	note      string // text of events without a type
 	stop      string // in Anthropic's words
 	why       string // of a refusal
 	model     string
 	usage     usage
 }
 
-// event is any event of a stream. Events and fields of other kinds are passed over, as
-// Anthropic asks for: it adds new ones.
+// event is any event of a stream. Unknown kinds of events and fields are ignored, as Anthropic requires, because it
+// adds new ones.
 // https://platform.claude.com/docs/en/build-with-claude/streaming
 type event struct {
 	Type    string             `json:"type"`
@@ -46,7 +46,7 @@ type event struct {
 	Error   json.RawMessage    `json:"error"`
 }
 
-// piece is more of a block, or of the message. Only its shape is strict: it holds what the model says.
+// piece is an addition to a block or to the message. Only its structure is strict, because it holds the model's text.
 type piece struct {
 	Text      llm.Word  `json:"text"`
 	Thinking  llm.Word  `json:"thinking"`
@@ -55,7 +55,7 @@ type piece struct {
 	ending              // message_delta
 }
 
-// message is the beginning of a stream, or the whole of an answer in plain JSON.
+// message is the beginning of a stream, or a whole answer in plain JSON.
 type message struct {
 	Model   llm.Word         `json:"model"`
 	Content wireBlocks       `json:"content"`
@@ -72,7 +72,7 @@ type ending struct {
 }
 
 type usage struct {
-	Input      llm.Count `json:"input_tokens"` // beside what the cache has to do with
+	Input      llm.Count `json:"input_tokens"` // without cached input
 	CacheRead  llm.Count `json:"cache_read_input_tokens"`
 	CacheWrite llm.Count `json:"cache_creation_input_tokens"`
 	Output     llm.Count `json:"output_tokens"`
@@ -81,7 +81,7 @@ type usage struct {
 	}] `json:"output_tokens_details"`
 }
 
-// usage is the call's in our meaning.
+// usage converts the call's usage.
 func (u usage) usage() agent.Usage {
 	return agent.Usage{
 		InputTokens: int(u.Input + u.CacheRead + u.CacheWrite), OutputTokens: int(u.Output),
@@ -89,7 +89,7 @@ func (u usage) usage() agent.Usage {
 	}
 }
 
-// Plain takes an answer in plain JSON: an error, or the reply of a proxy that does not stream.
+// Plain reads an answer in plain JSON: an error, or the reply of a proxy that does not stream.
 func (r *reply) Plain(body []byte) error {
 	var whole llm.Loose[message]
 	var e llm.Loose[event]
@@ -111,7 +111,7 @@ func (r *reply) Plain(body []byte) error {
 	return r.Ended(io.EOF)
 }
 
-// Ended judges the end of a stream. Only a stop reason makes a reply whole.
+// Ended judges the end of a stream. Only a stop reason makes a reply complete.
 func (r *reply) Ended(err error) error {
 	if r.stop != "" || r.over {
 		return nil
@@ -123,7 +123,7 @@ func (r *reply) Ended(err error) error {
 	return llm.CutOff(err, r.events > 0, said)
 }
 
-// Event takes in one event.
+// Event processes one event.
 func (r *reply) Event(in llm.Event) (done bool, err error) {
 	data := bytes.TrimSpace(in.Data)
 	if llm.DoneMark(data) {
@@ -132,7 +132,7 @@ func (r *reply) Event(in llm.Event) (done bool, err error) {
 	var e event
 	err = json.Unmarshal(data, &e)
 	if r.stop != "" && (err != nil || e.Type == "error" || in.Name == llm.ErrorEvent || !llm.EmptyJSON(e.Error)) {
-		return true, nil // the reply is whole: an error after it is about something else
+		return true, nil // the reply is complete: an error after it is about something else
 	}
 	if err != nil && in.Name != llm.ErrorEvent {
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
@@ -169,8 +169,8 @@ func (r *reply) begin(m message) {
 	r.end(m.ending, m.Usage.V)
 }
 
-// end takes in why the model stopped, and the counts of the whole reply so far, which take the place
-// of earlier ones: where one is missing, the earlier one holds.
+// end processes the stop reason and the usage of the whole reply so far. Counts replace earlier ones; missing counts
+// keep them.
 func (r *reply) end(e ending, u usage) {
 	if e.Stop != "" {
 		r.stop, r.why = string(e.Stop), string(cmp.Or(e.Details.V.Explanation, e.Details.V.Category))
@@ -183,7 +183,7 @@ func (r *reply) end(e ending, u usage) {
 	r.usage.Details.V.Thinking = cmp.Or(u.Details.V.Thinking, was.Details.V.Thinking)
 }
 
-// start takes in a block, which is usually empty yet.
+// start processes a new block, which is usually empty.
 func (r *reply) start(at llm.Index, wire *wireBlock) llm.Delta {
 	b := wire.open()
 	r.blocks = append(r.blocks, b)
@@ -195,8 +195,8 @@ func (r *reply) start(at llm.Index, wire *wireBlock) llm.Delta {
 	return r.said(llm.Delta{Content: b.text.String(), Thinking: b.thinking.String()})
 }
 
-// grow adds to the block of an index. Some gateways number blocks in their own way, or not at all:
-// what belongs to no block continues the last one.
+// grow adds to the block with an index. Some gateways number blocks differently or not at all: a piece without a known
+// block continues the last one.
 func (r *reply) grow(e event) llm.Delta {
 	b := r.open[e.Index]
 	d := e.Delta
@@ -207,7 +207,7 @@ func (r *reply) grow(e event) llm.Delta {
 		if kind == "" {
 			return llm.Delta{}
 		}
-		r.start(e.Index, &wireBlock{Type: llm.Word(kind)}) // its start is missing
+		r.start(e.Index, &wireBlock{Type: llm.Word(kind)}) // its start event is missing
 		b = r.last
 	}
 	b.text.WriteString(string(d.Text))
@@ -223,7 +223,7 @@ func (r *reply) grow(e event) llm.Delta {
 	return r.said(llm.Delta{Content: text, Thinking: string(d.Thinking)})
 }
 
-// kind is the type of the block that a piece belongs to; empty if the piece does not tell.
+// kind returns the type of the block that a piece belongs to, or an empty string if that is unclear.
 func (p piece) kind() string {
 	switch {
 	case p.Text != "":
@@ -236,7 +236,7 @@ func (p piece) kind() string {
 	return ""
 }
 
-// filled reports whether a block is the form, which stands for a text.
+// filled reports whether a block is the form, whose input replaces the text.
 func (r *reply) filled(b *block) bool { return r.fills && b.Type == "tool_use" && b.Name == form }
 
 func (r *reply) said(d llm.Delta) llm.Delta {
@@ -269,9 +269,9 @@ func (r *reply) response() (llm.Response, error) {
 		Usage:     r.usage.usage(),
 	}
 	switch {
-	case r.repeating: // it asks for nothing: its last call may be cut, too
+	case r.repeating: // no calls: the last one may be cut
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
-		resp.Usage.OutputTokens, resp.Usage.ReasoningTokens = 0, 0 // these counts come at the end
+		resp.Usage.OutputTokens, resp.Usage.ReasoningTokens = 0, 0 // the counts would come at the end
 		return resp, nil
 	case r.over:
 		resp.Finish = llm.FinishToolCalls

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// someThinking is the budget of a model that needs one, where nobody has said how much.
+	// someThinking is the default budget of a model that needs one.
 	someThinking = 8192 // tokens
-	// leastThinking is the smallest budget that the API takes.
+	// leastThinking is the smallest budget that the API accepts.
 	leastThinking = 1024 // tokens
 )
 
-// newRequest spells a request. What the SDK's types do not have comes as settings. formats: there
-// is structured output, by output_config.format.
+// newRequest encodes a request. Fields without an SDK type are returned as settings. formats means that the server has
+// structured output by output_config.format.
 func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.RequestOption) {
 	claude := llm.ParseClaude(req.Model)
 	conversation := newConversation(req)
@@ -31,7 +31,7 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 		System:    system(req.Messages),
 		Tools:     tools(req.Tools),
 	}
-	if len(req.Tools) == 0 && len(req.Withheld) > 0 { // the cache of the tools and the system text stays
+	if len(req.Tools) == 0 && len(req.Withheld) > 0 { // keeps the cache of the tools and the system text
 		params.Tools = tools(req.Withheld)
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &sdk.ToolChoiceNoneParam{}}
 	}
@@ -40,7 +40,7 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 	}
 	var settings []option.RequestOption
 	switch {
-	case formats && req.JSON && llm.ClaudeKeepsSchema(req.Model, req.Schema): // as it is: the SDK's type would lose its order
+	case formats && req.JSON && llm.ClaudeKeepsSchema(req.Model, req.Schema): // unchanged: the SDK's type would lose the order
 		settings = append(settings, option.WithJSONSet("output_config.format", outputFormat{"json_schema", req.Schema}))
 	case fills(req, formats):
 		params.Tools = tools([]llm.Tool{{Name: form, Description: "Give your final reply here.", Schema: req.Schema}})
@@ -51,7 +51,7 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 		thinking = nil
 	}
 	if thinking != nil {
-		// Not by the SDK's type: with that, it writes a warning to the process's stderr for some models.
+		// The SDK's type would write a warning to the process's stderr for some models.
 		settings = append(settings, option.WithJSONSet("thinking", thinking))
 	}
 	var betas []string
@@ -59,16 +59,16 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 		betas = append(betas, "thinking-binding-controls-2026-08-01")
 	}
 	if thinking != nil && thinking.Budget > 0 {
-		params.MaxTokens = max(params.MaxTokens, int64(thinking.Budget+leastThinking)) // thoughts count, too
+		params.MaxTokens = max(params.MaxTokens, int64(thinking.Budget+leastThinking)) // thinking counts towards the limit
 	}
 	if thinking != nil && thinking.Budget > 0 && len(req.Tools) > 0 && claude.Version >= 400 {
-		betas = append(betas, "interleaved-thinking-2025-05-14") // to think between calls, too
+		betas = append(betas, "interleaved-thinking-2025-05-14") // allows thinking between calls
 	}
 	if len(betas) > 0 {
 		settings = append(settings, option.WithHeader("anthropic-beta", strings.Join(betas, ",")))
 	}
 	if req.Temperature != nil && !claude.PicksTokens() && (thinking == nil || thinking.Type == "disabled") {
-		params.Temperature = param.NewOpt(float64(*req.Temperature)) // beside thoughts, only 1 is taken
+		params.Temperature = param.NewOpt(float64(*req.Temperature)) // with thinking, only 1 is accepted
 	}
 	if req.Conversation != "" {
 		markCached(&params)
@@ -76,7 +76,7 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 	return params, settings
 }
 
-// form is the tool that a model fills in which has no other way to keep to a schema.
+// form is the tool that a model fills in if it has no other way to follow a schema.
 const form = "output"
 
 // fills reports whether the reply is the input of the form.
@@ -101,9 +101,9 @@ type binding struct {
 	Mismatch string `json:"prefix_mismatch_behavior"`
 }
 
-// thinking spells how much a model thinks; nil = its own default. Newer models show their thoughts
-// only where they are asked to. A conversation that was compressed, or whose texts were masked
-// since, is not what the model's thoughts were bound to: they are dropped then, and not refused.
+// thinking encodes how much a model thinks. Nil means the model's default. Newer models show their thinking only on
+// request. Thinking is bound to the conversation before it, which compression or masking may have changed since. Such
+// thinking is then dropped and not refused.
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
 func thinking(want agent.Thinking, claude llm.Claude, continuesUnthought bool) *thinkingConfig {
 	adaptive := &thinkingConfig{Type: "adaptive", Display: "summarized"}
@@ -129,7 +129,7 @@ func thinking(want agent.Thinking, claude llm.Claude, continuesUnthought bool) *
 	return out
 }
 
-// system is where Anthropic takes system messages, wherever they stood.
+// system collects the system messages, wherever they are in the conversation.
 func system(messages []agent.Message) (out []sdk.TextBlockParam) {
 	for _, m := range messages {
 		if m.Role == agent.System && strings.TrimSpace(m.Content) != "" {
@@ -150,9 +150,9 @@ func tools(all []llm.Tool) (out []sdk.ToolUnionParam) {
 	return out
 }
 
-// markCached sets the four breakpoints that a request may have: after the tools, the system text,
-// the last turn, and the one that was last in the request before. The cache looks for an earlier
-// entry only 20 blocks before a breakpoint, and one step of an agent may have more.
+// markCached sets the four cache breakpoints that a request may have: after the tools, the system text, the last turn,
+// and the last turn of the previous request. The cache looks for earlier entries only 20 blocks before a breakpoint,
+// and one step of an agent may have more.
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 func markCached(params *sdk.MessageNewParams) {
 	mark := sdk.NewCacheControlEphemeralParam()

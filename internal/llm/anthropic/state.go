@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// block is a content block of a reply, of a kind that goes back to the model.
+// block is a content block of a reply, of a type that is sent back to the model.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
@@ -20,9 +20,8 @@ type block struct {
 	Data      string          `json:"data,omitempty"` // redacted_thinking
 	ID        string          `json:"id,omitempty"`   // tool_use, as the two below
 	Name      string          `json:"name,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"` // of a block that is whole
-	// Arguments are the input as it was streamed: usually, but not always, JSON. The message keeps
-	// them, masked.
+	Input     json.RawMessage `json:"input,omitempty"` // of a complete block
+	// Arguments is the input as streamed, which is usually but not always JSON. The message keeps it, masked.
 	Arguments string `json:"-"`
 }
 
@@ -38,7 +37,7 @@ type wireBlock struct {
 	Input     llm.Piece `json:"input"`
 }
 
-// wireBlocks is a list of blocks, or a text in the place of one.
+// wireBlocks is a list of blocks, or a plain text instead.
 type wireBlocks []wireBlock
 
 // UnmarshalJSON never fails.
@@ -56,15 +55,15 @@ func (w *wireBlocks) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// building is a block that grows.
+// building is a block that is still being streamed.
 type building struct {
 	block
-	whole                     string // the input that came with the start
+	whole                     string // the input from the start event
 	text, thinking, signature strings.Builder
 	args                      llm.Arguments
 }
 
-// open returns the block that a server begins. A nil block is of nothing that we know.
+// open returns the block that a server begins. A nil block gives an empty one.
 func (w *wireBlock) open() *building {
 	b := &building{}
 	if w == nil {
@@ -74,14 +73,14 @@ func (w *wireBlock) open() *building {
 	b.text.WriteString(string(w.Text))
 	b.thinking.WriteString(string(w.Thinking))
 	b.signature.WriteString(string(w.Signature))
-	if input := strings.TrimSpace(string(w.Input)); input != "{}" { // a stream begins with an empty one
+	if input := strings.TrimSpace(string(w.Input)); input != "{}" { // streams begin with an empty object
 		b.whole = input
 	}
 	return b
 }
 
-// built returns the block as it is by now. Pieces of the input take the place of one that came with the
-// start: gateways that send both mean the same.
+// built returns the block so far. Streamed input replaces input from the start event: gateways that send both mean the
+// same.
 func (b *building) built() *block {
 	out := b.block
 	out.Text, out.Thinking, out.Signature = b.text.String(), b.thinking.String(), b.signature.String()
@@ -98,7 +97,7 @@ func (b *block) arguments() string {
 	return b.Arguments
 }
 
-// toolCalls returns the calls among the blocks.
+// toolCalls returns the calls in the blocks.
 func toolCalls(blocks []*block) []agent.ToolCall {
 	var out []agent.ToolCall
 	for _, b := range blocks {
@@ -109,8 +108,8 @@ func toolCalls(blocks []*block) []agent.ToolCall {
 	return out
 }
 
-// state is what a reply leaves for the requests that continue it: its blocks, with the
-// signatures of the thoughts, and the model, because no other is sure to read these.
+// state is what a reply keeps for the requests that continue it: its blocks with signed thinking, and the model,
+// because other models may not accept these.
 type state struct {
 	Anthropic struct {
 		Model  string   `json:"model"`
@@ -118,13 +117,13 @@ type state struct {
 	} `json:"anthropic"`
 }
 
-// remember returns the state that goes with a reply, nil if the message alone says everything.
+// remember returns the state of a reply, or nil if the message alone is sufficient.
 func remember(model string, blocks []*block) json.RawMessage {
 	var s state
 	s.Anthropic.Model = model
 	for _, b := range blocks {
 		known := b.Type == "text" && b.Text != "" || b.Type == "tool_use" || b.Type == "redacted_thinking" ||
-			b.Type == "thinking" && (b.Signature != "" || llm.ParseClaude(model) == llm.Claude{}) // without one, Claude's is for people
+			b.Type == "thinking" && (b.Signature != "" || llm.ParseClaude(model) == llm.Claude{}) // unsigned: only shown
 		if known {
 			s.Anthropic.Blocks = append(s.Anthropic.Blocks, b)
 		}
@@ -134,14 +133,14 @@ func remember(model string, blocks []*block) json.RawMessage {
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		return nil // texts alone: this cannot happen
+		return nil // cannot happen: only strings
 	}
 	return data
 }
 
-// recall returns the blocks that a message was made of; nil if they are another model's, or if
-// the message makes other calls than they do. Text and arguments that have been changed since
-// (masked, shortened) go in place of theirs; thoughts stay as they were signed.
+// recall returns the blocks of a message. It returns nil if they are another model's, or if the message makes other
+// calls than they do. Text and arguments that have changed since (masked, shortened) replace those in the blocks;
+// thinking stays as it was signed.
 func recall(m agent.Message, model string) []*block {
 	var s state
 	if json.Unmarshal(m.ProviderState, &s) != nil || s.Anthropic.Model != model {

@@ -10,12 +10,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// vertexVersion stands in the body where the model does at Anthropic's own service.
+// vertexVersion goes into the body, instead of the model as at Anthropic's own service.
 const vertexVersion = "vertex-2023-10-16"
 
-// NewVertex is New for Claude at Vertex AI, which knows no keys: the model is in the path, and the
-// version in the body. The SDK's own package for it would bring another library of Google's for
-// credentials than the one that Gemini is reached with, and ends the process where it has none.
+// NewVertex is New for Claude on Vertex AI, which has no keys: the model is in the path, and the version in the body.
+// The SDK's own package for Vertex would add another Google library for credentials besides the one for Gemini, and it
+// ends the process if it has none.
 // https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (read 2026-11-23)
 func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
 	client, err := open(llm.Driver{Name: "vertexai", BaseURL: at.BaseURL()}, opts)
@@ -29,7 +29,7 @@ func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
 	return client, nil
 }
 
-// toVertex has the request of a call go to Vertex AI, with a token.
+// toVertex directs the request of a call to Vertex AI, with a token.
 func (c *Client) toVertex(ctx context.Context, model string, tap *tap) (settings []option.RequestOption, err error) {
 	if tap.headers, tap.token, err = c.vertex.Headers(ctx); err != nil {
 		return nil, err

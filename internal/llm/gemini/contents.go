@@ -10,19 +10,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// conversation spells messages as contents.
+// conversation converts messages to contents.
 type conversation struct {
 	model  string
 	digits llm.Digits
 	out    []*genai.Content
 	calls  map[string]*genai.FunctionCall // by our id
-	ids    outgoing.IDs                   // as Gemini knows them
-	// images are those of the results of a turn, which follow all of these: Gemini counts the
-	// answers that come first.
+	ids    outgoing.IDs                   // Gemini's ids
+	// images are the images of a turn's results. They follow all results, because Gemini counts the leading answers.
 	images []*genai.Part
 }
 
-// contents spells the messages of a request.
+// contents converts the messages of a request.
 func contents(req llm.Request, digits llm.Digits) []*genai.Content {
 	c := conversation{model: req.Model, digits: digits, calls: map[string]*genai.FunctionCall{}, ids: outgoing.IDs{}}
 	for i, m := range req.Messages {
@@ -42,11 +41,11 @@ func contents(req llm.Request, digits llm.Digits) []*genai.Content {
 	return c.out
 }
 
-// say adds parts. Turns must alternate, so what one role says in a row is one.
+// say adds parts. Turns must alternate, so consecutive messages of one role form one turn.
 func (c *conversation) say(role string, parts ...*genai.Part) {
 	for _, p := range parts {
 		if plainText(p) && p.Text == "" {
-			continue // Gemini refuses parts without anything
+			continue // Gemini refuses empty parts
 		}
 		if n := len(c.out); n == 0 || c.out[n-1].Role != role {
 			c.out = append(c.out, &genai.Content{Role: role})
@@ -56,7 +55,7 @@ func (c *conversation) say(role string, parts ...*genai.Part) {
 	}
 }
 
-// replied returns the parts of a reply: as they came, or made of its message.
+// replied returns the parts of a reply: the original ones, or parts made from its message.
 func (c *conversation) replied(m agent.Message) []*genai.Part {
 	parts := recall(m, c.model)
 	if parts == nil {
@@ -70,14 +69,14 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 		ours := m.ToolCalls[n]
 		p.FunctionCall.ID = c.ids.Add(p.FunctionCall.ID, ours.ID)
 		p.FunctionCall.Name = ours.Name
-		p.FunctionCall.Args = c.digits.Arguments(ours.Arguments) // theirs may be rounded, or masked and shortened since
+		p.FunctionCall.Args = c.digits.Arguments(ours.Arguments) // the original may be rounded, or masked and shortened since
 		c.calls[ours.ID] = p.FunctionCall
 		n++
 	}
 	return parts
 }
 
-// foreign makes parts of a reply whose own are not known.
+// foreign makes parts from a reply without known parts.
 func (c *conversation) foreign(m agent.Message) []*genai.Part {
 	parts := []*genai.Part{{Text: m.Content}}
 	for i, call := range m.ToolCalls {
@@ -90,14 +89,14 @@ func (c *conversation) foreign(m agent.Message) []*genai.Part {
 	return parts
 }
 
-// result answers a call by the id that Gemini was shown for it.
+// result answers a call by the id that Gemini knows.
 func (c *conversation) result(m agent.Message) *genai.Part {
 	call := c.calls[m.ToolCallID]
 	var own []*genai.FunctionResponsePart
 	for n, image := range m.Images {
 		switch {
 		case image.Data == nil:
-		case llm.GoogleSigns(c.model): // from 3 on, an answer can have them itself
+		case llm.GoogleSigns(c.model): // from version 3 on, an answer can contain images
 			own = append(own, genai.NewFunctionResponsePartFromBytes(image.Data, image.Type))
 		default:
 			c.images = append(c.images, &genai.Part{Text: fmt.Sprintf("Image %d of the result of call %s:", n+1, m.ToolCallID)},

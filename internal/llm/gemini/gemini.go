@@ -1,7 +1,6 @@
-// Package gemini speaks to Google's Gemini by its current SDK, genai. What the
-// SDK does on its own account is switched off or caught: it resumes streams, logs
-// to the process's log, reads keys from the environment, and panics on chunks of
-// an unexpected shape.
+// Package gemini is the client for Google's Gemini with the current SDK, genai. Unwanted behaviour of the SDK is turned
+// off or intercepted: it resumes streams, logs to the process's log, reads keys from the environment, and panics on
+// chunks with an unexpected structure.
 package gemini
 
 import (
@@ -18,39 +17,38 @@ import (
 
 const (
 	defaultBaseURL = "https://generativelanguage.googleapis.com"
-	apiVersion     = "v1beta" // the one with native tools and JSON schemas
+	apiVersion     = "v1beta" // the version with native tools and JSON schemas
 )
 
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
 	guard   llm.Guard
 	learner outgoing.Learner
-	vertex  *googlecloud.Place // nil = the Gemini API
+	vertex  *googlecloud.Place // nil for the Gemini API
 }
 
 var _ llm.Client = (*Client)(nil)
 
-// New checks the options and returns a client; it connects to nothing yet. Their
-// base URL has no version, and their HTTP client follows no redirects. There must be
-// a key: without it the SDK would look for another in the environment.
+// New checks the options and returns a client, without connecting yet. The base URL has no version, and the HTTP client
+// follows no redirects. A key is required, because the SDK would otherwise look for one in the environment.
 func New(opts llm.Options) (*Client, error) {
 	dialect := agent.Dialect{Schemas: agent.SchemaGemini}
 	guard, err := llm.NewGuard(llm.Driver{Name: "gemini", BaseURL: defaultBaseURL, Keyed: true, Dialect: dialect}, opts)
 	return &Client{guard: guard}, err
 }
 
-// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner.
+// Generate makes one call and streams the reply. It retries only requests that the server refuses: see
+// outgoing.Learner.
 //
-// The reply's provider state, if any, must come back with the message that the
-// reply becomes: it has the signatures of the model's thoughts. Usage counts
-// thoughts as output; its ModelCalls is left to the caller. A reply that was cut
-// because it repeated itself (llm.FinishRepeating) has no tool calls.
+// If the reply has provider state, return it with the message that the reply becomes: it holds the signatures of the
+// model's thinking. Usage counts thinking as output; the caller sets its ModelCalls. A reply that was cut because it
+// repeated itself (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
 		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
 			got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
 			if err := c.stream(ctx, key, sent, &got); err != nil {
-				if failed, ok := errors.AsType[*llm.Error](err); ok { // of a token, the guard knows nothing
+				if failed, ok := errors.AsType[*llm.Error](err); ok { // the guard does not know the token
 					failed.Message = llm.Clean(failed.Message, got.tap.token)
 				}
 				return llm.Response{Usage: got.usage}, err
@@ -69,7 +67,7 @@ func (c *Client) stream(ctx context.Context, key string, req llm.Request, got *r
 	}
 	where := &genai.ClientConfig{
 		APIKey:      key,
-		Backend:     genai.BackendGeminiAPI, // unset, the environment would choose
+		Backend:     genai.BackendGeminiAPI, // otherwise the environment would choose
 		HTTPClient:  got.tap.client(),
 		HTTPOptions: genai.HTTPOptions{BaseURL: c.guard.BaseURL, APIVersion: apiVersion},
 	}
@@ -78,7 +76,7 @@ func (c *Client) stream(ctx context.Context, key string, req llm.Request, got *r
 			return err
 		}
 		if config.ToolConfig != nil {
-			config.ToolConfig.IncludeServerSideToolInvocations = nil // unknown there
+			config.ToolConfig.IncludeServerSideToolInvocations = nil // not supported there
 		}
 	}
 	client, err := genai.NewClient(ctx, where)

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// shown is what of a part is text for people and for other models.
+// shown returns the text of a part, for people and for other models.
 func shown(p *genai.Part) llm.Delta {
 	switch {
 	case p == nil:
@@ -30,7 +30,7 @@ func fenced(language, text string) string {
 	return fmt.Sprintf("```%s\n%s\n```\n", language, strings.TrimRight(text, "\n"))
 }
 
-// plainText reports whether a part is text and nothing else, without a signature.
+// plainText reports whether a part is only text, without a signature.
 func plainText(p *genai.Part) bool {
 	return len(p.ThoughtSignature) == 0 && kind(p) == textPart
 }
@@ -40,8 +40,8 @@ type partKind int
 const (
 	textPart partKind = iota
 	callPart
-	nativePart // of a tool that Gemini runs itself
-	otherPart  // media and whatever else
+	nativePart // from a tool that Gemini runs itself
+	otherPart  // media and everything else
 )
 
 func kind(p *genai.Part) partKind {
@@ -56,9 +56,8 @@ func kind(p *genai.Part) partKind {
 	return textPart
 }
 
-// join puts streamed parts together. Text continues the text before it, unless one of the
-// two is signed: a signature belongs to exactly the part that it came with. Parts
-// without anything are dropped, because Gemini refuses to have them back.
+// join merges streamed parts. Text continues the previous text unless one of them is signed, because a signature
+// belongs to exactly one part. Empty parts are dropped, because Gemini refuses them in requests.
 func join(streamed []*genai.Part) (parts []*genai.Part) {
 	var text strings.Builder // of the last part
 	finish := func() {
@@ -86,7 +85,7 @@ func join(streamed []*genai.Part) (parts []*genai.Part) {
 	return parts
 }
 
-// toolCalls returns the calls among the parts. Older models give them no ids.
+// toolCalls returns the calls in the parts. Older models give them no ids.
 func toolCalls(parts []*genai.Part) []agent.ToolCall {
 	var out []agent.ToolCall
 	for _, p := range parts {

@@ -14,7 +14,7 @@ import (
 
 type chunks = iter.Seq2[*genai.GenerateContentResponse, error]
 
-// reply puts a model's reply together.
+// reply assembles a model's reply.
 type reply struct {
 	asked   string // the model's name in the request
 	tap     *tap
@@ -32,8 +32,8 @@ type reply struct {
 	sources   []llm.Source
 }
 
-// read takes in chunks until the reply is whole. What it returns is an *llm.Error,
-// unless the SDK did not send the request at all.
+// read processes chunks until the reply is complete. It returns an *llm.Error, unless the SDK did not send the request
+// at all.
 func (r *reply) read(stream chunks) error {
 	next, stop := iter.Pull2(stream)
 	defer stop()
@@ -44,7 +44,7 @@ func (r *reply) read(stream chunks) error {
 		finish, _ := llm.GoogleFinish(r.finish)
 		switch {
 		case finish != "" && chunk == nil:
-			return nil // the reply is whole: an error after it is about something else
+			return nil // the reply is complete: an error after it is about something else
 		case r.tap.failed != nil && chunk == nil:
 			return r.tap.failed
 		case r.tap.lost != nil && chunk == nil:
@@ -61,8 +61,8 @@ func (r *reply) read(stream chunks) error {
 	return nil
 }
 
-// pull returns the next chunk; io.EOF after the last. The SDK panics on chunks
-// that are JSON of another shape.
+// pull returns the next chunk, and io.EOF after the last. It recovers from the SDK's panics on JSON with another
+// structure.
 func pull(next func() (*genai.GenerateContentResponse, error, bool)) (chunk *genai.GenerateContentResponse, err error) {
 	defer func() {
 		if recover() != nil {
@@ -76,8 +76,7 @@ func pull(next func() (*genai.GenerateContentResponse, error, bool)) (chunk *gen
 	return chunk, err
 }
 
-// explain turns an error of the SDK into an *llm.Error, without the chunk: it may
-// be what a model wrote, which is not for errors.
+// explain converts an error of the SDK to an *llm.Error, without the chunk, which may hold the model's text.
 func explain(err error, tap *tap) error {
 	var known *llm.Error
 	switch {
@@ -89,8 +88,8 @@ func explain(err error, tap *tap) error {
 	return err
 }
 
-// ended judges the end of a stream. Only a finish reason makes a reply whole;
-// what is lost after it is at most the usage.
+// ended judges the end of a stream. Only a finish reason makes a reply complete; anything lost after it is at most the
+// usage.
 func (r *reply) ended(err error) error {
 	finish, _ := llm.GoogleFinish(r.finish)
 	switch {
@@ -104,17 +103,17 @@ func (r *reply) ended(err error) error {
 	return &llm.Error{Kind: llm.ErrTruncated, Message: err.Error()}
 }
 
-// chunk takes in one chunk.
+// chunk processes one chunk.
 func (r *reply) chunk(c *genai.GenerateContentResponse) error {
 	r.chunks++
 	if c.ModelVersion != "" {
 		r.model = c.ModelVersion
 	}
-	if u := c.UsageMetadata; u != nil { // of all chunks so far
+	if u := c.UsageMetadata; u != nil { // cumulative
 		r.usage = agent.Usage{
 			InputTokens:     int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
 			OutputTokens:    int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
-			CacheReadTokens: int(u.CachedContentTokenCount), // of the prompt's
+			CacheReadTokens: int(u.CachedContentTokenCount), // part of the prompt's count
 			ReasoningTokens: int(u.ThoughtsTokenCount),
 		}
 		for _, d := range u.PromptTokensDetails {
@@ -136,7 +135,7 @@ func (r *reply) chunk(c *genai.GenerateContentResponse) error {
 	return nil
 }
 
-// candidate takes in what a chunk says and returns it.
+// candidate processes and returns the text of a chunk.
 func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 	if c.FinishReason != "" {
 		r.finish = string(c.FinishReason)
@@ -156,10 +155,10 @@ func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 	return said
 }
 
-// maxSources is how many pages are named that a reply rests on.
+// maxSources is the maximum number of source pages of a reply.
 const maxSources = 20
 
-// source takes in which pages Gemini has read: what its search has found, and what it has fetched.
+// source collects the pages that Gemini has read: search results and fetched pages.
 func (r *reply) source(c *genai.Candidate) {
 	add := func(title, address string) {
 		known := slices.ContainsFunc(r.sources, func(s llm.Source) bool { return s.URL == address })
@@ -183,7 +182,7 @@ func (r *reply) source(c *genai.Candidate) {
 	}
 }
 
-// toolCalls returns the calls, with the arguments as Gemini wrote them: the SDK rounds large numbers.
+// toolCalls returns the calls, with Gemini's original arguments, because the SDK rounds large numbers.
 func (r *reply) toolCalls() []agent.ToolCall {
 	out := toolCalls(r.parts)
 	for n := range min(len(out), len(r.tap.arguments)) {

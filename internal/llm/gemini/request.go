@@ -11,27 +11,27 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// silent matches the names of models that do not think, whatever their generation.
+// silent matches the names of models that never think, whatever their generation.
 var silent = regexp.MustCompile(`image|tts|audio|live|embedding`)
 
-// unsigned is what Google wants in place of the first signature of calls that the
-// model did not make itself: those of another provider, say.
+// unsigned replaces the first signature of calls that the model did not make itself, such as those of another provider.
+// Google requires this.
 // https://ai.google.dev/gemini-api/docs/thought-signatures
 const unsigned = "skip_thought_signature_validator"
 
-// generateConfig spells all of a request but its messages.
+// generateConfig encodes a request except its messages.
 func generateConfig(req llm.Request, digits llm.Digits) (*genai.GenerateContentConfig, error) {
 	never := false
 	config := &genai.GenerateContentConfig{
 		SystemInstruction:     systemInstruction(req.Messages),
 		Temperature:           req.Temperature,
 		MaxOutputTokens:       int32(min(req.MaxTokens, 1<<30)),
-		AutomaticContinuation: &never, // it would ask again for streams that broke
+		AutomaticContinuation: &never, // it would resend requests after broken streams
 	}
 	if !req.Unthinking {
 		config.ThinkingConfig = thinking(req)
 	}
-	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // others refuse it beside tools
+	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // other models refuse it with tools
 		config.ResponseMIMEType = "application/json"
 		if len(req.Schema) > 0 && llm.GeminiKeepsSchema(req.Model) {
 			config.ResponseJsonSchema = digits.Value(req.Schema)
@@ -49,7 +49,7 @@ func generateConfig(req llm.Request, digits llm.Digits) (*genai.GenerateContentC
 	both := len(functions) > 0 && len(req.NativeTools) > 0
 	for _, name := range req.NativeTools {
 		if both && !agent.MixesTools(req.Model) {
-			break // they stand back; the configuration's check says so
+			break // left out; the configuration's check reports it
 		}
 		tool, err := nativeTool(name)
 		if err != nil {
@@ -63,11 +63,11 @@ func generateConfig(req llm.Request, digits llm.Digits) (*genai.GenerateContentC
 	return config, nil
 }
 
-// budgets are what levels stand for where models know only budgets, as Google's own endpoint for
-// OpenAI's protocol has it. https://ai.google.dev/gemini-api/docs/openai#thinking
+// budgets map levels for models that only have budgets, with the values of Google's own endpoint for OpenAI's protocol.
+// https://ai.google.dev/gemini-api/docs/openai#thinking
 var budgets = map[string]int32{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
 
-// thinking spells how much a model thinks; nil for one that does not.
+// thinking encodes how much a model thinks. It returns nil for a model that does not think.
 func thinking(req llm.Request) *genai.ThinkingConfig {
 	want := req.Thinking
 	if want == (agent.Thinking{}) && (!llm.GeminiThinks(req.Model) || silent.MatchString(req.Model)) {
@@ -102,8 +102,7 @@ func nativeTool(name llm.NativeTool) (*genai.Tool, error) {
 	return nil, fmt.Errorf("Gemini has no native tool %q", name)
 }
 
-// declarations leaves the schema of a tool out that takes nothing: Gemini refuses
-// an object without properties.
+// declarations omits the schema of a tool without arguments, because Gemini refuses an object without properties.
 func declarations(tools []llm.Tool, digits llm.Digits) (out []*genai.FunctionDeclaration) {
 	for _, t := range tools {
 		f := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
@@ -116,7 +115,7 @@ func declarations(tools []llm.Tool, digits llm.Digits) (out []*genai.FunctionDec
 	return out
 }
 
-// systemInstruction is where Gemini takes system messages, wherever they stood.
+// systemInstruction collects the system messages, wherever they are in the conversation.
 func systemInstruction(messages []agent.Message) *genai.Content {
 	out := &genai.Content{}
 	for _, m := range messages {

@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// state is what a reply leaves for the requests that continue it: its parts with
-// their signatures, and the model, because no other can read these.
+// state is what a reply keeps for the requests that continue it: its signed parts, and the model, because other models
+// do not accept these.
 type state struct {
 	Gemini struct {
 		Model string        `json:"model"`
@@ -19,10 +19,9 @@ type state struct {
 	} `json:"gemini"`
 }
 
-// remember returns the state that goes with a reply, nil if the message alone
-// says everything.
+// remember returns the state of a reply, or nil if the message alone is sufficient.
 func remember(model string, parts []*genai.Part) json.RawMessage {
-	// Thoughts are for people; only signed ones may go back.
+	// Thinking is only for display, except signed thinking, which may be sent back.
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p *genai.Part) bool { return p.Thought && plainText(p) })
 	if !slices.ContainsFunc(parts, special) {
 		return nil
@@ -31,19 +30,18 @@ func remember(model string, parts []*genai.Part) json.RawMessage {
 	s.Gemini.Model, s.Gemini.Parts = model, parts
 	data, err := json.Marshal(s)
 	if err != nil {
-		return nil // the parts came from JSON: this cannot happen
+		return nil // cannot happen: the parts came from JSON
 	}
 	return data
 }
 
-// special reports whether a part has what a message does not hold.
+// special reports whether a part has data that a message cannot hold.
 func special(p *genai.Part) bool {
 	return len(p.ThoughtSignature) > 0 || kind(p) == nativePart || p.FunctionCall != nil && p.FunctionCall.ID != ""
 }
 
-// recall returns the parts that a message was made of; nil if they are another
-// model's, or if the message makes other calls than they do. Text that has been
-// changed since (masked, shortened) goes in place of theirs.
+// recall returns the parts of a message. It returns nil if they are another model's, or if the message makes other
+// calls than they do. Text that has changed since (masked, shortened) replaces the text in the parts.
 func recall(m agent.Message, model string) []*genai.Part {
 	var s state
 	if json.Unmarshal(m.ProviderState, &s) != nil || s.Gemini.Model != model {

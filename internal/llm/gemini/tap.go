@@ -12,20 +12,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// tap sits between the SDK and the network for one call. It keeps what the SDK
-// loses: the headers of a refusal, why a stream broke, and Gemini's words about
-// the end of a reply.
+// tap is between the SDK and the network for one call. It keeps what the SDK loses: the headers of a refusal, the
+// reason for a broken stream, and Gemini's message about the end of a reply.
 type tap struct {
 	base *http.Client
 	next http.RoundTripper
 	// headers are added to the request.
 	headers map[string]string
 	digits  llm.Digits // of the request
-	token   string     // of Google's cloud, among the headers; "" = none
+	token   string     // of Google Cloud, one of the headers; empty if there is none
 	opened  bool       // a successful answer has begun
-	lost    error      // what broke its body
-	failed  *llm.Error // that it told
-	// arguments are those of the calls, in order.
+	lost    error      // the error that broke its body
+	failed  *llm.Error // the error in the answer
+	// arguments are the arguments of the calls, in order.
 	arguments []string
 	ending    string // the finishMessage
 }
@@ -38,7 +37,7 @@ func newTap(base *http.Client) *tap {
 	return &tap{base: base, next: next}
 }
 
-// client is the base client, through the tap.
+// client returns the base client with the tap as its transport.
 func (t *tap) client() *http.Client {
 	client := *t.base
 	client.Transport = t
@@ -63,13 +62,13 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body is the answer, event by event, made fit for the SDK: it reads lines and not events, takes
-// comments for a broken stream, and loses a reply for one field of another type. It ends quietly when the
-// stream breaks, because the SDK would log that to the process's log: the tap remembers it.
+// body converts the answer for the SDK, event by event. The SDK reads lines instead of events, takes comments for a
+// broken stream, and loses a reply because of one field of another type. The body ends quietly when the stream breaks,
+// because the SDK would write that to the process's log. The tap keeps the error.
 type body struct {
 	events *llm.Events
-	line   []byte // what is left of it
-	some   bool   // an event has come
+	line   []byte // unread rest of the line
+	some   bool   // an event has arrived
 	ended  bool
 	closer io.Closer
 	tap    *tap
@@ -86,9 +85,9 @@ func (b *body) Read(p []byte) (int, error) {
 		switch {
 		case err != nil:
 			b.end(err)
-		case len(data) == 0, llm.DoneMark(data): // of gateways
+		case len(data) == 0, llm.DoneMark(data): // from gateways
 		case event.Partial && !json.Valid(data):
-			b.ended = true // the end of this event is missing: to the SDK it would be no event at all
+			b.ended = true // the event is incomplete; the SDK would ignore it
 		case event.Name == llm.ErrorEvent:
 			failure, _ := llm.ParseGoogleFailure(data)
 			failure.Message = cmp.Or(failure.Message, llm.Word(llm.ErrorWords(data)))
@@ -103,7 +102,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// end takes in the end of the answer, which may be an answer in plain JSON.
+// end processes the end of the answer, which may be an answer in plain JSON.
 func (b *body) end(err error) {
 	b.ended = true
 	if !errors.Is(err, io.EOF) {
@@ -127,7 +126,7 @@ func (b *body) end(err error) {
 	}
 }
 
-// take adds the data of an event to what the SDK reads.
+// take adds an event's data to the SDK's input.
 func (b *body) take(data []byte) {
 	if failure, ok := llm.ParseGoogleFailure(data); ok {
 		b.fail(failure.Error(0))
@@ -139,10 +138,10 @@ func (b *body) take(data []byte) {
 	b.line = fmt.Appendf(b.line, "data: %s\n\n", bytes.TrimSpace(chunk.JSON))
 }
 
-// fail ends the answer with an error, which the SDK need not understand.
+// fail ends the answer with an error that the SDK does not have to understand.
 func (b *body) fail(failed *llm.Error) { b.tap.failed, b.ended = failed, true }
 
-// Close never fails: what the body could say no longer matters.
+// Close never fails, because the rest of the body no longer matters.
 func (b *body) Close() error {
 	_ = b.closer.Close()
 	return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// vertexVersion is the one with all that the Gemini API has.
+// vertexVersion is the version with all features of the Gemini API.
 const vertexVersion = "v1beta1"
 
-// NewVertex is New for Vertex AI, which knows no keys. Their base URL is that of the location,
-// unless the options have another.
+// NewVertex is New for Vertex AI, which has no keys. The base URL is that of the location, unless the options have
+// another.
 func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
 	guard, err := llm.NewGuard(llm.Driver{Name: "vertexai", BaseURL: at.BaseURL()}, opts)
 	if err == nil && at.Project == "" {
@@ -23,7 +23,7 @@ func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
 	return &Client{guard: guard, vertex: at}, err
 }
 
-// toVertex has the requests of a call go to Vertex AI, with a token.
+// toVertex directs the requests of a call to Vertex AI, with a token.
 func (c *Client) toVertex(ctx context.Context, to *genai.ClientConfig, tap *tap) (err error) {
 	if tap.headers, tap.token, err = c.vertex.Headers(ctx); err != nil {
 		return err

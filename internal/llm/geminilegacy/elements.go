@@ -13,17 +13,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// maxReply bounds a whole reply, in bytes.
+// maxReply limits a whole reply, in bytes.
 const maxReply = 64 << 20
 
-// maxPage bounds what is read of an answer that is not JSON, in bytes.
+// maxPage limits how much of an answer that is not JSON is read, in bytes.
 const maxPage = 64 << 10
 
-// elements is the body of an answer, a JSON array of chunks, made fit for the
-// SDK: without thoughts, which it would deliver as the answer's text, without
-// parts of kinds that it panics on, and without finish reasons, for which it
-// throws a reply away. An error among the chunks, which it would not see, ends
-// the body. Its errors are *llm.Errors.
+// elements is the body of an answer, a JSON array of chunks, converted for the SDK. It removes thinking, which the SDK
+// would deliver as text; parts that make the SDK panic; and finish reasons that make the SDK discard a reply. An error
+// among the chunks, which the SDK would miss, ends the body. Its errors are *llm.Errors.
 type elements struct {
 	closer io.Closer
 	body   *bufio.Reader
@@ -31,14 +29,14 @@ type elements struct {
 	call   *call
 	chunks int
 	out    bytes.Buffer
-	err    error // what Read returns once out is empty
+	err    error // returned by Read once out is empty
 }
 
 func newElements(body io.ReadCloser, call *call) *elements {
 	return &elements{closer: body, body: bufio.NewReader(io.LimitReader(body, maxReply)), call: call}
 }
 
-// Read returns the array anew, a chunk as soon as it is there.
+// Read returns the rewritten array, each chunk as soon as it arrives.
 func (e *elements) Read(p []byte) (int, error) {
 	for e.out.Len() == 0 {
 		if e.err != nil {
@@ -49,13 +47,13 @@ func (e *elements) Read(p []byte) (int, error) {
 	return e.out.Read(p)
 }
 
-// Close never fails: what the body could say no longer matters.
+// Close never fails, because the rest of the body no longer matters.
 func (e *elements) Close() error {
 	_ = e.closer.Close()
 	return nil
 }
 
-// next puts the next chunk out, or the end of the array and io.EOF.
+// next writes the next chunk to out, or the end of the array with io.EOF.
 func (e *elements) next() error {
 	if e.dec == nil {
 		if err := e.open(); err != nil {
@@ -85,8 +83,8 @@ func (e *elements) next() error {
 	return nil
 }
 
-// open begins the array. A single object, such as an error or the answer of a
-// server that does not stream, is an array of one.
+// open begins the array. A single object, such as an error or the answer of a server that does not stream, becomes an
+// array of one.
 func (e *elements) open() error {
 	if failed := e.notAModel(); failed != nil {
 		return failed
@@ -107,7 +105,7 @@ func (e *elements) open() error {
 	return nil
 }
 
-// notAModel looks at an answer that does not begin as JSON does.
+// notAModel checks an answer that does not begin like JSON.
 func (e *elements) notAModel() error {
 	start, err := e.body.Peek(1)
 	for err == nil && strings.ContainsAny(string(start), " \t\r\n\xEF\xBB\xBF") {
@@ -124,7 +122,7 @@ func (e *elements) notAModel() error {
 	return malformed("the answer is not a JSON array")
 }
 
-// broken judges why there is no further chunk.
+// broken returns the reason why there is no further chunk.
 func (e *elements) broken(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -138,7 +136,7 @@ func (e *elements) broken(err error) error {
 
 func malformed(why string) error { return &llm.Error{Kind: llm.ErrMalformed, Message: why} }
 
-// clean returns what the SDK may see of a chunk, and notes the rest.
+// clean returns the part of a chunk for the SDK, and records the rest.
 func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 	if failed := llm.NotAModel(0, raw); failed != nil && e.chunks == 1 {
 		return nil, failed
@@ -146,7 +144,7 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 	if failure, ok := llm.ParseGoogleFailure(raw); ok {
 		return nil, failure.Error(0)
 	}
-	fit := llm.ReadGoogleChunk(raw) // it asks Google for the numbers of enums
+	fit := llm.ReadGoogleChunk(raw) // this client asks Google for numeric enums
 	var c chunk
 	if err := json.Unmarshal(fit.JSON, &c); err != nil {
 		return nil, malformed("a chunk is not of the shape that the SDK knows")
@@ -176,7 +174,7 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 
 type (
 	object map[string]json.RawMessage
-	// chunk is what we look at of an element.
+	// chunk has the fields of an element that are used here.
 	chunk struct {
 		Candidates []struct {
 			Content struct {
@@ -193,7 +191,7 @@ type (
 	}
 )
 
-// usage is of all chunks so far. The SDK does not know all of it.
+// usage is cumulative. The SDK does not know all of its fields.
 type usage struct {
 	Prompt     int `json:"promptTokenCount"`
 	ToolUse    int `json:"toolUsePromptTokenCount"`
@@ -202,9 +200,8 @@ type usage struct {
 	Cached     int `json:"cachedContentTokenCount"` // of the prompt
 }
 
-// known returns the parts that the SDK can be trusted with. It panics on a
-// functionResponse too, but a server has no business to send one: that reply is
-// not understood, see pull.
+// known returns the parts that the SDK can handle. The SDK also panics on a functionResponse, which a server should
+// never send; such a reply is malformed, see pull.
 func known(parts []object) []object {
 	out := []object{}
 	for _, p := range parts {

@@ -1,8 +1,7 @@
-// Package geminilegacy speaks to Google's Gemini by its former SDK,
-// generative-ai-go, which is past its end of life. It is for those who depend on
-// it; package gemini is the better driver. The SDK knows neither thoughts, their
-// signatures, call ids, nor native tools, so what needs them is refused. Its
-// other faults are caught between it and the network: see transport and elements.
+// Package geminilegacy is the client for Google's Gemini with its former SDK, generative-ai-go, which is past its end
+// of life. It is for users who depend on that SDK; package gemini is the better driver. The SDK does not support
+// thinking, signatures, call ids, or native tools, so requests that need them are refused. Its other faults are handled
+// between it and the network: see transport and elements.
 package geminilegacy
 
 import (
@@ -20,8 +19,7 @@ import (
 
 const (
 	defaultBaseURL = "https://generativelanguage.googleapis.com"
-	// noKey is what the SDK is given, as it insists on a key; ours is set by the
-	// transport, at each call.
+	// noKey is a placeholder, because the SDK requires a key. The transport sets the real one for each call.
 	noKey = "set-by-the-transport"
 )
 
@@ -32,13 +30,13 @@ type Client struct {
 	transport *transport
 
 	mu  sync.Mutex
-	sdk *genai.Client // made once: each leaves a connection behind that nothing closes
+	sdk *genai.Client // created once, because each leaves a connection that is never closed
 }
 
 var _ llm.Client = (*Client)(nil)
 
-// New checks the options and returns a client; it connects to nothing yet. Their
-// base URL has no version, and their HTTP client follows no redirects.
+// New checks the options and returns a client, without connecting yet. The base URL has no version, and the HTTP client
+// follows no redirects.
 func New(opts llm.Options) (*Client, error) {
 	dialect := agent.Dialect{Schemas: agent.SchemaOpenAPI}
 	guard, err := llm.NewGuard(llm.Driver{Name: "geminilegacy", BaseURL: defaultBaseURL, Keyed: true, Dialect: dialect}, opts)
@@ -49,11 +47,11 @@ func New(opts llm.Options) (*Client, error) {
 	return &Client{guard: guard, transport: transport}, err
 }
 
-// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner.
+// Generate makes one call and streams the reply. It retries only requests that the server refuses: see
+// outgoing.Learner.
 //
-// It refuses requests for thoughts and native tools, and tools for models that
-// want signatures back. Usage counts thoughts as output; its ModelCalls is left to
-// the caller. A reply that was cut because it repeated itself
+// It refuses requests for thinking and native tools, and tools for models that require signatures. Usage counts
+// thinking as output; the caller sets its ModelCalls. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
@@ -91,7 +89,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, got *reply) error 
 	})
 }
 
-// client returns the SDK's client, which lives as long as ours.
+// client returns the SDK's client, which lives as long as this one.
 func (c *Client) client(ctx context.Context) (*genai.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// reply puts a model's reply together.
+// reply assembles a model's reply.
 type reply struct {
 	call    *call
 	idle    *llm.Idle
@@ -25,8 +25,8 @@ type reply struct {
 
 type stream = *genai.GenerateContentResponseIterator
 
-// read takes in chunks until the reply is whole. What it returns is an *llm.Error,
-// unless the SDK did not send the request at all.
+// read processes chunks until the reply is complete. It returns an *llm.Error, unless the SDK did not send the request
+// at all.
 func (r *reply) read(send func() stream) error {
 	var chunks stream
 	for !r.repeating {
@@ -47,7 +47,7 @@ func (r *reply) read(send func() stream) error {
 	return nil
 }
 
-// pull returns the next chunk. The SDK panics on parts that it does not know.
+// pull returns the next chunk. It recovers from the SDK's panics on unknown parts.
 func pull(next func() (*genai.GenerateContentResponse, error)) (chunk *genai.GenerateContentResponse, err error) {
 	defer func() {
 		if recover() != nil {
@@ -57,8 +57,8 @@ func pull(next func() (*genai.GenerateContentResponse, error)) (chunk *genai.Gen
 	return next()
 }
 
-// ended judges the end of a stream. Only a finish reason makes a reply whole: an error after the SDK has read the chunk
-// with the reason is about something else, and loses at most the usage.
+// ended judges the end of a stream. Only a finish reason makes a reply complete: an error after the chunk with the
+// reason is about something else, and loses at most the usage.
 func (r *reply) ended(err error) error {
 	finish, _ := llm.GoogleFinish(r.call.finish)
 	var known *llm.Error
@@ -69,13 +69,13 @@ func (r *reply) ended(err error) error {
 		return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream ended without a finish reason"}
 	case errors.As(err, &known):
 		return known
-	case r.call.opened: // without its text: it may be what a model wrote
+	case r.call.opened: // without its text, which may be the model's
 		return malformed("the SDK does not understand the answer")
 	}
 	return err
 }
 
-// chunk takes in one chunk.
+// chunk processes one chunk.
 func (r *reply) chunk(c *genai.GenerateContentResponse) {
 	var said string
 	if len(c.Candidates) > 0 && c.Candidates[0].Content != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// refuse says what of a request the SDK cannot do.
+// refuse returns an error for a request that the SDK cannot express.
 func refuse(req llm.Request) error {
 	switch {
 	case req.Thinking != (agent.Thinking{}):
@@ -25,7 +25,7 @@ func refuse(req llm.Request) error {
 	return nil
 }
 
-// configure sets all of a request but its conversation.
+// configure sets all of a request except its conversation.
 func configure(model *genai.GenerativeModel, req llm.Request) {
 	model.Temperature = req.Temperature
 	if req.MaxTokens > 0 {
@@ -55,23 +55,22 @@ func configure(model *genai.GenerativeModel, req llm.Request) {
 	model.Tools = []*genai.Tool{tool}
 }
 
-// answerAsJSON asks for the JSON that a request wants. Gemini refuses it beside tools.
+// answerAsJSON asks for JSON if the request does. Gemini refuses that with tools.
 func answerAsJSON(model *genai.GenerativeModel, req llm.Request) {
 	if !req.JSON {
 		return
 	}
 	model.ResponseMIMEType = "application/json"
-	// What the SDK has no words for is left out, as of a tool's schema.
+	// Keywords that the SDK does not know are left out, as in a tool's schema.
 	if written, _, err := outgoing.Schema(req.Schema, agent.SchemaOpenAPI); err == nil {
 		model.ResponseSchema = parameters(written)
 	}
 }
 
-// contents spells messages as turns, which alternate; the last is the user's, as
-// the SDK knows no other way.
+// contents converts messages to alternating turns. The last one is the user's, because the SDK requires it.
 func contents(messages []agent.Message, digits llm.Digits) []*genai.Content {
 	var out []*genai.Content
-	names := map[string]string{} // of tools, by call id: the SDK knows no ids
+	names := map[string]string{} // of tools, by call id: the SDK has no ids
 	say := func(role string, part genai.Part) {
 		if n := len(out); n == 0 || out[n-1].Role != role {
 			out = append(out, &genai.Content{Role: role})
@@ -84,7 +83,7 @@ func contents(messages []agent.Message, digits llm.Digits) []*genai.Content {
 		case agent.User:
 			say("user", text(m.Content))
 		case agent.Assistant:
-			if m.Content != "" { // Gemini refuses parts without anything
+			if m.Content != "" { // Gemini refuses empty parts
 				say("model", text(m.Content))
 			}
 			for _, call := range m.ToolCalls {
@@ -100,5 +99,5 @@ func contents(messages []agent.Message, digits llm.Digits) []*genai.Content {
 
 func text(s string) genai.Text { return genai.Text(valid(s)) }
 
-// valid makes a text fit for protobuf, which refuses bytes that are not UTF-8.
+// valid replaces invalid UTF-8, which protobuf refuses.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

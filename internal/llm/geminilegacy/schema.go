@@ -23,7 +23,8 @@ var types = map[string]genai.Type{
 	"boolean": genai.TypeBoolean, "string": genai.TypeString,
 }
 
-// parameters spells the schema of a tool; nil for one that takes nothing: Gemini refuses an object without properties.
+// parameters converts the schema of a tool. It returns nil for a tool without arguments, because Gemini refuses an
+// object without properties.
 func parameters(written json.RawMessage) *genai.Schema {
 	var s schema
 	if json.Unmarshal(written, &s) != nil || len(s.Properties) == 0 {

@@ -11,16 +11,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// call is what the transport sees of one call and the SDK does not pass on.
+// call holds what the transport sees of one call and the SDK does not pass on.
 type call struct {
 	key     string
 	digits  llm.Digits // of the request
-	model   string     // that really answered
-	finish  string     // in Gemini's words; the SDK knows only some of them
-	message string     // Gemini's about the finish
+	model   string     // the model that answered
+	finish  string     // in Gemini's words; the SDK knows only some
+	message string     // Gemini's message about the finish
 	last    int        // the number of the chunk with the finish, from 1
 	usage   agent.Usage
-	// arguments are those of the calls, in order: the SDK rounds large numbers.
+	// arguments are the arguments of the calls, in order, because the SDK rounds large numbers.
 	arguments []string
 	opened    bool // a successful answer has begun
 }
@@ -31,7 +31,7 @@ func withCall(ctx context.Context, c *call) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// callOf returns the call of a context; the SDK's own requests have none.
+// callOf returns the call of a context. The SDK's own requests have none.
 func callOf(ctx context.Context) *call {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c
@@ -39,9 +39,8 @@ func callOf(ctx context.Context) *call {
 	return &call{}
 }
 
-// transport sits between the SDK and the network. It sets the key, which the SDK
-// would put into the URL and so into errors, and it turns every refusal into an
-// *llm.Error, which the SDK does not know and so does not retry.
+// transport is between the SDK and the network. It sets the key, which the SDK would put into the URL and so into
+// errors. It turns every refusal into an *llm.Error, which the SDK does not know and so does not retry.
 type transport struct {
 	base *url.URL
 	next http.RoundTripper
@@ -71,7 +70,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// direct returns the request as it goes to our base URL.
+// direct returns the request for our base URL.
 func (t *transport) direct(req *http.Request, key string) *http.Request {
 	out := req.Clone(req.Context())
 	out.URL.Scheme, out.URL.Host, out.URL.User, out.Host = t.base.Scheme, t.base.Host, t.base.User, ""

@@ -250,7 +250,7 @@ func (e Examination) database(ctx context.Context) seen {
 		f.Level, f.Remedy = LevelFail, "install the workers' version (starter version prints the one of this program)"
 		f.Found += fmt.Sprintf(": it requires schema %d, and this program knows %d", h.Required, h.Known)
 	case h.Schema > h.Known:
-		f.Level, f.Remedy = LevelWarn, "finish the upgrade: docs/upgrade.md"
+		f.Level, f.Remedy = LevelWarn, "finish the upgrade: docs/how-to/upgrade.md"
 		f.Found += fmt.Sprintf(": a newer program has expanded it; this one knows %d, and can use it", h.Known)
 	case h.Schema < h.Known:
 		f.Level, f.Remedy = LevelWarn, "start a worker of this version, which brings it up to date"

@@ -158,7 +158,8 @@ func (v *versions) checkWorkers(ctx context.Context, c client.Client) (workers [
 		}
 	}
 	if len(groups) > 1 {
-		v.find(LevelWarn, "workers", fmt.Sprintf("%d versions share the task queue: an upgrade is in progress", len(groups)), "docs/upgrade.md")
+		v.find(LevelWarn, "workers", fmt.Sprintf("%d versions share the task queue: an upgrade is in progress", len(groups)),
+			"docs/how-to/upgrade.md")
 	}
 	return workers
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Each package below internal has a row in the table of docs/explanation/architecture.md, or in that of the package that it is in.
+// Each package below internal has a row in the table of docs/maintaining/packages.md, or in that of the package that it is in.
 func TestPackagesAreDrawn(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/explanation/architecture.md")
+	page, err := os.ReadFile("../../docs/maintaining/packages.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestPackagesAreDrawn(t *testing.T) {
 	}
 	for pkg := range load(t, os.DirFS("../..")) {
 		if name, inside := strings.CutPrefix(pkg, "internal/"); inside && !strings.Contains(name, "/") && !drawn[name] {
-			t.Errorf("docs/explanation/architecture.md does not say what %s is for", pkg)
+			t.Errorf("docs/maintaining/packages.md does not say what %s is for", pkg)
 		}
 	}
 }

@@ -117,10 +117,10 @@ func TestOpenAIReasons(t *testing.T) {
 	}
 }
 
-// TestThinkingTable: the guide's table of what models take is true, level by level and at the ends of each budget.
+// TestThinkingTable: the table of what models take in docs/reference/models.md is true, level by level and at the ends of each budget.
 func TestThinkingTable(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/reference/chains.md")
+	guide, err := os.ReadFile("../../docs/reference/models.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// decidedActs tell of a person's decision about a call, or of the rule that lets it through, and, if it was approved, that
-// the call is about to be made; none = nobody had to decide.
+// decidedActs returns the audit entries for a person's decision about a call, or for the rule that allows it. If the
+// call was approved, they also record that it is about to begin. The result is empty if no decision was needed.
 func (c *toolCall) decidedActs(ctx context.Context, d *Decision) []audit.Act {
 	if d == nil && c.rule != nil {
 		return []audit.Act{{
@@ -59,8 +59,9 @@ func (c *toolCall) decidedAct(ctx context.Context, d Decision) audit.Act {
 	return decided
 }
 
-// seen are the arguments that were shown to who has decided; of long ones the beginning, and a blob with the whole. "" =
-// by now it is another call: what was shown is where people were asked about that digest.
+// seen returns the arguments that were shown to the person who decided. If they are long, text holds their beginning and
+// ref names a blob with all of them. Both are empty if the call has changed since: the approval request for that digest
+// has the arguments.
 func (c *toolCall) seen(ctx context.Context, d Decision) (text, ref string) {
 	if d.Digest != c.judged.Digest() {
 		return "", ""
@@ -70,12 +71,12 @@ func (c *toolCall) seen(ctx context.Context, d Decision) (text, ref string) {
 		return "", ""
 	}
 	if text = reveal.JSON(plain); len(text) > maxShown {
-		ref, _ = c.Blobs.PutBlob(ctx, []byte(text)) // it is there, since people were asked
+		ref, _ = c.Blobs.PutBlob(ctx, []byte(text)) // the blob exists: it was written when the approval was requested
 	}
 	return clip.Bytes(text, maxShown), ref
 }
 
-// tellAnew tells of an approval of a call that is another one by now.
+// tellAnew records an approval whose call has changed since.
 func (c *toolCall) tellAnew(ctx context.Context) error {
 	d := c.in.Decision
 	if d == nil {
@@ -87,8 +88,8 @@ func (c *toolCall) tellAnew(ctx context.Context) error {
 	return c.Records.Audit(ctx, act)
 }
 
-// endedActs tell what came of a call that a person has decided about, or that a rule has let through. d is a decision that
-// no intent tells of: the call has not begun.
+// endedActs returns the audit entries for the outcome of a call that a person decided about or that a rule allowed. d is
+// a decision for which no intent was written, because the call has not begun.
 func (c *toolCall) endedActs(ctx context.Context, d *Decision, body transcript.Body) (acts []audit.Act) {
 	approved := c.in.Decision != nil && c.in.Decision.Approved
 	if d == nil && !approved && c.rule == nil && !c.byRule {
@@ -108,7 +109,7 @@ func (c *toolCall) endedActs(ctx context.Context, d *Decision, body transcript.B
 	})
 }
 
-// maskedWords are what a person says of a call.
+// maskedWords masks what a person wrote about a call.
 func (c *toolCall) maskedWords(ctx context.Context, text string) string {
 	masked, err := c.maskData(ctx, c.plan, "reason", text)
 	if err != nil {
@@ -117,17 +118,18 @@ func (c *toolCall) maskedWords(ctx context.Context, text string) string {
 	return masked
 }
 
-// Tell puts what people have sent straight to a workflow into the audit trail.
+// Tell adds messages that people sent directly to a workflow to the audit trail.
 func (a *Activities) Tell(ctx context.Context, in TellIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
 	return storeFailure(ended(ctx, a.keepActs(ctx, in.Plan, in.Acts)))
 }
 
-// keepActs puts what a workflow tells of people into the audit trail, masked. Each has the number under which it counts them.
+// keepActs masks the acts that a workflow reports of people and adds them to the audit trail. The workflow has numbered
+// them in their keys.
 func (a *Activities) keepActs(ctx context.Context, planHash string, acts []audit.Act) error {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
-	acts = slices.Clone(acts) // a local activity is handed the workflow's own
+	acts = slices.Clone(acts) // a local activity gets the workflow's own slice
 	for n, act := range acts {
 		detail, err := a.maskedDetail(ctx, planHash, act.Detail)
 		if err != nil {
@@ -138,7 +140,7 @@ func (a *Activities) keepActs(ctx context.Context, planHash string, acts []audit
 	return a.Records.Audit(ctx, acts...)
 }
 
-// maskedWaits is what people are asked, with the notes masked that tell what others have said of it.
+// maskedWaits returns the open questions with the notes masked that repeat what other people said.
 func (a *Activities) maskedWaits(ctx context.Context, planHash string, waits record.Waits) (record.Waits, error) {
 	waits.Approvals = slices.Clone(waits.Approvals)
 	for n, approval := range waits.Approvals {
@@ -161,7 +163,7 @@ func (a *Activities) maskedWaits(ctx context.Context, planHash string, waits rec
 }
 
 func (a *Activities) maskedDetail(ctx context.Context, planHash string, detail json.RawMessage) (json.RawMessage, error) {
-	if planHash == "" || len(detail) == 0 { // it ended before there was a plan to mask it by
+	if planHash == "" || len(detail) == 0 { // it ended before there was a plan with masking settings
 		return nil, nil
 	}
 	p, err := a.plan(ctx, planHash)
@@ -169,7 +171,7 @@ func (a *Activities) maskedDetail(ctx context.Context, planHash string, detail j
 		return nil, err
 	}
 	texts := map[string]string{}
-	_ = json.Unmarshal(detail, &texts) // audit.Detail has written it
+	_ = json.Unmarshal(detail, &texts) // written by audit.Detail
 	for name, text := range texts {
 		if texts[name], err = a.maskData(ctx, p, requestData, text); err != nil {
 			return nil, err

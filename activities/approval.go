@@ -19,37 +19,38 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Approve is what a person is shown of a call that needs approval.
+// Approve is what a person sees of a call that needs approval.
 type Approve struct {
 	ID        string     `json:"id"` // of the call, unique within the execution
 	Risk      agent.Risk `json:"risk,omitempty"`
 	Arguments string     `json:"arguments,omitempty"` // canonical, masked and marked: see package reveal
-	// Ref names all of the arguments in the store, Size bytes, where they are longer.
+	// Ref names the blob with all of the arguments if they are longer than Arguments; Size is their length in bytes.
 	Ref  string `json:"ref,omitempty"`
 	Size int    `json:"size,omitempty"`
 	// Hidden is how many bytes of the arguments are masked.
 	Hidden int `json:"hidden,omitempty"`
-	// Digest is that of the call: see tool.Decision.
+	// Digest is the call's digest: see tool.Decision.
 	Digest string `json:"digest"`
-	// Approvers say who decides, and NotBy who must not approve.
+	// Approvers lists the people who may decide. Those in NotBy must not approve.
 	Approvers plan.Approvers `json:"approvers,omitzero"`
 	NotBy     []string       `json:"not_by,omitempty"`
-	// Notes tell who decides what he has to know besides.
+	// Notes are further facts that the approver needs.
 	Notes []string `json:"notes,omitempty"`
-	// Remember is the tool's definition, if the approval may be remembered; "" = it may not.
+	// Remember is the tool's definition if the approval may be remembered, otherwise empty.
 	Remember string `json:"remember,omitempty"`
-	// Edit names in the store a person's arguments, if these are not the agent's: see Decision.
+	// Edit names the blob with a person's arguments, if they replace the agent's: see Decision.
 	Edit string `json:"edit,omitempty"`
-	// Reason is what the agent wrote, or else thought, in the reply that asks for the call, PlanStep the step of a plan that the call carries
-	// out, and Description what the tool's server says of the tool. All are masked and shortened. An empty string means none.
+	// Reason is what the agent wrote in the reply that asks for the call, or else what it thought. PlanStep is the step of a
+	// plan that the call carries out. Description is the tool server's description of the tool. All are masked and
+	// shortened; empty means none.
 	Reason      string `json:"reason,omitempty"`
 	PlanStep    string `json:"plan_step,omitempty"`
 	Description string `json:"description,omitempty"`
 }
 
-// judged returns what the workflow needs of a reply: also whether it keeps the contract, and
-// which of its calls a person has to approve. The reply is in the transcript before anybody
-// looks into it, so that a failure here does not pay for it a second time.
+// judged returns what the workflow needs to know about a reply, including whether it meets the contract and which of its
+// calls need approval. The reply is already in the transcript at this point, so a failure here does not cost a second
+// model call.
 func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateOut, error) {
 	out := generateOut(entries)
 	n := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.Kind == transcript.KindReply })
@@ -69,7 +70,7 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 		}
 		return out, err
 	}
-	if reply.Forced { // it was offered none
+	if reply.Forced { // no tools were offered
 		return out, nil
 	}
 	if j.tools == nil {
@@ -87,15 +88,15 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 	return out, nil
 }
 
-// How many bytes of arguments that a person approves go into history: of one call, and of
-// all calls of a reply together. The store has the whole.
+// Limits on the arguments of calls awaiting approval that go into history, in bytes: per call, and for all calls of a
+// reply together. The store has the full arguments.
 const (
 	maxShown         = 4 << 10
 	maxShownTogether = 16 << 10
 )
 
-// judgedCall returns what the workflow needs of a call. If the policy refuses the call,
-// nobody is asked to approve it, and any worker can answer it.
+// judgedCall returns what the workflow needs to know about a call. A call that the policy refuses needs no approval, and
+// any worker can answer it.
 func (j *job) judgedCall(ctx context.Context, reply transcript.Entry, call transcript.Call) (Call, error) {
 	decision, err := j.tools.DecideIn(j.situation(ctx, call, false), call.Name, call.Arguments)
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
@@ -116,9 +117,9 @@ func (j *job) judgedCall(ctx context.Context, reply transcript.Entry, call trans
 	return out, err
 }
 
-// approve is what a person is shown of a call: the whole call as it would be made, with
-// secrets masked and deceptive characters marked. The error is a *tool.Refusal if masking
-// would hide too much of it. reply is the one that asks for the call.
+// approve returns what a person sees of a call: the whole call as it would be made, with secrets masked and deceptive
+// characters marked. The error is a *tool.Refusal if masking would hide too much of it. reply is the reply that asks for
+// the call.
 func (j *job) approve(
 	ctx context.Context, reply transcript.Entry, call transcript.Call, decision tool.Decision, limit int,
 ) (*Approve, error) {
@@ -158,8 +159,8 @@ func (j *job) approve(
 	return out, nil
 }
 
-// Bounds of what explains a call to the person who approves it, in bytes: of the agent's words, also for all calls of a reply
-// together, of a plan's step, and of a tool's description.
+// Limits on the explanation of a call to its approver, in bytes: the agent's words for one call and for all calls of a
+// reply together, a plan's step, and a tool's description.
 const (
 	maxReason         = 600
 	maxReasonTogether = 8 << 10
@@ -167,8 +168,8 @@ const (
 	maxDescription    = 300
 )
 
-// explain adds why the agent asks for a call, in its own words: what it wrote, else what it thought. Words that cannot be
-// masked are left out: the call itself can still be judged without them.
+// explain adds the agent's reason for a call: what it wrote, or else what it thought. Text that cannot be masked is
+// omitted, because the approver can judge the call without it.
 func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry, call transcript.Call, name string) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
 	if err != nil {
@@ -182,10 +183,10 @@ func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry,
 	}
 }
 
-// oneLine returns a text with single spaces between its words.
+// oneLine collapses whitespace to single spaces.
 func oneLine(text string) string { return strings.Join(strings.Fields(tool.ValidText(text)), " ") }
 
-// ending returns the last n bytes of a text, from the beginning of a word. An agent says last what it is about to do.
+// ending returns the last n bytes of a text, starting at a word. An agent usually ends with what it is about to do.
 func ending(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -197,11 +198,10 @@ func ending(text string, n int) string {
 	return "… " + end
 }
 
-// maxPoints is how many of those code points are listed, in characters.
+// maxPoints limits the list of code points, in characters.
 const maxPoints = 200
 
-// shown are a call's arguments without secrets, and how many bytes of them are hidden.
-// The error is a *tool.Refusal.
+// shown returns a call's arguments with secrets masked, and how many bytes are hidden. The error is a *tool.Refusal.
 func (j *job) shown(ctx context.Context, decision tool.Decision) (text string, hidden int, err error) {
 	name, whole := decision.Spec.Name, string(decision.Arguments)
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
@@ -215,14 +215,14 @@ func (j *job) shown(ctx context.Context, decision tool.Decision) (text string, h
 	return text, len(secret), refuseHidden(name, secret)
 }
 
-// maxHidden bounds what masking may hide of a call that a person approves, in bytes.
+// maxHidden limits how much masking may hide of a call that needs approval, in bytes.
 const maxHidden = 512
 
-// notPlain are the characters by which hidden text could do more than a token does.
+// notPlain lists characters with which hidden text could do more than a token does.
 const notPlain = ";|&$`<>(){}'\"\\"
 
-// refuseHidden refuses a call that a person would approve without seeing what it does:
-// the model chooses what looks like a secret, and so what masking hides.
+// refuseHidden refuses a call that a person would approve without seeing what it does. The model decides which text
+// looks like a secret, and so what masking hides.
 func refuseHidden(name, hidden string) error {
 	suspect := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(notPlain, r) }
 	if len(hidden) <= maxHidden && strings.IndexFunc(hidden, suspect) < 0 && !reveal.Hides(hidden) {
@@ -232,7 +232,7 @@ func refuseHidden(name, hidden string) error {
 		"%d bytes of its arguments look like secrets, would be masked, and are more than a plain token", len(hidden)))
 }
 
-// notToBeSeen refuses a call that cannot be shown to the person who has to approve it.
+// notToBeSeen refuses a call that cannot be shown to its approver.
 func notToBeSeen(name, why string) error {
 	return &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: fmt.Sprintf(
 		"Tool %s was not called: a person has to approve the call, and cannot be shown all of it. %s. "+
@@ -241,7 +241,7 @@ func notToBeSeen(name, why string) error {
 
 var marker = regexp.MustCompile(`\[MASKED[A-Z0-9_]*\]`)
 
-// hiddenIn returns all that masking has hidden of a text, joined.
+// hiddenIn returns all text that masking has hidden, joined.
 func hiddenIn(whole, masked string) string {
 	if whole == masked {
 		return ""
@@ -263,7 +263,7 @@ func hiddenIn(whole, masked string) string {
 	return hidden
 }
 
-// between returns a without the beginning and the end that it shares with b.
+// between returns a without the prefix and suffix it shares with b.
 func between(a, b string) string {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

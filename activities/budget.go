@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/token"
 )
 
-// ExtendBudget raises the bounds that the model calls of all agents read.
+// ExtendBudget raises the investigation's bounds, which every agent's model calls are checked against.
 func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error {
 	act := audit.Act{
 		Investigation: in.Investigation, What: audit.Extended, Who: in.Who, Key: "extended " + in.Key,
@@ -22,7 +22,7 @@ func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error 
 	return storeFailure(a.Ledger.Extend(ctx, in.Investigation, in.Key, in.By, act))
 }
 
-// more is by how much a bound is raised; "" = it is not.
+// more formats the increase of a bound; an empty string means no increase.
 func more[N comparable](n N) string {
 	var none N
 	if n == none {
@@ -31,9 +31,9 @@ func more[N comparable](n N) string {
 	return fmt.Sprint(n)
 }
 
-// admit reserves room for the call within the investigation's bounds; exceeded names the
-// bound that leaves none. input is the size of the messages and the tools, in tokens. The call that an
-// agent keeps in reserve for its conclusion needs no room.
+// admit reserves room for the call within the investigation's bounds. exceeded names the bound that leaves no room.
+// input is the size of the messages and the tools, in tokens. The call that an agent keeps in reserve for its conclusion
+// needs no room.
 func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndReason, err error) {
 	provider, needs := g.provider(), agent.Usage{ModelCalls: 1, InputTokens: input}
 	needs.CostUSD = provider.Prices.Cost(needs)
@@ -47,9 +47,9 @@ func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndRe
 	})
 }
 
-// spent is what a failed call counts for, in tokens and money: what the provider has counted
-// of it, or what was reserved for it if the provider may charge for it, and what it had said.
-// It does not count as a model call, because it brought the work no further.
+// spent returns the tokens and cost of a failed call: what the provider reported, or else what was reserved if the
+// provider may charge for the call, plus the output received so far. The call does not count as a model call, because it
+// brought no progress.
 func (g *generation) spent(errorType string, err error) (out agent.Usage) {
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		out = failed.Usage

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// appendResults writes the results among what a workflow hands over, if there are some.
+// appendResults appends the results among a workflow's inputs, and reports whether there are any.
 func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err error) {
 	for _, input := range inputs {
 		if input.Kind != InputResult {
@@ -24,8 +24,8 @@ func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err
 	return some, nil
 }
 
-// appendResult writes a result that the workflow decided, unless there is one. If the call
-// was interrupted, the transcript knows whether it may have taken effect.
+// appendResult appends a result that the workflow decided, unless the call has one. If the call was interrupted, the
+// transcript shows whether it may have taken effect.
 func (j *job) appendResult(ctx context.Context, input Input) error {
 	in := CallToolIn{Ref: j.ref, Iteration: input.Iteration, Call: input.Call, Decision: input.Decision}
 	c := toolCall{job: j, in: in, refused: !input.Done}
@@ -38,7 +38,7 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 		return err
 	}
 	if input.Decision != nil && !begun {
-		if _, _, err := c.decide(ctx, known.Catalogues); err != nil { // what was seen is told
+		if _, _, err := c.decide(ctx, known.Catalogues); err != nil { // needed to record what the person saw
 			return err
 		}
 	}
@@ -65,11 +65,11 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 	return err
 }
 
-// maxInlineResult is how much of a result stands in the transcript, in bytes;
-// the whole of a larger one is kept as a blob.
+// maxInlineResult is how much of a result is stored in the transcript, in bytes. A larger result is stored in full as a
+// blob.
 const maxInlineResult = 256 << 10
 
-// write appends a result and what comes with it: the call's intent, if it is not written yet.
+// write appends a result, together with the call's intent if that is not written yet.
 func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {
 	body := transcript.Body{
 		Text: result.Content, Call: &c.call, Status: string(result.Status), ErrorType: result.ErrorType,
@@ -99,7 +99,7 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 		body.Text = beginning(result.Content, maxInlineResult)
 	}
 	if d := c.in.Decision; c.untold == nil && d != nil && d.Approved && !c.began {
-		c.untold = d // nothing else tells of it
+		c.untold = d // no intent records it
 	}
 	row := transcript.Row{
 		Key: transcript.ResultKey(c.in.Iteration, c.in.Call), Kind: transcript.KindResult, Body: body,
@@ -116,7 +116,7 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 
 func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (hash string, kept transcript.Kept, err error) {
 	if artifact.JSON != nil {
-		artifact.JSON, err = json.Marshal(artifact.JSON) // as it is stored, and read
+		artifact.JSON, err = json.Marshal(artifact.JSON) // normalized, as it is stored and read
 	}
 	var body []byte
 	if err == nil {

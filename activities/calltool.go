@@ -18,11 +18,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// CallTool runs one call that a reply asked for and appends its result. Whatever
-// goes wrong with the call is a result for the model. An intent row goes before
-// the call, so that one that is not idempotent is never made twice (design: rule 2).
-// As a local activity it makes quick calls, and leaves all that takes a while to a
-// regular one.
+// CallTool runs one call that a reply asked for and appends its result. Whatever goes wrong with the call becomes a
+// result for the model. An intent row is written before the call, so a call that is not idempotent is never made twice
+// (design: rule 2). As a local activity, CallTool makes only quick calls and leaves anything slow to a regular activity.
 func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -55,7 +53,7 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	return out, nil
 }
 
-// maxToldDetails is how much of a failure's details a workflow is told, in bytes.
+// maxToldDetails is the maximum size of the failure details returned to a workflow, in bytes.
 const maxToldDetails = 1024
 
 // toolCall is one call of a reply.
@@ -63,37 +61,38 @@ type toolCall struct {
 	*job
 	in   CallToolIn
 	call transcript.Call
-	// reply is the one that asks for the call.
+	// reply is the reply that asks for the call.
 	reply transcript.Entry
-	// local: it is made within the workflow task.
+	// local reports that the call is made within the workflow task.
 	local bool
-	// intent is not written yet; it goes with the result. began: one is written, or goes with it.
+	// intent is the intent row to write with the result, or nil. began reports that an intent is written or goes with the
+	// result.
 	intent *transcript.Row
 	began  bool
-	// lost: Temporal knows that an intent was written, and the store has none.
+	// lost reports that Temporal knows an intent was written but the store has none.
 	lost bool
-	// untold is a decision that the intent does not tell of: there is none.
+	// untold is the decision to record with the result, because no intent row records it.
 	untold *Decision
-	// claim has to be made directly before the request goes out; nil means that the request may go out without.
+	// claim must be made directly before the request goes out; nil means no claim is needed.
 	claim *claim
-	// sends is how many requests may have reached the tool's server; 0 also stands for tools without one.
+	// sends is how many requests may have reached the tool's server; 0 also for tools without a server.
 	sends int
-	// took is how long the tool took; 0 = that says nothing about it. answered: it replied, so that even a short
-	// time counts.
+	// took is how long the tool took; zero means unknown. answered reports that the tool replied, so that even a short time
+	// counts.
 	took     time.Duration
 	answered bool
-	// rule has let the call through; nil = none has. noRules is why they could not be read. ruled: one has, of the tool as
-	// it was.
+	// rule is the rule that allows the call, or nil. noRules is the error of reading the rules. ruled reports that a rule
+	// allowed the call with the tool's earlier definition.
 	rule    *remember.Rule
 	noRules error
 	ruled   bool
-	// byRule: one has let it through, as its intent says, whether it is still in force or not.
+	// byRule reports that, according to its intent, a rule allowed the call, whether or not that rule is still in force.
 	byRule bool
-	// judged is what the policy says of the call.
+	// judged is the policy's decision.
 	judged tool.Decision
-	// refused: it is not made, and its result has words of ours.
+	// refused reports that the call is not made and that its result is our text.
 	refused bool
-	// anew is set if the call is no longer the one that was approved: a person has to decide again.
+	// anew is set if the call has changed since it was approved: it needs a new decision.
 	anew *Approve
 }
 
@@ -160,8 +159,8 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	return entry, err
 }
 
-// read finds out what the call is, and whether it has begun: its intent is written. For a
-// call that must not run twice, the intent of a run that Temporal has reset counts, too.
+// read finds the call and reports whether it has begun, which means its intent is written. For a call that must not run
+// twice, an intent from a run that Temporal has since reset also counts.
 func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun bool, err error) {
 	for _, e := range entries {
 		switch e.Kind {
@@ -180,9 +179,9 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 	return begun, err
 }
 
-// left is how an attempt ends that finds that the call has begun, and must not decide yet what
-// became of it; nil = it was interrupted. A local attempt leaves that to a regular one, and that
-// one waits for the result for a while if the call may still be under way on another worker.
+// left returns the error for an attempt that finds the call begun and must not yet decide its outcome; nil means the
+// call was interrupted. A local attempt hands over to a regular one. A regular attempt waits for the result for a while
+// if the call may still be running on another worker.
 func (c *toolCall) left(ctx context.Context, log []transcript.Entry) error {
 	if c.local {
 		return notQuick(ErrorReplaced, "another attempt has begun the call")
@@ -194,7 +193,7 @@ func (c *toolCall) left(ctx context.Context, log []transcript.Entry) error {
 	return underWayElsewhere()
 }
 
-// result makes the call, unless it may have been made, and says what came of it.
+// result makes the call, unless it may already have been made, and returns its outcome.
 func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun bool) (tool.Result, error) {
 	spec := decision.Spec
 	if begun && spec.Class() == tool.NonIdempotent {
@@ -215,7 +214,7 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 		limited.RetryAfter = wait.Seconds()
 		return limited, nil
 	}
-	if begun || spec.Own { // what touches only our own store is its own journal
+	if begun || spec.Own { // our own store is its own journal
 		return c.execute(ctx, decision)
 	}
 	return c.intended(ctx, decision)
@@ -224,10 +223,10 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 // outcomeUnknown is the result of an interrupted call that must not run twice.
 func outcomeUnknown(name, why string) tool.Result { return tool.OutcomeUnknown(name, why) }
 
-// intended makes the call. The intent of a call that must not run twice is written directly before the request goes
-// out, so that a call whose server cannot be reached can be tried again; that of another, only if the call takes a
-// while: for those who watch. Within a workflow task, it also tells whoever takes over that the call has begun, and may
-// have killed its worker. A tool in Go may do that at once.
+// intended makes the call. For a call that must not run twice, it writes the intent directly before the request goes
+// out, so the call can be retried if its server cannot be reached. For other calls, it writes the intent only if the
+// call takes a while, for live views. Within a workflow task, the intent also tells the next attempt that the call has
+// begun and may have crashed its worker. A Go tool can do that at once.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
 	server, _ := tool.Split(decision.Spec.Name)
 	if decision.Spec.Class() == tool.NonIdempotent || c.local && server == "" {
@@ -246,12 +245,12 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 	})
 	result, err := c.execute(ctx, decision)
 	if late.Stop() || <-written != nil {
-		c.intent = &intent // it goes with the result
+		c.intent = &intent // written with the result
 	}
 	return result, err
 }
 
-// intends is the intent of the call.
+// intends returns the call's intent row.
 func (c *toolCall) intends(ctx context.Context, d *Decision) transcript.Row {
 	return transcript.Row{
 		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: c.now(ctx),
@@ -260,7 +259,7 @@ func (c *toolCall) intends(ctx context.Context, d *Decision) transcript.Row {
 	}
 }
 
-// decided is what the journal says of who has had the call made.
+// decided returns who or what approved the call, for the journal.
 func (c *toolCall) decided(d *Decision) transcript.Result {
 	if c.rule != nil {
 		return transcript.Result{Decision: c.rule.Said(), Rule: c.rule.ID}
@@ -268,7 +267,7 @@ func (c *toolCall) decided(d *Decision) transcript.Result {
 	return transcript.Result{Decision: d.said(), Digest: d.digest()}
 }
 
-// reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
+// reserve takes a place in the tool's rate limit. A positive wait means the limit is used up for that long.
 func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait time.Duration, err error) {
 	if decision.RatePerMinute == 0 {
 		return 0, nil
@@ -278,8 +277,8 @@ func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait ti
 	})
 }
 
-// key is the call's idempotency key: the same as often as the call is tried, and
-// another one if, after a Temporal reset, another reply asks for a call in its place.
+// key is the call's idempotency key. It is the same for every attempt, and differs if another reply asks for a call in
+// the same place after a Temporal reset.
 func (c *toolCall) key() string {
 	digest := sha256.Sum256([]byte(c.reply.Writer.RunID + "\n" + c.call.Name + "\n" + c.call.Arguments))
 	return fmt.Sprintf("%s/%s/%d/%d/%x", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call, digest[:6])
@@ -297,10 +296,10 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		Ask: c.ask(callCtx),
 	}
 	if c.claim != nil {
-		call.Fence = func(context.Context) error { return c.claim.ensure(ctx) } // ctx: the store's time is not the tool's
+		call.Fence = func(context.Context) error { return c.claim.ensure(ctx) } // ctx, not callCtx: time spent on the store is not the tool's
 	}
 	ready, began := c.ready(spec.Name), time.Now()
-	live := newLive(c.job, c.in.Iteration+1, 0) // where the model's next words will stand
+	live := newLive(c.job, c.in.Iteration+1, 0) // the position of the model's next reply
 	defer live.stop()
 	call.Progress = c.tellProgress(ctx, live, spec.Name)
 	result, err := c.send(callCtx, call)
@@ -319,7 +318,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	switch {
 	case err != nil:
 		return tool.Result{}, err
-	case ctx.Err() != nil && result.Status == tool.StatusError: // cut: what is to be told is the workflow's to say
+	case ctx.Err() != nil && result.Status == tool.StatusError: // cut: the workflow decides what to report
 		return tool.Result{}, ctx.Err()
 	case result.ErrorType == tool.ErrorUnavailable && !c.in.Last && (spec.Class() != tool.NonIdempotent || !c.began && !result.Sent):
 		if result, err = c.masked(ctx, spec.Name, result); err != nil {
@@ -348,9 +347,9 @@ func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript
 	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
 }
 
-// nth is the n-th call of a reply, which has none if it is not there.
+// nth returns the n-th call of a reply.
 func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, error) {
-	if reply.Seq == 0 && len(j.ref.Seen) == 0 { // else requireSeen has looked
+	if reply.Seq == 0 && len(j.ref.Seen) == 0 { // otherwise requireSeen has checked
 		return transcript.Call{}, storeBehind(j.ref.Investigation, fmt.Sprintf("reply %d of %s", iteration, j.ref.Execution))
 	}
 	if n < 0 || n >= len(reply.Calls) {

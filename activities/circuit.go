@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// firstLook and longestLook are between two looks at a model that others try for the first time.
+	// firstLook and longestLook bound the interval between checks of a model that others are probing.
 	firstLook, longestLook = 50 * time.Millisecond, 500 * time.Millisecond
 	renewEvery             = circuit.Claim / 3
-	// tellWithin bounds what the fleet is told after a call, whatever has become of that.
+	// tellWithin bounds the report of a call's outcome to the shared circuit, whatever happened to the call.
 	tellWithin = 10 * time.Second
 )
 
-// permit lets one call of a model through, and takes in what came of it. Whoever has one ends it (done).
+// permit allows one model call and records its outcome. The caller must end it with done.
 type permit struct {
 	*Activities
 	key     circuit.Key
 	by      circuit.Conversation
 	verdict circuit.Verdict
-	heard   atomic.Bool // something has arrived
+	heard   atomic.Bool // some output has arrived
 	done    func()
 }
 
-// permit waits for the agent's turn to ask a model, or says that the model's circuit is open. other: there is
-// another model to ask, so that this one need not be asked in vain.
+// permit waits for the agent's turn to call a model, or returns an error if the model's circuit is open. other reports
+// that there is another model to fall back on, so this call can be skipped.
 func (a *job) permit(ctx context.Context, p plan.Provider, other bool) (*permit, error) {
 	leave := &permit{
 		Activities: a.Activities, key: circuit.Key{Provider: p.Name, Model: p.Model}, done: func() {},
@@ -63,10 +63,10 @@ func (a *job) permit(ctx context.Context, p plan.Provider, other bool) (*permit,
 	}
 }
 
-// failsSoon reports whether a model that fails so is not waited for.
+// failsSoon reports whether this kind of error is not worth waiting for.
 func failsSoon(errorType string) bool { return Tries(errorType) == 1 || errorType == ErrorNotAModel }
 
-// ask looks first, and takes a place only where there is one: most models answer.
+// ask reads the state first, and takes a place only if one is free. Most of the time the model is known to answer.
 func (l *permit) ask(ctx context.Context) error {
 	probe := rand.Text()
 	state, now, err := l.Circuits.Circuit(ctx, l.key)
@@ -86,8 +86,8 @@ func (l *permit) ask(ctx context.Context) error {
 	return l.Circuits.ChangeCircuit(ctx, l.key, func(s *circuit.State, now time.Time) { l.verdict = s.Ask(now, l.by, probe) })
 }
 
-// openCircuit is how a call ends that was not made. Workflows of before circuits take it for a
-// model that is away, and wait, too.
+// openCircuit is the error of a call that was not made. Workflows from before circuits treat it as an unavailable model,
+// and wait as well.
 func openCircuit(p plan.Provider, v circuit.Verdict) error {
 	kind := llm.ErrUnavailable
 	if v.Open.Last.Limited {
@@ -112,22 +112,22 @@ func (l *permit) renew(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			// One that fails is as good as one that comes late: another probe may be made beside this one.
+			// Ignore the error: a missed renewal only lets a second probe through.
 			_ = l.Circuits.ChangeCircuit(ctx, l.key, func(s *circuit.State, now time.Time) { s.Renew(now, l.verdict.Probe) })
 		}
 	}()
 }
 
-// hear takes in that something arrives. If nobody knew whether the model is alive, all are told at once.
+// hear records that output is arriving. If the model's state was unknown, it informs all workers at once.
 func (l *permit) hear(ctx context.Context) {
 	if !l.heard.Swap(true) && l.verdict.Cold {
-		_ = l.Circuits.ChangeCircuit(ctx, l.key, (*circuit.State).Heard) // the reply says it again
+		_ = l.Circuits.ChangeCircuit(ctx, l.key, (*circuit.State).Heard) // the reply reports it again
 	}
 }
 
-// ended records how the call ended; nil means with an answer. What says nothing about the model, such as
-// a person's cancellation, leaves a probe's place to expire. It returns how, or that the provider fails on this conversation
-// alone.
+// ended records how the call ended; nil means with an answer. An error that says nothing about the model, such as a
+// person's cancellation, leaves a probe's place to expire. It returns how, or an ownFailure if the provider fails only
+// for this conversation.
 func (l *permit) ended(ctx context.Context, how error) error {
 	l.done()
 	var own bool
@@ -150,7 +150,7 @@ func (l *permit) ended(ctx context.Context, how error) error {
 	return how
 }
 
-// outcome is what a call's end changes; nil means nothing.
+// outcome returns the change to the circuit that a call's end causes; nil means none.
 func (l *permit) outcome(how error, own *bool) func(*circuit.State, time.Time) {
 	name, said := errorType(how), llmError(how)
 	switch {
@@ -166,13 +166,13 @@ func (l *permit) outcome(how error, own *bool) func(*circuit.State, time.Time) {
 	return func(s *circuit.State, now time.Time) { *own = s.Failed(now, failed) }
 }
 
-// errConversation is how a model call ends on which the provider fails again and again, while it answers others.
+// errConversation reports that the provider keeps failing for this conversation while it answers others.
 var errConversation = errors.New("the provider fails on this conversation while it answers others")
 
-// ownFailure makes a provider's failure the conversation's own.
+// ownFailure attributes a provider's failure to the conversation.
 type ownFailure struct{ err error }
 
-// Error names the conversation before the provider's own words.
+// Error names the conversation before the provider's own message.
 func (f ownFailure) Error() string {
 	said := llmError(f.err)
 	if said.Kind == nil {
@@ -188,5 +188,5 @@ func (f ownFailure) Error() string {
 	return fmt.Sprintf("%s: the provider fails on this conversation (%s) while it answers others", said.Provider, how)
 }
 
-// Unwrap makes errors.Is and errors.As find both.
+// Unwrap lets errors.Is and errors.As find both errors.
 func (f ownFailure) Unwrap() []error { return []error{errConversation, f.err} }

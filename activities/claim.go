@@ -15,18 +15,17 @@ import (
 )
 
 // claim is the right to make a call that must not run twice: the call's intent in the journal. It is made when the
-// request is about to go out, and again each time that the request was held up after that.
+// request is about to go out, and made again whenever the request is delayed after that.
 type claim struct {
 	call *toolCall
 
 	mu      sync.Mutex
-	asking  bool      // the journal is being asked
-	claimed time.Time // just before the intent was written; zero = it is not written
+	asking  bool      // a write to the journal is in progress
+	claimed time.Time // just before the intent was written; zero: not written
 }
 
-// ensure writes the intent. If another attempt wrote it while this one stood still, the call is that attempt's to make.
-// If this one stands still after that, another may have told the agent that the outcome is unknown: then the request
-// must not go out.
+// ensure writes the intent. If another attempt wrote it first, that attempt makes the call. If this attempt then stalls,
+// another one may have told the agent that the outcome is unknown. In that case the request must not go out.
 func (c *claim) ensure(ctx context.Context) error {
 	c.mu.Lock()
 	c.asking = true
@@ -39,15 +38,15 @@ func (c *claim) ensure(ctx context.Context) error {
 	return err
 }
 
-// state reports whether the intent is written, and whether the journal is being asked.
+// state reports whether the intent is written, and whether a write to the journal is in progress.
 func (c *claim) state() (written, asking bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.claimed.IsZero(), c.asking
 }
 
-// claimed writes the intent, unless that was done at a time, and looks again whether the call is still this attempt's
-// to make if that is not fresh.
+// claimed writes the intent, unless it was written at the given time. If that time is not fresh, it checks again that
+// the call still belongs to this attempt.
 func (c *toolCall) claimed(ctx context.Context, at time.Time) (time.Time, error) {
 	if at.IsZero() {
 		now := time.Now()
@@ -61,7 +60,7 @@ func (c *toolCall) claimed(ctx context.Context, at time.Time) (time.Time, error)
 		setIntended(ctx)
 		at = now
 	}
-	byWall := time.Now().Round(0).Sub(at.Round(0)) // the other clock stands still while a machine sleeps
+	byWall := time.Now().Round(0).Sub(at.Round(0)) // the monotonic clock stops while a machine sleeps
 	if time.Since(at) < fresh && byWall.Abs() < fresh {
 		return at, nil
 	}
@@ -72,8 +71,8 @@ func (c *toolCall) claimed(ctx context.Context, at time.Time) (time.Time, error)
 	return at, err
 }
 
-// late returns what writes a late answer to the call into the transcript, for people: the agent has been told that the
-// call was cut or that its outcome is unknown.
+// late returns a function that records a late answer to the call in the transcript, for people. The agent has already
+// been told that the call was cut or that its outcome is unknown.
 func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
 	logger, called := activity.GetLogger(ctx), time.Now()
 	ctx = context.WithoutCancel(ctx)
@@ -96,7 +95,7 @@ func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
 	}
 }
 
-// maxLateText is how much of a late answer is in the transcript, in bytes; lateTimeout bounds the writing of it.
+// maxLateText limits a late answer in the transcript, in bytes. lateTimeout limits the time to write it.
 const (
 	maxLateText = 2000
 	lateTimeout = time.Minute

@@ -21,11 +21,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What is the same for every execution that asks no model: hooks, mocks, the calls of a
-// plan. Each is one or two steps of the journal, and a stored step is not made again.
+// The steps shared by executions that call no model: hooks, mocks and the calls of a plan. Each is one or two steps of
+// the journal, and a stored step is not run again.
 
-// once is an activity that writes one step, whose rows run returns: notices, and a reply.
-// If the step is stored already, its entries are returned and run is not called.
+// once is an activity that writes one step. run returns its rows: notices, and a reply. If the step is already stored,
+// its entries are returned and run is not called.
 func (a *Activities) once(
 	ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error),
 ) (*job, []transcript.Entry, error) {
@@ -62,7 +62,7 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 		}
 		step.Rows = append(step.Rows, row)
 	}
-	if activity.GetInfo(ctx).IsLocalActivity { // nothing is in hand that could not be had again
+	if activity.GetInfo(ctx).IsLocalActivity { // nothing would be lost that cannot be obtained again
 		return j.Transcripts.Append(ctx, step)
 	}
 	var entries []transcript.Entry
@@ -73,7 +73,7 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 	return entries, err
 }
 
-// told is the input that hooks and mocks have in common.
+// told returns the input that hooks and mocks have in common.
 func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.Input, err error) {
 	in = hook.Input{Investigation: j.ref.Investigation, Stage: j.stage().Name, Key: j.ref.session()}
 	if in.Request, err = j.request(ctx); err != nil {
@@ -94,7 +94,7 @@ func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.I
 	return in, err
 }
 
-// artifacts are those of the investigation until now.
+// artifacts returns the investigation's artifacts so far.
 func (j *job) artifacts(ctx context.Context) (out []hook.Artifact, err error) {
 	entries, err := j.Transcripts.WithArtifacts(ctx, j.ref.Investigation)
 	if err != nil {
@@ -109,8 +109,8 @@ func (j *job) artifacts(ctx context.Context) (out []hook.Artifact, err error) {
 	return out, err
 }
 
-// about is the record of the investigation, which says what its request says of itself; of a
-// conversation there is none.
+// about returns the investigation's record, which holds what the request says about itself. A conversation has no
+// record.
 func (j *job) about(ctx context.Context) (record.Investigation, error) {
 	r, err := j.Records.Investigation(ctx, j.ref.Investigation)
 	if errors.Is(err, record.ErrNotFound) {
@@ -119,8 +119,7 @@ func (j *job) about(ctx context.Context) (record.Investigation, error) {
 	return r, err
 }
 
-// handed returns the outputs of earlier stages, by their output keys, and what this
-// stage's pre_process has prepared.
+// handed returns the outputs of earlier stages, by their output keys, and what this stage's pre_process has prepared.
 func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]hook.StageOutput, prepared hook.StageOutput, err error) {
 	outputs = map[string]hook.StageOutput{}
 	for _, source := range prior {
@@ -139,7 +138,7 @@ func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]ho
 	return outputs, prepared, nil
 }
 
-// answers are the notes as functions of the worker's program are told them.
+// answers converts the notes for functions of the worker's program.
 func (j *job) answers(ctx context.Context, notes []Note) (out []hook.Answer, err error) {
 	notes, err = j.shownNotes(ctx, notes)
 	for _, note := range notes {
@@ -148,17 +147,17 @@ func (j *job) answers(ctx context.Context, notes []Note) (out []hook.Answer, err
 	return out, err
 }
 
-// prepared: the source is no stage, but what the pre_process of this one made.
+// prepared reports whether the source is the output of this stage's pre_process rather than a stage.
 func (s Source) prepared() bool { return strings.Contains(s.Execution, "/"+PreProcess+":") }
 
-// stageOutput is a text, and the object in it of a stage that hands one on.
+// stageOutput wraps a text. If the stage hands on an object, it also includes the object parsed from the text.
 func stageOutput(text string, object bool) hook.StageOutput {
 	out := hook.StageOutput{Text: text}
 	if fields, err := output.Object(text); err == nil && object {
 		out.JSON = map[string]any{}
 		for key, raw := range fields {
 			var value any
-			_ = json.Unmarshal(raw, &value) // it was read as JSON before
+			_ = json.Unmarshal(raw, &value) // it parsed as JSON before
 			out.JSON[key] = value
 		}
 	}
@@ -169,19 +168,18 @@ func stageOutput(text string, object bool) hook.StageOutput {
 type code struct {
 	*job
 	name      string
-	errorType string // of its failures
+	errorType string // of the function's failures
 }
 
-// missing: the program of another worker may have what this one's has not.
+// missing returns an error that lets another worker try: its program may have the function.
 func (c code) missing(ctx context.Context, what string) error {
 	return cannot(ctx, fmt.Errorf("this worker has no %s %q", what, c.name))
 }
 
-// CodeTime is how long a function of the worker's program may take.
+// CodeTime is how long a function of the worker's program may run.
 const CodeTime = 10 * time.Minute
 
-// called runs the function within its time. A function that hangs would hang again, so it
-// is not tried a second time.
+// called runs the function within CodeTime. A function that hangs would hang again, so it is not retried.
 func called[T any](ctx context.Context, c code, run func(context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, CodeTime)
 	defer cancel()
@@ -195,7 +193,7 @@ func called[T any](ctx context.Context, c code, run func(context.Context) (T, er
 	return out, nil
 }
 
-// failed is the failure of the function.
+// failed turns the function's error into an activity failure.
 func (c code) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, err)
@@ -207,7 +205,7 @@ func (c code) failed(ctx context.Context, err error) error {
 	return final(c.errorType, fmt.Errorf("%s: %s", c.name, clip.Bytes(text, maxCodeError)))
 }
 
-// shown is a text that the function made as it may be stored.
+// shown masks a text that the function returned, so that it may be stored.
 func (c code) shown(ctx context.Context, text string) (string, error) {
 	text, err := c.masked(ctx, text)
 	if err == nil && len(text) > maxInlineResult {
@@ -221,27 +219,26 @@ func (c code) masked(ctx context.Context, text string) (string, error) {
 	return tool.ValidText(text), err
 }
 
-// maxCodeError is how much of an error of somebody else's code is told, in bytes.
+// maxCodeError is how much of an error from other people's code is reported, in bytes.
 const maxCodeError = 1000
 
-// stage is the plan of the stage that the activity works for.
+// stage returns the plan of the stage that the activity works for.
 func (j *job) stage() plan.Stage {
-	stage, _ := j.plan.StageAt(j.ref.Stage) // it has the job's agent
+	stage, _ := j.plan.StageAt(j.ref.Stage) // the job's agent is part of it
 	return stage
 }
 
-// The points at which a stage has hooks, as its configuration calls them.
+// The points at which a stage has hooks, named as in its configuration.
 const (
 	PreProcess  = "pre_process"
 	PostProcess = "post_process"
 )
 
-// HookExecution names what a hook writes, as an agent's execution is named. No
-// agent's name has a colon in it.
+// HookExecution names the output of a hook the way an agent's execution is named. Agent names cannot contain a colon.
 func HookExecution(stage, point, name string) string { return stage + "/" + point + ":" + name }
 
-// RunHook runs a function of the worker's program before or after a stage's agents.
-// One that has written what came of it is not run again.
+// RunHook runs a function of the worker's program before or after a stage's agents. A hook whose result is stored is not
+// run again.
 func (a *Activities) RunHook(ctx context.Context, in RunHookIn) (RunHookOut, error) {
 	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
 		h := hookRun{code{j, j.stage().PreProcess, ErrorHook}, in}
@@ -295,8 +292,8 @@ func (h hookRun) input(ctx context.Context) (in hook.Input, err error) {
 	return in, err
 }
 
-// laidOver sets the keys that a hook returned in the object that the stage hands on; the
-// others stay. "" = the hook returned nothing.
+// laidOver sets the keys that a hook returned in the object that the stage hands on, and keeps the others. It returns ""
+// if the hook returned nothing.
 func (h hookRun) laidOver(ctx context.Context, text string, made map[string]any) (string, error) {
 	if made == nil {
 		return "", nil
@@ -317,8 +314,7 @@ func (h hookRun) laidOver(ctx context.Context, text string, made map[string]any)
 	return h.shown(ctx, string(body))
 }
 
-// RunMock has a function of the worker's program work in an agent's place. What it
-// returns is the agent's final text.
+// RunMock runs a function of the worker's program in place of an agent. Its return value is the agent's final text.
 func (a *Activities) RunMock(ctx context.Context, in RunMockIn) (GenerateOut, error) {
 	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.mocked(ctx, in) })
 	return generateOut(entries), err
@@ -360,12 +356,12 @@ func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, erro
 	}, err
 }
 
-// Serve is all that an agent of the pattern service does: its output is empty, and
-// what its stage hands on is up to the stage's hooks.
+// Serve is the only step of an agent of the pattern service. Its output is empty, and the stage's hooks decide what the
+// stage hands on.
 func (a *Activities) Serve(ctx context.Context, in ServeIn) (GenerateOut, error) {
 	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
 		body := transcript.Body{Text: "{}"}
-		if j.stage().PostProcess == "" { // which checks what comes of it
+		if j.stage().PostProcess == "" { // otherwise the hook's result is checked
 			body.Invalid = j.invalid(body.Text)
 		}
 		return []transcript.Body{body}, j.begin(ctx, plan.Provider{})

@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// view is the conversation as the model is sent it: all of it if it fits, else
-// compressed. The transcript itself never changes.
+// view returns the conversation as it is sent to the model: in full if it fits, otherwise compressed. The transcript
+// itself never changes.
 func (g *generation) view(stored []transcript.Entry, tools []llm.Tool) ([]agent.Message, *transcript.Compression, error) {
 	entries := stored
 	for _, row := range g.rows {
@@ -27,7 +27,7 @@ func (g *generation) view(stored []transcript.Entry, tools []llm.Tool) ([]agent.
 		KeepRecent: settings.KeepRecentMessages, Strategy: settings.Strategy, ShortenResultsFirst: !g.plan.Conversation, Steady: true,
 		Count: func(m []agent.Message) int { return token.Messages(model, m) },
 	}
-	if window := token.Window(model); options.MaxTokens == 0 || g.in.Provider > 0 { // what is set is for the first model
+	if window := token.Window(model); options.MaxTokens == 0 || g.in.Provider > 0 { // the setting applies to the first model
 		options.MaxTokens = min(cmp.Or(options.MaxTokens, window), window)
 	}
 	options.ToolTokens = min(toolTokens(model, tools), options.MaxTokens/2)
@@ -50,7 +50,7 @@ func (g *generation) view(stored []transcript.Entry, tools []llm.Tool) ([]agent.
 	}, nil
 }
 
-// recalledBy is the agent that may find by conversation_search what is said here.
+// recalledBy returns the agent that can find this conversation with conversation_search, or "".
 func (g *generation) recalledBy() string {
 	if !slices.Contains(g.row.Tools, agent.ToolConversationSearch) {
 		return ""
@@ -58,7 +58,7 @@ func (g *generation) recalledBy() string {
 	return g.agent.Definition
 }
 
-// toolTokens estimates what the tools take of a request.
+// toolTokens estimates how many tokens the tools add to a request.
 func toolTokens(model string, tools []llm.Tool) (n int) {
 	for _, t := range tools {
 		n += token.Count(model, t.Name) + token.Count(model, t.Description) + token.Count(model, string(t.Schema))
@@ -66,10 +66,9 @@ func toolTokens(model string, tools []llm.Tool) (n int) {
 	return n
 }
 
-// corrected shrinks the window by as much as the provider counts more tokens than we do, in
-// eighths. What it counts varies a little from call to call: while that is within a quarter, the
-// window stays. One that changed with it would change all that a compressed view leaves out, and
-// with that the beginning of every request.
+// corrected shrinks the window by the ratio, in eighths, by which the provider counts more tokens than we do. The
+// provider's count varies a little from call to call. The window stays the same while the variation is within a quarter.
+// Otherwise each change would alter what a compressed view leaves out, and so the beginning of every request.
 func corrected(window, tools int, stored []transcript.Entry) int {
 	const eighth = 1.0 / 8
 	more := 1.0

@@ -13,15 +13,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A conclusion is a reply whose text can be the agent's report. Some replies hold none: see transcript.NoReport.
+// A conclusion is a reply whose text can be the agent's report. Some replies contain no report: see transcript.NoReport.
 
-// blank: the reply concludes nothing. Calls that were asked for without tools are not made.
+// blank reports whether the reply contains no conclusion. Calls in a reply that was offered no tools are ignored.
 func blank(e transcript.Entry) bool {
 	noText := strings.TrimSpace(e.Text) == "" || e.NoReport != ""
 	return noText && (len(e.Calls) == 0 || e.Forced)
 }
 
-// notWhole says why a reply is not all that the model had to say; "" = it is.
+// notWhole returns why a reply is incomplete; "" means it is complete.
 func notWhole(e transcript.Entry) string {
 	limit := "its limit"
 	if e.Usage != nil && e.Usage.OutputTokens > 0 {
@@ -37,7 +37,7 @@ func notWhole(e transcript.Entry) string {
 		return "the provider's content filter withheld the rest of the reply"
 	case llm.FinishPaused:
 		if blank(e) {
-			return "" // it is asked for once more
+			return "" // the model is asked once more
 		}
 		return "the provider paused the reply, and it was not asked to go on"
 	case llm.FinishRepeating:
@@ -46,10 +46,11 @@ func notWhole(e transcript.Entry) string {
 	return ""
 }
 
-// EarlierStands is why the report of an agent is not whole if its last reply held none: see GenerateOut.Earlier.
+// EarlierStands explains why a report is incomplete if the agent's last reply contained none: see GenerateOut.Earlier.
 const EarlierStands = "the model's last reply held no conclusion, so what it wrote or thought before stands for it"
 
-// lookBack finds the text that stands for a reply without one: what the model wrote beside its last calls, or its reasoning.
+// lookBack finds the text that replaces a missing conclusion: what the model wrote with its last calls, or its
+// reasoning.
 func (g *generation) lookBack(out *GenerateOut, log, reply []transcript.Entry) {
 	all := slices.Clone(log)
 	for _, e := range reply {
@@ -67,7 +68,7 @@ func (g *generation) lookBack(out *GenerateOut, log, reply []transcript.Entry) {
 	out.Earlier, out.Invalid = preview(text), ""
 }
 
-// whyNoReport says why the text of a reply without calls is no report; an empty string means that it may be one.
+// whyNoReport returns why the text of a reply without calls is no report; an empty string means that it may be one.
 func whyNoReport(text string, tools *tool.Set) transcript.NoReport {
 	rest := strings.TrimSpace(thoughts.ReplaceAllString(text, ""))
 	switch {
@@ -82,7 +83,7 @@ func whyNoReport(text string, tools *tool.Set) transcript.NoReport {
 }
 
 var (
-	// thoughts match reasoning within the text, as open models write it.
+	// thoughts matches reasoning within the text, as open models write it.
 	thoughts = regexp.MustCompile(`(?is)<(?:think|thinking|thought|reasoning)>.*?(?:</(?:think|thinking|thought|reasoning)>|$)`)
 	// taggedCall matches a call in the notations that open models are trained on, from its first tag to its last.
 	taggedCall = regexp.MustCompile(`(?is)^(?:<(?:tool_calls?|function_calls?|tool_use|invoke|function)\b[^>]*>.*</[a-z_:]+>` +
@@ -91,7 +92,7 @@ var (
 	callExpression = regexp.MustCompile(`(?s)^([A-Za-z_][\w.-]*)\(.*\)$`)
 )
 
-// writtenCall reports whether a text is nothing but a call of a tool.
+// writtenCall reports whether the whole text is a tool call.
 func writtenCall(text string, tools *tool.Set) bool {
 	if m := fenced.FindStringSubmatch(text); m != nil {
 		text = strings.TrimSpace(m[1])
@@ -113,7 +114,7 @@ func writtenCall(text string, tools *tool.Set) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(object map[string]any) bool { return !objectIsCall(object, tools) })
 }
 
-// objectIsCall knows {"name": …, "arguments": …} in the spellings that models use, of a tool that the agent has.
+// objectIsCall recognizes {"name": …, "arguments": …} in the spellings that models use, for a tool that the agent has.
 func objectIsCall(object map[string]any, tools *tool.Set) bool {
 	if inner, ok := object["function"].(map[string]any); ok {
 		object = inner
@@ -134,7 +135,7 @@ func objectIsCall(object map[string]any, tools *tool.Set) bool {
 	return named && given
 }
 
-// isTool reports whether the agent has a tool of that name, with or without its server's.
+// isTool reports whether the agent has a tool with that name, with or without the server's prefix.
 func isTool(name string, tools *tool.Set) bool {
 	if _, known := tools.Spec(name); known {
 		return true
@@ -145,7 +146,7 @@ func isTool(name string, tools *tool.Set) bool {
 	})
 }
 
-// nudge answers the last reply, which concluded nothing.
+// nudge returns the prompt that follows a last reply without a conclusion.
 func (g *generation) nudge(stored []transcript.Entry) string {
 	var last transcript.Entry
 	for _, e := range stored {

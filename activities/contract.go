@@ -14,14 +14,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// contract is what the agent's final text has to be.
+// contract returns the requirements for the agent's final text.
 func (j *job) contract() plan.Contract {
 	c := j.agent.Contract
 	c.JSON = c.JSON || j.row.JSON || len(c.Required) > 0 || len(c.Schema) > 0
 	return c
 }
 
-// invalid says what of a final text is not what the contract asks for; "" = nothing.
+// invalid returns how a final text violates the contract; "" means it does not.
 func (j *job) invalid(text string) string {
 	c := j.contract()
 	if !c.Asks() || text == "" {
@@ -40,8 +40,8 @@ func (j *job) invalid(text string) string {
 	return ""
 }
 
-// mayStand reports whether a text that is not what the contract asks for may stand for the agent, as a partial result. It
-// may not where its chain, a review or a hook goes by what the contract asks for: there the agent fails.
+// mayStand reports whether a text that violates the contract may be used as a partial result. It may not if its chain, a
+// review or a hook depends on the contract. In that case the agent fails.
 func (j *job) mayStand() bool {
 	if j.plan.Conversation || j.ref.Stage < 0 || j.ref.Agent == plan.ReviewIndex {
 		return false
@@ -65,17 +65,17 @@ func (j *job) violations(schema json.RawMessage, object map[string]json.RawMessa
 	return j.Validator.Violations(schema, document)
 }
 
-// The keys of an output that a chain goes by besides those of its routing rules.
+// The output keys that steer a chain, besides those of its routing rules.
 const (
 	fieldOutcome   = "outcome"
 	fieldQuestion  = "question"
 	fieldMessage   = "message"
-	fieldData      = "data" // what people are shown with a question
+	fieldData      = "data" // shown to people with a question
 	fieldInterrupt = "interrupt"
 )
 
-// outputOf reads from a stage's final text what decides where the chain goes. A stage
-// that neither routes nor has a contract hands on plain text, which steers nothing.
+// outputOf reads from a stage's final text what decides where the chain goes. A stage that neither routes nor has a
+// contract hands on plain text, which steers nothing.
 func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOut, err error) {
 	p, err := a.plan(ctx, in.Plan)
 	if err != nil || in.Stage.Result == "" {
@@ -95,7 +95,7 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	}
 	object, err := output.Object(text)
 	if err != nil {
-		return out, nil // text: the contract, if there is one, has been checked
+		return out, nil // plain text: the contract, if any, has been checked
 	}
 	if out.Output, err = a.keepOutput(ctx, object); err != nil {
 		return out, err
@@ -110,11 +110,11 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	return out, nil
 }
 
-// maxFeedback bounds a review's feedback, in bytes: it goes into the input of every later stage.
+// maxFeedback limits a review's feedback, in bytes: it goes into the input of every later stage.
 const maxFeedback = 4 << 10
 
-// reviewOf reads what the stage's reviewer has said. Its contract has been checked, and what is
-// no approval sends the result back.
+// reviewOf reads the verdict of the stage's reviewer. Its contract has been checked, and anything other than an approval
+// sends the result back.
 func (a *Activities) reviewOf(ctx context.Context, in SaveStageIn) (*Review, error) {
 	if in.Review == "" {
 		return nil, nil
@@ -133,7 +133,7 @@ func (a *Activities) reviewOf(ctx context.Context, in SaveStageIn) (*Review, err
 	return &said, nil
 }
 
-// maxOutput is how large an output may be to stand in a workflow's state, in bytes.
+// maxOutput is the largest output that is kept in a workflow's state, in bytes.
 const maxOutput = 16 << 10
 
 func (a *Activities) keepOutput(ctx context.Context, object map[string]json.RawMessage) (out Output, err error) {
@@ -145,9 +145,9 @@ func (a *Activities) keepOutput(ctx context.Context, object map[string]json.RawM
 	return out, err
 }
 
-// keepsSchema reports whether a provider holds the agent's final text to the contract's schema,
-// also while it may call tools. The same format in every request keeps their beginning the
-// same. Evidence stands beside what the schema allows.
+// keepsSchema reports whether a provider enforces the contract's schema on the agent's final text, even while the agent
+// may call tools. Using the same format in every request keeps the beginning of the requests the same. Evidence is
+// allowed in addition to the schema.
 func (g *generation) keepsSchema(p plan.Provider) bool {
 	var root struct {
 		Type any `json:"type"`
@@ -158,8 +158,8 @@ func (g *generation) keepsSchema(p plan.Provider) bool {
 		llm.KeepsSchema(p.Dialect().Structured, llm.Request{Model: p.Model, Schema: schema, Thinking: p.Thinking}, besideTools)
 }
 
-// spelledOut is the contract as the prompt has it: with the schema, unless every provider of
-// the agent is given that apart from the prompt.
+// spelledOut returns the contract for the prompt. It includes the schema, unless every provider of the agent receives
+// the schema separately.
 func (g *generation) spelledOut() plan.Contract {
 	c := g.contract()
 	inWords := func(p plan.Provider) bool { return !g.keepsSchema(p) }

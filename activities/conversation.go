@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// OpenConversation reads the request, strictly, and turns it into the plan that
-// the conversation is held by, whatever happens to the configuration.
+// OpenConversation parses the request strictly and resolves it to a plan. The conversation keeps that plan even if the
+// configuration changes.
 func (a *Activities) OpenConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -45,8 +45,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0], Level: LevelListing, PlanVersion: p.Version}, nil
 }
 
-// ReadReply returns the text that a turn ended with. It touches only our own
-// store, so it may run as a local activity.
+// ReadReply returns the text that a turn ended with. It touches only our own store, so it may run as a local activity.
 func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOut, error) {
 	reply, err := a.Transcripts.Reply(ctx, in.Ref.scope(), in.Iteration)
 	if err != nil {
@@ -66,7 +65,7 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 	return ReadReplyOut{TextRef: ref}, storeFailure(err)
 }
 
-// messageText is what a person said in a conversation, masked like an alert.
+// messageText returns what a person wrote in a conversation, masked like alert data.
 func (g *generation) messageText(ctx context.Context, input Input) (string, error) {
 	text := input.Text
 	if text == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// coreMemory is an agent's core memory as it is now; "" = the agent has none.
+// coreMemory returns an agent's current core memory; "" means the agent has none.
 func (g *generation) coreMemory(ctx context.Context) (string, error) {
 	if !g.row.Remembers() {
 		return "", nil
@@ -22,9 +22,8 @@ func (g *generation) coreMemory(ctx context.Context) (string, error) {
 	return "\n" + memory.Render(blocks), nil
 }
 
-// addMemory shows the agent its core memory once more if it is not what the model was last
-// shown. To write it into the system prompt again would change the beginning of the request,
-// and no provider's cache would have the rest.
+// addMemory shows the agent its core memory again if that differs from what the model saw last. Rewriting the system
+// prompt instead would change the beginning of the request and make the provider's cache useless for the rest.
 func (g *generation) addMemory(ctx context.Context, stored []transcript.Entry) error {
 	now, err := g.coreMemory(ctx)
 	if err != nil || now == "" {
@@ -39,5 +38,5 @@ func (g *generation) addMemory(ctx context.Context, stored []transcript.Entry) e
 		}
 		return nil
 	}
-	return nil // the agent begins: its system prompt has it
+	return nil // the agent is starting: its system prompt has the memory
 }

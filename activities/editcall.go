@@ -12,9 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// EditCall looks at the arguments that a person has put in the place of those of a call that
-// waits, as at an agent's: the schema and the policy hold for people, too. What it keeps is
-// what runs, byte for byte, once it is approved.
+// EditCall checks arguments that a person has substituted in a pending call. It applies the same schema and policy as
+// for an agent's arguments. Once approved, exactly the bytes it stores are used.
 func (a *Activities) EditCall(ctx context.Context, in EditCallIn) (EditCallOut, error) {
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
@@ -56,7 +55,7 @@ func (j *job) editCall(ctx context.Context, in EditCallIn) (out EditCallOut, err
 	if out.Approve, err = j.approve(ctx, reply, call, decision, maxShown); err != nil {
 		return out, err
 	}
-	out.Approve.Remember = "" // a rule would be about the agent's own arguments
+	out.Approve.Remember = "" // a rule would cover the agent's own arguments
 	out.Edit, err = j.Blobs.PutBlob(ctx, decision.Arguments)
 	return out, err
 }
@@ -65,8 +64,8 @@ func refusedEdit(format string, args ...any) error {
 	return &tool.Refusal{Type: tool.ErrorInvalidArguments, Message: fmt.Sprintf(format, args...)}
 }
 
-// edited has a call made with the arguments that a person has put in the place of the agent's.
-// The agent is told so with the result, in which secrets are masked as a person is shown them.
+// edited replaces the agent's arguments with a person's. The agent is told with the result, where secrets are masked as
+// they are for a person.
 func (c *toolCall) edited(ctx context.Context) error {
 	d := c.in.Decision
 	if d == nil || d.Edit == "" {
@@ -89,8 +88,8 @@ func (c *toolCall) edited(ctx context.Context) error {
 	return nil
 }
 
-// requesters are the people who have asked for the work: of an investigation the one who has
-// started it, of a conversation all who have spoken in it.
+// requesters returns the people who asked for the work: for an investigation the person who started it, for a
+// conversation everyone who has written in it.
 func (j *job) requesters(ctx context.Context) (names []string, err error) {
 	if !j.plan.Conversation {
 		r, err := j.about(ctx)
@@ -108,8 +107,8 @@ func (j *job) requesters(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// confirm has a call made as a person has approved it, or as a rule lets it through, or not at all: its server is asked
-// once more what the tool is. Where that is another call by now, anew is what a person has to decide on.
+// confirm asks the call's server for the tool's definition once more. The call is made as a person approved it or as a
+// rule allows it, or not at all. If the call has changed, c.anew is what a person has to decide on.
 func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bool) (tool.Decision, *tool.Refusal, error) {
 	notes := []string{"It is another call than was approved."}
 	if c.in.Decision == nil {
@@ -117,7 +116,7 @@ func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bo
 	}
 	if c.rule != nil || decision.Digest() == c.in.Decision.digest() {
 		if begun {
-			return decision, nil, nil // the server was asked before the attempt that has begun it
+			return decision, nil, nil // the server was asked before the attempt that began the call
 		}
 		changed, err := c.redefined(ctx, decision.Spec)
 		if err != nil || len(changed) == 0 {
@@ -155,14 +154,14 @@ func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bo
 	if err == nil {
 		anew.Notes = append(notes, anew.Notes...)
 		if d := c.in.Decision; d != nil && d.Edit != "" {
-			anew.Edit, anew.Remember = d.Edit, "" // a rule would be about the agent's own arguments
+			anew.Edit, anew.Remember = d.Edit, "" // a rule would cover the agent's own arguments
 		}
 		c.anew = anew
 	}
 	return decision, nil, err
 }
 
-// changedSince tells who decides that a call was not made, and why not.
+// changedSince explains to the approver that a call was not made, and why.
 func changedSince(rule *remember.Rule, changed []string) []string {
 	word := "It was approved"
 	if rule != nil {
@@ -171,12 +170,12 @@ func changedSince(rule *remember.Rule, changed []string) []string {
 	return append([]string{word + ", and it was not made: the tool says something else by now."}, changed...)
 }
 
-// once reports whether the call must not run twice, by what it was when it was asked for or by what it is now.
+// once reports whether the call must not run twice, according to its class when it was requested or its class now.
 func (c *toolCall) once(decision tool.Decision) bool {
 	return c.call.Class == string(tool.NonIdempotent) || decision.Spec.Name != "" && decision.Spec.Class() == tool.NonIdempotent
 }
 
-// interrupted is why a call is not made that has begun and must not run twice.
+// interrupted refuses a call that has begun and must not run twice.
 func (c *toolCall) interrupted() *tool.Refusal {
 	return &tool.Refusal{Type: tool.ErrorOutcomeUnknown, Message: outcomeUnknown(c.call.Name, c.interruption()).Content}
 }
@@ -188,8 +187,9 @@ func (c *toolCall) interruption() string {
 	return "The call was interrupted."
 }
 
-// redefined says what the server of a tool says otherwise of it than was approved, or than it did when a rule fitted. If it does,
-// that is what holds from then on. The error is a *tool.Refusal if nobody can say.
+// redefined returns the differences between the approved definition of a tool, or the one a rule matched, and what its
+// server says now. If there are any, the new definition is saved and applies from then on. The error is a *tool.Refusal
+// if the server cannot be asked.
 func (c *toolCall) redefined(ctx context.Context, approved tool.Spec) (lines []string, err error) {
 	name, _ := tool.Split(approved.Name)
 	server, ok := c.server(name)

@@ -27,7 +27,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// risky are the calls that wait in an investigation of that chain.
+// risky returns the pending calls of an investigation with that chain.
 func risky(investigation string) []workflows.Approval {
 	call := func(execution, id, tool, arguments string, left time.Duration) workflows.Approval {
 		return workflows.Approval{
@@ -46,8 +46,8 @@ func risky(investigation string) []workflows.Approval {
 	}
 }
 
-// UpdateWorkflowExecution is the update "decide" of the agents of a run. What was
-// decided stays in the status for a moment, as it does in the real one.
+// UpdateWorkflowExecution implements the update "decide" of a run's agents. As in the real one, a decided call stays in the status for a
+// moment.
 func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context,
 	in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
 	if strings.Contains(in.GetRequest().GetInput().GetArgs().String(), slowStore) {
@@ -92,7 +92,7 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context,
 	return reply, nil
 }
 
-// slowStore is in what a workflow takes and has no result for.
+// slowStore marks requests that a workflow accepts without a result.
 const slowStore = "slow store"
 
 func (f *fakeTemporal) PollWorkflowExecutionUpdate(context.Context,
@@ -100,7 +100,7 @@ func (f *fakeTemporal) PollWorkflowExecutionUpdate(context.Context,
 	return nil, status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 }
 
-// writes is a writer that calls itself.
+// writes is a writer that calls a function.
 type writes func(text string)
 
 func (w writes) Write(p []byte) (int, error) {
@@ -108,7 +108,7 @@ func (w writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Who follows an investigation without its store is told what waits, too.
+// A user who follows an investigation without its store also sees what is pending.
 func TestProgressTellsWhatWaits(t *testing.T) {
 	t.Parallel()
 	fake, told := newFakeTemporal(t), false
@@ -128,8 +128,7 @@ func TestProgressTellsWhatWaits(t *testing.T) {
 	}
 }
 
-// What a person is told to type names the call that he is shown, and says first what of
-// it he does not see.
+// The suggested command names the call that is shown, and hidden parts are mentioned first.
 func TestWaitingLine(t *testing.T) {
 	t.Parallel()
 	a := workflows.Approval{CallID: "c1_0", Tool: "k8s.restart", Arguments: `{"token":"[MASKED_TOKEN]"}`, Hidden: 14, Execution: "dig/Alpha",
@@ -141,7 +140,7 @@ func TestWaitingLine(t *testing.T) {
 	}
 }
 
-// Who watches is told of what waits, and of each try of a provider but while it is asked.
+// Viewers see pending items and each attempt to reach a provider, except while one is running.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	trouble := record.Outage{
@@ -163,7 +162,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Questions that have expired do not wait for people any more; those of what is paused do, and are the least urgent.
+// Expired questions no longer need people. Those of a paused investigation do and are the least urgent.
 func TestQuestionsThatHaveExpired(t *testing.T) {
 	t.Parallel()
 	open, expired, paused := asking()[0], asking()[1], asking()[1]
@@ -175,7 +174,7 @@ func TestQuestionsThatHaveExpired(t *testing.T) {
 	}
 }
 
-// A store that lacks the arguments of a call is an error, which hides no call.
+// If the store lacks the arguments of a call, there is an error, but no call is hidden.
 func TestApprovalsWithoutTheirArguments(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inquest.db")

@@ -12,8 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Who is asked line by line decides nothing by Enter alone, has a long call shown page by page,
-// approves with a y, and denies with a reason.
+// In the line-by-line prompt, Enter alone decides nothing, a long call is shown page by page, y approves, and a reason denies.
 func TestAskedLineByLine(t *testing.T) {
 	t.Parallel()
 	fake := newFakeTemporal(t)
@@ -46,7 +45,7 @@ func TestAskedLineByLine(t *testing.T) {
 		}
 	}()
 	a.ask(record.Waits{Approvals: waits})
-	a.ask(record.Waits{Approvals: waits}) // he has been asked
+	a.ask(record.Waits{Approvals: waits}) // asked before
 	said := out.String()
 	for _, part := range []string{
 		"approve k8s.restart? [y/N/reason] not decided: the call waits\n", "\n  starter decide lab collect/LogAgent/c1_0",
@@ -63,7 +62,7 @@ func TestAskedLineByLine(t *testing.T) {
 		t.Log(said)
 	}
 
-	// What is typed on for a call that waits no more is not about the next one.
+	// Input for a call that is no longer pending does not count for the next one.
 	out.Reset()
 	a.asked, a.stale = map[string]bool{}, true
 	go func() {
@@ -78,5 +77,5 @@ func TestAskedLineByLine(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	a.ctx, a.asked = ctx, map[string]bool{}
-	a.ask(record.Waits{Approvals: waits}) // which ends
+	a.ask(record.Waits{Approvals: waits}) // the call returns
 }

@@ -18,7 +18,7 @@ import (
 
 const codecKey = "k1:b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE="
 
-// output is what a command has said until now.
+// output collects what a command has printed.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -46,7 +46,7 @@ func (o *output) after(t *testing.T, what string) string {
 	return ""
 }
 
-// The command serves the SDK's own remote codec, with a token of its making, also where other commands go by the API.
+// The command serves the SDK's own remote codec with a generated token, even when other commands use the API.
 func TestCodec(t *testing.T) {
 	t.Parallel()
 	env := func(name string) string {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Who accepts and never answers holds nobody up: all are asked at once, each within --wait.
+// A server that accepts connections and never answers delays nothing: all checks run at once, each limited by --wait.
 func TestDoctorIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ agent_chains: {look: {llm_provider: mini, stages: [{name: look, agents: [{name: 
 	code := run(t.Context(), []string{
 		"doctor", "--config", config, "--online", "--wait", "1s", "--address", silent, "--store", "postgres://u@" + silent + "/d?sslmode=disable",
 	}, cli{out: &out, err: &errs, getenv: func(string) string { return "" }})
-	if took := time.Since(begun); code != 1 || took > 20*time.Second { // a busy machine takes its time
+	if took := time.Since(begun); code != 1 || took > 20*time.Second { // a busy machine is slower
 		t.Errorf("exit code %d after %s", code, took)
 	}
 	for _, what := range []string{"Temporal", "store", "model mini", "server mute", "server still"} {

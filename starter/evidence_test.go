@@ -16,8 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// cite PATH makes a store with the investigations "cited", whose report has been checked, "finding", which runs, and
-// "empty", which has found nothing.
+// cite PATH makes a store with the investigations "cited", whose report has been checked, "finding", which is running, and "empty", which
+// has found nothing.
 func cite(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})

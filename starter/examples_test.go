@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every example's configuration is one that is neither wrong nor dangerous.
+// Every example's configuration is neither wrong nor dangerous.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../examples/*/*.yaml")
@@ -24,7 +24,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The versions that init writes are those that the examples have been run with (test/e2e).
+// init writes the versions that the examples were tested with (test/e2e).
 func TestInitPinsWhatTheExamplesDo(t *testing.T) {
 	t.Parallel()
 	example, err := os.ReadFile("../examples/kind-scripted/inquest.yaml")

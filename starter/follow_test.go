@@ -24,7 +24,7 @@ type console struct {
 	out, err bytes.Buffer
 }
 
-// locked is a writer that several goroutines may use.
+// locked is a writer that is safe for concurrent use.
 type locked struct {
 	mu *sync.Mutex
 	to *bytes.Buffer
@@ -51,8 +51,7 @@ func expect(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// The worker's store appears after the start, and the investigation ends in
-// Temporal after it has in the store.
+// The worker's store appears after the start, and the investigation ends in Temporal after it has ended in the store.
 func TestRunShowsWhatTheWorkerWrites(t *testing.T) {
 	t.Parallel()
 	fake, path := newFakeTemporal(t), filepath.Join(t.TempDir(), "inquest.db")
@@ -108,10 +107,10 @@ func TestInterruptLeavesTheInvestigationAlone(t *testing.T) {
 	}
 }
 
-// Who watches is told that Temporal does not answer any more, and that it does again.
+// Viewers are told when Temporal stops answering and when it answers again.
 func TestLostConnectionIsTold(t *testing.T) {
 	t.Parallel()
-	address, err := processtest.FreeAddress() // it comes back there
+	address, err := processtest.FreeAddress() // it comes back at this address
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestLostConnectionIsTold(t *testing.T) {
 	}
 }
 
-// says waits until the program has told people a text.
+// says waits until the program has printed a message.
 func (c *console) says(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -151,7 +150,7 @@ func (c *console) says(t *testing.T, text string) {
 	}
 }
 
-// An investigation that somebody terminated has a record that says "running".
+// The record of a terminated investigation still says "running".
 func TestWatchOfATerminatedInvestigationEnds(t *testing.T) {
 	t.Parallel()
 	fake, path := newFakeTemporal(t), filepath.Join(t.TempDir(), "inquest.db")

@@ -11,8 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Every command's help fits a terminal of 80 columns and has an example, and each example is a
-// command line that would be taken.
+// Every command's help fits a terminal of 80 columns and has an example, and each example is a valid command line.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	walk(helpless().root(), func(cmd *cobra.Command) {
@@ -37,13 +36,13 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-// Every command that prints something prints it as JSON, too.
+// Every command with output also supports JSON output.
 func TestJSONEverywhere(t *testing.T) {
 	t.Parallel()
 	others := []string{
-		"starter agent export", "starter memory export", // print nothing but JSON
+		"starter agent export", "starter memory export", // always print JSON
 		"starter agent import", "starter memory import", "starter memory set", "starter memory delete",
-		"starter init",                                              // print nothing but a remark
+		"starter init",                                              // print only a remark
 		"starter codec", "starter ui", "starter man", "starter mcp", // serve, open, write
 	}
 	walk(helpless().root(), func(cmd *cobra.Command) {
@@ -59,7 +58,7 @@ func helpless() *cli {
 	return &cli{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}, getenv: func(string) string { return "" }}
 }
 
-// walk calls fn with every command that people see, or that packages are made with.
+// walk calls fn with every command that is visible or used for packaging.
 func walk(cmd *cobra.Command, fn func(*cobra.Command)) {
 	fn(cmd)
 	for _, one := range cmd.Commands() {
@@ -69,7 +68,7 @@ func walk(cmd *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// commandsIn returns the words of each call of starter in lines of a shell.
+// commandsIn returns the words of each call of starter in shell lines.
 func commandsIn(t *testing.T, lines string) (calls [][]string) {
 	t.Helper()
 	script, err := syntax.NewParser().Parse(strings.NewReader(lines), "")
@@ -102,7 +101,7 @@ func commandsIn(t *testing.T, lines string) (calls [][]string) {
 	return calls
 }
 
-// taken reads a command line and runs nothing.
+// taken parses a command line and runs nothing.
 func taken(words []string) error {
 	cmd, rest, err := helpless().root().Find(words)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// asking are the questions of an investigation of that chain.
+// asking returns the questions of an investigation with that chain.
 func asking() []workflows.Interrupt {
 	return []workflows.Interrupt{
 		{ID: "q1", Kind: "clarification", Stage: "plan", Question: "Which\x1b[2J database?", Expires: time.Now().Add(24 * time.Hour)},
@@ -21,7 +21,7 @@ func asking() []workflows.Interrupt {
 	}
 }
 
-// updateInvestigation takes the updates of an investigation, by rules like the real one's.
+// updateInvestigation handles the updates of an investigation by the same rules as the real one.
 func (f *fakeTemporal) updateInvestigation(
 	in *workflowservice.UpdateWorkflowExecutionRequest,
 ) (*workflowservice.UpdateWorkflowExecutionResponse, error) {

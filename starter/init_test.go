@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 )
 
-// On a terminal, what no flag has said is asked for until the answer will do; an empty line is the default.
+// On a terminal, init asks for everything that no flag gives until the answer is acceptable. An empty line means the default.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -72,7 +72,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Ctrl-C is no answer: nothing is asked any more, and nothing is written.
+// After Ctrl-C, nothing more is asked and nothing is written.
 func TestAskInterrupted(t *testing.T) {
 	t.Parallel()
 	typed, typing := io.Pipe()
@@ -89,7 +89,7 @@ func TestAskInterrupted(t *testing.T) {
 	}
 }
 
-// Wrong flags are refused all at once, before anything is asked or written.
+// All wrong flags are reported at once, before anything is asked or written.
 func TestInitRefuses(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string][]string{
@@ -112,7 +112,7 @@ func TestInitRefuses(t *testing.T) {
 	}
 }
 
-// Every model that init offers gives a configuration that is accepted, with the model's own prices.
+// Every offered model gives a valid configuration with the model's own prices.
 func TestInitOffers(t *testing.T) {
 	t.Parallel()
 	for _, o := range offers {

@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"starter": main, "toolserver": toolserver})
 }
 
-// TestScripts runs the command line as users do. Each script has a Temporal of
-// its own, a fake, and no store until it makes one with "fill PATH".
+// TestScripts runs the command line as users do. Each script has its own fake Temporal, and no store until it makes one with "fill PATH".
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scripts(false, func(env *testscript.Env, fake *fakeTemporal) {
@@ -41,7 +40,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// scripts are run with a system each, which reach names for the commands: server says whether by the address of its API.
+// scripts returns the parameters for scripts that each have their own system. reach tells the commands where it is. server selects its
+// API.
 func scripts(server bool, reach func(env *testscript.Env, fake *fakeTemporal)) testscript.Params {
 	return testscript.Params{
 		Setup: func(env *testscript.Env) error {
@@ -54,7 +54,7 @@ func scripts(server bool, reach func(env *testscript.Env, fake *fakeTemporal)) t
 			reach(env, fake)
 			return nil
 		},
-		Condition: func(string) (bool, error) { return server, nil }, // there is no other one
+		Condition: func(string) (bool, error) { return server, nil }, // the only condition
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach, "cite": cite, "tamper": tamper, "past": past,
 			"begin": beginRun,
@@ -78,13 +78,13 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fill PATH [WORKFLOW[=STATUS]] makes a store with investigations in it, the workflow's as one that
-// has not ended: one reply was charged, which has asked for two calls.
+// fill PATH [WORKFLOW[=STATUS]] makes a store with investigations. The one of the workflow has not ended; it has one charged reply with
+// two calls.
 func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
 	ts.Check(err)
-	if _, known := st.FindInvestigation(ctx, "lost"); known != nil { // what has ended does not begin again
+	if _, known := st.FindInvestigation(ctx, "lost"); known != nil { // ended investigations do not begin again
 		ts.Check(errors.Join(
 			save(ctx, st, "done", agent.StatusCompleted, agent.EndCompleted, ""),
 			st.SaveProgramTools(ctx, []tool.Spec{{Name: "open_ticket", Description: "Opens a ticket", Risk: agent.RiskWrite}}),
@@ -98,7 +98,7 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(st.Close())
 }
 
-// tamper PATH changes who has done what in a store.
+// tamper PATH changes the author of an act in a store.
 func tamper(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -120,7 +120,7 @@ func past(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(err, st.Close()))
 }
 
-// signals WORKFLOW writes what the investigation was sent.
+// signals WORKFLOW prints the signals that the investigation received.
 func signals(ts *testscript.TestScript, _ bool, args []string) {
 	fake := ts.Value("fake").(*fakeTemporal)
 	fake.mu.Lock()
@@ -136,8 +136,7 @@ func large(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(writeFile(ts.MkAbs(args[0]), strings.Repeat("x", n)))
 }
 
-// attach PATH WORKFLOW has a tool of an investigation return an image, a text that would upset a
-// terminal, and structured data.
+// attach PATH WORKFLOW makes a tool of an investigation return an image, a text that is dangerous for a terminal, and structured data.
 func attach(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
@@ -164,7 +163,7 @@ func attach(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(err, st.Close()))
 }
 
-// begin writes an investigation that has not ended.
+// begin writes a running investigation.
 func begin(ctx context.Context, st *store.Store, workflowID string, status agent.Status) error {
 	r := record.Investigation{
 		ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Status: agent.StatusRunning,
@@ -193,7 +192,7 @@ func begin(ctx context.Context, st *store.Store, workflowID string, status agent
 	return errors.Join(begun, err)
 }
 
-// save writes an investigation the way that workers do: as it runs, and its end.
+// save writes an investigation as workers do: while it runs, and its end.
 func save(ctx context.Context, st *store.Store, workflowID string, status agent.Status, reason agent.EndReason, message string) error {
 	started := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	over := started.Add(90 * time.Second)

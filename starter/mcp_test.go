@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 )
 
-// screen is what a command writes; several goroutines may.
+// screen collects a command's output and is safe for concurrent use.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -29,7 +29,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// serve runs `starter mcp`, and returns the ends of its input and output, and what comes of it.
+// serve runs `starter mcp` and returns its input, its output and its exit code.
 func serve(ctx context.Context, t *testing.T, said io.Writer, args ...string) (in *io.PipeWriter, out io.Reader, code <-chan int) {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
@@ -43,8 +43,8 @@ func serve(ctx context.Context, t *testing.T, said io.Writer, args ...string) (i
 	return in, out, ended
 }
 
-// An editor that starts `starter mcp` reads nothing but the protocol from it, learns what is wrong from its calls, and ends
-// it by closing its input.
+// An editor that starts `starter mcp` reads only the protocol from it, learns of problems from its calls, and ends it by closing its
+// input.
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	var said screen
@@ -97,7 +97,7 @@ func TestMCPEnds(t *testing.T) {
 	}
 }
 
-// A line that is no message is answered with an error of JSON-RPC, and the session goes on.
+// An invalid line is answered with a JSON-RPC error, and the session goes on.
 func TestMCPGoesOnAfterABadLine(t *testing.T) {
 	t.Parallel()
 	in, out, code := serve(t.Context(), t, io.Discard)

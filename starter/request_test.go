@@ -56,7 +56,7 @@ func TestRequestFlags(t *testing.T) {
 	}
 }
 
-// A rerun keeps what its flags do not say, but no fingerprint.
+// A rerun keeps everything that its flags do not change, except for the fingerprint.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	was := record.Investigation{Labels: agent.Labels{Tenant: "acme", Session: "s", Priority: 2, Fingerprint: "f",

@@ -29,8 +29,8 @@ import (
 
 const secret = "a token of thirty-two characters"
 
-// TestScriptsByServer runs scripts through the HTTP API: commands know its address and a token, and neither Temporal's
-// address nor the store's. Lines that name those have the condition [!server].
+// TestScriptsByServer runs scripts through the HTTP API: commands know its address and a token, but neither Temporal's address nor the
+// store's. Lines that name those have the condition [!server].
 func TestScriptsByServer(t *testing.T) {
 	t.Parallel()
 	params := scripts(true, func(env *testscript.Env, fake *fakeTemporal) {
@@ -45,7 +45,7 @@ func TestScriptsByServer(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// serveAPI serves the API of a system whose Temporal is a fake and whose store is in a folder.
+// serveAPI serves the API of a system with a fake Temporal and a store in a folder.
 func serveAPI(t testing.TB, fake *fakeTemporal, dir string) (address string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.yaml")
@@ -80,7 +80,7 @@ func serveAPI(t testing.TB, fake *fakeTemporal, dir string) (address string) {
 	return server.URL
 }
 
-// By --server, what needs Temporal or the store itself is told that it has neither, wherever that is asked for.
+// With --server, operations that need Temporal or the store itself fail with that reason.
 func TestNothingLocalByServer(t *testing.T) {
 	t.Parallel()
 	c := cli{getenv: func(string) string { return "" }, flags: flags{server: "http://127.0.0.1:1"}}
@@ -94,7 +94,7 @@ func TestNothingLocalByServer(t *testing.T) {
 	}
 }
 
-// beginRun CHAIN WORKFLOW starts an investigation of the default project beside the commands.
+// beginRun CHAIN WORKFLOW starts an investigation of the default project outside of the commands.
 func beginRun(ts *testscript.TestScript, _ bool, args []string) {
 	_, err := ts.Value("fake").(*fakeTemporal).StartWorkflowExecution(context.Background(), &workflowservice.StartWorkflowExecutionRequest{
 		WorkflowId: args[1], WorkflowType: &commonpb.WorkflowType{Name: workflows.TypeInvestigation},

@@ -16,8 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// The status of a chain that looped lists its runs of stages in the order of time,
-// each with its own agents, and says what bounds it and who asked for it.
+// The status of a looping chain lists its stage runs in order of time, each with its own agents, and shows its limits and who requested
+// it.
 func TestStatusOfAChainThatLooped(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 17, 14, 0, 9, 0, time.UTC)
@@ -33,7 +33,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	}
 	stages := []record.Stage{run("plan", 0, "Planner"), run("judge", 1, "Judge"), run("plan#2", 0, "Planner"),
 		run("judge#2", 1, "Judge", "Clerk")}
-	stages[1], stages[2] = stages[2], stages[1] // as the plan has them
+	stages[1], stages[2] = stages[2], stages[1] // as in the plan
 	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Envelope: record.Envelope{
 		Version: 1, Undelivered: []string{`guide: no agent "Nobody" runs now or later`}, By: "Ada", Pending: []string{"tell"},
 		Bounds: []plan.Bound{{Name: "max_passes", Limit: "2", From: "a.yaml:7"}, {Name: "max_llm_calls", Limit: "10", From: "default"}},
@@ -62,7 +62,7 @@ tell       skipped
 	}
 }
 
-// The call that is in reserve for a conclusion is no iteration beyond the limit.
+// The reserved call for the conclusion does not count as an iteration beyond the limit.
 func TestTheLastCallConcludes(t *testing.T) {
 	t.Parallel()
 	for iteration, want := range map[int]string{20: "iteration 20 of 20 · waiting for m · - tokens",
@@ -80,7 +80,7 @@ func TestTheLastCallConcludes(t *testing.T) {
 	}
 }
 
-// TestExitCodeOfEnd checks that scripts can tell how an investigation ended by the exit code of run and watch.
+// TestExitCodeOfEnd checks that scripts can tell from the exit code of run and watch how an investigation ended.
 func TestExitCodeOfEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A question is one line of a terminal, and no table loses more than a part of its texts.
+// A question takes one line of a terminal, and a table truncates only its texts.
 func TestFit(t *testing.T) {
 	t.Parallel()
 	inbox := func() [][]string {
@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A list fits 80 columns, and has no half word.
+// A list fits into 80 columns and breaks no word.
 func TestFitList(t *testing.T) {
 	t.Parallel()
 	rows, cut := fit([][]string{
@@ -55,7 +55,7 @@ checkout answers slowly since the…   waiting_approval  59m  sample-20261122-17
 	}
 }
 
-// Ids are cut to what tells them apart, and no shorter than a person recognises.
+// IDs are truncated to an unambiguous prefix that people can still recognise.
 func TestBeginnings(t *testing.T) {
 	t.Parallel()
 	got := beginnings([]string{"incident-5apk2qai2gme55a3", "incident-5apk9", "incident-x", "lab", "lab"})
@@ -64,7 +64,7 @@ func TestBeginnings(t *testing.T) {
 	}
 }
 
-// A table without texts does without some columns, and goes on below its last one.
+// A table without texts drops some columns and wraps its last one.
 func TestFitLastColumn(t *testing.T) {
 	t.Parallel()
 	rows, _ := fit([][]string{

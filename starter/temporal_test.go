@@ -25,24 +25,22 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// fakeTemporal answers what the command line asks Temporal, over gRPC. The chain
-// of a request says how the investigation goes, since there is no worker:
-// "works" completes, "mends" does with more in its result, "breaks" fails with a result, "unknown" is refused,
-// "killed" is terminated, and everything else runs until it is cancelled.
-// "unplanned" never gets as far as a plan, "workerless" answers no query, and
-// the agent of "risky" has calls that wait for a person (approvals_test.go).
+// fakeTemporal answers the command line's requests to Temporal over gRPC. The chain of a request determines how the investigation goes,
+// since there is no worker: "works" completes, "mends" completes with more in its result, "breaks" fails with a result, "unknown" is
+// refused, "killed" is terminated, and any other runs until it is cancelled. "unplanned" never gets a plan, "workerless" answers no
+// query, and the agent of "risky" has calls that need approval (approvals_test.go).
 type fakeTemporal struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	address string
-	// started is called before an investigation's start is answered; may be nil.
+	// started is called before the response to a start; may be nil.
 	started func(workflowID string, req agent.Request)
-	// awaited is called when somebody waits for an end; may be nil.
+	// awaited is called when someone waits for an end; may be nil.
 	awaited func(workflowID string)
 
 	mu   sync.Mutex
-	runs map[string]*fakeRun // by workflow id
+	runs map[string]*fakeRun // by workflow ID
 
-	stop func() // serve serves again
+	stop func() // serve restarts it
 }
 
 type fakeRun struct {
@@ -57,10 +55,10 @@ type fakeRun struct {
 	signals   []string
 	waiting   []workflows.Approval
 	questions []workflows.Interrupt
-	decided   map[string]activities.Decision // by call id
+	decided   map[string]activities.Decision // by call ID
 }
 
-// runID is that of every run: its tail makes the investigation ids.
+// runID is the ID of every run. Investigation IDs end with its last part.
 const runID = "7c9f6a50-5d9e-4a2f-8d0b-0123456789ab"
 
 func newFakeTemporal(t testing.TB) *fakeTemporal {
@@ -75,7 +73,7 @@ func newFakeTemporalAt(t testing.TB, address string) *fakeTemporal {
 	return fake
 }
 
-// serve answers at the address, a free one at first, until stop is called.
+// serve answers at the address, at first a free one, until stop is called.
 func (f *fakeTemporal) serve(t testing.TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", f.address)
@@ -142,7 +140,7 @@ func (r *fakeRun) result(status agent.Status, reason agent.EndReason) workflows.
 	}
 }
 
-// proceed ends the run the way its chain says.
+// proceed ends the run as its chain determines.
 func (r *fakeRun) proceed() {
 	switch r.request.Chain {
 	case "mends":

@@ -11,8 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
-// toolserver is a program of the scripts: an MCP server on its standard input
-// and output.
+// toolserver is a program for the scripts: an MCP server on its standard input and output.
 func toolserver() {
 	if err := tooltest.Serve(context.Background(), tooltest.Tools); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -20,7 +19,7 @@ func toolserver() {
 	}
 }
 
-// Ctrl-C ends the call at once, and the session with its server.
+// Ctrl-C ends the call and the session with its server at once.
 func TestInterruptCancelsATool(t *testing.T) {
 	t.Parallel()
 	web, gate, dir := tooltest.ServeWeb(t, tooltest.WebOptions{}), tooltest.NewGate(t), t.TempDir()

@@ -21,7 +21,7 @@ import (
 const triage = `{"name":"Triage","type":"react","system_prompt":"You sort alerts.",
 	"config":{"agent_source":"virtual","default_model":"scripted:x","tool_config":{"enabled_tools":["shell"]}}}`
 
-// An agent that is made at run time is one of its project alone; each change is a version, and in the audit trail.
+// An agent made at run time belongs to one project. Every change is a version and is in the audit log.
 func TestVirtualAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,7 +113,7 @@ func TestVirtualAgents(t *testing.T) {
 	}
 }
 
-// All that is wrong is said at once, in the words of the spec.
+// All problems are reported at once, in the words of the spec.
 func TestWrongAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,7 +141,7 @@ func TestWrongAgents(t *testing.T) {
 	}
 }
 
-// An agent works by itself: what comes of it is an investigation.
+// Running an agent by itself starts an investigation.
 func TestRunAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,7 +166,7 @@ func TestRunAgent(t *testing.T) {
 	}
 }
 
-// What looks ahead knows the agents that were made at run time, as the workers do that plan.
+// Previews know the agents made at run time, as do the workers that plan.
 func TestVirtualAhead(t *testing.T) {
 	t.Parallel()
 	w := open(t, whoMay()+"agents: {Triage: {agent_source: virtual, type: react}, Own: {default_model: 'selector:s'}}\n"+
@@ -207,7 +207,7 @@ func TestVirtualAhead(t *testing.T) {
 	}
 }
 
-// A definition may name tools that the policy offers to nobody, and those of the workers' program, copies too.
+// A definition, and a copy, may name tools that the policy offers to no agent, and tools of the workers' program.
 func TestVirtualTools(t *testing.T) {
 	t.Parallel()
 	w := open(t, whoMay()+"defaults: {tool_config: {disabled_tools: [page]}}\nagents: {Own: {tool_ids: [page]}}\n"+
@@ -228,7 +228,7 @@ func TestVirtualTools(t *testing.T) {
 	}
 }
 
-// A missing model hides nothing else that is wrong, and keys that stand in the wrong place are named by the right one.
+// A missing model does not hide other problems, and keys in the wrong place are reported under the right name.
 func TestAllThatIsWrongWithAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

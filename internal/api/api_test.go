@@ -41,7 +41,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// world is an API on a store, with a Temporal that knows what was started and has no worker.
+// world is an API on a store, with a Temporal that records starts and has no worker.
 type world struct {
 	*testing.T
 	store    *store.Store
@@ -49,10 +49,10 @@ type world struct {
 	temporal *temporal
 	api      *Server
 	url      string
-	as       string // who lists alerts; "" = nobody is asked
+	as       string // token for listing alerts; empty means no authentication
 }
 
-// tokens are known in every world: one for each role in the project payments, and others.
+// tokens are the tokens in every world: one for each role in the project payments, and others.
 var tokens = map[string]config.Grant{
 	"viewer":   {Role: config.RoleViewer, Projects: []string{"payments"}},
 	"operator": {Role: config.RoleOperator, Projects: []string{"payments"}},
@@ -68,7 +68,7 @@ func newWorld(t *testing.T) *world {
 		whoMay()+"agents: {Memo: {}}\nagent_chains: {shop: {projects: [payments], stages: [{name: dig, agents: [{name: Memo}]}]}}\n")
 }
 
-// whoMay configures the tokens.
+// whoMay returns the configuration of the tokens.
 func whoMay() string {
 	file := "system: {http: {tokens: {"
 	for name, grant := range tokens {
@@ -80,13 +80,13 @@ func whoMay() string {
 
 func secret(name string) string { return "token-of-" + name }
 
-// open is an API with a configuration.
+// open returns an API with a configuration.
 func open(t *testing.T, file string) *world {
 	t.Helper()
 	return openOn(t, file, filepath.Join(t.TempDir(), "inquest.db"))
 }
 
-// openOn is an API with a configuration and a store.
+// openOn returns an API with a configuration and a store.
 func openOn(t *testing.T, file, path string) *world {
 	t.Helper()
 	env := func(name string) (string, bool) {
@@ -131,7 +131,7 @@ func write(t *testing.T, text string) string {
 	return dir
 }
 
-// investigation makes one of a project that has ended, with an entry.
+// investigation makes an ended investigation of a project, with one entry.
 func (w *world) investigation(name, project string) string {
 	w.Helper()
 	id := workflows.InvestigationID(name, "00000000-0000-0000-0000-0123456789ab")
@@ -159,7 +159,7 @@ func (w *world) say(id string, iteration int, text string) {
 	}
 }
 
-// conversation makes one of a project.
+// conversation makes a conversation of a project.
 func (w *world) conversation(name, project string) string {
 	w.temporal.start(name, workflows.TypeConversation, map[string]any{"inquest_project": project, workflows.MemoAgent: "Memo"})
 	return name
@@ -175,14 +175,14 @@ func (w *world) remember(name string) {
 	}
 }
 
-// answer is what the API says.
+// answer is a response from the API.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// call makes a request with the token of that name, "" = without.
+// call sends a request with the token of a role, or without one if the name is empty.
 func (w *world) call(token, method, path string, in any, header ...string) answer {
 	w.Helper()
 	var text bytes.Buffer
@@ -215,7 +215,7 @@ func (w *world) call(token, method, path string, in any, header ...string) answe
 	defer response.Body.Close()
 	out := answer{status: response.StatusCode, header: response.Header}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") && response.StatusCode == http.StatusOK {
-		return out // it goes on
+		return out // the stream goes on
 	}
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -225,7 +225,7 @@ func (w *world) call(token, method, path string, in any, header ...string) answe
 	return out
 }
 
-// read makes a request that has to work, and reads what it says.
+// read sends a request that must succeed and decodes the response.
 func read[T any](w *world, token, method, path string, in any, header ...string) (out T) {
 	w.Helper()
 	got := w.call(token, method, path, in, header...)
@@ -238,18 +238,18 @@ func read[T any](w *world, token, method, path string, in any, header ...string)
 	return out
 }
 
-// temporal is a Temporal that starts workflows, and never runs one.
+// temporal is a Temporal that starts workflows and never runs them.
 type temporal struct {
 	sdk.Client
 	mu      sync.Mutex
 	started map[string]*workflowpb.WorkflowExecutionInfo
 	inputs  []any
 	wakes   int
-	away    bool // for those who wake
-	// awaiting counts those that wait for the end of a workflow.
+	away    bool // for calls that wake
+	// awaiting counts the calls waiting for the end of a workflow.
 	awaiting atomic.Int32
-	waits    *record.Waits // what workflows say that they wait for; nil = they do not answer
-	thinks   bool          // whoever is spoken to takes it, and says nothing
+	waits    *record.Waits // what workflows report as pending; nil means that they do not answer
+	thinks   bool          // workflows accept messages and never reply
 }
 
 func (f *temporal) start(id, kind string, memo map[string]any) *workflowpb.WorkflowExecutionInfo {
@@ -329,7 +329,7 @@ func (f *temporal) UpdateWorkflow(_ context.Context, o sdk.UpdateWorkflowOptions
 	return nil, serviceerror.NewNotFound("no workflow")
 }
 
-// thinking is a message whose reply does not come.
+// thinking is a message without a reply.
 type thinking struct{ sdk.WorkflowUpdateHandle }
 
 func (thinking) Get(ctx context.Context, _ any) error {
@@ -409,7 +409,7 @@ func TestInvestigations(t *testing.T) {
 	}
 }
 
-// A request that is made again gives what came of it; who asks is who was checked.
+// A repeated request returns the first result. The author is the authenticated sender.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -438,7 +438,7 @@ func TestStart(t *testing.T) {
 	if req.By != "operator" || req.Project != "payments" || req.DataText() != `{"title":"slow"}` {
 		t.Errorf("started %+v", req)
 	}
-	// There is no record yet, and yet it is there for who started it.
+	// Its starter can see it even before there is a record.
 	if got := read[whole](w, "viewer", "GET", path+"/"+first.ID, nil); got.Investigation.Status != agent.StatusRunning {
 		t.Errorf("got %+v", got)
 	}

@@ -39,7 +39,7 @@ func (manyTools) Names(context.Context) ([]string, error) { return nil, nil }
 
 func (manyTools) With(*config.Config) *app.Toolbox { return nil }
 
-// median is how long a request takes.
+// median returns the median duration of a request.
 func (w *world) median(path string) time.Duration {
 	const times = 15
 	var all []time.Duration
@@ -53,8 +53,8 @@ func (w *world) median(path string) time.Duration {
 	return sorted(all)[times/2]
 }
 
-// The issue's bounds: 500 tools, and any page of 100,000 investigations, within 50 ms; 200 who watch one that is being
-// written take less than a tenth of a core. Run with -run Scale -v -long.
+// Limits from the issue: listing 500 tools and any page of 100,000 investigations within 50 ms, and 200 viewers of a growing
+// investigation with less than a tenth of a core. Run with -run Scale -v -long.
 func TestScale(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute: -long")
@@ -95,8 +95,8 @@ func TestScale(t *testing.T) {
 	w.viewers()
 }
 
-// TestInboxOfAThousand: 1,000 approvals that are open, each of an investigation of its own, are listed within 50 ms of the processor's
-// time, by one query of the store; no workflow is asked. Run with -v -long for what it takes.
+// TestInboxOfAThousand checks that 1,000 open approvals, each in its own investigation, are listed within 50 ms of CPU time, by one query
+// of the store and no query of workflows. Run with -v -long to see the duration.
 func TestInboxOfAThousand(t *testing.T) {
 	if !*long {
 		t.Skip("fills a store: -long")
@@ -130,7 +130,7 @@ func TestInboxOfAThousand(t *testing.T) {
 	}
 }
 
-// viewers has 200 watch one investigation for ten seconds in which an agent writes.
+// viewers lets 200 viewers watch one investigation for ten seconds while an agent writes.
 func (w *world) viewers() {
 	id := w.running("slow", "payments")
 	const many, lasting = 200, 10 * time.Second
@@ -138,7 +138,7 @@ func (w *world) viewers() {
 		s := w.stream("viewer", "/api/v1/investigations/slow/events", "")
 		s.until(eventstream.Record)
 		go func() {
-			for s.lines.Scan() { // at the lowest price: it is the API that is measured
+			for s.lines.Scan() { // as cheap as possible, because the API is measured
 			}
 		}()
 	}
@@ -152,7 +152,7 @@ func (w *world) viewers() {
 		if n%20 == 0 {
 			w.say(id, n, text)
 		}
-		time.Sleep(250 * time.Millisecond) // as often as workers write what is live
+		time.Sleep(250 * time.Millisecond) // as often as workers write live text
 	}
 	share := float64(cpu()-used) / float64(time.Since(begun))
 	w.Logf("%d viewers take %.1f %% of a core, their own reading included", many, 100*share)
@@ -161,7 +161,7 @@ func (w *world) viewers() {
 	}
 }
 
-// cpu is the time that this process has worked.
+// cpu returns the CPU time that this process has used.
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// program gives a world tools of the workers' program, which say where they can be run.
+// program gives a world the tools of a workers' program, which can only run there.
 func (w *world) program(names ...string) {
 	var specs []tool.Spec
 	for _, name := range names {
@@ -26,7 +26,7 @@ func (w *world) program(names ...string) {
 	}
 }
 
-// Who runs a tool approves the call as far as the rules let him, and the audit trail names him.
+// Whoever runs a tool also approves the call, as far as the rules allow, and the audit log names the approver.
 func TestRunApproved(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -69,7 +69,7 @@ func TestRunApproved(t *testing.T) {
 	}
 }
 
-// acts are those of the store's own chain.
+// acts returns the audit log of the store.
 func (w *world) acts() (all []audit.Act) {
 	w.Helper()
 	err := w.store.Acts(w.Context(), store.ActFilter{}, func(a audit.Act) error { all = append(all, a); return nil })
@@ -79,7 +79,7 @@ func (w *world) acts() (all []audit.Act) {
 	return all
 }
 
-// noted notes the arguments of calls, and makes none.
+// noted records the arguments of calls and makes none.
 type noted struct {
 	Tools
 	arguments string
@@ -92,7 +92,7 @@ func (n *noted) Prepare(_ context.Context, _, _, arguments string) (*app.ToolCal
 
 func (*noted) Close() {}
 
-// A tool gets the arguments as they are written: numbers are no floating-point ones.
+// A tool receives the arguments as written: numbers are not converted to floating point.
 func TestRunArguments(t *testing.T) {
 	t.Parallel()
 	w, box := newWorld(t), &noted{}
@@ -106,7 +106,7 @@ func TestRunArguments(t *testing.T) {
 	}
 }
 
-// Tools that a program has registered since are listed, and sessions are kept while nothing has changed.
+// Newly registered tools of a program are listed, and sessions are kept while nothing changes.
 func TestToolsOfProgram(t *testing.T) {
 	t.Parallel()
 	w, made := newWorld(t), 0
@@ -132,7 +132,7 @@ func TestToolsOfProgram(t *testing.T) {
 	}
 }
 
-// What servers say of what is wrong is for operators of all projects; others are told how much it is.
+// Only operators of all projects see what servers say about problems. Others see the number of problems.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	w := open(t, whoMay()+"agents: {Memo: {}}\nagent_chains: {shop: {stages: [{name: dig, agents: [{name: Memo}]}]}}\n"+

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Who waits for no second is answered before the reply is there; who says nothing waits for a minute.
+// With wait=0 the response comes before the reply. The default wait is a minute.
 func TestWaitForReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 )
 
-// Who is let in follows the configuration; a door that asks is not replaced by one that asks nobody.
+// Access follows the configuration, but a door that authenticates is never replaced by one that does not.
 func TestTokensChange(t *testing.T) {
 	t.Parallel()
 	loaded := func(file string) *config.Config {

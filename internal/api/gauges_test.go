@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// What is waited for is in the metrics, whoever made it wait.
+// The metrics include all pending items.
 func TestGauges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// bearer adds the token of a name to requests.
+// bearer adds a role's token to requests.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -30,7 +30,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// dial connects the SDK's client to /mcp with the token of a name.
+// dial connects the SDK's client to /mcp with a role's token.
 func (w *world) dial(token string, opts *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
@@ -50,7 +50,7 @@ func (w *world) mcp(token string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	return session
 }
 
-// use calls a tool, and reads its result; what does not work is an error in the tool's words.
+// use calls a tool and decodes its result. A failed call returns an error with the tool's text.
 func use[T any](t *testing.T, session *mcp.ClientSession, name string, in any) (out T, err error) {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: in})
@@ -87,7 +87,7 @@ var toolArguments = map[string]any{
 	"decide_call":         map[string]any{"id": "ours", "call": "c", "digest": "0123456789ab"},
 }
 
-// Each role is shown the tools that it may use, and no others can be called; what belongs to another project is not there.
+// Each role sees the tools that it may use and cannot call others. Things that belong to another project are hidden.
 func TestMCPRoles(t *testing.T) {
 	t.Parallel()
 	w := deciding(t, "ask")
@@ -133,7 +133,7 @@ func TestMCPRoles(t *testing.T) {
 	}
 }
 
-// Who asks is who was checked, and what he reads says that it is no instruction.
+// The author is the authenticated sender, and results say that they are not instructions.
 func TestMCPTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,7 +192,7 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
-// Evidence and claims come in pages, and each is on one of them.
+// Evidence and claims come in pages, and each is on exactly one page.
 func TestMCPEvidencePages(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ items, claims, pages int }{{0, 0, 1}, {1, 60, 3}, {51, 2, 3}, {25, 25, 1}} {
@@ -214,7 +214,7 @@ func TestMCPEvidencePages(t *testing.T) {
 	}
 }
 
-// What waits comes in pages, the most urgent first and what is paused last, also where a page is full of long arguments.
+// The inbox comes in pages, most urgent first and paused items last, even when long arguments fill a page.
 func TestMCPInboxPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -259,7 +259,7 @@ func TestMCPInboxPages(t *testing.T) {
 	}
 }
 
-// Who serves nothing over HTTP has no secrets of senders, and needs none.
+// A server without HTTP has no secrets of senders and needs none.
 func TestLocalNeedsNoSecrets(t *testing.T) {
 	t.Parallel()
 	file := `{system: {http: {tokens: {t: {sha256: ` + strings.Repeat("0", 64) +

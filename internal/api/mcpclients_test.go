@@ -9,14 +9,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/npmtest"
 )
 
-// told is what a client in testdata/mcp/clients.mjs says of our server.
+// told is what a client in testdata/mcp/clients.mjs reports about our server.
 type told struct {
 	Tools, Started, Ended, Refused, Report string
 	Progress, Prompt, Lists                bool
 	Transcript                             []string
 }
 
-// Clients that others wrote use the server; each checks results against the schemas that it was told.
+// Independent clients can use the server. Each validates results against the schemas that it received.
 func TestMCPClients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

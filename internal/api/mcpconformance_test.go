@@ -14,14 +14,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
-// notForUs are the scenarios of servers that keep sessions, by which they ask clients: ours keeps none (ADR 27).
+// notForUs lists the scenarios for servers with sessions, which ask clients. Ours keeps no sessions (ADR 27).
 var notForUs = map[string][]string{"2025-11-25": {
 	"tools-call-sampling", "tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums",
 	"server-sse-polling", "server-sse-multiple-streams", "resources-subscribe", "resources-unsubscribe",
 }}
 
-// The protocol's own suite passes, for the revisions of its release and for the one that has sessions no more: against our server, to
-// which the suite's own tools, resources and prompts are added.
+// The protocol's conformance suite passes for the revisions of its release and for the one without sessions. Our server runs with the
+// suite's own tools, resources and prompts added.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	w := open(t, "system: {}\n")
@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 	dir := npmtest.Folder(t, "testdata/mcp")
 	for revision, suite := range map[string]string{"2025-11-25": "@modelcontextprotocol/conformance", "2026-07-28": "conformance-next"} {
 		t.Run(revision, func(t *testing.T) {
-			baseline := filepath.Join(t.TempDir(), "baseline.yml") // one that passes nevertheless is an error
+			baseline := filepath.Join(t.TempDir(), "baseline.yml") // the suite reports a passing scenario in the baseline as an error
 			if err := os.WriteFile(baseline, []byte("server: ["+strings.Join(notForUs[revision], ", ")+"]\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

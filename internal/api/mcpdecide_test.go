@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// encoded is what a workflow answers.
+// encoded is an answer from a workflow.
 type encoded struct{ v any }
 
 func (e encoded) HasValue() bool { return true }
@@ -34,12 +34,12 @@ func waitingStatus(id string, waits record.Waits) encoded {
 	}}
 }
 
-// taken is an update that a workflow has taken.
+// taken is an update that a workflow has accepted.
 type taken struct{ sdk.WorkflowUpdateHandle }
 
 func (taken) Get(context.Context, any) error { return nil }
 
-// waiting is a world in which a call, a clarification and a confirmation wait for a person.
+// waiting is a world in which a call, a clarification and a confirmation need a person.
 func waiting(t *testing.T, decide string) (w *world, id string) {
 	w = deciding(t, decide)
 	id = w.running("ours", "payments")
@@ -62,7 +62,7 @@ func waiting(t *testing.T, decide string) (w *world, id string) {
 	return w, id
 }
 
-// Nobody approves by MCP what he is not shown: the arguments are shown whole, or it is refused.
+// Nobody approves hidden arguments over MCP: the arguments are shown completely, or the approval is refused.
 func TestMCPShowsAll(t *testing.T) {
 	t.Parallel()
 	approve := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}
@@ -94,8 +94,8 @@ func TestMCPShowsAll(t *testing.T) {
 	}
 }
 
-// An agent decides nothing by itself: by default the tool is not there, and else the person in front of the editor is shown
-// the call and says it, unless the agent is trusted.
+// An agent decides nothing by itself. By default the tool is not offered. Otherwise the editor shows the call to its user, who answers,
+// unless the agent is trusted.
 func TestMCPDecides(t *testing.T) {
 	t.Parallel()
 	digest := strings.Repeat("d", 12)
@@ -104,7 +104,7 @@ func TestMCPDecides(t *testing.T) {
 	for _, c := range []struct {
 		decide, tool string
 		in           map[string]any
-		person       *mcp.ElicitResult // what he says; nil = the editor cannot ask
+		person       *mcp.ElicitResult // the user's answer; nil means that the editor cannot ask
 		want         string            // the error, or the decision that is sent
 	}{
 		{"never", "decide_call", yes, nil, "unknown tool"},

@@ -140,7 +140,7 @@ func decoded(text string) []byte {
 	return raw
 }
 
-// asking are the calls that a client makes again with answers, round by round.
+// asking lists the calls that a client repeats with answers, round by round.
 var asking = map[string][][]string{
 	"elicitation":     {{"user_name"}},
 	"sampling":        {{"capital_question"}},

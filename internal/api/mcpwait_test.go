@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
@@ -25,7 +25,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// Who waits is told how far it is, and then how it has ended.
+// A waiting client receives progress and then the result.
 func TestMCPWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +62,7 @@ func TestMCPWaits(t *testing.T) {
 	eventually(t, "nobody waits any more", func() bool { return w.temporal.awaiting.Load() == 0 })
 }
 
-// A wait ends when something begins to wait for a person, and not for what waited before.
+// A wait ends when something new needs a person, but not because of earlier items.
 func TestMCPWaitEndsForPeople(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,7 +103,7 @@ func TestMCPWaitEndsForPeople(t *testing.T) {
 	}
 }
 
-// Who leaves waits no more, by each revision of the protocol, and the investigation goes on.
+// Leaving ends the wait in each revision of the protocol, and the investigation goes on.
 func TestMCPCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,7 +146,7 @@ func TestMCPCancel(t *testing.T) {
 	}
 }
 
-// An investigation that was itself started by investigations starts no further one; a call that is made again starts nothing more.
+// An investigation that was started by other investigations cannot start another one, and a repeated call starts nothing more.
 func TestMCPDepth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,7 +189,7 @@ func TestMCPDepth(t *testing.T) {
 	}
 }
 
-// A call that waits has a place, and where all are taken it is answered at once. A request is one call, not thousands.
+// A waiting call takes a slot. If all slots are taken, the response comes at once. A request is a single call, not a batch of thousands.
 func TestMCPWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

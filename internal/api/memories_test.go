@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// What people write into a memory, and delete from it, is in the audit trail.
+// The audit log has what people write to a memory and delete from it.
 func TestChangeMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

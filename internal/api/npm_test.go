@@ -22,8 +22,8 @@ func runNode(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// Generated requests, most of them wrong, are answered as the document says, with a reason, and never by 500. The generators
-// (fast-check), the check of the document and that of the answers (ajv) are nobody's here.
+// Generated requests, most of them wrong, are answered as the document says, with a reason, and never by 500. The generators (fast-check)
+// and the validators of the document and the responses (ajv) are independent of this project.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 	t.Log(out)
 }
 
-// A TypeScript client that is made of the document compiles, strictly, and works.
+// A TypeScript client generated from the document compiles in strict mode and works.
 func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,12 +22,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// issuer is an identity provider: the documents that OpenID Connect Discovery 1.0 asks for, and tokens of its key.
+// issuer is an identity provider with the documents of OpenID Connect Discovery 1.0 and tokens signed with its key.
 type issuer struct {
 	*testing.T
 	url     string
 	key     *ecdsa.PrivateKey
-	fetched atomic.Int64 // times that the keys were asked for
+	fetched atomic.Int64 // number of requests for the keys
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -55,7 +55,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// token is one with claims over those that are right.
+// token returns a token with claims that override the valid ones.
 func (i *issuer) token(key *ecdsa.PrivateKey, claims map[string]any) string {
 	i.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithHeader("kid", "k"))
@@ -77,7 +77,7 @@ func (i *issuer) token(key *ecdsa.PrivateKey, claims map[string]any) string {
 	return text
 }
 
-// A person has what the groups give him that the provider's token names; other tokens give nothing.
+// A person has the permissions of the groups in the provider's token. Other tokens give none.
 func TestOIDC(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -136,7 +136,7 @@ func TestOIDC(t *testing.T) {
 	}
 }
 
-// provided is a door of an identity provider, with a token of its own.
+// provided is a door with an identity provider and its own token.
 func (i *issuer) provided(clock *atomic.Pointer[time.Time]) *door {
 	i.Helper()
 	d, err := newDoor(i.Context(), config.HTTP{
@@ -152,7 +152,7 @@ func (i *issuer) provided(clock *atomic.Pointer[time.Time]) *door {
 	return d
 }
 
-// Names tell people apart, so a person is refused whose name is none, hides something, or is that of somebody else.
+// Names identify people, so a name is refused if it is empty, hides characters, or belongs to someone else.
 func TestNamesOfPeople(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -176,7 +176,7 @@ func TestNamesOfPeople(t *testing.T) {
 	}
 }
 
-// Tokens that no key fits do not make us flood the provider, and a key that it has changed is known soon after.
+// Tokens without a matching key do not cause a flood of requests to the provider, and a changed key is soon known.
 func TestKeysAreFetchedRarely(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -209,7 +209,7 @@ func TestKeysAreFetchedRarely(t *testing.T) {
 	}
 	i.key = foreign // the provider has changed its key
 	at(start.Add(2 * askEvery))
-	_ = who(foreign) // the library may still give it the answer to the last request
+	_ = who(foreign) // the library may still use the result of the last request
 	for range 50 {
 		if err := who(foreign); err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestKeysAreFetchedRarely(t *testing.T) {
 	}
 }
 
-// While the provider does not answer, all who come wait for one attempt, each no longer than it wants, and later ones for none.
+// While the provider does not answer, all requests wait for one attempt, each no longer than its own limit. Later ones do not wait.
 func TestProviderHangs(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 100), make(chan struct{})

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 )
 
-// bodies are requests that operations take, where an empty one is none.
+// bodies holds the request bodies of operations that need one.
 var bodies = map[string]string{
 	"start-investigation": `{"chain":"shop","data":"x"}`,
 	"check-request":       `{"chain":"shop","data":"x"}`,
@@ -33,10 +33,10 @@ var bodies = map[string]string{
 	"write-memory-block":  `{"value":"the pool has ten"}`,
 }
 
-// named are the things that paths name: of the project payments, but for those that belong to none.
+// names holds the things that paths name. They belong to the project payments, unless they belong to none.
 var names = map[string]string{"name": "shop", "agent": "Memo", "n": "1", "seq": "1", "label": "facts", "entry": "1"}
 
-// operations are those of the document itself, so that none can be forgotten.
+// operations runs a test for every operation in the document, so that none is forgotten.
 func operations(t *testing.T, doc *huma.OpenAPI, each func(t *testing.T, method, path string, op *huma.Operation)) {
 	t.Helper()
 	n := 0
@@ -56,14 +56,14 @@ func operations(t *testing.T, doc *huma.OpenAPI, each func(t *testing.T, method,
 	}
 }
 
-// Every operation takes a token with its role, shows a project's things to those of the project alone, and tells nobody
-// else that they exist.
+// Every operation requires a token with its role. It shows a project's things only to members of the project, and never reveals to others
+// that they exist.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	investigation, talk := w.investigation("ours", "payments"), w.conversation("talk", "payments")
 	w.remember("Memo")
-	open := []string{"is-alive", "is-ready"} // to probes, which have no token
+	open := []string{"is-alive", "is-ready"} // for probes, which have no token
 	ranks := []string{"viewer", "operator", "approver", "admin"}
 	operations(t, w.api.OpenAPI(), func(t *testing.T, method, path string, op *huma.Operation) {
 		w := *w
@@ -126,7 +126,7 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// problemOf checks that what did not work says so as a problem.
+// problemOf checks that a failed request returned a problem.
 func problemOf(t *testing.T, got answer) {
 	t.Helper()
 	if got.status < 400 {
@@ -145,7 +145,7 @@ func problemOf(t *testing.T, got answer) {
 	}
 }
 
-// Where no tokens are configured, nobody is asked, and only this host is served.
+// Without configured tokens, nobody is authenticated, and only this host is served.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	w := open(t, "system: {}\n")
@@ -170,7 +170,7 @@ func TestOpen(t *testing.T) {
 	_ = listener.Close()
 }
 
-// A page of another origin, or one that calls this host by a name of its own, is not served.
+// Pages of other origins are refused, and so are requests under an unknown host name.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	w := open(t, "system: {http: {hosts: [inquest.example.com], "+rootToken()+"}}\n")
@@ -197,7 +197,7 @@ func TestForeignPages(t *testing.T) {
 	}
 }
 
-// Limits hold before anything is done with a request.
+// Limits apply before a request has any effect.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,7 +235,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// The log says why people's requests did not get through.
+// The log says why requests failed.
 func TestExplainUpdate(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// cuts keeps the last stream that was opened, so that it can be cut.
+// cuts keeps the last opened stream so that a test can cut it.
 type cuts struct {
 	mu   sync.Mutex
 	last io.Closer
@@ -40,7 +40,7 @@ func (c *cuts) now() {
 	_ = c.last.Close()
 }
 
-// A stream that is cut goes on where it was: each entry is told once, and so is that the API was away.
+// A stream that is cut resumes where it left off. Each entry and each outage is reported once.
 func TestRemoteFollows(t *testing.T) {
 	t.Parallel()
 	w, wire := newWorld(t), &cuts{}
@@ -103,7 +103,7 @@ type wire func(*http.Request) *http.Response
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r), nil }
 
-// A stream that says nothing is lost after a while. However long a person thinks whom the stream has asked something, it is not.
+// A silent stream counts as lost after a while, but not while a person thinks about a question from the stream.
 func TestRemoteSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRemoteSilence(t *testing.T) {
 			said, saying := io.Pipe()
 			context.AfterFunc(asked.Context(), func() { _ = saying.CloseWithError(context.Canceled) })
 			go func(first bool) {
-				for range 8 { // twice as long as a stream may be silent, all in all
+				for range 8 { // twice the allowed silence in total
 					if first {
 						return
 					}
@@ -148,7 +148,7 @@ func TestRemoteSilence(t *testing.T) {
 	})
 }
 
-// An event without an end ends the stream: it is not read into memory, and not asked for again.
+// An endless event ends the stream. It is not read into memory and not requested again.
 func TestRemoteEndlessEvent(t *testing.T) {
 	t.Parallel()
 	r := NewRemote("http://127.0.0.1/api/v1/", "", false)
@@ -172,7 +172,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// A token goes to https:// and to this host alone, and not where a redirect leads; what is another project's is not there.
+// A token is sent only to https:// and to this host, and never after a redirect. Things of another project are hidden.
 func TestRemoteTokens(t *testing.T) {
 	t.Parallel()
 	for address, fine := range map[string]bool{

@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// cutter loses the first answer to each path, once the API has done what was asked for, and keeps the keys.
+// cutter drops the first response for each path after the API has handled the request, and records the keys.
 type cutter struct {
 	mu   sync.Mutex
 	keys map[string][]string
@@ -37,7 +37,7 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Who has no answer asks again with the same key: one investigation starts, and one message is said.
+// A request without a response is repeated with the same key: one investigation starts, and one message is said.
 func TestRemoteRepeats(t *testing.T) {
 	t.Parallel()
 	w, wire := newWorld(t), &cutter{keys: map[string][]string{}}
@@ -62,7 +62,7 @@ func TestRemoteRepeats(t *testing.T) {
 			t.Errorf("%s: keys %q", path, keys)
 		}
 	}
-	// What has no key is not repeated, and whoever asked is told what he cannot know.
+	// A request without a key is not repeated, and the error says that it may have been done.
 	_, err = r.Steer(t.Context(), "talk", workflows.SignalPause, nil)
 	if err == nil || !strings.Contains(err.Error(), "it may have been done") {
 		t.Errorf("paused: %v", err)
@@ -74,7 +74,7 @@ func TestRemoteRepeats(t *testing.T) {
 	}
 }
 
-// What else answers at the address is not taken for the API, in whatever words it says that it is well.
+// Another server at the address is not mistaken for the API, even if it reports success.
 func TestRemoteForeign(t *testing.T) {
 	t.Parallel()
 	kind := "text/html"
@@ -106,7 +106,7 @@ func TestRemoteForeign(t *testing.T) {
 	}
 }
 
-// Answers of proxies say what is wrong, and whether it passes.
+// Errors from proxies are explained, and temporary ones are recognised.
 func TestRemoteProxies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -141,7 +141,7 @@ func TestRemoteProxies(t *testing.T) {
 	}
 }
 
-// The inbox is read to its end, and the whole of a large call where it is asked for.
+// The inbox is read to its end, and the complete arguments of a large call on request.
 func TestRemoteInbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -179,7 +179,7 @@ func TestRemoteInbox(t *testing.T) {
 	}
 }
 
-// A conversation is asked for by its thread, however many there are. The same key with other words is another message.
+// A conversation is looked up by its thread, however many there are. The same key with another text is another message.
 func TestRemoteThread(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// block is a block of docs/reference/webhooks.md, by the words of its first line.
+// block returns a code block of docs/reference/webhooks.md, found by the text of its first line.
 func block(t *testing.T, heading, first string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/reference/webhooks.md")
@@ -40,7 +40,7 @@ const chains = "agents: {Memo: {}}\nagent_chains: {" +
 	"shop: {alert_types: [Slow, grafana, deploy], stages: [{name: dig, agents: [{name: Memo}]}]}, " +
 	"pagerduty: {stages: [{name: dig, agents: [{name: Memo}]}]}}\n"
 
-// soon waits until something is so.
+// soon waits until a condition holds.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
@@ -50,7 +50,7 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A real Alertmanager, with the configuration of docs/reference/webhooks.md, sends what fires and what has resolved, with its token.
+// A real Alertmanager, configured as in docs/reference/webhooks.md, sends firing and resolved alerts with its token.
 func TestRealAlertmanager(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("prometheus-alertmanager")
@@ -128,7 +128,7 @@ func readAs[T any](w *world, token, path string) (out T) {
 	return out
 }
 
-// The configurations of docs/reference/webhooks.md take what their senders send, signed as those sign.
+// The configurations in docs/reference/webhooks.md accept what their senders send, with the senders' signatures.
 func TestDocumentedSenders(t *testing.T) {
 	const secret = "kept by two"
 	for _, name := range []string{"HOOK_GRAFANA", "HOOK_PAGERDUTY", "HOOK_DEPLOYS"} {
@@ -188,7 +188,7 @@ func TestDocumentedSenders(t *testing.T) {
 		})
 	}
 	settings := block(t, "Grafana", "grafana: provisioning")
-	for _, name := range []string{"hmacConfig", "timestampHeader: X-Grafana-Alerting-Timestamp", "secret: "} { // the names of its source
+	for _, name := range []string{"hmacConfig", "timestampHeader: X-Grafana-Alerting-Timestamp", "secret: "} { // the names in its source
 		if !strings.Contains(settings, name) {
 			t.Errorf("Grafana's settings have no %q", name)
 		}

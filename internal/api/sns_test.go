@@ -12,10 +12,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook/webhooktest"
 )
 
-// topic is the one that the configuration of the documents names.
+// topic is the topic in the documented configuration.
 const topic = "arn:aws:sns:us-east-1:123456789012:alarms"
 
-// openSNS returns a world with the webhook of the documents for CloudWatch's alarms, and what signs messages as Amazon does.
+// openSNS returns a world with the documented webhook for CloudWatch alarms, and a signer that signs messages as Amazon does.
 func openSNS(t *testing.T) (*world, *webhooktest.SNS) {
 	t.Helper()
 	file := block(t, "Amazon SNS and CloudWatch", "inquest.yaml")
@@ -26,7 +26,7 @@ func openSNS(t *testing.T) (*world, *webhooktest.SNS) {
 	return w, amazon
 }
 
-// Amazon SNS needs no token for the topics that the configuration names; it is asked once to confirm their subscriptions.
+// Amazon SNS needs no token for the configured topics. Their subscriptions are confirmed once.
 func TestSNS(t *testing.T) {
 	t.Parallel()
 	w, amazon := openSNS(t)
@@ -76,7 +76,7 @@ func TestSNS(t *testing.T) {
 	}
 }
 
-// A message that Amazon has signed cannot be made to carry another alarm.
+// A message signed by Amazon cannot be changed to carry another alarm.
 func TestForgedSNS(t *testing.T) {
 	t.Parallel()
 	w, amazon := openSNS(t)
@@ -118,8 +118,8 @@ func alarm(state string) string {
 	return fmt.Sprintf(`{"AlarmName": "cpu high", "NewStateValue": %q, "StateChangeTime": %q}`, state, at)
 }
 
-// With a mapping of one's own for the envelope, and without topics, as an API without tokens has it: CloudWatch's alarm starts an
-// investigation, and nobody else's subscription is confirmed.
+// With a custom mapping for the envelope and no topics, as in an API without tokens, a CloudWatch alarm starts an investigation, and
+// foreign subscriptions are not confirmed.
 func TestMappedSNS(t *testing.T) {
 	t.Parallel()
 	w := hooked(t, `sns: {chain: shop, mapping: {fingerprint: [Message.AlarmName], status: [Message.NewStateValue], firing: [ALARM],

@@ -30,7 +30,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// victimEnv names the store, the folder of the configuration and the address of a process that serves the API until it is killed.
+// victimEnv holds the store, the configuration folder and the address for a process that serves the API until it is killed.
 const victimEnv = "INQUEST_TEST_API_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -65,7 +65,7 @@ func serveVictim(ctx context.Context, what []string) error {
 	return api.Serve(ctx, listener)
 }
 
-// victim is a process that serves the API on one address, and is started again when it is killed.
+// victim is a process that serves the API on one address and is restarted after each kill.
 type victim struct {
 	*testing.T
 	url, what string
@@ -102,7 +102,7 @@ func (v *victim) start() {
 	}
 }
 
-// kill kills the process with kill -9, in the midst of what it does, and starts another one.
+// kill kills the process with kill -9 during its work and starts another.
 func (v *victim) kill() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,7 +112,7 @@ func (v *victim) kill() {
 	v.start()
 }
 
-// storm sends alerts, one a delivery, in groups, until each is answered by 2xx.
+// storm sends alerts, one per delivery, in groups, until each is answered with 2xx.
 func storm(t *testing.T, urls []string, alerts, groups, at int, took func(n int)) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -154,13 +154,13 @@ func storm(t *testing.T, urls []string, alerts, groups, at int, took func(n int)
 	group.Wait()
 }
 
-// onStores tests on each kind of store.
+// onStores runs a test on each kind of store.
 func onStores(t *testing.T, each func(t *testing.T, target string)) {
 	t.Run("sqlite", func(t *testing.T) { each(t, filepath.Join(t.TempDir(), "inquest.db")) })
 	t.Run("postgres", func(t *testing.T) { each(t, postgrestest.Start(t).Database(t, "hooks")) })
 }
 
-// A storm of 5,000 alerts starts as many investigations as the limit allows, though workers die meanwhile, and no alert is lost.
+// A storm of 5,000 alerts starts as many investigations as the limit allows, even though workers die meanwhile, and no alert is lost.
 func TestAlertStorm(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, target string) {
@@ -172,10 +172,10 @@ func TestAlertStorm(t *testing.T) {
 		i.dies = func() bool { deaths++; return deaths%3 == 1 }
 		ctx, stop := context.WithCancel(t.Context())
 		placing := make(chan struct{})
-		go func() { // the workflow of the intake
+		go func() { // the intake workflow
 			defer close(placing)
 			for ctx.Err() == nil {
-				_, _ = w.place(i) // what has failed is made again
+				_, _ = w.place(i) // failures are retried
 				time.Sleep(50 * time.Millisecond)
 			}
 		}()
@@ -208,7 +208,7 @@ func TestAlertStorm(t *testing.T) {
 		}
 		places := check(limits.Running)
 		t.Logf("%d alerts in %s: %v, woken %d times, told %d", alerts, took.Round(time.Millisecond), places, w.temporal.wakes, len(i.told))
-		// When there is room, the groups that wait have theirs.
+		// When there is room, the queued groups get their investigations.
 		for _, r := range w.alerts("place=started") {
 			end := time.Now()
 			name, _ := workflows.WorkflowOf(r.Investigation)
@@ -224,7 +224,7 @@ func TestAlertStorm(t *testing.T) {
 	})
 }
 
-// A delivery whose receiver is killed is sent again, and counts once.
+// A delivery whose receiver is killed is sent again and counts once.
 func TestKilledReceivers(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, target string) {
@@ -260,7 +260,7 @@ func TestKilledReceivers(t *testing.T) {
 	})
 }
 
-// A delivery of 5,000 alerts is taken as a whole, within the time that Alertmanager waits for an answer.
+// A delivery of 5,000 alerts is accepted as a whole within Alertmanager's timeout.
 func TestLargeDelivery(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with the race detector it would take several times as long")

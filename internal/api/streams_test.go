@@ -57,7 +57,7 @@ func (w *world) stream(token, path, last string) *stream {
 	return &stream{t: w.T, lines: lines, leave: leave}
 }
 
-// next is the next event; ok = there is one.
+// next returns the next event. ok is false at the end.
 func (s *stream) next() (e eventstream.Event, ok bool) {
 	for s.lines.Scan() {
 		if id, is := strings.CutPrefix(s.lines.Text(), "id: "); is {
@@ -73,7 +73,7 @@ func (s *stream) next() (e eventstream.Event, ok bool) {
 	return e, false
 }
 
-// until reads events until one is of the type, and returns the texts of the entries before it.
+// until reads events up to one of the given type and returns the texts of the entries before it.
 func (s *stream) until(kind string) (texts []string) {
 	s.t.Helper()
 	for {
@@ -97,7 +97,7 @@ func (s *stream) entry(text string) {
 	}
 }
 
-// running makes an investigation that runs.
+// running makes a running investigation.
 func (w *world) running(name, project string) string {
 	w.Helper()
 	info := w.temporal.start(name, workflows.TypeInvestigation, nil)
@@ -112,7 +112,7 @@ func (w *world) running(name, project string) string {
 	return id
 }
 
-// end ends one.
+// end ends an investigation.
 func (w *world) end(id, name string) {
 	w.Helper()
 	end := time.Now()
@@ -127,7 +127,7 @@ func (w *world) end(id, name string) {
 func (f *temporal) end(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ended := proto.Clone(f.started[name]).(*workflowpb.WorkflowExecutionInfo) // others read the first
+	ended := proto.Clone(f.started[name]).(*workflowpb.WorkflowExecutionInfo) // other goroutines read the original
 	ended.Status = enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	f.started[name] = ended
 }
@@ -164,7 +164,7 @@ func (e ending) Get(ctx context.Context, out any) error {
 	}
 }
 
-// Whoever watches is told all that there is, what happens, and how it ends; whoever comes again is told what he has missed.
+// Viewers see the past, then everything that happens, and the end. Returning viewers see what they missed.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -201,7 +201,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What ended before a worker took it has no record: whoever reads it, or watches it, is told by Temporal's word that it has ended.
+// An investigation that ended before a worker took it has no record. Readers and viewers learn from Temporal that it has ended.
 func TestEndedUnrecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -232,7 +232,7 @@ func TestEndedUnrecorded(t *testing.T) {
 	}
 }
 
-// However many watch, each is told each entry once, in order.
+// Every viewer sees each entry once and in order, however many there are.
 func TestManyViewers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -256,7 +256,7 @@ func TestManyViewers(t *testing.T) {
 	}
 }
 
-// Who does not read is let go, and holds up nobody.
+// A slow reader is dropped and delays nobody.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -309,7 +309,7 @@ func TestWatchList(t *testing.T) {
 	}
 }
 
-// However many investigations are open, a viewer is told all of them.
+// A viewer sees all open investigations, however many there are.
 func TestWatchLongList(t *testing.T) {
 	t.Parallel()
 	f := stillFeed(t)
@@ -334,7 +334,7 @@ func TestWatchLongList(t *testing.T) {
 	}
 }
 
-// When the only viewer is let go, because he does not read, nobody looks at the list any more, until the next one comes.
+// When the only viewer is dropped for not reading, polling of the list stops until the next viewer comes.
 func TestWatchListRests(t *testing.T) {
 	t.Parallel()
 	f := stillFeed(t)
@@ -347,14 +347,14 @@ func TestWatchListRests(t *testing.T) {
 			t.Errorf("stopped after %d looks: %t", n+1, stopped)
 		}
 	}
-	for range rows { // until he is let go
+	for range rows { // until the viewer is dropped
 	}
 	if f.last != nil {
 		t.Error("what was told last is kept")
 	}
 }
 
-// stillFeed is a feed that does not look at the list itself.
+// stillFeed returns a feed that does not poll the list itself.
 func stillFeed(t *testing.T) listFeed {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -370,7 +370,7 @@ func manyOpen(n int) map[string]record.Investigation {
 	return all
 }
 
-// Who says that he knows more than there is keeps nothing from others, nor from himself.
+// A viewer that claims to know more than there is hides nothing from others or from itself.
 func TestStreamFromBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -386,7 +386,7 @@ func TestStreamFromBeyondTheEnd(t *testing.T) {
 	ahead.entry("two")
 }
 
-// A stream ends when its token is revoked, and one whose token still counts goes on.
+// A stream ends when its token is revoked. Streams with a valid token go on.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -407,7 +407,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	w.api.door.config = func() *config.Config { return &cfg }
 	w.api.door.mu.Unlock()
 	for name, s := range map[string]*stream{"one": one, "list": list} {
-		for s.lines.Scan() { // what was on the way
+		for s.lines.Scan() { // events that were already sent
 		}
 		if err := s.lines.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -417,7 +417,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	other.entry("still there")
 }
 
-// One token has a bounded number of streams; each that is left makes room.
+// The number of streams per token is limited, and closing one makes room.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

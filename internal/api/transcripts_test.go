@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A transcript is read from its end, and of one agent or kind alone.
+// A transcript can be read from its end, and for one agent or kind only.
 func TestTranscriptFromItsEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -44,7 +44,7 @@ func TestTranscriptFromItsEnd(t *testing.T) {
 	}
 }
 
-// The whole of a text that the transcript has the beginning of is read in parts, none of which ends in a character.
+// A truncated text can be read in parts, none of which ends inside a character.
 func TestWholeText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,8 +65,8 @@ func TestWholeText(t *testing.T) {
 	}
 }
 
-// An image is served as what it is, whatever its tool calls it; what else a tool returns, and what is too large
-// to be drawn, is not served by this operation.
+// An image is served with its real type, whatever its tool calls it. This operation serves neither other files nor images that are too
+// large to be drawn.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,7 +104,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// result appends the result of a call, and returns its number.
+// result appends the result of a call and returns its number.
 func (w *world) result(id string, body transcript.Body) int64 {
 	w.Helper()
 	all, err := w.store.Append(w.Context(), transcript.Step{
@@ -126,7 +126,7 @@ func (w *world) blob(data []byte) string {
 	return hash
 }
 
-// A check says all that is wrong with a request, and starts nothing.
+// A check reports all problems of a request and starts nothing.
 func TestCheckRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -156,7 +156,7 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-// Who asks is told who he is, and what was done in an investigation.
+// A client can ask for its own identity and for what was done in an investigation.
 func TestAboutAndActs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,7 +188,7 @@ func TestAboutAndActs(t *testing.T) {
 			break
 		}
 	}
-	said := slices.DeleteFunc(slices.Clone(whole), func(text string) bool { return strings.Contains(text, "  ") }) // of people
+	said := slices.DeleteFunc(slices.Clone(whole), func(text string) bool { return strings.Contains(text, "  ") }) // by people
 	if want := []string{"paused ada true", "resumed bob true"}; !slices.Equal(said, want) || !slices.Equal(whole, paged) {
 		t.Errorf("%q, page by page %q, want %q", whole, paged, want)
 	}

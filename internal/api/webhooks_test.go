@@ -31,7 +31,7 @@ import (
 
 const oneChain = "agents: {Memo: {}}\nagent_chains: {shop: {alert_types: [Slow], stages: [{name: dig, agents: [{name: Memo}]}]}}\n"
 
-// hooked is an API without tokens that has webhooks.
+// hooked is an API with webhooks and without tokens.
 func hooked(t *testing.T, webhooks string, env ...string) *world {
 	t.Helper()
 	for n := 0; n < len(env); n += 2 {
@@ -40,19 +40,19 @@ func hooked(t *testing.T, webhooks string, env ...string) *world {
 	return open(t, "system: {http: {webhooks: {"+webhooks+"}}}\n"+oneChain)
 }
 
-// rootToken is the token of root alone, which signed webhooks take.
+// rootToken returns the configuration of root's token only, because signed webhooks require a token.
 func rootToken() string {
 	return fmt.Sprintf(`tokens: {root: {sha256: %x, role: admin, projects: ["*"]}}`, sha256.Sum256([]byte(secret("root"))))
 }
 
-// intake starts what is to be started with the world's Temporal, and remembers what agents are told.
+// intake starts investigations in the world's Temporal and records what agents are told.
 type intake struct {
 	*client.Client
 	limits webhook.Limits
 	mu     sync.Mutex
 	told   []string
-	keys   []string    // of what was told: Temporal takes each once
-	dies   func() bool // after something was started
+	keys   []string    // idempotency keys of the messages: Temporal accepts each once
+	dies   func() bool // called after each start; true means that the worker dies
 }
 
 func (i *intake) Flood(string) webhook.Limits { return i.limits }
@@ -78,7 +78,7 @@ func (w *world) intake(limits webhook.Limits) *intake {
 	return &intake{Client: client.Over(w.temporal, payload.Keys{}, w.store, workflows.TaskQueue), limits: limits}
 }
 
-// place is what the workflow of the intake does.
+// place does the work of the intake workflow.
 func (w *world) place(i *intake) (activities.PlaceAlertsOut, error) {
 	act := activities.Activities{Alerts: w.store, Intake: i, Logger: slog.New(slog.NewTextHandler(w.Output(), nil))}
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
@@ -96,7 +96,7 @@ func (w *world) alerts(query string) []webhook.Row {
 	return read[page[webhook.Row]](w, w.as, "GET", "/api/v1/alerts?limit=1000&"+query, nil).Items
 }
 
-// firing is a delivery of Alertmanager's.
+// firing returns an Alertmanager delivery.
 func firing(status string, group int, names ...int) string {
 	var alerts []string
 	for _, n := range names {
@@ -108,7 +108,7 @@ func firing(status string, group int, names ...int) string {
 		status, strings.Join(alerts, ","), group)
 }
 
-// An alert starts one investigation, which hears when it has resolved, however often each is told.
+// An alert starts one investigation, which learns when the alert has resolved, however often either is sent.
 func TestAlertmanager(t *testing.T) {
 	t.Parallel()
 	w := hooked(t, "")
@@ -143,7 +143,7 @@ func TestAlertmanager(t *testing.T) {
 	}
 }
 
-// What cannot be used is told, and does not hold up the rest.
+// Unusable alerts are reported and do not delay the others.
 func TestUnusableAlerts(t *testing.T) {
 	t.Parallel()
 	w := hooked(t,
@@ -193,7 +193,7 @@ func TestMaskedAlerts(t *testing.T) {
 	}
 }
 
-// A webhook with a secret takes what is signed by it, without a token; its projects are those that it may start in.
+// A webhook with a secret accepts signed deliveries without a token, for its own projects only.
 func TestSignedWebhooks(t *testing.T) {
 	const secret = "it is known to two"
 	t.Setenv("HOOK_SECRET", secret)
@@ -229,7 +229,7 @@ func TestSignedWebhooks(t *testing.T) {
 	}
 }
 
-// A byte order mark, which senders on Windows write, is no part of the JSON.
+// A byte order mark, which senders on Windows write, is not part of the JSON.
 func TestByteOrderMark(t *testing.T) {
 	t.Parallel()
 	w := hooked(t, "")
@@ -238,7 +238,7 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// Of large deliveries without a token, few are read at once; small ones go by.
+// The number of large deliveries without a token that are read at once is limited. Small ones pass.
 func TestLargeDeliveries(t *testing.T) {
 	t.Setenv("HOOK_SECRET", "it is known to two")
 	w := open(t, "system: {http: {"+rootToken()+`, webhooks: {pagerduty: {chain: shop, signature: {secrets: ["{{.HOOK_SECRET}}"]}}}}}`+"\n"+
@@ -262,7 +262,7 @@ func TestLargeDeliveries(t *testing.T) {
 	}
 }
 
-// A secret whose variable is not set is found at the start.
+// A secret whose variable is not set is detected at the start.
 func TestSecretsAreThere(t *testing.T) {
 	t.Parallel()
 	source := config.Source{Dir: write(t,
@@ -277,13 +277,13 @@ func TestSecretsAreThere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "system.http.webhooks.pagerduty.signature.secrets[0]: variable NOT_THERE is not set") {
 		t.Error(err)
 	}
-	opts.WithoutHTTP = true // as `starter mcp` has it
+	opts.WithoutHTTP = true // as in `starter mcp`
 	if _, err := New(t.Context(), opts); err != nil {
 		t.Error(err)
 	}
 }
 
-// While Temporal is away, the sender is told to come again, and what it brings then is the same.
+// While Temporal is unavailable, the sender is asked to retry, and the retry is recognised as the same alert.
 func TestTemporalIsAway(t *testing.T) {
 	t.Parallel()
 	w := hooked(t, "")
@@ -295,7 +295,7 @@ func TestTemporalIsAway(t *testing.T) {
 	if got := read[delivery](w, "", "POST", "/webhooks/alertmanager", firing("firing", 1, 1)); got.Known != 1 {
 		t.Errorf("%+v", got)
 	}
-	// That it has resolved is written the first time alone, and somebody is woken the second time.
+	// Only the first delivery stores the resolution. The second still wakes the intake.
 	w.temporal.away = true
 	if got := w.call("", "POST", "/webhooks/alertmanager", firing("resolved", 1, 1)); got.status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", got.status, got.body)

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 )
 
-// A picture is XML with every box and label, whatever they are called, and nothing of it is outside of what is shown.
+// A picture is XML with every box and label, whatever their names, and everything is within the visible area.
 func TestSVG(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Those who come while a call is made share the next one, which has begun after they came.
+// Requests during a call share the next call, which begins after they came.
 func TestSharedCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A call that was decided says by whom, and when.
+// A decided call says by whom and when.
 func TestDecision(t *testing.T) {
 	t.Parallel()
 	entry := func(execution, call, said, errorType string, superseded bool) transcript.Entry {

@@ -13,13 +13,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What is told from the store ends with the record's end, whatever Temporal says, and with
-// Temporal's word where the record will never say so.
+// Following the store ends with the record's end, whatever Temporal says, and with Temporal's end if the record will never show one.
 func TestFollowing(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		ends  bool  // the record does
-		over  bool  // Temporal says so
+		ends  bool  // in the record
+		over  bool  // in Temporal
 		after int64 // of three entries
 		fails error
 		want  int
@@ -51,8 +50,7 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
-// The entries that are written after the last update are told although nobody watches any more, and
-// an error of who is told is returned as it is.
+// Entries written after the last update are reported even after following stopped, and an error of the callback is returned unchanged.
 func TestFollowingTellsTheTail(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")
@@ -74,7 +72,7 @@ func TestFollowingTellsTheTail(t *testing.T) {
 	}
 }
 
-// aStore has an investigation with three entries.
+// aStore returns a store with an investigation of three entries.
 func aStore(t *testing.T, ended bool) *store.Store {
 	t.Helper()
 	st := storetest.Open(t)

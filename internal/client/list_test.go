@@ -18,10 +18,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// pages is a Temporal that lists workflows page by page; "!" is a page that cannot be had.
+// pages is a Temporal that lists workflows page by page. "!" is a page that fails.
 type pages struct {
 	sdk.Client
-	all   []string // the ids of each
+	all   []string // the IDs on each page
 	asked int
 }
 
@@ -42,12 +42,12 @@ func (p *pages) ListWorkflow(_ context.Context,
 	return out, nil
 }
 
-// No page is asked for that nobody wants.
+// Pages that nobody needs are not requested.
 func TestExecutions(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		pages []string
-		until string // the id after which nobody wants more
+		until string // the last ID needed
 		want  string
 		asked int
 	}{
@@ -77,7 +77,7 @@ func TestExecutions(t *testing.T) {
 	}
 }
 
-// Temporal is believed only about what could not speak for itself.
+// Temporal overrides the record only for workflows that could not record their end.
 func TestCorrectOne(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 3, 17, 14, 0, 0, 0, time.UTC)
@@ -85,7 +85,7 @@ func TestCorrectOne(t *testing.T) {
 		return &workflowpb.WorkflowExecutionInfo{Status: status, CloseTime: timestamppb.New(began.Add(closed))}
 	}
 	for name, tt := range map[string]struct {
-		ended bool // the record says so
+		ended bool // in the record
 		last  *workflowpb.WorkflowExecutionInfo
 		want  agent.Status
 	}{

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// What leaves the process is masked; what is large goes by reference, where there is a store.
+// Outgoing data is masked. Large data goes by reference if there is a store.
 func TestPutData(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inquest.db")
@@ -30,7 +30,7 @@ func TestPutData(t *testing.T) {
 		start Start
 		store string
 		fails string
-		data  string // in the request; "" = by reference
+		data  string // in the request; empty means by reference
 	}{
 		"small":             {start: Start{Data: "a b"}, data: `"a b"`},
 		"JSON stays a text": {start: Start{Data: `{"a": 1}`}, data: `"{\"a\": 1}"`},
@@ -70,7 +70,7 @@ func TestPutData(t *testing.T) {
 	}
 }
 
-// What masking hides does not make two requests the same.
+// Masking does not make different requests equal.
 func TestMaskedFingerprint(t *testing.T) {
 	t.Parallel()
 	const told = "the request has no %s that is not masked, by which the chain would know another one of the same"
@@ -132,7 +132,7 @@ func (r refusing) ExecuteWorkflow(context.Context, sdk.StartWorkflowOptions, any
 	return nil, r.err
 }
 
-// A Temporal that cannot write is not confirmed to have started anything, and the error says where to look.
+// If Temporal cannot write, a start is not confirmed, and the error says where to look.
 func TestStartThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// What is paused and waits for people is told as paused: it is what pause and resume are about.
+// A paused investigation that waits for people counts as paused, because pause and resume depend on that.
 func TestWasBefore(t *testing.T) {
 	t.Parallel()
 	later := time.Now().Add(time.Hour)
@@ -31,7 +31,7 @@ func TestWasBefore(t *testing.T) {
 	}
 }
 
-// The beginning of a digest names the call that waits, if it is long enough to be no guess.
+// A prefix of the digest identifies the pending call if it is long enough not to be a guess.
 func TestWholeDigest(t *testing.T) {
 	t.Parallel()
 	waiting := strings.Repeat("0123456789abcdef", 4)

@@ -25,8 +25,7 @@ const (
 	atWork     = enumspb.PENDING_ACTIVITY_STATE_STARTED
 )
 
-// What Temporal says of pending activities becomes what people are told; the text of a
-// store's error is not among it.
+// People see Temporal's information on pending activities, without the text of a store's error.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	keys, err := payload.ParseKeys("k1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
@@ -71,7 +70,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 	}
 	for name, tt := range map[string]struct {
 		activity *workflowpb.PendingActivityInfo
-		says     string // "" = nothing is wrong
+		says     string // empty means no problem
 	}{
 		"begins":                {pending(backingOff, "", 0, ""), ""},
 		"works":                 {pending(atWork, "", time.Second, ""), ""},
@@ -103,7 +102,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 	}
 }
 
-// People that are waited for are named first, and one kind of trouble is told once.
+// People are named first, and each kind of trouble once.
 func TestTroublesBesidePeople(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 17, 14, 0, 9, 0, time.UTC)

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// visibility is a Temporal that knows of workflows, and may not ask one.
+// visibility is a Temporal that lists workflows and must not be queried.
 type visibility struct {
 	sdk.Client
 	t testing.TB
@@ -32,7 +32,7 @@ func (v visibility) QueryWorkflow(_ context.Context, id, _, query string, _ ...a
 	return nil, context.Canceled
 }
 
-// opened is a client whose store has calls that wait in as many investigations.
+// opened returns a client whose store has this many pending calls, each in its own investigation.
 func opened(t testing.TB, waiting int) *Client {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "s.db")})
@@ -58,7 +58,7 @@ func opened(t testing.TB, waiting int) *Client {
 	return &Client{store: s, conn: visibility{t: t}, borrowed: true, opts: Options{Tell: func(string) {}}}
 }
 
-// Who looks at what waits wakes no workflow, however many wait.
+// Listing pending items wakes no workflow, however many there are.
 func TestTheInboxAsksNoWorkflow(t *testing.T) {
 	t.Parallel()
 	const many = 300
@@ -68,7 +68,7 @@ func TestTheInboxAsksNoWorkflow(t *testing.T) {
 	}
 }
 
-// BenchmarkInbox reads the inbox with 1,000 calls that wait, each in an investigation of its own.
+// BenchmarkInbox reads the inbox with 1,000 pending calls, each in its own investigation.
 func BenchmarkInbox(b *testing.B) {
 	c := opened(b, 1000)
 	for b.Loop() {

@@ -14,7 +14,7 @@ func TestPatternFits(t *testing.T) {
 		want          bool
 	}{
 		{get, "kubectl get pods -n dev-a", true},
-		{get, "kubectl  get 'pods' -n \"dev-a\"", true}, // the program gets the same
+		{get, "kubectl  get 'pods' -n \"dev-a\"", true}, // the program receives the same
 		{get, "kubectl get pods -n prod", false},
 		{get, "kubectl get pods -n dev-a -o yaml", false},
 		{get, "kubectl get pods -n dev-a; rm -rf x", false},
@@ -30,7 +30,7 @@ func TestPatternFits(t *testing.T) {
 		{get, "kubectl get pods -n dev-$(cat x)", false},
 		{get, "kubectl get pods -n \"dev-`cat x`\"", false},
 		{get, "kubectl get pods -n dev-${HOME}", false},
-		{get, "kubectl get pods -n dev-*", false}, // what the shell makes of it, nobody knows
+		{get, "kubectl get pods -n dev-*", false}, // the shell may expand it to anything
 		{get, "kubectl get pods -n 'dev-a prod'", false},
 		{get, "kubectl get pods -n dev-a,prod", false},
 		{get, "kubectl get pods -n dev-../prod", false},
@@ -38,7 +38,7 @@ func TestPatternFits(t *testing.T) {
 		{get, "if true; then kubectl get pods -n dev-a; fi", false},
 		{get, "kubectl get pods -n dev-a # prod", true}, // a comment
 		{get, "kubectl get pods -n 'dev-a", false},
-		{"look *", "look --all", false}, // an option is no name
+		{"look *", "look --all", false}, // an option is not a name
 		{"look *", "look here", true},
 		{"cat /var/log/*", "cat /var/log/../../etc/passwd", false},
 		{"cat /var/log/*", "cat /var/log/..", false},
@@ -72,7 +72,7 @@ func TestPatternFits(t *testing.T) {
 	}
 }
 
-// TestPatternsThatNobodyCanRemember: what these lines run, the line does not say.
+// TestPatternsThatNobodyCanRemember covers lines that do not show what they run.
 func TestPatternsThatNobodyCanRemember(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Help fits 80 columns: its paragraphs are broken anew, and its examples are left as they are.
+// Help fits into 80 columns: paragraphs are wrapped and examples are left as they are.
 func TestFitHelp(t *testing.T) {
 	t.Parallel()
 	const example = "  program run --with something\n"

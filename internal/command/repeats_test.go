@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// lockedBuffer is written to by the logger's timers while a test reads it.
+// lockedBuffer is written by the logger's timers while a test reads it.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -40,13 +40,13 @@ func testLogger(t *testing.T) (*slog.Logger, *lockedBuffer) {
 	return log, &out
 }
 
-// settle waits until everything that was counted has been told.
+// settle waits until all counts have been written.
 func settle() {
 	time.Sleep(3 * repeatsWithin)
 	synctest.Wait()
 }
 
-// A database that is away for ten minutes, with fifteen lines a second, fills a few kilobytes.
+// A database that is unavailable for ten minutes, with fifteen lines a second, fills only a few kilobytes.
 func TestRepeatsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, out := testLogger(t)
@@ -78,8 +78,8 @@ func TestRepeatsAreCounted(t *testing.T) {
 	})
 }
 
-// What is no repetition is written, whenever it comes: other messages, other errors, other levels, other investigations,
-// what is not a warning, and the same once it has not been said for a while.
+// Everything that is not a repetition is written: other messages, errors, levels and investigations, lines below warnings, and the same
+// line after a pause.
 func TestNothingUniqueIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, out := testLogger(t)
@@ -125,7 +125,7 @@ func TestNothingUniqueIsDropped(t *testing.T) {
 	})
 }
 
-// More kinds of lines than can be counted are written.
+// When there are more kinds of lines than can be counted, the others are written.
 func TestManyKindsOfLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, out := testLogger(t)

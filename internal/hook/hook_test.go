@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/safely"
 )
 
-// What a function does, its caller goes on.
+// The caller survives whatever a function does.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	own := errors.New("own")
@@ -39,7 +39,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// A function that does not listen is not waited for.
+// A function that ignores its context is not awaited.
 func TestCallEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -47,7 +47,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A window of before the weekend still shows number 1.
+// A window from before the weekend still shows number 1.
 func TestNumbersAreNeverGivenAgain(t *testing.T) {
 	t.Parallel()
 	n := Numbers{filepath.Join(t.TempDir(), "inbox.json")}
@@ -61,7 +61,7 @@ func TestNumbersAreNeverGivenAgain(t *testing.T) {
 	}
 }
 
-// What is listed at the same time gets numbers of its own, and the file is whole whenever it is read.
+// Concurrent lists get different numbers, and the file is consistent at any time.
 func TestNumbersOfManyAtOnce(t *testing.T) {
 	t.Parallel()
 	n := Numbers{filepath.Join(t.TempDir(), "inbox.json")}

@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// waits is a model of an investigation in which a call and a question wait.
+// waits returns a model of an investigation with a pending call and a pending question.
 func waits(t *testing.T) *Model {
 	t.Helper()
 	m := New(id)
@@ -34,10 +34,10 @@ func waits(t *testing.T) *Model {
 	return m
 }
 
-// wanted compares what a person wants, wherever he has typed it.
+// wanted compares requests without regard to where they were typed.
 var wanted = cmpopts.IgnoreUnexported(Act{})
 
-// What a person types, and what comes of it: never an approval that he has not written.
+// Typed input never becomes an approval that the user did not write.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
@@ -48,7 +48,7 @@ func TestDecisions(t *testing.T) {
 		name, typed, lacking string
 		want                 *Act
 		said                 string
-		stays                bool // the prompt
+		stays                bool // the prompt stays open
 	}{
 		{name: "yes", typed: "y", want: decide(&yes, "")},
 		{name: "nearly yes", typed: "OK", said: "write y to approve it; n, or a reason, denies it", stays: true},
@@ -78,7 +78,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// More than yes and no: Tab leads there, and no way to an approval goes past what is to be read.
+// Tab leads to more ways than yes and no. No approval skips what must be read.
 func TestWays(t *testing.T) {
 	t.Parallel()
 	yes, edited := true, `{"pod":"db-2","grace":30}`
@@ -149,7 +149,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// A decision that is refused stands where it was typed, with the reason, as long as the call waits.
+// A refused decision stays where it was typed, with the reason, as long as the call is pending.
 func TestARefusedDecision(t *testing.T) {
 	t.Parallel()
 	m := waits(t)
@@ -166,7 +166,7 @@ func TestARefusedDecision(t *testing.T) {
 		t.Errorf("the frame is\n%s", frame)
 	}
 	m.prompt.input.SetValue(`{"pod":"x"}`)
-	if act := press(m, "enter"); act != nil { // the person has pressed it before he has seen why
+	if act := press(m, "enter"); act != nil { // the user pressed it before seeing the reason
 		t.Errorf("sent at once: %+v", act)
 	}
 	if act = press(m, "read", "enter"); act == nil || act.Text != `{"pod":"x"}` {
@@ -178,7 +178,7 @@ func TestARefusedDecision(t *testing.T) {
 	}
 }
 
-// An error opens the prompt of the decision that it is about, and no other.
+// An error reopens only the prompt of its own decision.
 func TestARefusalOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	m, other := waits(t), restart
@@ -194,7 +194,7 @@ func TestARefusalOfSomethingElse(t *testing.T) {
 		failed = err
 		s.Update(cmd())
 	}
-	done(decided(restart), nil) // and the call waits on
+	done(decided(restart), nil) // the call is still pending
 	if done(s.act(*press(m, "p")), errors.New("pause was refused")); m.prompt != nil || m.said != "pause was refused" {
 		t.Errorf("a pause is refused, and the prompt is %+v", m.prompt)
 	}
@@ -209,7 +209,7 @@ func TestARefusalOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A prompt that opens again is shown from its beginning: what a person has scrolled to meanwhile is not what he has read.
+// A reopened prompt starts from its beginning: scrolling meanwhile does not count as reading.
 func TestARefusedDecisionAboutALongCall(t *testing.T) {
 	t.Parallel()
 	m, long := waits(t), restart
@@ -223,7 +223,7 @@ func TestARefusedDecisionAboutALongCall(t *testing.T) {
 	}
 }
 
-// A call that is longer than the screen cannot be approved before its end has been on it.
+// A call longer than the screen cannot be approved before its end has been shown.
 func TestALongCallIsRead(t *testing.T) {
 	t.Parallel()
 	m, long := waits(t), restart
@@ -253,8 +253,7 @@ func TestALongCallIsRead(t *testing.T) {
 	}
 }
 
-// Keys that were pressed before a call was on the screen are not about it, nor is what a person
-// goes on typing then.
+// Keys pressed before a call was on the screen do not apply to it, and neither does continued typing.
 func TestKeysThatComeTooEarly(t *testing.T) {
 	t.Parallel()
 	m := waits(t)
@@ -264,7 +263,7 @@ func TestKeysThatComeTooEarly(t *testing.T) {
 		t.Fatalf("%+v", act)
 	}
 	m.Paste(tea.PasteMsg{Content: "y"})
-	for range 3 { // who types on
+	for range 3 { // the user keeps typing
 		m.Tick(m.now.Add(settles / 2))
 		press(m, "text:y")
 	}
@@ -273,7 +272,7 @@ func TestKeysThatComeTooEarly(t *testing.T) {
 	}
 }
 
-// Somebody else has decided, and the next call waits: the prompt of the first one goes.
+// If someone else has decided the call and another one is pending, the prompt closes.
 func TestACallThatWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	m, other := waits(t), restart
@@ -350,8 +349,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// However large the terminal is, and whatever keys are pressed: what is approved, or agreed to,
-// has been on the screen, line for line.
+// For any terminal size and any keys: whatever is approved or agreed to has been on the screen, line by line.
 func TestWhatIsApprovedWasRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -392,7 +390,7 @@ func TestWhatIsApprovedWasRead(t *testing.T) {
 	})
 }
 
-// Notices and agents leave no room for a text: the keys stay in sight.
+// The keys stay visible even if notices and agents leave no room for text.
 func TestAFullScreen(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -420,7 +418,7 @@ var (
 	heights = rapid.SampledFrom([]int{1, minHeight - 1, minHeight, minHeight + 1, 18, 24, 50})
 )
 
-// crowded is an investigation of so many agents in which a call and so many questions wait.
+// crowded returns an investigation with a number of agents, a pending call and a number of questions.
 func crowded(agents, questions int) *Model {
 	m := New(id)
 	m.Tick(at(42))
@@ -437,8 +435,7 @@ func crowded(agents, questions int) *Model {
 	return m
 }
 
-// Whatever models and tools say, and however large the terminal is: a frame fits, and sends the
-// terminal nothing but text and colours of our own.
+// For any output of models and tools and any terminal size: a frame fits, and contains only text and our own colours.
 func TestFramesOfAnything(t *testing.T) {
 	t.Parallel()
 	pieces := []string{
@@ -501,7 +498,7 @@ func TestFramesOfAnything(t *testing.T) {
 	})
 }
 
-// What cannot be approved by a plain yes cannot be approved in another way.
+// A call that cannot be approved with yes cannot be approved in another way either.
 func TestWaysOfACallThatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	m := waits(t)
@@ -512,7 +509,7 @@ func TestWaysOfACallThatIsNotWhole(t *testing.T) {
 	}
 }
 
-// What a person edits holds the same values as the call, whatever they are, and on one line: nobody changes what he does not touch.
+// Edited arguments keep the call's values and fit on one line, so that users change only what they touch.
 func TestEditingChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	manifest := `"spec:\n  replicas: 3\n  template:\n\tx:  1"`
@@ -552,7 +549,7 @@ func TestEditingChangesNothingElse(t *testing.T) {
 	}
 }
 
-// values are the tokens of a JSON document, numbers as they are written.
+// values returns the tokens of a JSON document, with numbers as written.
 func values(t *testing.T, document string) (tokens []json.Token) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(document))
@@ -569,7 +566,7 @@ func values(t *testing.T, document string) (tokens []json.Token) {
 	}
 }
 
-// What is pasted into arguments is not flattened: lines and tabs stay what they are in a string, and show.
+// Text pasted into arguments keeps its line breaks and tabs within a string, visibly.
 func TestPastingIntoArguments(t *testing.T) {
 	t.Parallel()
 	for pasted, want := range map[string]string{
@@ -595,7 +592,7 @@ func TestPastingIntoArguments(t *testing.T) {
 	}
 }
 
-// The keys that steer an investigation are in sight on a terminal of 80 columns, with and without what waits.
+// The steering keys are visible on a terminal of 80 columns, with and without pending items.
 func TestKeysInSight(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -61,7 +61,7 @@ func tail(execution, thinking, text string) transcript.Live {
 }
 
 var (
-	// respelled is query as its result has it: one argument was a text, and the tool wants a number.
+	// respelled is query as in its result: one argument was a text although the tool expects a number.
 	respelled = transcript.Call{Name: "loki.query", Arguments: `{"query":"x","limit":"20"}`,
 		Respelled: "[Arguments were read as the schema asks: limit as a number.]"}
 	query   = transcript.Call{Name: "loki.query", Arguments: `{"query": "{app=\"checkout\"} |= \"timeout\"", "limit": 20}`}
@@ -78,14 +78,14 @@ var (
 const thought = "The pool may be exhausted. Look at the logs first, then at the pool: its size is set in the deployment, " +
 	"and it was changed on Monday."
 
-// remembered is restart where the configuration has such calls remembered.
+// remembered is restart with a configuration that allows rules for such calls.
 var remembered = func() record.Approval {
 	a := restart
 	a.Remember = "a definition"
 	return a
 }()
 
-// collecting is an investigation whose two agents are in the midst of their work.
+// collecting is an investigation with two running agents.
 func collecting() store.Update {
 	var j journal
 	lines := "12:03 pool timeout\n12:04 pool timeout\n12:05 pool timeout\n12:06 pool timeout\n12:07 pool timeout"
@@ -114,7 +114,7 @@ func collecting() store.Update {
 	}
 }
 
-// judging is the same a while later.
+// judging is the same investigation a while later.
 func judging() store.Update {
 	u := collecting()
 	u.Entries, u.Live = nil, []transcript.Live{tail(judge, "Both say the same.", "")}
@@ -137,8 +137,7 @@ func until(seconds float64) *time.Time {
 
 func waiting(w record.Waits) store.Update { return store.Update{Waits: &w} }
 
-// press is what a person presses: words are keys, "text:" is typed, and "read" is the time in which
-// he reads what is on the screen.
+// press presses keys: words are keys, "text:" is typed, and "read" is the time for reading the screen.
 func press(m *Model, keys ...string) (act *Act) {
 	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp,
 		"pgdown": tea.KeyPgDown, "tab": tea.KeyTab}
@@ -233,7 +232,7 @@ func TestFrames(t *testing.T) {
 			})
 			m.Take(u)
 		},
-		"done": func(m *Model) { // the agent, and not yet its stage
+		"done": func(m *Model) { // the agent has ended, but not its stage
 			u := collecting()
 			u.Live = nil
 			u.Entries = append(u.Entries, transcript.Entry{Scope: transcript.Scope{Execution: logs}, Key: pos(9, 0), Seq: 999,
@@ -278,7 +277,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// fits tells whether a frame fills a terminal, and no line is wider.
+// fits checks that a frame fills a terminal and that no line is wider.
 func fits(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -295,7 +294,7 @@ func fits(t interface {
 	}
 }
 
-// golden compares a frame with a file in testdata; blanks at the ends of lines do not count.
+// golden compares a frame with a file in testdata and ignores trailing spaces.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	lines := strings.Split(got, "\n")

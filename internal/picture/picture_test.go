@@ -41,7 +41,7 @@ func TestFit(t *testing.T) {
 		data          []byte
 		width, height int
 		kind          string
-		as            bool // as it was
+		as            bool // unchanged
 	}{
 		"small":             {small, 100, 50, "image/png", true},
 		"half a small one":  {small[:len(small)/2], 0, 0, "", false},
@@ -82,7 +82,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestThinLine: a line of one pixel is still seen when a large image is made small.
+// TestThinLine checks that a line of one pixel stays visible when a large image is reduced.
 func TestThinLine(t *testing.T) {
 	t.Parallel()
 	img := image.NewGray(image.Rect(0, 0, 8000, 40))
@@ -111,7 +111,7 @@ func TestThinLine(t *testing.T) {
 	}
 }
 
-// bomb is a PNG that says it has so many pixels.
+// bomb is a PNG that claims this many pixels.
 func bomb(w, h uint32) []byte {
 	head := append([]byte("IHDR"), make([]byte, 13)...)
 	binary.BigEndian.PutUint32(head[4:], w)
@@ -149,7 +149,7 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestTokens has the examples of the providers' pages.
+// TestTokens covers the examples on the providers' pages.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

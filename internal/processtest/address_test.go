@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is given once is given to nobody else, and can be listened at.
+// No address is returned twice, and each can be listened on.
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

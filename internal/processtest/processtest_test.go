@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// role is the variable that makes this test binary the test that is killed.
+// role is the variable that turns this test binary into the test to be killed.
 const role = "LIFELINE_ROLE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(role) == "" {
 		os.Exit(m.Run())
 	}
-	child := exec.Command("sh", "-c", "sleep 600 & wait") // a process that has one of its own
+	child := exec.Command("sh", "-c", "sleep 600 & wait") // a process with its own child
 	child.Stdout, child.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setpgid: true}
 	if err := child.Start(); err != nil {
 		panic(err)
@@ -28,11 +28,11 @@ func TestMain(m *testing.M) {
 	if _, err := Tie(child); err != nil {
 		panic(err)
 	}
-	fmt.Println("up") // not before: what is not tied yet outlives us
+	fmt.Println("up") // only now: an untied process would outlive us
 	select {}
 }
 
-// The output of a killed test stays open for as long as one of its processes lives.
+// The output of a killed test stays open for as long as one of its processes is alive.
 func TestProcessesDieWithTheTest(t *testing.T) {
 	test := exec.Command(os.Args[0])
 	test.Env = append(os.Environ(), role+"=killed")

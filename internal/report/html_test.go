@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/report"
 )
 
-// Nothing on the page turns around how it is read, wherever it stands.
+// Nothing on the page can change the reading direction, wherever it is.
 func TestHTMLRevealsWhatNobodySees(t *testing.T) {
 	t.Parallel()
 	const hidden = "a\u202eb"

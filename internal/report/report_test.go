@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Whether something was changed stands where people read, not in the JSON alone.
+// Readers see whether something was changed, not only in the JSON.
 func TestActionsExecuted(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestActionsExecuted(t *testing.T) {
 	}
 }
 
-// TestUnknownWrites checks that a reader learns of writes whose outcome is unknown before the report's own text.
+// TestUnknownWrites checks that writes with an unknown outcome come before the report's own text.
 func TestUnknownWrites(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 25, 7, 40, 1, 0, time.UTC)

@@ -56,7 +56,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What is marked shows nothing that deceives; JSON stays what it was.
+// Marked text has no deceptive characters, and JSON stays equivalent.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{"a", "dev\u200b", "g\u043e\u043egle", "\xff\u202e", "{\"k\u0435y\":\"\u2028\"}", "\U000e0041"} {
 		f.Add(text)

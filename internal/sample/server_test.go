@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serveDir makes the test binary an MCP server on the incident in that directory.
+// serveDir makes the test binary an MCP server for the incident in that directory.
 const serveDir = "INQUEST_TEST_SERVE_INCIDENT"
 
 func TestMain(m *testing.M) {
@@ -79,7 +79,7 @@ func callTool(t *testing.T, session *mcp.ClientSession, name string, args map[st
 	return res.Content[0].(*mcp.TextContent).Text, res.IsError
 }
 
-// TestTools reads a small incident whose every line is here.
+// TestTools reads a small incident that is completely listed here.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	session := connect(t, small(t))
@@ -179,7 +179,7 @@ func small(t *testing.T) string {
 	return filepath.Join(base, "in")
 }
 
-// connect starts a server on dir in this process.
+// connect starts a server for dir in this process.
 func connect(t *testing.T, dir string) *mcp.ClientSession {
 	t.Helper()
 	root, err := os.OpenRoot(dir)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Lines are broken between words, and no command is.
+// Lines break between words and never within a command.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ text, want string }{

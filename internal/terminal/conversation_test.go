@@ -12,11 +12,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// thread is a conversation: what is followed at once, and what comes with the end of the turn.
+// thread is a conversation: the entries that are followed at once, and those that come with the end of the turn.
 type thread struct {
 	entries []transcript.Entry
 	live    []transcript.Live
-	early   int // entries that are followed
+	early   int // number of entries that are followed
 	over    func()
 }
 
@@ -60,7 +60,7 @@ func answered(text string) transcript.Entry {
 	}}
 }
 
-// A turn shows what came since the last one, to its very end, and does not repeat what was typed.
+// A turn shows everything since the last one, up to its end, and does not repeat what was typed.
 func TestWatchTurn(t *testing.T) {
 	t.Parallel()
 	system := transcript.Entry{Kind: transcript.KindSystem, Body: transcript.Body{Text: "You are Memo."}}

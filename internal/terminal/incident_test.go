@@ -63,8 +63,8 @@ func execution(name, stage string, status agent.Status, stop agent.StopReason, s
 
 var query = transcript.Call{ID: "c1_0", Name: "loki.query", Arguments: `{ "query": "{app=\"checkout\"}", "limit": 20 }`}
 
-// incident is an investigation with two agents in parallel, whose replies
-// arrive bit by bit, a tool call, guidance, a fallback, and a second stage.
+// incident is an investigation with two parallel agents whose replies arrive in pieces, a tool call, guidance, a fallback, and a second
+// stage.
 func incident() []store.Update {
 	var j journal
 	const thought = "The pool may be exhausted. Look at the logs first, then at the pool."
@@ -140,7 +140,7 @@ func incident() []store.Update {
 	}
 }
 
-// reset is an investigation whose second iteration was done again.
+// reset is an investigation whose second iteration was repeated.
 func reset() []store.Update {
 	var j journal
 	first := j.entry(logs, position(1, 0), 1, transcript.KindReply, said("First."))
@@ -154,7 +154,7 @@ func reset() []store.Update {
 	}
 }
 
-// failed is an investigation whose only agent got no further than its first call.
+// failed is an investigation whose only agent failed at its first call.
 func failed() []store.Update {
 	var j journal
 	e := execution(logs, "collect", agent.StatusFailed, agent.StopFailed, 3)
@@ -181,7 +181,7 @@ func failed() []store.Update {
 	}
 }
 
-// hostile is what models, tools and configurations could say to fool a terminal.
+// hostile has text from models, tools and configurations that tries to deceive a terminal.
 func hostile() []store.Update {
 	var j journal
 	const evil = "\x1b]0;owned\x07\x1b[2J\rroot# \u202egpj.exe\x9b31m\xff\u009bx\r\nnext"
@@ -209,7 +209,7 @@ func hostile() []store.Update {
 	}
 }
 
-// decided is an investigation with two runs of a stage, whose calls people decide.
+// decided is an investigation with two runs of a stage and decisions on their calls.
 func decided() []store.Update {
 	var j journal
 	const again = "mend#2/Mender"
@@ -246,7 +246,7 @@ func decided() []store.Update {
 	}
 }
 
-// cut is an investigation that was cancelled in the midst of a call, beside one that runs.
+// cut is an investigation with an execution that was cancelled during a call, next to a running one.
 func cut() []store.Update {
 	var j journal
 	restart := transcript.Call{ID: "c1_0", Name: "cluster.restart_pod", Arguments: `{"pod":"db-1"}`}

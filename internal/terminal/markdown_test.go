@@ -64,8 +64,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// FuzzMarkdown: no text brings an escape sequence of its own, and none but code and addresses is
-// wider than the terminal.
+// FuzzMarkdown checks that no text adds an escape sequence, and that only code and addresses are wider than the terminal.
 func FuzzMarkdown(f *testing.F) {
 	f.Add("# a\n- b `c`\n\n| a | b |\n|--|--|\n| 日本 | x |\n> > 1. x\n![a](b) **x *y* &#27;**", 30)
 	f.Fuzz(func(t *testing.T, source string, width int) {

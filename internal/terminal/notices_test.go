@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// feed is a source that hands on what a test sends.
+// feed is a source that passes on what a test sends.
 type feed chan store.Update
 
 func (f feed) follow(ctx context.Context) func(func(store.Update) error) error {
@@ -32,7 +32,7 @@ func (f feed) follow(ctx context.Context) func(func(store.Update) error) error {
 	}
 }
 
-// asked says what people are asked.
+// asked returns a notice for each question.
 func asked(w record.Waits) (out []Notice) {
 	for _, q := range w.Questions {
 		out = append(out, Notice{Text: q.Question})
@@ -40,7 +40,7 @@ func asked(w record.Waits) (out []Notice) {
 	return out
 }
 
-// A notice stands on a line of its own, in the midst of a reply that arrives.
+// A notice gets its own line, even in the middle of an arriving reply.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestNotices(t *testing.T) {
 			synctest.Wait()
 		}
 		say("one two ")
-		for range 2 { // it is said once
+		for range 2 { // it is printed once
 			src <- store.Update{Waits: &record.Waits{Questions: []record.Question{{Question: "decide\x1b now"}}}}
 		}
 		synctest.Wait()
@@ -71,7 +71,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// What an investigation says itself belongs to no stage and no agent.
+// Notices from the investigation itself belong to no stage and no agent.
 func TestNoticeOfTheInvestigation(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// TestUsage: of the kinds of tokens, those are named that there are.
+// TestUsage checks that only nonzero kinds of tokens are listed.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for want, u := range map[string]agent.Usage{

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// A text goes through the pager, whole, and never gets lost. Ctrl-C is the pager's.
+// The whole text goes through the pager and never gets lost. Ctrl-C belongs to the pager.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	barred := filepath.Join(t.TempDir(), "barred")
@@ -57,7 +57,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// openTerminal opens a terminal that no text fits on: both its sides.
+// openTerminal opens both sides of a terminal that is too small for any text.
 func openTerminal(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

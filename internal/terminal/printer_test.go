@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However a text arrives, nothing of it is lost or doubled, no line is too long,
-// and every line begins with its agent's name.
+// However a text arrives, nothing is lost or doubled, no line is too long, and every line begins with its agent's name.
 func TestTextInPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Two agents write at the same time, word by word: neither breaks into a sentence of the other.
+// Two agents that write at the same time, word by word, do not interrupt each other's sentences.
 func TestAgentsShareTheScreen(t *testing.T) {
 	t.Parallel()
 	const text = "This is the first thing that an agent says, and it is longer than a line of the terminal.\n\n" +

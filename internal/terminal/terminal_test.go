@@ -73,7 +73,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// All entries are printed before the end is, however few an update holds.
+// All entries are printed before the end, however few each update has.
 func TestWatchPagesToTheEnd(t *testing.T) {
 	t.Parallel()
 	whole := merged(incident())
@@ -119,7 +119,7 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// recorded plays updates, and then has nothing more to tell.
+// recorded replays updates and then ends.
 type recorded struct{ updates []store.Update }
 
 func (r *recorded) follow(ctx context.Context) func(func(store.Update) error) error {
@@ -136,7 +136,7 @@ func (r *recorded) follow(ctx context.Context) func(func(store.Update) error) er
 
 func (r *recorded) final() record.Investigation { return *merged(r.updates).Record }
 
-// merged is what a store holds after the updates.
+// merged returns what a store holds after the updates.
 func merged(updates []store.Update) store.Update {
 	var out store.Update
 	bySeq := map[int64]int{}
@@ -156,7 +156,7 @@ func merged(updates []store.Update) store.Update {
 	return out
 }
 
-// golden compares a text with a file in testdata, escape sequences spelled out.
+// golden compares a text with a file in testdata, with escape sequences spelled out.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	got = strings.ReplaceAll(got, "\x1b", "<ESC>")
@@ -164,7 +164,7 @@ func golden(t *testing.T, name, got string) {
 	goldentest.Equal(t, file, got)
 }
 
-// start is when everything in the tests begins.
+// start is the time when everything in the tests begins.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// troubled shows an agent that waits for its provider, for two tries, and goes on.
+// troubled shows an agent that waits for its provider for two attempts and then continues.
 func troubled(t *testing.T, width int) (out string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func troubled(t *testing.T, width int) (out string) {
 			seq++
 			e := transcript.Entry{Seq: seq, Scope: transcript.Scope{Execution: execution}, Kind: kind, Body: body}
 			u := store.Update{Entries: []transcript.Entry{e}}
-			if kind == transcript.KindReply { // it is the last, and its end is known with it
+			if kind == transcript.KindReply { // the last update, which also shows the end
 				u.Record = &record.Investigation{Status: agent.StatusRunning}
 				u.Executions = []record.Execution{{Name: execution, Stage: "dig", Status: agent.StatusCompleted}}
 			}
@@ -62,7 +62,7 @@ func troubled(t *testing.T, width int) (out string) {
 	return out
 }
 
-// Elsewhere than on a terminal, the trouble of a provider is a line for each change.
+// Without a terminal, each change of an outage is a line.
 func TestTroubleInAPipe(t *testing.T) {
 	t.Parallel()
 	want := `dig/A │ ! gpt: rate limited · model call failed after 0.0 s
@@ -79,8 +79,7 @@ dig/A │ ■ completed · 0 iterations · - tokens
 	}
 }
 
-// On a terminal it is a line when it begins, and then the last one, which is written
-// anew each second, and goes in the end.
+// On a terminal, an outage is a line when it begins, then the status line, which changes every second and disappears at the end.
 func TestTroubleOnATerminal(t *testing.T) {
 	t.Parallel()
 	out := troubled(t, 70)
@@ -102,7 +101,7 @@ dig/A │ ■ completed · 0 iterations · - tokens
 	}
 }
 
-// screenOf is what a terminal shows of the bytes: "\r\x1b[K" empties a line.
+// screenOf returns what a terminal shows: "\r\x1b[K" empties a line.
 func screenOf(out string) string {
 	lines := strings.Split(out, "\n")
 	for n, line := range lines {

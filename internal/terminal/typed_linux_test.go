@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Half a line that was typed for a question that is gone is no part of the next answer.
+// A partial line typed for a closed question is not part of the next answer.
 func TestHalfALineIsDropped(t *testing.T) {
 	t.Parallel()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

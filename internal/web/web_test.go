@@ -49,7 +49,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFirstView: all that the first view needs is small.
+// TestFirstView checks that everything for the first view is small.
 func TestFirstView(t *testing.T) {
 	t.Parallel()
 	total := 0
@@ -66,7 +66,7 @@ func TestFirstView(t *testing.T) {
 	}
 }
 
-// TestTextIsData: no file makes markup or code of a text, or names another host.
+// TestTextIsData checks that no file turns text into markup or code, or names another host.
 func TestTextIsData(t *testing.T) {
 	t.Parallel()
 	never := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|DOMParser|setHTML|srcdoc|` +

@@ -24,7 +24,7 @@ func readEnvelope(t *testing.T, body []byte) Envelope {
 	return e
 }
 
-// The examples of AWS's documentation, with a signature of our own: envelopes are accepted if Amazon has signed them as they are.
+// The examples in AWS's documentation, signed with our own key. Envelopes are accepted only as Amazon signed them.
 func TestEnvelopes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2012, 5, 2, 0, 55, 0, 0, time.UTC)
@@ -39,8 +39,8 @@ func TestEnvelopes(t *testing.T) {
 	for name, test := range map[string]struct {
 		fixture string
 		version string
-		before  func(map[string]any) // changes what is signed
-		after   func(map[string]any) // changes what was signed
+		before  func(map[string]any) // changes the envelope before it is signed
+		after   func(map[string]any) // changes the envelope after it was signed
 		want    error
 	}{
 		"notification":         {"sns-notification", "1", nil, nil, nil},
@@ -122,7 +122,7 @@ func europe(e map[string]any) {
 	e["SigningCertURL"] = "https://sns.eusc-de-east-1.amazonaws.eu" + cert
 }
 
-// A subscription is confirmed at Amazon and nowhere else.
+// A subscription is confirmed only at Amazon.
 func TestConfirmation(t *testing.T) {
 	t.Parallel()
 	amazon := webhooktest.NewSNS(time.Now())
@@ -173,7 +173,7 @@ func TestNoEnvelope(t *testing.T) {
 	}
 }
 
-// Whoever has an envelope that Amazon signed cannot make it say anything else.
+// An envelope signed by Amazon cannot be changed to say something else.
 func TestForgedEnvelopes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2012, 5, 2, 0, 55, 0, 0, time.UTC)
@@ -236,7 +236,7 @@ func TestForgedEnvelopes(t *testing.T) {
 	}
 }
 
-// Paths into the envelope lead to what Amazon has signed. A sender with a token vouches for the other fields, too.
+// Paths into the envelope lead to what Amazon has signed. A sender with a token vouches for the other fields too.
 func TestSignedFields(t *testing.T) {
 	t.Parallel()
 	body := `{"Type": "Notification", "MessageId": "m", "TopicArn": "` + snsTopic + `", "Message": "words", "Subject": "s",

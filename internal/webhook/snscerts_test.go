@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook/webhooktest"
 )
 
-// checks asks a checker about a message that is signed by the certificate at a path.
+// checks returns a function that checks a message signed with the certificate at a path.
 func checks(t *testing.T, amazon *webhooktest.SNS, checker *SNS) func(ctx context.Context, sender, path string) error {
 	t.Helper()
 	fields := map[string]any{}
@@ -31,7 +31,7 @@ func checks(t *testing.T, amazon *webhooktest.SNS, checker *SNS) func(ctx contex
 	}
 }
 
-// Made-up certificate addresses do not flood Amazon, and keep neither known nor new certificates from other senders.
+// Invented certificate addresses do not flood Amazon, and do not keep known or new certificates from other senders.
 func TestCertificatesAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2012, 5, 2, 0, 55, 0, 0, time.UTC)
@@ -69,7 +69,7 @@ func TestCertificatesAreBounded(t *testing.T) {
 	}
 }
 
-// An address without a certificate is asked for once a minute. An outage of Amazon is no property of the address.
+// An address without a certificate is requested once a minute. An outage at Amazon does not count against the address.
 func TestRefusedCertificates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2012, 5, 2, 0, 55, 0, 0, time.UTC)
@@ -101,7 +101,7 @@ func TestRefusedCertificates(t *testing.T) {
 	}
 }
 
-// gate lets requests for some addresses wait until it opens.
+// gate delays requests for some addresses until it opens.
 type gate struct {
 	http.RoundTripper
 	slow          string
@@ -121,8 +121,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.RoundTripper.RoundTrip(r)
 }
 
-// A certificate that is slow to come delays no other one. Messages that need it wait for one request, which goes on when the sender
-// that was first is gone.
+// A slow certificate does not delay others. Messages that need it share one request, which continues after the first sender has left.
 func TestSlowCertificates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2012, 5, 2, 0, 55, 0, 0, time.UTC)

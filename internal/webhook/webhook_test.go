@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// fixture is a body with its source.
+// fixture returns a recorded body; the file also names its source.
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -44,7 +44,7 @@ func read(t *testing.T, m Mapping, body string) ([]Alert, []error, error) {
 	return r.Read([]byte(body))
 }
 
-// What known senders send is read without a mapping.
+// Deliveries of known senders are read without a mapping.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	at := func(text string) time.Time {
@@ -102,7 +102,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// A body may begin with UTF-8's byte order mark. One of UTF-16 is named.
+// A body may begin with a UTF-8 byte order mark. The error for UTF-16 says so.
 func TestByteOrderMarks(t *testing.T) {
 	t.Parallel()
 	if got, unusable, err := read(t, Mapping{Fingerprint: []string{"f"}}, "\xef\xbb\xbf"+`{"f": "a"}`); err != nil || unusable != nil ||
@@ -167,7 +167,7 @@ func TestMapping(t *testing.T) {
 			t.Errorf("%s: unusable %v, error %v\n%s", name, unusable, err, diff)
 		}
 	}
-	// Without a fingerprint, the same alert has the same.
+	// Without a fingerprint field, equal alerts have equal fingerprints.
 	one, _, _ := read(t, Mapping{}, `{"a": 1, "b": 2}`)
 	two, _, _ := read(t, Mapping{}, `{"b": 2, "a": 1}`)
 	if one[0].Fingerprint != two[0].Fingerprint || len(one[0].Fingerprint) != 64 {
@@ -201,7 +201,7 @@ func sign(secret, text string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A signature counts if it is that of the very bytes, by one of the secrets, and not too old where it says when it was made.
+// A signature is valid for exactly the same bytes, with one of the secrets, and if its timestamp, if any, is recent.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
@@ -249,7 +249,7 @@ func TestSignatures(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	// The example of GitHub's documentation, "Validating webhook deliveries", read 2026-11-23.
+	// The example in GitHub's documentation, "Validating webhook deliveries", read 2026-11-23.
 	github := SchemeOf("github")
 	github.Secrets = []string{"It's a Secret to Everybody"}
 	header := http.Header{"X-Hub-Signature-256": {"sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}}
@@ -258,7 +258,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// What agents hear of others names some, in the sender's words, and counts the rest.
+// News to agents names some alerts, in the sender's words, and counts the rest.
 func TestNews(t *testing.T) {
 	t.Parallel()
 	n := News{Webhook: "am", Joined: 3, Resolved: 1, Alerts: []NewsOf{

@@ -19,8 +19,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// lab runs the sample chain on the files in dir: the real prompts, the real tools
-// over MCP, a real shell; only the workflows are missing.
+// lab runs the sample chain on the files in dir with the real prompts, the real tools over MCP, and a real shell. Only the workflows are
+// missing.
 type lab struct {
 	dir     string
 	session *mcp.ClientSession
@@ -49,7 +49,7 @@ func newLab(t *testing.T, change func(dir string)) lab {
 	return l
 }
 
-// connect starts a server on dir in this process.
+// connect starts a server for dir in this process.
 func connect(t *testing.T, dir string) *mcp.ClientSession {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -73,11 +73,11 @@ func connect(t *testing.T, dir string) *mcp.ClientSession {
 	return session
 }
 
-// run is what came of an agent.
+// run is the result of running an agent.
 type run struct {
 	final    string
 	rounds   int // with calls
-	widest   int // the most calls of a round
+	widest   int // the most calls in a round
 	messages []agent.Message
 	entries  []transcript.Entry
 }
@@ -144,7 +144,7 @@ func (l lab) call(t *testing.T, call agent.ToolCall) string {
 	return res.Content[0].(*mcp.TextContent).Text
 }
 
-// chain is what came of all the sample chain's agents.
+// chain holds the results of all agents in the sample chain.
 type chain struct {
 	logs, metrics, synthesis, analysis, recommend run
 }
@@ -175,7 +175,7 @@ func (l lab) chain(t *testing.T, between func()) chain {
 	return c
 }
 
-// answerAll plays an agent whose every input is the same text.
+// answerAll plays an agent with the same text for every input.
 func answerAll(t *testing.T, name, text string) {
 	t.Helper()
 	var tools []llm.Tool

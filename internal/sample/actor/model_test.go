@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample"
 )
 
-// edit replaces text in files of the incident, and in their names.
+// edit replaces text in the incident's files and in their names.
 func edit(t *testing.T, pattern string, pairs ...string) func(dir string) {
 	return func(dir string) {
 		t.Helper()
@@ -42,7 +42,7 @@ func edit(t *testing.T, pattern string, pairs ...string) func(dir string) {
 	}
 }
 
-// swap makes payments the service at fault, in every file.
+// swap makes payments the faulty service in every file.
 func swap(t *testing.T) func(dir string) {
 	return func(dir string) {
 		for _, pattern := range []string{"logs/*.log", "metrics/*.csv", "manifests/*/*.yaml", "events.json"} {
@@ -58,8 +58,8 @@ func TestTheConclusionFollowsTheData(t *testing.T) {
 		name    string
 		change  func(dir string)
 		want    findings // of the analysis: the facts that matter
-		report  []string // what the report says
-		without string   // what it does not say
+		report  []string // parts of the report
+		without string   // text missing from the report
 	}{
 		{name: "as it is",
 			want: findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "high"},
@@ -102,7 +102,7 @@ func TestTheConclusionFollowsTheData(t *testing.T) {
 	}
 }
 
-// TestRounds holds the shape of the sample: several iterations, parallel calls.
+// TestRounds pins the shape of the sample: several iterations, parallel calls.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	c := newLab(t, nil).chain(t, nil)
@@ -154,7 +154,7 @@ func TestWhenToolsFail(t *testing.T) {
 		text := c.analysis.final
 		if !strings.Contains(text, "from 40 to 4 a pod") || !strings.Contains(text, "The call get_manifest") ||
 			readFindings(text).Confidence != "medium" {
-			t.Error(text) // the shell still reads the sizes that were logged
+			t.Error(text) // the shell still reads the logged sizes
 		}
 	})
 	t.Run("no server", func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestWhenToolsFail(t *testing.T) {
 	})
 }
 
-// TestConcludeWithoutTools takes the tools away after the first round.
+// TestConcludeWithoutTools removes the tools after the first round.
 func TestConcludeWithoutTools(t *testing.T) {
 	t.Parallel()
 	r := newLab(t, nil).chain(t, nil).logs
@@ -227,7 +227,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestCriticWithoutErrors hands the critic what an executor found in logs without errors.
+// TestCriticWithoutErrors gives the critic an executor's findings from logs without errors.
 func TestCriticWithoutErrors(t *testing.T) {
 	t.Parallel()
 	found := `{"found": [{"service": "checkout", "most_frequent": "", "since": "", "next": null}]}`

@@ -12,7 +12,7 @@ func TestParseLine(t *testing.T) {
 	const ts = "2026-01-01T10:00:00.5Z"
 	tests := []struct {
 		name, raw string
-		want      map[string]string // nil = not a log line
+		want      map[string]string // nil means not a log line
 	}{
 		{"json", `{"ts":"` + ts + `","level":"warn","n":12345678,"ok":true}`,
 			map[string]string{"ts": ts, "level": "warn", "n": "12345678", "ok": "true"}},

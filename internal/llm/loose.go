@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// The types below read bookkeeping: counts, ids, indexes, details. Servers spell these in many ways, and
-// no spelling may cost an answer that is whole, so their UnmarshalJSON never fails.
+// The types below decode bookkeeping: counts, ids, indexes, details. Servers write these in many ways, and none of them
+// may make a complete answer unreadable, so their UnmarshalJSON never fails.
 
-// Count is a number that is not negative. It reads numbers in any notation, also as text; every other
-// value is zero.
+// Count is a non-negative number. It decodes numbers in any notation, also as strings. Any other value is zero.
 type Count int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -26,8 +25,8 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Index is a position that a server may leave out. It reads whole numbers, also as text; for every other
-// value Known is false.
+// Index is a position that a server may omit. It decodes whole numbers, also as strings. For any other value Known is
+// false.
 type Index struct {
 	N     int
 	Known bool
@@ -43,15 +42,14 @@ func (i *Index) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseNumber reads a JSON number, or a text that holds one.
+// looseNumber decodes a JSON number, or a string that contains one.
 func looseNumber(data []byte) (float64, bool) {
 	text := strings.TrimSpace(strings.Trim(string(data), `"`))
 	number, err := strconv.ParseFloat(text, 64)
 	return number, err == nil && !math.IsNaN(number) && !math.IsInf(number, 0)
 }
 
-// Word is an id or a name. It reads a string, and a number or a boolean as it is written; every other
-// value is empty.
+// Word is an id or a name. It decodes a string, and a number or a boolean as written. Any other value is empty.
 type Word string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -69,11 +67,11 @@ func (w *Word) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Loose reads a value of T as far as it can: fields of another shape keep their zero value.
+// Loose decodes a value of T as far as possible: fields of another type keep their zero value.
 type Loose[T any] struct{ V T }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *Loose[T]) UnmarshalJSON(data []byte) error {
-	_ = json.Unmarshal(data, &l.V) // encoding/json goes on after a value of another type
+	_ = json.Unmarshal(data, &l.V) // encoding/json continues after a value of another type
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// NotAModel returns an error of the kind ErrNotAModel if an answer cannot come from a model's
-// address: a web page, a redirect, a server that does not know the path. It returns nil for every
-// other answer. A status of 0 means that the answer was a success.
+// NotAModel returns an error of the kind ErrNotAModel if an answer cannot come from a model's address: a web page, a
+// redirect, a server that does not know the path. It returns nil for any other answer. A status of 0 means a successful
+// answer.
 func NotAModel(status int, body []byte) *Error {
 	said := ErrorWords(body)
 	failed := &Error{Kind: ErrNotAModel, Status: status, Message: said}
@@ -34,14 +34,14 @@ func NotAModel(status int, body []byte) *Error {
 }
 
 var (
-	// wrongAddress matches how servers say that they do not know the path of a request: LM Studio, Groq,
-	// OpenAI, Express, Ollama and other Go servers, vLLM and other FastAPI servers, OpenRouter, Kong, Envoy.
+	// wrongAddress matches the errors of servers that do not know the path of a request: LM Studio, Groq, OpenAI,
+	// Express, Ollama and other Go servers, vLLM and other FastAPI servers, OpenRouter, Kong, Envoy.
 	wrongAddress = regexp.MustCompile(`(?i)unexpected endpoint|` +
 		`(?:unknown|invalid|unrecognized|unsupported) (?:request )?(?:url|path|route|endpoint)|` +
 		`cannot (?:post|get) /|(?:page|route|path|url|endpoint) (?:was )?not found|no (?:such )?(?:route|path|handler|endpoint)\b|` +
 		`method not allowed`)
-	// aboutModel matches a 404 about what the request names: a model, or an item of its input. Anthropic
-	// speaks of the requested resource, Google of the requested entity, OpenRouter of endpoints.
+	// aboutModel matches a 404 about something that the request names: a model, or an item of its input. Anthropic
+	// calls it the requested resource, Google the requested entity, OpenRouter endpoints.
 	aboutModel   = regexp.MustCompile(`(?i)\b(?:models?|deployments?|engines?|items?|endpoints found|requested (?:resource|entity))\b`)
 	notFoundCode = regexp.MustCompile(`(?i)"(?:model|deployment)_?not_?found`)
 
@@ -54,11 +54,11 @@ func page(body []byte) bool {
 	return htmlStart.Match(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
 }
 
-// NotJSON returns the error of an answer that is neither a stream of events nor JSON. It does not quote
-// the answer, which may be what a model wrote.
+// NotJSON returns the error for an answer that is neither an event stream nor JSON. It does not quote the answer, which
+// may be a model's text.
 func NotJSON(body []byte) *Error {
 	failed := &Error{Kind: ErrNotAModel}
-	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) { // JSON that was cut
+	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) { // truncated JSON
 		failed.Kind = ErrMalformed
 	}
 	failed.Message = fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))
@@ -68,8 +68,8 @@ func NotJSON(body []byte) *Error {
 // byteOrderMark is U+FEFF as UTF-8.
 var byteOrderMark = []byte("\uFEFF")
 
-// ErrorWords returns what the body of an answer says about a failure: the text of an error object in
-// any spelling, the title of a web page, or the text itself. It returns "" for JSON without an error.
+// ErrorWords returns the error text in the body of an answer: the message of an error object in any form, the title of
+// a web page, or plain text. It returns an empty string for JSON without an error.
 func ErrorWords(body []byte) string {
 	body = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
 	if page(body) {
@@ -86,15 +86,15 @@ func ErrorWords(body []byte) string {
 	return errorWords(value, 0)
 }
 
-// errorFields are the fields in which servers put the words of a failure, the most telling first.
+// errorFields are the fields in which servers put error texts, the most specific first.
 var errorFields = []string{
 	"error", "errors", "message", "detail", "error_message", "error_description", "msg", "reason", "title", "code", "error_code",
 }
 
-// maxErrorDepth bounds the search of ErrorWords.
+// maxErrorDepth limits the search of ErrorWords.
 const maxErrorDepth = 4
 
-// errorWords searches an answer for the words of a failure.
+// errorWords searches an answer for an error text.
 func errorWords(value any, depth int) string {
 	if depth > maxErrorDepth {
 		return ""

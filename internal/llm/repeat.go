@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// When a text counts as repeating itself: the same 30–500 characters at least
-// five times in a row, within the last 6,000 (spec: agents, "Iterating pattern").
+// A text counts as repeating itself if it contains the same 30–500 characters at least five times in a row, within the
+// last 6,000 (spec: agents, "Iterating pattern").
 const (
 	minUnit    = 30
 	maxUnit    = 500
@@ -15,26 +15,24 @@ const (
 	windowSize = 6000
 )
 
-// checkEvery is how many characters may come between two checks. It must stay
-// below minUnit*(minTimes-1), or a repetition could pass between two of them.
+// checkEvery is the maximum number of characters between two checks. It must be less than minUnit*(minTimes-1), or a
+// repetition could occur unnoticed between two checks.
 const checkEvery = 64
 
-// Text collects a streamed text and notices when it begins to repeat itself, as
-// models do that are stuck. The zero value is ready.
+// Text collects streamed text and detects when it begins to repeat itself, as stuck models do. The zero value is ready.
 //
-// The verdict does not depend on how the text was cut into chunks.
+// The result does not depend on how the text was cut into chunks.
 type Text struct {
 	all    strings.Builder
 	recent []rune // the end of the text: windowSize characters and more
-	added  int    // how many of recent are not checked yet
+	added  int    // number of unchecked characters in recent
 	cut    int    // once it repeats: the length to keep, in bytes
 	stuck  bool
-	// patient: only a repetition that fills the window counts.
+	// patient means that only a repetition that fills the window counts.
 	patient bool
 }
 
-// Add appends a chunk and reports whether the text repeats itself. From then on
-// it ignores what is added.
+// Add appends a chunk and reports whether the text repeats itself. Once it does, further text is ignored.
 func (t *Text) Add(chunk string) (repeating bool) {
 	for _, r := range chunk {
 		if t.stuck {
@@ -52,8 +50,8 @@ func (t *Text) Add(chunk string) (repeating bool) {
 	return t.stuck
 }
 
-// String returns the text; once it repeats itself, what came before the
-// repetition: up to and with the first of the repeated units.
+// String returns the text. Once it repeats itself, that is the text up to and including the first of the repeated
+// units.
 func (t *Text) String() string {
 	if t.stuck {
 		return t.all.String()[:t.cut]
@@ -61,8 +59,7 @@ func (t *Text) String() string {
 	return t.all.String()
 }
 
-// check looks for a repetition that became complete within the last added
-// characters.
+// check looks for a repetition that was completed within the last added characters.
 func (t *Text) check() {
 	mark := len(t.recent) - t.added
 	t.added = 0
@@ -76,11 +73,10 @@ func (t *Text) check() {
 	}
 }
 
-// repetition finds a run of equal units that was completed at or after mark, and
-// returns where the first unit ends. A run of n units of length p is a stretch of
-// (n-1)*p characters that each equal the one p before them; as a stretch is
-// longer than what one check adds, it includes the character before mark. That
-// one comparison rules out nearly every p, which keeps this cheap.
+// repetition finds a run of equal units that was completed at or after mark, and returns the end of the first unit. A
+// run of n units of length p is a stretch of (n-1)*p characters that each equal the one p before them. A stretch is
+// longer than one check adds, so it includes the character before mark. That one comparison rules out nearly every p,
+// which keeps this cheap.
 func repetition(text []rune, mark int, patient bool) (end int, ok bool) {
 	if mark == 0 {
 		return 0, false
@@ -98,13 +94,12 @@ func repetition(text []rune, mark int, patient bool) (end int, ok bool) {
 		if length >= windowSize || !patient && wordy(text[first-unit:first]) {
 			return first, true
 		}
-		unit = length // a wordy unit around here is longer than this run of signs
+		unit = length // a wordy unit around here is longer than this run
 	}
 	return 0, false
 }
 
-// stretch returns the bounds of the longest stretch around at in which every
-// character equals the one that stands unit before it.
+// stretch returns the bounds of the longest stretch around at in which every character equals the one unit before it.
 func stretch(text []rune, at, unit int) (first, last int) {
 	for first = at; first > unit && text[first-1] == text[first-1-unit]; {
 		first--
@@ -115,9 +110,8 @@ func stretch(text []rune, at, unit int) (first, last int) {
 	return first, last
 }
 
-// wordy reports whether a unit says anything. A table's rule, a separator or
-// padding is a long run of one sign and quite in order, so a unit without a
-// letter or digit counts only when it fills the whole window.
+// wordy reports whether a unit has a letter or digit. Table rules, separators and padding are legitimate long runs of
+// one character, so units without letters and digits count only if they fill the whole window.
 func wordy(unit []rune) bool {
 	return slices.ContainsFunc(unit, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }

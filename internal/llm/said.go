@@ -7,14 +7,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/written"
 )
 
-// said is the text of a reply as it streams, without the thoughts and calls that are written into it.
+// said is the text of a reply as it streams, without the thinking and calls that are written into it.
 type said struct {
 	offer   written.Offer
 	live    *written.Live
 	onDelta func(Delta)
 }
 
-// newSaid returns the text of the reply to a request. calls: the server may leave calls in it.
+// newSaid returns the text of the reply to a request. calls means that the server may leave calls in it.
 func newSaid(req Request, calls bool, onDelta func(Delta)) said {
 	offer := written.Offer{JSON: req.JSON || len(req.Schema) > 0}
 	if calls {
@@ -30,7 +30,7 @@ func newSaid(req Request, calls bool, onDelta func(Delta)) said {
 	return said{offer: offer, live: offer.Live(), onDelta: onDelta}
 }
 
-// delta passes on what may be shown. Every chunk is told, also one of which nothing is shown.
+// delta passes on the text that may be shown. Every chunk is reported, even if nothing of it is shown.
 func (s said) delta(d Delta) {
 	if s.onDelta == nil {
 		return
@@ -39,7 +39,7 @@ func (s said) delta(d Delta) {
 	s.onDelta(Delta{Content: text, Thinking: d.Thinking + thinking})
 }
 
-// whole is a reply with the thoughts and calls that were written into its text.
+// whole returns a reply with the thinking and calls separated from its text.
 func (s said) whole(resp Response) Response {
 	native := strings.TrimSpace(resp.Thinking)
 	offer := s.offer
@@ -49,12 +49,12 @@ func (s said) whole(resp Response) Response {
 	}
 	read := offer.Read(resp.Content)
 	switch {
-	case len(resp.ToolCalls) > 0 && !written.Same(read.Calls, resp.ToolCalls): // they are about calls
+	case len(resp.ToolCalls) > 0 && !written.Same(read.Calls, resp.ToolCalls): // the text is about calls
 		offer.Tools = nil
 		read = offer.Read(resp.Content)
-	case len(resp.ToolCalls) > 0: // the server has read them, and left them in the text
+	case len(resp.ToolCalls) > 0: // the server has parsed them, and left them in the text
 	case len(read.Calls) > 0:
-		resp.ToolCalls, resp.Finish, resp.ProviderState = read.Calls, FinishToolCalls, nil // which tells of a reply without calls
+		resp.ToolCalls, resp.Finish, resp.ProviderState = read.Calls, FinishToolCalls, nil // the state is that of a reply without calls
 	case strings.TrimSpace(read.Text) == "" && calls && !resp.SignedThinking:
 		at := &resp.Thinking
 		if native == "" {
@@ -80,7 +80,7 @@ func (s said) whole(resp Response) Response {
 	return resp
 }
 
-// rest shows what was held back and is text.
+// rest shows the text that was held back.
 func (s said) rest(read written.Reply) {
 	if s.onDelta == nil {
 		return

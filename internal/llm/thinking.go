@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// ThinkingProblem says what of an agent's wishes a model cannot do, by what is known of its name; ""
-// = it can, or nobody knows. protocol is "anthropic", "google", "openai" or "azure".
+// ThinkingProblem returns the part of an agent's thinking settings that a model does not support, according to its
+// name. It is empty if the model supports them or is unknown. protocol is "anthropic", "google", "openai" or "azure".
 func ThinkingProblem(protocol, model string, want agent.Thinking, maxTokens int) string {
 	if want == (agent.Thinking{}) {
 		return ""
@@ -26,7 +26,7 @@ func ThinkingProblem(protocol, model string, want agent.Thinking, maxTokens int)
 	return ""
 }
 
-// minClaudeBudget is the smallest that the API takes.
+// minClaudeBudget is the smallest budget that the API accepts.
 const minClaudeBudget = 1024
 
 func claudeThinkingProblem(model string, want agent.Thinking, maxTokens int) string {
@@ -54,7 +54,7 @@ func claudeThinkingProblem(model string, want agent.Thinking, maxTokens int) str
 	return effortProblem(model, want.Effort, claude.Efforts())
 }
 
-// effortProblem says that a level is none of a model's.
+// effortProblem returns an error text if a model does not have a level.
 func effortProblem(model, effort string, levels []string) string {
 	switch {
 	case effort == "" || slices.Contains(levels, effort):
@@ -68,17 +68,17 @@ func effortProblem(model, effort string, levels []string) string {
 var (
 	geminiThinkers = regexp.MustCompile(`^(?:models/)?gemini-(?:2\.5|[3-9]|\d\d|flash|pro)`)
 	geminiSilent   = regexp.MustCompile(`^(?:models/)?gemini-(?:1\.|2\.0)`)
-	// GeminiBudgets are the models whose thoughts have a budget; later ones have levels.
+	// GeminiBudgets are the models whose thinking has a budget; later ones have levels.
 	geminiBudgets = regexp.MustCompile(`^(?:models/)?gemini-2\.5`)
 )
 
-// GeminiThinks reports whether a model of Gemini's thinks. Others refuse to be asked for thoughts.
+// GeminiThinks reports whether a Gemini model thinks. Other models refuse thinking parameters.
 func GeminiThinks(model string) bool { return geminiThinkers.MatchString(model) }
 
-// GeminiTakesBudget reports whether a model's thoughts have a budget; those of later ones have levels.
+// GeminiTakesBudget reports whether a model's thinking has a budget; later models have levels.
 func GeminiTakesBudget(model string) bool { return geminiBudgets.MatchString(model) }
 
-// geminiBudget is how little and how much a model of Gemini 2.5 takes, in tokens.
+// geminiBudget returns the smallest and largest budget of a Gemini 2.5 model, in tokens.
 // https://ai.google.dev/gemini-api/docs/thinking#set-budget (read 2026-11-23)
 func geminiBudget(model string) (least, most int) {
 	switch {
@@ -126,8 +126,8 @@ var (
 	openAIReasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(\d+)(?:\.(\d+))?)`)
 )
 
-// OpenAI's levels: https://developers.openai.com/api/docs/guides/reasoning and the models' pages
-// (2026-11-22). Of models of others on the same protocol nothing is known but their names.
+// OpenAI's levels: https://developers.openai.com/api/docs/guides/reasoning and the models' pages (2026-11-22). Other
+// vendors' models with the same protocol are known only by name.
 func openAIThinkingProblem(model string, want agent.Thinking) string {
 	off := want.Mode == agent.ThinkingOff
 	switch {
@@ -150,8 +150,8 @@ func openAIThinkingProblem(model string, want agent.Thinking) string {
 	return effortProblem(model, want.Effort, levels)
 }
 
-// OpenAIEffort is the effort to ask a model for; "" = the field is left out. Models of OpenAI's that
-// cannot turn their thoughts off refuse "none", those that do not think refuse the field.
+// OpenAIEffort returns the effort to request from a model. Empty means that the field is omitted. OpenAI models that
+// cannot turn off thinking refuse "none", and models that do not think refuse the field.
 func OpenAIEffort(model string, want agent.Thinking) string {
 	switch {
 	case want.Mode != agent.ThinkingOff:
@@ -162,8 +162,8 @@ func OpenAIEffort(model string, want agent.Thinking) string {
 	return "none"
 }
 
-// openAIEfforts are the levels that a model of OpenAI's takes; nil = not known. Those of Pro are what the API
-// says where it refuses others: https://github.com/pydantic/pydantic-ai, tests (read 2026-11-23).
+// openAIEfforts returns the levels that an OpenAI model accepts, or nil if unknown. Those of Pro come from the API's
+// refusals of other levels: https://github.com/pydantic/pydantic-ai, tests (read 2026-11-23).
 func openAIEfforts(model string) []string {
 	m := openAIReasoners.FindStringSubmatch(model)
 	levels := []string{"none", "low", "medium", "high", "xhigh", "max"}
@@ -178,7 +178,7 @@ func openAIEfforts(model string) []string {
 		return []string{"medium", "high", "xhigh"}
 	case m[1] == "5" && m[2] == "" && strings.Contains(model, "-codex"):
 		return levels[1:4]
-	case m[1] != "5" || m[2] >= "6": // a digit: there is no 5.10
+	case m[1] != "5" || m[2] >= "6": // one digit: there is no 5.10
 		return levels
 	case m[2] == "":
 		return []string{"minimal", "low", "medium", "high"}

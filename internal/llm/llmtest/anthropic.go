@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// anthropicFormat is the format of the Messages API, as its documentation says it (2026-11-22):
-// https://platform.claude.com/docs/en/build-with-claude/streaming and …/api/errors. A chunk is one
-// event or several, a line each: what belongs to a delta begins and ends with it.
+// anthropicFormat is the format of the Messages API, as documented (2026-11-22):
+// https://platform.claude.com/docs/en/build-with-claude/streaming and …/api/errors. A chunk is one or more events, one
+// per line: the events around a delta are in the same chunk.
 type anthropicFormat struct{}
 
 type object map[string]any
 
 func line(value object) string {
 	data, err := json.Marshal(value)
-	if err != nil { // a call's arguments are not JSON: a mistake in the script
+	if err != nil { // a mistake in the script: a call's arguments are not JSON
 		return `{"type":"error","error":{"type":"api_error","message":"llmtest: the arguments of a call are not JSON"}}`
 	}
 	return string(data)
@@ -71,7 +71,7 @@ func (anthropicFormat) message(r Reply, req Request, whole bool) object {
 	return out
 }
 
-// anthropicBlock is a block that is whole.
+// anthropicBlock is a complete block.
 type anthropicBlock object
 
 func (r Reply) anthropicBlocks() (out []anthropicBlock) {
@@ -90,7 +90,7 @@ func (r Reply) anthropicBlocks() (out []anthropicBlock) {
 	return out
 }
 
-// empty is the block as it begins.
+// empty returns the block as it begins.
 func (b anthropicBlock) empty() object {
 	switch b["type"] {
 	case "thinking":
@@ -101,7 +101,7 @@ func (b anthropicBlock) empty() object {
 	return object{"type": "tool_use", "id": b["id"], "name": b["name"], "input": object{}}
 }
 
-// deltas are what fills it, in pieces of size characters; the input of a call begins with an empty one.
+// deltas returns the pieces of the block, of size characters each. The input of a call begins with an empty piece.
 func (b anthropicBlock) deltas(size int) (out []object) {
 	add := func(kind, field, text string) {
 		for _, part := range split(text, size) {
@@ -142,7 +142,7 @@ func (r Reply) anthropicStop() string {
 	return r.finish
 }
 
-// anthropicUsage counts what came from the cache beside the input, as Anthropic does.
+// anthropicUsage counts cached input separately from the input, like Anthropic.
 func (r Reply) anthropicUsage(req Request) object {
 	use := r.tokens(req)
 	if use == nil {
@@ -162,7 +162,7 @@ func (f anthropicFormat) say(r Reply, _ Request, text string) string {
 	return line(object{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": text}})
 }
 
-// refusal says an error in Anthropic's words.
+// refusal returns an error in Anthropic's form.
 func (anthropicFormat) refusal(f fault) (int, string) {
 	status, kind, message := f.status, f.code, f.message
 	switch f.code {

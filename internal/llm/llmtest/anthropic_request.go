@@ -38,7 +38,7 @@ type anthropicTurn struct {
 	Content []anthropicContent `json:"content"`
 }
 
-// answers reports whether a turn has nothing but results of tools.
+// answers reports whether a turn contains only tool results.
 func (t anthropicTurn) answers() bool {
 	return !slices.ContainsFunc(t.Content, func(b anthropicContent) bool { return b.Type != "tool_result" })
 }
@@ -56,8 +56,8 @@ type anthropicContent struct {
 	Cache     *struct{}          `json:"cache_control"`
 }
 
-// decodeVertexClaude is decodeAnthropic at Vertex AI, where the model is in the path and the version
-// in the body. https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (read 2026-11-23)
+// decodeVertexClaude is decodeAnthropic for Vertex AI, which has the model in the path and the version in the body.
+// https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (read 2026-11-23)
 func decodeVertexClaude(r *http.Request, body []byte) (Request, error) {
 	req, err := decodeAnthropic(r, body)
 	req.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -81,7 +81,7 @@ func decodeVertexClaude(r *http.Request, body []byte) (Request, error) {
 	return req, nil
 }
 
-// decodeAnthropic tells a request of the Messages API in the words of OpenAI's.
+// decodeAnthropic converts a request of the Messages API to OpenAI's form.
 func decodeAnthropic(r *http.Request, body []byte) (Request, error) {
 	req := Request{Wire: Anthropic, Body: body, Header: r.Header.Clone(), Key: r.Header.Get("X-Api-Key")}
 	req.Header.Del("X-Api-Key")
@@ -133,7 +133,7 @@ func decodeAnthropic(r *http.Request, body []byte) (Request, error) {
 	return req, in.refused()
 }
 
-// refused is what Anthropic says to requests that are not as it wants them.
+// refused returns Anthropic's error for an invalid request.
 // https://platform.claude.com/docs/en/api/errors#common-validation-errors, …/tool-use, …/thinking
 func (in anthropicRequest) refused() error {
 	if in.MaxTokens <= 0 {
@@ -154,7 +154,7 @@ func (in anthropicRequest) refused() error {
 			marks++
 		}
 	}
-	open := map[string]bool{} // the calls of the turn before
+	open := map[string]bool{} // the calls of the previous turn
 	for i, turn := range in.Messages {
 		if want := []string{"user", "assistant"}[i%2]; turn.Role != want {
 			return fmt.Errorf("messages.%d: roles must alternate: want %q, got %q", i, want, turn.Role)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// PromptCache counts what a provider would have had in its cache of each request: the longest
-// beginning that it has seen. A token is four bytes here.
+// PromptCache simulates a provider's prompt cache: for each request it counts the longest prefix that it has seen. A
+// token is four bytes here.
 type PromptCache struct {
 	least, step int // tokens
 
@@ -16,16 +16,15 @@ type PromptCache struct {
 	seen []string
 }
 
-// NewPromptCache returns a cache that has nothing shorter than least tokens, and all else in
-// steps. OpenAI's has 1,024 and 128: "Caching is enabled automatically for prompts that are 1024
-// tokens or longer", "exact prefix matches", "images and tools […] must be identical", and the
-// schema of structured output "serves as a prefix to the system message"; hits come in
-// increments of 128 tokens.
+// NewPromptCache returns a cache without prefixes shorter than least tokens, and with lengths in steps of step tokens.
+// OpenAI uses 1,024 and 128: "Caching is enabled automatically for prompts that are 1024 tokens or longer", "exact
+// prefix matches", "images and tools […] must be identical", and the schema of structured output "serves as a prefix to
+// the system message"; hits come in increments of 128 tokens.
 // https://developers.openai.com/api/docs/guides/prompt-caching (read 2026-11-22)
 func NewPromptCache(least, step int) *PromptCache { return &PromptCache{least: least, step: step} }
 
-// Read returns how many tokens a prompt has, and how many of them come from the cache; then the
-// cache has all of it.
+// Read returns the number of tokens in a prompt and how many of them come from the cache. It then adds the prompt to
+// the cache.
 func (c *PromptCache) Read(prompt string) (tokens, cached int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +40,7 @@ func (c *PromptCache) Read(prompt string) (tokens, cached int) {
 
 const bytesPerToken = 4
 
-// Shared is how many bytes two prompts have in common from their beginning on.
+// Shared returns the length of the common prefix of two prompts, in bytes.
 func Shared(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -50,8 +49,7 @@ func Shared(a, b string) int {
 	return n
 }
 
-// Script is a script whose replies report what the cache had of their requests. It is for the
-// wire of OpenAI.
+// Script returns a script whose replies report the cached part of their requests. It is for OpenAI's wire format.
 func (c *PromptCache) Script(script Script) Script {
 	return reporting(script, func(req Request) usage {
 		tokens, cached := c.Read(req.Prompt())
@@ -59,7 +57,8 @@ func (c *PromptCache) Script(script Script) Script {
 	})
 }
 
-// reporting is a script whose replies report what a cache says of their requests, before they are answered.
+// reporting returns a script whose replies report the usage that take returns for their requests before they are
+// answered.
 func reporting(script Script, take func(Request) usage) Script {
 	return func(req Request) Reply {
 		use := take(req)
@@ -71,28 +70,28 @@ func reporting(script Script, take func(Request) usage) Script {
 	}
 }
 
-// promptDetails says what the input was.
+// promptDetails describes the input.
 type promptDetails struct {
 	Cached int `json:"cached_tokens"`
-	// Written are tokens that the cache has from now on, where they are charged for.
+	// Written are tokens newly added to the cache, if the provider charges for that.
 	Written int `json:"cache_write_tokens,omitempty"`
 }
 
-// unmark takes the marks for Anthropic's cache away, which move.
+// unmark removes the marks for Anthropic's cache, because they move.
 var unmark = strings.NewReplacer(`"cache_control":{"type":"ephemeral"},`, "", `,"cache_control":{"type":"ephemeral"}`, "")
 
-// Prompt is what a model reads of a request, in the order in which it does: the format and the
-// tools, the system's text, what was said. All else of a request is no part of a prompt.
+// Prompt returns the part of a request that a model reads, in reading order: the format and the tools, the system text,
+// the messages.
 func (r Request) Prompt() string {
 	head, said := r.prompt()
 	return head + strings.Join(said, "")
 }
 
-// prompt is the beginning of a prompt, and the parts of what was said.
+// prompt returns the beginning of a prompt, and its messages.
 func (r Request) prompt() (head string, said []string) {
 	var body map[string]json.RawMessage
 	var begins bytes.Buffer
-	_ = json.Unmarshal([]byte(unmark.Replace(string(r.Body))), &body) // it was read before
+	_ = json.Unmarshal([]byte(unmark.Replace(string(r.Body))), &body) // cannot fail: it was parsed before
 	for _, key := range []string{"response_format", "text", "tools", "system", "systemInstruction", "instructions"} {
 		begins.Write(body[key])
 		begins.WriteByte('\n')
@@ -113,7 +112,7 @@ func (r Request) prompt() (head string, said []string) {
 			if len(m.Parts) == 0 {
 				m.Parts = whole[i : i+1]
 			}
-			for _, part := range m.Parts { // turns of Gemini's and Claude's grow
+			for _, part := range m.Parts { // turns of Gemini and Claude grow
 				said = append(said, m.Role+" "+string(part)+"\n")
 			}
 		}

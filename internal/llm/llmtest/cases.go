@@ -8,14 +8,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// replyCase is a reply and what a client makes of it.
+// replyCase is a reply and the client's expected response.
 type replyCase struct {
 	name  string
 	reply Reply
 	want  llm.Response
 }
 
-// replyCases are the cases of every wire format, and those of one.
+// replyCases returns the cases for all wire formats and those for w.
 func replyCases(w Wire) []replyCase {
 	cases := slices.Concat(textCases(), endCases(), repeatCases())
 	switch w {
@@ -42,7 +42,7 @@ func textCases() []replyCase {
 	}
 }
 
-// thinkingCases are for clients that pass thoughts on.
+// thinkingCases are for clients that pass on thinking.
 func thinkingCases() []replyCase {
 	return []replyCase{
 		{"thinking", Text("Yes.").Thinking("hm, so").Usage(0, 0).Chunked(2, 0),
@@ -69,8 +69,7 @@ func endCases() []replyCase {
 	}
 }
 
-// twoCalls are parallel calls; callCases and openAICallCases send them in all the
-// ways in which servers do.
+// twoCalls are parallel calls. callCases and openAICallCases send them in all the ways in which servers do.
 func twoCalls() []agent.ToolCall {
 	return []agent.ToolCall{
 		{ID: "a", Name: "shell", Arguments: `{"command":"ls"}`},
@@ -88,7 +87,7 @@ func callCases() []replyCase {
 	}
 }
 
-// repeated is what stuck models say.
+// repeated is a typical text of a stuck model.
 const repeated = "and then the pod restarts again, "
 
 func repeatCases() []replyCase {

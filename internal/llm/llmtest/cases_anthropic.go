@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// anthropicCases are spellings of the Messages API.
+// anthropicCases are variants of the Messages API.
 func anthropicCases() []replyCase {
 	yes := llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}
 	counted := yes
@@ -46,7 +46,7 @@ func anthropicCases() []replyCase {
 		{"no stream at all",
 			Status(http.StatusOK, `{"type":"message","model":"m","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn",`+
 				"\n"+`"usage":{}}`), yes},
-		// Models think for minutes, and nothing but pings comes meanwhile: anthropic-sdk-typescript, issue 998.
+		// Models think for minutes and send only pings meanwhile: anthropic-sdk-typescript, issue 998.
 		{"pings keep it alive", Raw(anthropicStart, anthropicPing, anthropicPing,
 			anthropicYes+"\n"+anthropicEnd+"\n"+anthropicStop).Chunked(0, Idle/2), yes},
 		{"stop sequence", said.Finish("stop_sequence"), yes},
@@ -72,7 +72,7 @@ const (
 	anthropicStop  = `{"type":"message_stop"}`
 )
 
-// anthropicErrors are spellings of the Messages API.
+// anthropicErrors are errors in variants of the Messages API.
 func anthropicErrors() []errorCase {
 	story := Text("It is the disk.").Chunked(3, 0)
 	kind := func(status int, name, message string) Reply { return Refuse(status, name, message) }

@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// geminiCases are spellings of generateContent.
+// geminiCases are variants of generateContent.
 func geminiCases() []replyCase {
 	signed := wireCalls(twoCalls()).Signed("c2ln").Usage(0, 0)
 	return []replyCase{
@@ -40,7 +40,7 @@ func geminiCases() []replyCase {
 	}
 }
 
-// arrayCases are for a client that knows neither thoughts nor call ids.
+// arrayCases are for a client without thinking and call ids.
 func arrayCases() []replyCase {
 	calls := twoCalls()
 	calls[0].ID, calls[1].ID = "call_0", "call_1"
@@ -54,7 +54,7 @@ func arrayCases() []replyCase {
 	}
 }
 
-// geminiErrors are spellings of generateContent.
+// geminiErrors are errors in variants of generateContent.
 func geminiErrors() []errorCase {
 	finish := func(reason string) Reply { return Text("").Finish(reason) }
 	return []errorCase{
@@ -78,7 +78,7 @@ func geminiErrors() []errorCase {
 // geminiEnd is the last chunk of a hand-written stream.
 const geminiEnd = `{"modelVersion":"m","candidates":[{"content":{"role":"model","parts":[{"text":""}]},"finishReason":"STOP"}]}`
 
-// parts is a chunk with these parts.
+// parts returns a chunk with these parts.
 func parts(list string) string {
 	return `{"modelVersion":"m","candidates":[{"content":{"role":"model","parts":[` + list + `]}}]}`
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// openAICases are spellings of chat completions.
+// openAICases are variants of chat completions.
 func openAICases() []replyCase {
 	return []replyCase{
 		{"reasoning", Raw(`{"model":"m","choices":[{"delta":{"reasoning":"hm","content":null}}]}`, end),
@@ -49,7 +49,7 @@ func openAICases() []replyCase {
 	}
 }
 
-// openAICallCases are two parallel calls, in all the ways in which servers send them.
+// openAICallCases are two parallel calls in all the ways in which servers send them.
 func openAICallCases() []replyCase {
 	calls := twoCalls()
 	called := llm.Response{ToolCalls: calls, Finish: llm.FinishToolCalls, Model: "m"}

@@ -13,7 +13,7 @@ const (
 	responsesDone = `{"type":"response.completed","response":{"status":"completed","model":"m","output":[]}}`
 )
 
-// responsesCases are spellings of the Responses API.
+// responsesCases are variants of the Responses API.
 func responsesCases() []replyCase {
 	yes := llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}
 	return []replyCase{
@@ -45,7 +45,7 @@ func responsesCases() []replyCase {
 	}
 }
 
-// responsesErrors are spellings of the Responses API.
+// responsesErrors are errors in variants of the Responses API.
 func responsesErrors() []errorCase {
 	story := Text("It is the disk.").Chunked(3, 0)
 	failed := func(code string) Reply {
@@ -58,7 +58,7 @@ func responsesErrors() []errorCase {
 			reply: story.Insert(2, `{"type":"error","error":{"type":"too_many_requests","code":"too_many_requests","message":"slow down"}}`)},
 		{name: "failed", reply: failed("server_error"), kind: llm.ErrUnavailable},
 		{name: "failed by a limit", reply: failed("rate_limit_exceeded"), kind: llm.ErrRateLimited},
-		// The words are of https://github.com/openai/codex/issues/2255.
+		// The message is from https://github.com/openai/codex/issues/2255.
 		{name: "failed by a limit that says when", kind: llm.ErrRateLimited, retryAfter: 28 * time.Millisecond,
 			reply: story.Insert(2, `{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":`+
 				`"Rate limit reached for gpt-5 on tokens per min (TPM): Limit 40000000, Used 40000000. Please try again in 28ms. Visit …"}}}`)},

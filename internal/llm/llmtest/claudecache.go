@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// ClaudeCache counts what Anthropic would have had in its cache of each request, and what it
-// would have written there. A token is four bytes here. Its rules, as documented in
+// ClaudeCache simulates Anthropic's prompt cache: for each request it counts the tokens read from the cache and written
+// to it. A token is four bytes here. The rules are documented in
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching (read 2026-11-23):
 //
 //   - "Cache prefixes are created in the following order: tools, system, then messages." Each is
@@ -27,7 +27,7 @@ import (
 //     before the user spoke last.
 type ClaudeCache struct {
 	mu      sync.Mutex
-	entries map[[sha256.Size]byte]time.Time // when an entry was used last
+	entries map[[sha256.Size]byte]time.Time // time of last use
 }
 
 const (
@@ -38,13 +38,12 @@ const (
 // NewClaudeCache returns an empty cache.
 func NewClaudeCache() *ClaudeCache { return &ClaudeCache{entries: map[[sha256.Size]byte]time.Time{}} }
 
-// Script is a script whose replies report what the cache had of their requests. It is for the
-// wire of Anthropic.
+// Script returns a script whose replies report the cached part of their requests. It is for Anthropic's wire format.
 func (c *ClaudeCache) Script(script Script) Script {
 	return reporting(script, c.take)
 }
 
-// take looks a request up, and writes it.
+// take looks up a request and then writes it to the cache.
 func (c *ClaudeCache) take(req Request) usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +69,7 @@ func (c *ClaudeCache) take(req Request) usage {
 	return usage{Prompt: all, Details: &promptDetails{Cached: read, Written: max(written-read, 0)}}
 }
 
-// find looks back from a breakpoint, and returns how many tokens the entry has that it finds.
+// find looks back from a breakpoint and returns the number of tokens of the entry that it finds.
 func (c *ClaudeCache) find(blocks []claudeBlock, prompt claudePrompt, from int, now time.Time) int {
 	positions := 0
 	for i := from; i >= 0; i-- {
@@ -88,7 +87,7 @@ func (c *ClaudeCache) find(blocks []claudeBlock, prompt claudePrompt, from int, 
 	return 0
 }
 
-// claudePrompt has, for each block, the tokens up to its end and their hash.
+// claudePrompt has the number of tokens up to the end of each block, with their hash.
 type claudePrompt struct {
 	tokens []int
 	hashes [][sha256.Size]byte
@@ -109,7 +108,7 @@ func newClaudePrompt(model string, blocks []claudeBlock) (p claudePrompt) {
 // claudeBlock is a block of a prompt.
 type claudeBlock struct {
 	text   []byte // without its mark
-	before string // where it stands
+	before string // its section
 	run    string // the type of a block whose runs are one position
 	marked bool
 }
@@ -128,14 +127,14 @@ func claudeBlocks(req Request) (out []claudeBlock) {
 			Format json.RawMessage
 		} `json:"output_config"`
 	}
-	_ = json.Unmarshal(req.Body, &body) // it was read before
+	_ = json.Unmarshal(req.Body, &body) // cannot fail: it was parsed before
 	for _, part := range body.Tools {
 		out = append(out, newClaudeBlock("tools"+string(body.Output.Format), part))
 	}
 	for _, part := range body.System {
 		out = append(out, newClaudeBlock("system"+string(body.Output.Format), part))
 	}
-	spoke := 0 // the turn in which the user spoke last
+	spoke := 0 // the turn of the user's last message
 	for i, turn := range body.Messages {
 		for _, part := range turn.Content {
 			if turn.Role == "user" && kindOf(part) != "tool_result" {
@@ -162,7 +161,7 @@ func newClaudeBlock(before string, part json.RawMessage) claudeBlock {
 		b.run = kind
 	}
 	delete(fields, "cache_control")
-	b.text, _ = json.Marshal(fields) // the order of keys is lost: it is the SDK's, and always the same
+	b.text, _ = json.Marshal(fields) // without the order of keys, which is always the SDK's
 	return b
 }
 
@@ -172,10 +171,9 @@ func kindOf(part json.RawMessage) string {
 	return block.Type
 }
 
-// leastCached is the length of the shortest prefix that a model caches, in tokens: "512 tokens for
-// Claude Fable 5.1, Mythos 5.1, Opus 5.5, Opus 5, Sonnet 5.5, Fable 5, Mythos 5, and Haiku 5.5;
-// 2,048 for Mythos Preview, Opus 4.7 and Haiku 3.5; 4,096 for Opus 4.6, Opus 4.5 and Haiku 4.5;
-// 1,024 for Opus 4.8, Sonnet 5, Sonnet 4.6, Sonnet 4.5 […]".
+// leastCached is the length of the shortest prefix that a model caches, in tokens: "512 tokens for Claude Fable 5.1,
+// Mythos 5.1, Opus 5.5, Opus 5, Sonnet 5.5, Fable 5, Mythos 5, and Haiku 5.5; 2,048 for Mythos Preview, Opus 4.7 and
+// Haiku 3.5; 4,096 for Opus 4.6, Opus 4.5 and Haiku 4.5; 1,024 for Opus 4.8, Sonnet 5, Sonnet 4.6, Sonnet 4.5 […]".
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations (read 2026-11-23)
 func leastCached(model string) int {
 	switch c := llm.ParseClaude(model); {
@@ -189,7 +187,7 @@ func leastCached(model string) int {
 	return 512
 }
 
-// keepsThoughts reports whether a model is shown its thoughts of earlier turns.
+// keepsThoughts reports whether a model sees its thinking from earlier turns.
 func keepsThoughts(model string) bool {
 	c := llm.ParseClaude(model)
 	return c.Version >= 406 || c.Family == "opus" && c.Version == 405

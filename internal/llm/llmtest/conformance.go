@@ -20,11 +20,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// Idle is the idle timeout of the clients that RunClient is given.
+// Idle is the idle timeout of the clients passed to RunClient.
 const Idle = 2 * time.Second
 
-// RunClient tests a client of a wire format. open returns one for a base URL,
-// with Idle as its idle timeout and a key of its own.
+// RunClient tests a client of a wire format. open returns a client for a base URL, with the idle timeout Idle and its
+// own key.
 func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Helper()
 	s := suite{wire: wire, open: open}
@@ -52,7 +52,7 @@ func (s suite) connect(srv *Server) llm.Client { return s.open(srv.BaseURL(s.wir
 
 var plain = llm.Request{Model: "m", Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
 
-// opaque are what only a driver and its guard read.
+// opaque ignores the fields that only a driver and its guard use.
 var opaque = cmpopts.IgnoreFields(llm.Response{}, "ProviderState", "SignedThinking")
 
 func (s suite) replies(t *testing.T) {
@@ -68,7 +68,7 @@ func (s suite) replies(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty(), opaque); diff != "" {
 				t.Errorf("reply (-want +got):\n%s", diff)
 			}
-			srv.WaitDone(1) // also a stream that has no end
+			srv.WaitDone(1) // also for a stream without an end
 		})
 	}
 }
@@ -87,7 +87,7 @@ func (s suite) errors(t *testing.T) {
 			if n := len(srv.Requests()); n != 1 {
 				t.Errorf("%d requests, want 1: a client does not retry", n)
 			}
-			srv.WaitDone(1) // the connection is not left open
+			srv.WaitDone(1) // the connection must not stay open
 		})
 	}
 }
@@ -117,14 +117,14 @@ func (s suite) deltas(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
-	// Every chunk is told of, also those of the call, the finish, the usage.
+	// Every chunk is reported, including those of calls, the finish and the usage.
 	want := []llm.Delta{{Thinking: "hm,"}, {Thinking: " so"}, {Content: "Grü"}, {Content: "ße!"}, {}, {}}
 	switch s.wire {
 	case OpenAI:
 		want = append(want, llm.Delta{}, llm.Delta{})
 	case GeminiArray:
 		want[0], want[1] = llm.Delta{}, llm.Delta{}
-	case Anthropic, Responses: // of pings and of the beginnings and ends of blocks, too: they say that it is alive
+	case Anthropic, Responses: // pings, and the beginnings and ends of blocks, are reported too, as signs of life
 		got = slices.DeleteFunc(got, func(d llm.Delta) bool { return d == llm.Delta{} })
 		want = want[:4]
 	}
@@ -141,8 +141,8 @@ func (s suite) refusedConnection(t *testing.T) {
 	checkError(t, err, llm.ErrUnavailable, 0)
 }
 
-// lostConnection: a server reads a request, and closes the connection, which was used before. The
-// model may have been asked, so that net/http must not ask once more.
+// lostConnection checks that net/http does not resend a request if the server reads it and closes the connection, which
+// was used before. The model may have been asked already.
 func (s suite) lostConnection(t *testing.T) {
 	t.Parallel()
 	const most = 50
@@ -156,11 +156,11 @@ func (s suite) lostConnection(t *testing.T) {
 			lost.Store(true)
 			panic(http.ErrAbortHandler)
 		}
-		http.Error(w, "busy", http.StatusServiceUnavailable) // a refusal is read to its end: the connection is kept
+		http.Error(w, "busy", http.StatusServiceUnavailable) // a refusal is read to its end, so the connection is kept
 	}))
 	client := s.open(srv.URL + "/v1")
 	calls := 0
-	// A goroutine of net/http puts a connection back in its own time: until then a call opens another one.
+	// net/http returns connections to its pool in the background; until then a call opens another one.
 	for ; calls < most && !lost.Load(); calls++ {
 		_, err := client.Generate(t.Context(), plain, nil)
 		checkError(t, err, llm.ErrUnavailable, 0)
@@ -172,7 +172,7 @@ func (s suite) lostConnection(t *testing.T) {
 	}
 }
 
-// cutUsage: what a provider has counted before its stream breaks off comes with the error.
+// cutUsage checks that the usage reported before a stream breaks off comes with the error.
 func (s suite) cutUsage(t *testing.T) {
 	t.Parallel()
 	want, chunk := agent.Usage{InputTokens: 900, OutputTokens: 2, CacheReadTokens: 800}, ""
@@ -217,8 +217,8 @@ func (s suite) cancel(t *testing.T, reply Reply) {
 	srv.WaitDone(1)
 }
 
-// FuzzStream has a client read whatever a server may send in a successful answer: it is a reply, which the next request
-// can have, or an *llm.Error.
+// FuzzStream lets a client read arbitrary successful answers. The result must be a reply that the next request can
+// contain, or an *llm.Error.
 func FuzzStream(f *testing.F, open func(t *testing.T, baseURL string) llm.Client, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))

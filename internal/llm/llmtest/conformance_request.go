@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// request checks what a client sends: the calls and results of a conversation,
-// nothing of the thinking, and no field that providers require left out.
+// request checks the request of a client: it contains the calls and results of a conversation, no thinking, and every
+// field that providers require.
 func (s suite) request(t *testing.T) {
 	t.Parallel()
 	srv := Start(t, Always(Text("ok")))
@@ -44,7 +44,7 @@ func (s suite) request(t *testing.T) {
 		t.Fatalf("Generate: %v", err)
 	}
 	sent := srv.Wait(1).Body
-	if s.wire == Anthropic { // at Vertex AI, the version has the place of the model
+	if s.wire == Anthropic { // on Vertex AI, the version replaces the model
 		sent = bytes.Replace(sent, []byte(`"anthropic_version":"vertex-2023-10-16"`), []byte(`"model":"m"`), 1)
 	}
 	if diff := cmp.Diff(compact(t, []byte(s.wire.wantRequest())), compact(t, sent)); diff != "" {
@@ -168,7 +168,7 @@ const wantResponses = `{
 	]
 }`
 
-// compact puts a JSON text into one form, indented for the diff.
+// compact normalises a JSON text, indented for the diff.
 func compact(t *testing.T, data []byte) string {
 	t.Helper()
 	var value any
@@ -184,8 +184,8 @@ func compact(t *testing.T, data []byte) string {
 	return out.String()
 }
 
-// digits checks that the numbers in the arguments of a call keep every digit, from the reply to the request that
-// continues it: with the provider's state, and without, as for another provider's reply.
+// digits checks that numbers in a call's arguments keep every digit from the reply to the next request, with the
+// provider's state and without it, as for another provider's reply.
 func (s suite) digits(t *testing.T) {
 	t.Parallel()
 	numbers := []string{"1915883588174806058", "9007199254740993", "-9223372036854775808", "18446744073709551615", "1.10", "1E+2",
@@ -213,13 +213,14 @@ func (s suite) digits(t *testing.T) {
 				t.Errorf("request %d lacks %s: %s", n, number, sent)
 			}
 		}
-		if s.wire != GeminiArray && !bytes.Contains(sent, []byte("9007199254740999")) { // Google's Schema message has no such word here
+		if s.wire != GeminiArray && !bytes.Contains(sent, []byte("9007199254740999")) { // Google's Schema message has no such keyword
 			t.Errorf("the schema in request %d is rounded: %s", n, sent)
 		}
 	}
 }
 
-// refusals are the words with which servers of a wire format refuse the schema of the second tool, and a parameter.
+// refusals returns the errors with which servers of a wire format refuse the schema of the second tool, and a
+// parameter.
 func (w Wire) refusals() (schema, parameter string) {
 	switch w {
 	case Gemini, GeminiArray:
@@ -235,7 +236,7 @@ func (w Wire) refusals() (schema, parameter string) {
 		"max_tokens is too large: 9000. This model supports at most 4096 completion tokens, whereas you provided 9000."
 }
 
-// learns checks that a client asks without what a server refuses, at once and later, and that the reply says so.
+// learns checks that a client omits what a server refuses, at once and later, and that the reply says so.
 func (s suite) learns(t *testing.T) {
 	t.Parallel()
 	schema, parameter := s.wire.refusals()
@@ -249,7 +250,7 @@ func (s suite) learns(t *testing.T) {
 		return Text("ok")
 	})
 	client, req := s.connect(srv), plain
-	_, ofProgram := client.(llm.InProcess) // a program's own model does not say what it left out
+	_, ofProgram := client.(llm.InProcess) // a program's own model does not report omissions
 	req.MaxTokens, req.Tools = 9000, []llm.Tool{{Name: "good"}, {Name: "bad"}}
 	for range 2 {
 		reply, err := client.Generate(t.Context(), req, nil)

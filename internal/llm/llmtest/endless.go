@@ -13,19 +13,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// endless is how much a server of RunEndlessArguments sends at most, in bytes.
+// endless is the maximum that a server of RunEndlessArguments sends, in bytes.
 const endless = 8 << 20
 
-// RunEndlessArguments has a client read a call whose arguments have no end, in pieces of 1,000 characters. The
-// client must hang up soon after llm.MaxArguments, or before if they repeat themselves. begin and end are the
-// events around the pieces, piece spells one.
+// RunEndlessArguments lets a client read a call whose arguments never end, in pieces of 1,000 characters. The client
+// must close the connection soon after llm.MaxArguments, or earlier if they repeat themselves. begin is sent before the
+// pieces, and piece encodes one.
 func RunEndlessArguments(t *testing.T, open func(baseURL string) llm.Client, begin string, piece func(text string) string) {
 	t.Helper()
 	tests := []struct {
 		name   string
 		text   func(n int) string
 		finish llm.Finish
-		most   int64 // bytes of arguments until the client hangs up, with what the network holds
+		most   int64 // bytes of arguments until the client closes the connection, including network buffers
 	}{
 		{"data", func(n int) string {
 			var out strings.Builder
@@ -43,7 +43,7 @@ func RunEndlessArguments(t *testing.T, open func(baseURL string) llm.Client, beg
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w, begin)
 				for n := 0; sent.Load() < endless; n++ {
-					text, _ := json.Marshal(tt.text(n)) // a string: it cannot fail
+					text, _ := json.Marshal(tt.text(n)) // cannot fail: a string
 					if _, err := io.WriteString(w, piece(string(text))); err != nil {
 						return
 					}

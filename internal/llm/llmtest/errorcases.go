@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// errorCase is a fault and what a client makes of it.
+// errorCase is a fault and the client's expected error.
 type errorCase struct {
 	name       string
 	reply      Reply
@@ -17,7 +17,7 @@ type errorCase struct {
 	retryAfter time.Duration
 }
 
-// errorCases are the cases of every wire format, and those of one.
+// errorCases returns the cases for all wire formats and those for w.
 func errorCases(w Wire) []errorCase {
 	cases := slices.Concat(brokenCases(), inStreamCases(), limitCases(), refusedCases())
 	switch w {
@@ -53,7 +53,7 @@ func brokenCases() []errorCase {
 	}
 }
 
-// inStreamCases are errors that come with HTTP 200.
+// inStreamCases are errors with HTTP 200.
 func inStreamCases() []errorCase {
 	story := Text("It is the disk.").Chunked(3, 0)
 	return []errorCase{
@@ -65,7 +65,7 @@ func inStreamCases() []errorCase {
 	}
 }
 
-// limitCases are refusals that say when to try again.
+// limitCases are refusals that say when to retry.
 func limitCases() []errorCase {
 	return []errorCase{
 		{name: "429", reply: RateLimited(0), kind: llm.ErrRateLimited},
@@ -118,7 +118,7 @@ func refusedCases() []errorCase {
 	}
 }
 
-// openAIErrors are spellings of chat completions.
+// openAIErrors are errors in variants of chat completions.
 func openAIErrors() []errorCase {
 	story := Text("It is the disk.").Chunked(3, 0)
 	return []errorCase{
@@ -128,7 +128,7 @@ func openAIErrors() []errorCase {
 		{name: "textual error in 200", reply: Status(200, `{"error":"model runner crashed"}`), kind: llm.ErrUnavailable},
 		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`),
 			kind: llm.ErrContextTooLong},
-		// The words are of https://github.com/continuedev/continue/issues/12739.
+		// The message is from https://github.com/continuedev/continue/issues/12739.
 		{name: "429 that says when in words", kind: llm.ErrRateLimited, retryAfter: 4656 * time.Millisecond,
 			reply: Refuse(429, "rate_limit_exceeded", "Rate limit reached for gpt-5.4 on tokens per min. Please try again in 4.656s. Visit …")},
 		{name: "429 in minutes", kind: llm.ErrRateLimited, retryAfter: 7*time.Minute + 12500*time.Millisecond,
@@ -144,7 +144,7 @@ func openAIErrors() []errorCase {
 	}
 }
 
-// openAIRefusals are refusals in the spelling of several providers.
+// openAIRefusals are refusals in the forms of several providers.
 func openAIRefusals() []errorCase {
 	status := func(code int, word, message string) Reply { return Status(code, errorBody(word, message)) }
 	return []errorCase{

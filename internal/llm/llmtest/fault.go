@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// fault is what goes wrong with a reply.
+// fault describes what goes wrong with a reply.
 type fault struct {
 	status   int    // instead of 200
-	body     string // as it is; "" if there is a code
+	body     string // sent unchanged; empty if there is a code
 	code     string // of an error, in OpenAI's words; each format has its own
 	message  string
-	wait     time.Duration // before the next request, as the format says it
+	wait     time.Duration // before the next request, in the format's own form
 	header   map[string]string
 	echoKey  bool
 	slow     time.Duration
 	noFinish bool
-	do       action // what happens once after chunks have been sent
+	do       action // what happens once after some chunks
 	after    int
 	line     string
 	hold     *Hold
 }
 
-// action is what happens in the middle of a stream.
+// action is an event in the middle of a stream.
 type action int
 
 const (
 	proceed   action = iota
-	stall            // say nothing more
+	stall            // fall silent
 	cut              // close the connection
-	cutWithin        // the same, in the midst of a chunk
-	endWithin        // end the stream in the midst of a chunk, as some proxies do
+	cutWithin        // the same, in the middle of a chunk
+	endWithin        // end the stream in the middle of a chunk, like some proxies
 	insert           // send a line
 	fail             // send the error
-	repeat           // say the line without end
+	repeat           // repeat the line endlessly
 	hold             // wait for the test
 )
 
@@ -43,21 +43,20 @@ func Status(code int, body string) Reply {
 	return Reply{fault: fault{status: code, body: body}}
 }
 
-// Refuse answers with an error by its code in OpenAI's words ("invalid_api_key",
-// "context_length_exceeded", …). On Gemini's wire it is what Gemini says then,
-// and may have another status.
+// Refuse answers with an error by its code in OpenAI's words ("invalid_api_key", "context_length_exceeded", …). On
+// Gemini's wire format it becomes Gemini's error, which may have another status.
 func Refuse(status int, code, message string) Reply {
 	return Reply{fault: fault{status: status, code: code, message: message}}
 }
 
-// RateLimited answers 429; retryAfter 0 does not say when to try again.
+// RateLimited answers 429. A retryAfter of zero gives no time for a retry.
 func RateLimited(retryAfter time.Duration) Reply {
 	r := Refuse(http.StatusTooManyRequests, "rate_limit_exceeded", "Rate limit reached")
 	r.fault.wait = retryAfter
 	return r
 }
 
-// QuotaExhausted answers 429 the way it is done for an account without credit.
+// QuotaExhausted answers 429 like a provider for an account without credit.
 func QuotaExhausted() Reply {
 	return Refuse(http.StatusTooManyRequests, "insufficient_quota", "You exceeded your current quota")
 }
@@ -69,11 +68,11 @@ func BadKey() Reply {
 	return r
 }
 
-// ErrorIn200 answers 200 with nothing but an error.
+// ErrorIn200 answers 200 with only an error.
 func ErrorIn200(code, message string) Reply { return Refuse(http.StatusOK, code, message) }
 
-// Repeat says before, and then unit over and over, until the client has enough.
-// A client that wants no stream gets before alone.
+// Repeat sends before, and then unit over and over, until the client disconnects. A client that wants no stream gets
+// only before.
 func Repeat(before, unit string) Reply { return Text(before).inMidst(1, fault{do: repeat, line: unit}) }
 
 // Header adds a header to a refusal.
@@ -104,13 +103,13 @@ func (r Reply) Stall(n int) Reply { return r.inMidst(n, fault{do: stall}) }
 // Cut closes the connection after n chunks (0: after the headers).
 func (r Reply) Cut(n int) Reply { return r.inMidst(n, fault{do: cut}) }
 
-// CutWithin closes the connection in the midst of the chunk after n others.
+// CutWithin closes the connection in the middle of the chunk after n others.
 func (r Reply) CutWithin(n int) Reply { return r.inMidst(n, fault{do: cutWithin}) }
 
-// EndWithin ends the stream there, as if nothing were missing.
+// EndWithin ends the stream there without an error.
 func (r Reply) EndWithin(n int) Reply { return r.inMidst(n, fault{do: endWithin}) }
 
-// Malformed sends what is no JSON after n chunks.
+// Malformed sends invalid JSON after n chunks.
 func (r Reply) Malformed(n int) Reply { return r.Insert(n, `{"choices": [{"delta"`) }
 
 // ErrorAfter sends an error object after n chunks.
@@ -123,7 +122,7 @@ func (r Reply) ErrorAfter(n int, code, message string) Reply {
 // Insert sends the data of one more event after n chunks.
 func (r Reply) Insert(n int, data string) Reply { return r.inMidst(n, fault{do: insert, line: data}) }
 
-// Hold stops after n chunks until the test goes on.
+// Hold stops after n chunks until the test releases it.
 func (r Reply) Hold(h *Hold, n int) Reply { return r.inMidst(n, fault{do: hold, hold: h}) }
 
 // inMidst sets what happens in the middle of the stream.

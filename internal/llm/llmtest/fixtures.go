@@ -25,9 +25,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// documented are answers of the real services, written down from their public
-// documentation, which each names. A file has the answer's status and headers
-// ("head"), its body, and what a client makes of it ("want").
+// documented are answers of the real services, copied from their public documentation, which each file names. A file
+// has the answer's status and headers ("head"), its body, and the client's expected response ("want").
 //
 //go:embed fixtures
 var documented embed.FS
@@ -37,8 +36,8 @@ func (s suite) documented(t *testing.T) {
 	RunFixtures(t, s.wire.name(), func(baseURL string) llm.Client { return s.open(baseURL + s.wire.root()) })
 }
 
-// RunFixtures has a client read the answers of the services in a folder of fixtures, in every way
-// in which they may arrive.
+// RunFixtures lets a client read the answers of the services in a folder of fixtures, in every way in which they may
+// arrive.
 func RunFixtures(t *testing.T, folder string, open func(baseURL string) llm.Client) {
 	t.Helper()
 	files, err := fs.Glob(documented, "fixtures/"+folder+"/*.txtar")
@@ -65,7 +64,7 @@ func RunFixtures(t *testing.T, folder string, open func(baseURL string) llm.Clie
 	}
 }
 
-// name is the directory of a wire's fixtures.
+// name returns the directory of a wire format's fixtures.
 func (w Wire) name() string {
 	return [...]string{"openai", "gemini", "geminiarray", "anthropic", "responses"}[w]
 }
@@ -114,25 +113,25 @@ func (f fixture) serve(w http.ResponseWriter, send func(http.ResponseWriter, []b
 		return
 	}
 	w.WriteHeader(f.status)
-	sendWhole(w, f.body) // only a reply comes in pieces
+	sendWhole(w, f.body) // only replies are sent in pieces
 }
 
-// ways are how an answer may arrive.
+// ways are the ways in which an answer may arrive.
 var ways = map[string]func(http.ResponseWriter, []byte){
 	"whole": sendWhole, "byte by byte": sendPieces(1), "64 bytes": sendPieces(64), "gzip": sendGzip,
 }
 
-// Spelling is an answer as some server spells it, and what a client makes of it.
+// Spelling is an answer in some server's form, with the client's expected response.
 type Spelling struct {
 	Name   string
-	Source string // where the spelling is known from; empty = a variant of the case before it
+	Source string // the source of this form; empty means a variant of the case before it
 	Body   string
 	Tools  []llm.Tool
 	Want   llm.Response // without its provider state
-	Err    string       // the error in place of a reply
+	Err    string       // the expected error, if any
 }
 
-// RunSpellings has a client read answers in every way in which they may arrive.
+// RunSpellings lets a client read answers in every way in which they may arrive.
 func RunSpellings(t *testing.T, open func(baseURL string) llm.Client, spellings []Spelling) {
 	t.Helper()
 	for _, tt := range spellings {
@@ -170,7 +169,7 @@ func RunSpellings(t *testing.T, open func(baseURL string) llm.Client, spellings 
 
 func sendWhole(w http.ResponseWriter, body []byte) { _, _ = w.Write(body) }
 
-// sendPieces sends pieces of some bytes, each on its own.
+// sendPieces sends pieces of size bytes, each in a separate write.
 func sendPieces(size int) func(http.ResponseWriter, []byte) {
 	return func(w http.ResponseWriter, body []byte) {
 		for piece := range slices.Chunk(body, size) {
@@ -180,7 +179,7 @@ func sendPieces(size int) func(http.ResponseWriter, []byte) {
 	}
 }
 
-// sendGzip is for clients that ask for it; net/http does, and unpacks it.
+// sendGzip is for clients that accept gzip; net/http does, and unpacks it.
 func sendGzip(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Encoding", "gzip")
 	packed := gzip.NewWriter(w)
@@ -188,7 +187,7 @@ func sendGzip(w http.ResponseWriter, body []byte) {
 	_ = packed.Close()
 }
 
-// told is a reply or an error as the fixtures spell it.
+// told returns a reply or an error in the form of the fixtures.
 func told(resp llm.Response, err error) string {
 	var failed *llm.Error
 	switch {
@@ -202,6 +201,6 @@ func told(resp llm.Response, err error) string {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(resp) // strings and numbers: it cannot fail
+	_ = encoder.Encode(resp) // cannot fail: strings and numbers
 	return out.String()
 }

@@ -1,6 +1,6 @@
 package llmtest
 
-// Wire is a wire format that the server speaks. One script serves them all.
+// Wire is a wire format of the server. One script serves all formats.
 type Wire int
 
 // The wire formats.
@@ -9,28 +9,28 @@ const (
 	OpenAI Wire = iota
 	// Gemini is generateContent as a stream of events, under Server.GeminiURL.
 	Gemini
-	// GeminiArray is generateContent as one long JSON array, under the same URL.
-	// Only generative-ai-go asks for it, which knows neither thoughts nor call ids.
+	// GeminiArray is generateContent as one long JSON array, under the same URL. Only generative-ai-go uses it, which
+	// supports neither thinking nor call ids.
 	GeminiArray
-	// Anthropic is the Messages API, under Server.GeminiURL, too.
+	// Anthropic is the Messages API, also under Server.GeminiURL.
 	Anthropic
 	// Responses is OpenAI's Responses API, under Server.URL.
 	Responses
 )
 
-// format spells replies in a wire format.
+// format encodes replies in a wire format.
 type format interface {
-	// chunks is a reply as the chunks of a stream.
+	// chunks returns a reply as the chunks of a stream.
 	chunks(r Reply, req Request) []string
-	// whole is a reply in one piece.
+	// whole returns a reply in one piece.
 	whole(r Reply, req Request) string
-	// say is a chunk with a text.
+	// say returns a chunk with a text.
 	say(r Reply, req Request, text string) string
-	// refusal is an error, and the HTTP status that goes with it.
+	// refusal returns an error and its HTTP status.
 	refusal(f fault) (status int, body string)
 	// frame wraps the n-th chunk (from 0) for the stream.
 	frame(n int, data string) string
-	// end closes a stream of n chunks; finished = the reply was whole.
+	// end closes a stream of n chunks. finished means that the reply was complete.
 	end(n int, finished bool) string
 }
 

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// geminiFormat is the format of generateContent: a stream of events or, as an
-// array, the same objects in one JSON text.
+// geminiFormat is the format of generateContent: a stream of events or, as an array, the same objects in one JSON text.
 type geminiFormat struct{ array bool }
 
-// geminiReply is a chunk of a stream, or the whole of a reply.
+// geminiReply is a chunk of a stream, or a complete reply.
 type geminiReply struct {
 	Candidates []geminiCandidate `json:"candidates,omitempty"`
 	Usage      *geminiUsage      `json:"usageMetadata,omitempty"`
@@ -54,8 +53,8 @@ type geminiUsage struct {
 	Total      int `json:"totalTokenCount"`
 }
 
-// chunks sends a part at a time. As Gemini does, a call comes in one piece, and
-// the last chunk has the finish reason, the usage, and a part without content.
+// chunks sends one part at a time. Like Gemini, it sends a call in one piece, and the last chunk has the finish reason,
+// the usage, and a part without content.
 func (f geminiFormat) chunks(r Reply, req Request) []string {
 	var out []string
 	send := func(p geminiPart) { out = append(out, f.render(r, req, []geminiPart{p}, false)) }
@@ -103,7 +102,7 @@ func (geminiFormat) render(r Reply, req Request, parts []geminiPart, last bool) 
 	}
 	out.Candidates = []geminiCandidate{candidate}
 	data, err := json.Marshal(out)
-	if err != nil { // a call's arguments are not JSON: a mistake in the script
+	if err != nil { // a mistake in the script: a call's arguments are not JSON
 		return `{"error":{"code":500,"status":"INTERNAL","message":"llmtest: the arguments of a call are not JSON"}}`
 	}
 	return string(data)
@@ -129,8 +128,7 @@ func (r Reply) lastPart() geminiPart {
 	return empty
 }
 
-// geminiFinish is the finish reason in Gemini's words; a reason of the script's
-// own stays as it is.
+// geminiFinish returns the finish reason in Gemini's words. A custom reason of the script is returned unchanged.
 func (r Reply) geminiFinish() string {
 	switch r.finish {
 	case "", "stop", "tool_calls":
@@ -143,7 +141,7 @@ func (r Reply) geminiFinish() string {
 	return r.finish
 }
 
-// frame ends lines as Google does: an event has one.
+// frame ends lines like Google: each event is one line.
 func (f geminiFormat) frame(n int, data string) string {
 	switch {
 	case !f.array:

@@ -13,8 +13,8 @@ type geminiError struct {
 	Details []map[string]any `json:"details,omitempty"`
 }
 
-// refusal says an error as Gemini does, which has fewer statuses than OpenAI and
-// says the rest in details and words.
+// refusal returns an error in Gemini's form, which has fewer statuses than OpenAI and uses details and messages
+// instead.
 func (f geminiFormat) refusal(broken fault) (int, string) {
 	e := geminiError{Message: broken.message}
 	switch broken.code {
@@ -41,11 +41,11 @@ func (f geminiFormat) refusal(broken fault) (int, string) {
 	if broken.wait > 0 {
 		e.detail("RetryInfo", "retryDelay", strconv.FormatFloat(broken.wait.Seconds(), 'f', -1, 64)+"s")
 	}
-	body, _ := json.Marshal(map[string]geminiError{"error": e}) // strings and maps: it cannot fail
+	body, _ := json.Marshal(map[string]geminiError{"error": e}) // cannot fail: strings and maps
 	if broken.status == http.StatusOK {
 		return http.StatusOK, string(body)
 	}
-	if f.array && broken.status != 0 { // Google answers a request for an array with one
+	if f.array && broken.status != 0 { // Google answers a request for an array with an array
 		return e.Code, "[" + string(body) + "]"
 	}
 	return e.Code, string(body)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// geminiEnums are the names of Gemini's enums in the order of their numbers, as
-// generative_service.proto of google.ai.generativelanguage.v1beta has them.
+// geminiEnums are the names of Gemini's enums in the order of their numbers, from generative_service.proto of
+// google.ai.generativelanguage.v1beta.
 var geminiEnums = map[string][]string{
 	"finishReason": {"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
 		"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"},
@@ -24,8 +24,8 @@ var geminiEnums = map[string][]string{
 
 var geminiEnum = regexp.MustCompile(`"(\w+)"(\s*:\s*)"([A-Z_]+)"`)
 
-// numbered spells the enums of an answer as numbers, for a client that asks for
-// that: "$alt=json;enum-encoding=int", as generative-ai-go does.
+// numbered converts the enums of an answer to numbers, for a client that asks for them: "$alt=json;enum-encoding=int",
+// like generative-ai-go.
 func numbered(answer string) string {
 	return geminiEnum.ReplaceAllStringFunc(answer, func(field string) string {
 		part := geminiEnum.FindStringSubmatch(field)
@@ -37,7 +37,7 @@ func numbered(answer string) string {
 	})
 }
 
-// EnumsAs is a transport that changes how a client asks Gemini for enums: "$alt".
+// EnumsAs returns a transport that changes the form of enums that a client requests from Gemini: "$alt".
 func EnumsAs(alt string) http.RoundTripper { return enumsAs(alt) }
 
 type enumsAs string

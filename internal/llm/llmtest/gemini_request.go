@@ -32,7 +32,7 @@ type geminiRequest struct {
 	} `json:"generationConfig"`
 }
 
-// decodeGemini tells a request of Gemini's format in the words of OpenAI's.
+// decodeGemini converts a request in Gemini's format to OpenAI's form.
 func decodeGemini(r *http.Request, body []byte) (Request, error) {
 	model, method, _ := strings.Cut(r.PathValue("call"), ":")
 	req := Request{
@@ -40,7 +40,7 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 		Body: body, Header: r.Header.Clone(), Key: r.Header.Get("X-Goog-Api-Key"),
 	}
 	req.Header.Del("X-Goog-Api-Key")
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok { // at Vertex AI
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok { // on Vertex AI
 		req.Key = token
 		req.Header.Del("Authorization")
 	}
@@ -64,7 +64,7 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 	return req, in.refused(model)
 }
 
-// refused is what Google says to tools that a model does not take together.
+// refused returns Google's error for tools that a model cannot combine.
 // https://ai.google.dev/gemini-api/docs/tool-combination
 func (in geminiRequest) refused(model string) error {
 	functions, native := false, false
@@ -98,8 +98,7 @@ func (r *Request) addTools(in geminiRequest) {
 	}
 }
 
-// messages tells a content as messages: one for its text and calls, and one for
-// each result of a tool.
+// messages converts a content to messages: one for its text and calls, and one for each tool result.
 func (c geminiContent) messages() []Message {
 	var results []Message
 	said := Message{Role: c.Role}
@@ -132,7 +131,7 @@ func (p geminiPart) toolCall() ToolCall {
 	return call
 }
 
-// message is a tool's result; without an id it is known by the tool's name.
+// message returns a tool's result. Without an id it is identified by the tool's name.
 func (r geminiResponse) message() Message {
 	var fields struct {
 		Output *string `json:"output"`

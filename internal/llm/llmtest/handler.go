@@ -9,12 +9,11 @@ import (
 	"sync"
 )
 
-// Handler is the provider as an http.Handler, for use outside of a test. It is
-// safe for concurrent use.
+// Handler is the provider as an http.Handler, for use outside tests. It is safe for concurrent use.
 type Handler struct {
 	script Script
 	mux    *http.ServeMux
-	quit   context.Context // ends the replies that are held or stalled
+	quit   context.Context // ends held and stalled replies
 	stop   context.CancelFunc
 
 	mu       sync.Mutex
@@ -24,8 +23,8 @@ type Handler struct {
 	changed  chan struct{} // closed and replaced at every change
 }
 
-// New returns a handler for POST …/v1/chat/completions, POST …/v1/messages, GET …/v1/models and
-// POST …/v1beta/models/{model}:generateContent or :streamGenerateContent, and what Azure, Vertex AI and Bedrock have of these.
+// New returns a handler for POST …/v1/chat/completions, POST …/v1/messages, GET …/v1/models and POST
+// …/v1beta/models/{model}:generateContent or :streamGenerateContent, with the variants of Azure, Vertex AI and Bedrock.
 func New(script Script) *Handler {
 	h := &Handler{
 		script:   script,
@@ -40,7 +39,7 @@ func New(script Script) *Handler {
 	h.mux.HandleFunc("POST /v1beta/models/{call}", h.serve(decodeGemini))
 	h.mux.HandleFunc("POST /v1/messages", h.serve(decodeAnthropic))
 	h.mux.HandleFunc("POST /v1beta1/projects/{project}/locations/{location}/publishers/google/models/{call}", h.serve(decodeGemini))
-	h.mux.HandleFunc("POST /anthropic/v1/messages", h.serve(decodeAnthropic)) // as at Bedrock
+	h.mux.HandleFunc("POST /anthropic/v1/messages", h.serve(decodeAnthropic)) // as on Bedrock
 	h.mux.HandleFunc("POST /v1/projects/{project}/locations/{location}/publishers/anthropic/models/{call}", h.serve(decodeVertexClaude))
 	h.mux.HandleFunc("GET /v1/models", models)
 	return h
@@ -52,14 +51,14 @@ func (h *Handler) Close() { h.stop() }
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// decode reads a request of one wire format. Of a bad one it says the wire, too.
+// decode decodes a request of one wire format. For an invalid request it also returns the wire format.
 type decode func(r *http.Request, body []byte) (Request, error)
 
 func (h *Handler) serve(decode decode) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
 		req, err := decode(r, body)
 		if err == nil {
@@ -72,7 +71,7 @@ func (h *Handler) serve(decode decode) http.HandlerFunc {
 		req = h.record(req)
 		defer h.finished()
 
-		// The client's leave and the server's end both end the reply.
+		// The reply ends when the client disconnects or the server closes.
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(h.quit, cancel)()
@@ -98,7 +97,7 @@ func (h *Handler) finished() {
 	h.announce()
 }
 
-// announce wakes those who wait; it needs the lock.
+// announce wakes all waiters. The caller must hold the lock.
 func (h *Handler) announce() {
 	close(h.changed)
 	h.changed = make(chan struct{})

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Hold keeps a reply at a known point of its stream, so that a test can act
-// while the client waits: kill it, signal it, look at it.
+// Hold stops a reply at a known point of its stream, so that a test can act while the client waits: kill it, signal it,
+// inspect it.
 //
 //	hold := llmtest.NewHold()
 //	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("a long story").Chunked(2, 0).Hold(hold, 3)))
@@ -21,12 +21,12 @@ type Hold struct {
 	reach, release    sync.Once
 }
 
-// NewHold returns a hold that nobody has reached.
+// NewHold returns a hold that no reply has reached.
 func NewHold() *Hold {
 	return &Hold{reached: make(chan struct{}), released: make(chan struct{})}
 }
 
-// Reached is closed when the first reply stands at the hold.
+// Reached is closed when the first reply reaches the hold.
 func (h *Hold) Reached() <-chan struct{} { return h.reached }
 
 // Wait waits for Reached.
@@ -39,10 +39,10 @@ func (h *Hold) Wait(t testing.TB) {
 	}
 }
 
-// Release lets every reply pass, now and later.
+// Release releases all replies, now and later.
 func (h *Hold) Release() { h.release.Do(func() { close(h.released) }) }
 
-// stop stands at the hold until it is released or ctx ends.
+// stop waits at the hold until it is released or ctx ends.
 func (h *Hold) stop(ctx context.Context) {
 	h.reach.Do(func() { close(h.reached) })
 	select {

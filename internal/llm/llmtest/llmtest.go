@@ -1,6 +1,5 @@
-// Package llmtest is a model provider for tests: an HTTP server that speaks the
-// wire formats of OpenAI, of Gemini and of Anthropic, and says, or fails in, whatever way a
-// script tells it. It serves the process of the test and any other.
+// Package llmtest is a model provider for tests: an HTTP server with the wire formats of OpenAI, Gemini and Anthropic
+// that answers, or fails, as a script says. It serves the test's process and any other.
 //
 //	srv := llmtest.Start(t, llmtest.Sequence(
 //		llmtest.RateLimited(time.Second),
@@ -24,7 +23,7 @@ const patience = 60 * time.Second
 type Server struct {
 	*Handler
 	URL       string // the base URL to configure; it ends in /v1
-	GeminiURL string // the same for Gemini's wire, and for Anthropic's
+	GeminiURL string // the same for the wire formats of Gemini and Anthropic
 
 	t testing.TB
 }
@@ -42,7 +41,7 @@ func Start(t testing.TB, script Script) *Server {
 	return &Server{Handler: handler, URL: server.URL + "/v1", GeminiURL: server.URL, t: t}
 }
 
-// BaseURL is the base URL for a wire format.
+// BaseURL returns the base URL for a wire format.
 func (s *Server) BaseURL(w Wire) string {
 	if w == OpenAI || w == Responses {
 		return s.URL
@@ -50,7 +49,7 @@ func (s *Server) BaseURL(w Wire) string {
 	return s.GeminiURL
 }
 
-// Wait waits until n requests have come, and returns the n-th.
+// Wait waits until n requests have arrived, and returns the n-th.
 func (s *Server) Wait(n int) Request {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -61,7 +60,7 @@ func (s *Server) Wait(n int) Request {
 	return s.Requests()[n-1]
 }
 
-// WaitDone waits until n requests are over: answered, or abandoned by the client.
+// WaitDone waits until n requests are finished: answered, or abandoned by the client.
 func (s *Server) WaitDone(n int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -78,8 +77,8 @@ func (h *Handler) Requests() []Request {
 	return slices.Clone(h.requests)
 }
 
-// Forget drops what has been received so far, which then counts no more: for runs
-// with more requests than memory should hold.
+// Forget drops all received requests, which are then no longer counted. It is for runs with too many requests to keep
+// in memory.
 func (h *Handler) Forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,17 +86,17 @@ func (h *Handler) Forget() {
 	clear(h.attempts)
 }
 
-// Arrived waits until n requests have come.
+// Arrived waits until n requests have arrived.
 func (h *Handler) Arrived(ctx context.Context, n int) error {
 	return h.await(ctx, func() bool { return len(h.requests) >= n })
 }
 
-// Done waits until n requests are over: answered, or abandoned by the client.
+// Done waits until n requests are finished: answered, or abandoned by the client.
 func (h *Handler) Done(ctx context.Context, n int) error {
 	return h.await(ctx, func() bool { return h.over >= n })
 }
 
-// await waits for a condition, which it looks at with the lock held.
+// await waits for a condition, which it checks with the lock held.
 func (h *Handler) await(ctx context.Context, met func() bool) error {
 	for {
 		h.mu.Lock()

@@ -20,8 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// bookkeeping are the fields of the wire formats that say nothing of a reply. What stands below them says
-// nothing either.
+// bookkeeping are fields of the wire formats that do not affect a reply. Everything below them does not matter either.
 var bookkeeping = []string{
 	"id", "object", "created", "created_at", "model", "system_fingerprint", "service_tier", "index", "logprobs", "role", "usage", "x_groq",
 	"content_filter_results", "prompt_filter_results", "provider", "native_finish_reason", "annotations", // chat completions
@@ -31,14 +30,14 @@ var bookkeeping = []string{
 	"createTime", "thoughtSignature", // Gemini
 }
 
-// oddities are values that servers put in the place of others.
+// oddities are values that servers use instead of the expected ones.
 var oddities = []any{nil, "", "x", "NaN", true, 1.5, 1e300, -1.5, map[string]any{}, map[string]any{"a": 1}, []any{}, []any{1, "a"}}
 
 // mutations is how many variants of a fixture are tried.
 const mutations = 20
 
-// RunMutations has a client read the replies of a folder of fixtures with odd values in fields that do not matter,
-// and with fields that nobody knows. It must read the same reply.
+// RunMutations lets a client read the replies of a folder of fixtures with odd values in bookkeeping fields and with
+// unknown fields. It must read the same replies.
 func RunMutations(t *testing.T, folder string, open func(baseURL string) llm.Client) {
 	t.Helper()
 	files, err := fs.Glob(documented, "fixtures/"+folder+"/*.txtar")
@@ -67,7 +66,7 @@ func RunMutations(t *testing.T, folder string, open func(baseURL string) llm.Cli
 		tried++
 		original := answer.body
 		for seed := range uint64(mutations) {
-			random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- the same variants each time
+			random := rand.New(rand.NewPCG(seed, 1)) // the same variants each time
 			body := mutated(original, random)
 			got, err := read(body)
 			if err != nil {
@@ -84,17 +83,17 @@ func RunMutations(t *testing.T, folder string, open func(baseURL string) llm.Cli
 	}
 }
 
-// saying is what of a reply is no bookkeeping.
+// saying returns a reply without its bookkeeping.
 func saying(r llm.Response) llm.Response {
 	out := llm.Response{Content: r.Content, Finish: r.Finish}
-	out.Thinking = strings.Join(strings.Fields(r.Thinking), " ") // what stands between two thoughts goes by their indexes
+	out.Thinking = strings.Join(strings.Fields(r.Thinking), " ") // the separator of two thoughts depends on their indexes
 	for _, call := range r.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, agent.ToolCall{Name: call.Name, Arguments: call.Arguments})
 	}
 	return out
 }
 
-// mutated is an answer with odd values in its bookkeeping.
+// mutated returns an answer with odd values in its bookkeeping.
 func mutated(body []byte, random *rand.Rand) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(body) {
@@ -107,7 +106,7 @@ func mutated(body []byte, random *rand.Rand) []byte {
 			continue
 		}
 		mutate(value, random)
-		changed, _ := json.Marshal(value) // it came from JSON: it cannot fail
+		changed, _ := json.Marshal(value) // cannot fail: it came from JSON
 		out.WriteString("data: ")
 		out.Write(changed)
 		out.WriteString(strings.TrimPrefix(string(line), strings.TrimRight(string(line), "\r\n")))
@@ -126,11 +125,11 @@ func mutate(value any, random *rand.Rand) {
 		for field := range v {
 			fields = append(fields, field)
 		}
-		slices.Sort(fields) // so that a seed always means the same
+		slices.Sort(fields) // a seed must always give the same variant
 		for _, field := range fields {
 			known := slices.Contains(bookkeeping, field)
 			switch {
-			case field == "id" && random.IntN(3) == 0: // two that are the same would say something
+			case field == "id" && random.IntN(3) == 0: // two equal ids would have a meaning
 				v[field] = []any{nil, "", map[string]any{}, []any{}}[random.IntN(4)]
 			case field == "id":
 			case known && random.IntN(3) == 0:

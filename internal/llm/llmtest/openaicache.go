@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// BreakpointCache counts what OpenAI would have had in its cache of each request to GPT-5.6 and
-// later, and what it would have written there. A token is four bytes here. Its rules, as documented
-// in https://developers.openai.com/api/docs/guides/prompt-caching and the reference of
-// prompt_cache_options (read 2026-11-23):
+// BreakpointCache simulates OpenAI's prompt cache for GPT-5.6 and later: for each request it counts the tokens read
+// from the cache and written to it. A token is four bytes here. The rules are documented in
+// https://developers.openai.com/api/docs/guides/prompt-caching and the reference of prompt_cache_options (read
+// 2026-11-23):
 //
 //   - "By default, OpenAI automatically chooses one implicit cache breakpoint", at the end of the
 //     newest message of the user or a tool. Nothing else is written: there are no explicit ones here.
@@ -23,7 +23,7 @@ import (
 //   - Prefixes of fewer than 1,024 tokens are not cached; entries live for 30 minutes.
 type BreakpointCache struct {
 	mu      sync.Mutex
-	entries map[string]time.Time // by key, model and prefix: when it was used last
+	entries map[string]time.Time // by key, model and prefix: time of last use
 }
 
 const (
@@ -35,13 +35,12 @@ const (
 // NewBreakpointCache returns an empty cache.
 func NewBreakpointCache() *BreakpointCache { return &BreakpointCache{entries: map[string]time.Time{}} }
 
-// Script is a script whose replies report what the cache had of their requests. It is for the
-// wires of OpenAI.
+// Script returns a script whose replies report the cached part of their requests. It is for OpenAI's wire formats.
 func (c *BreakpointCache) Script(script Script) Script {
 	return reporting(script, c.take)
 }
 
-// take looks a request up, and writes it.
+// take looks up a request and then writes it to the cache.
 func (c *BreakpointCache) take(req Request) usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +48,7 @@ func (c *BreakpointCache) take(req Request) usage {
 		Key     string                `json:"prompt_cache_key"`
 		Options struct{ Mode string } `json:"prompt_cache_options"`
 	}
-	_ = json.Unmarshal(req.Body, &wish) // it was read before
+	_ = json.Unmarshal(req.Body, &wish) // cannot fail: it was parsed before
 	head, said := req.prompt()
 	all := len(head+strings.Join(said, "")) / bytesPerToken
 	use := usage{Prompt: all, Details: &promptDetails{}}
@@ -59,7 +58,7 @@ func (c *BreakpointCache) take(req Request) usage {
 	now, written := time.Now(), 0
 	prefix := wish.Key + "\n" + req.Model + "\n"
 	known := len(prefix)
-	var ends []string // of the messages that a breakpoint may follow
+	var ends []string // of the messages after which a breakpoint is possible
 	prefix += head
 	for _, message := range said {
 		prefix += message
@@ -85,10 +84,10 @@ func (c *BreakpointCache) take(req Request) usage {
 	return use
 }
 
-// heard reports whether a message is one that the model was told, and did not write itself.
+// heard reports whether a message is input for the model, and not the model's own.
 func heard(message string) bool {
 	var item struct{ Role, Type string }
 	_, part, _ := strings.Cut(message, " ")
-	_ = json.Unmarshal([]byte(part), &item) // it was read before
+	_ = json.Unmarshal([]byte(part), &item) // cannot fail: it was parsed before
 	return item.Type == "function_call_output" || slices.Contains([]string{"user", "tool", "system", "developer"}, item.Role)
 }

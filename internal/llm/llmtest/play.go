@@ -18,7 +18,7 @@ type player struct {
 	sent   int // chunks
 }
 
-// play sends a reply and whatever goes wrong with it.
+// play sends a reply with its fault.
 func (r Reply) play(ctx context.Context, w http.ResponseWriter, req Request) {
 	p := &player{Reply: r, format: req.Wire.format(), w: w, req: req}
 	if !pause(ctx, r.fault.slow) {
@@ -92,7 +92,7 @@ func (p *player) stream(ctx context.Context) {
 	_, _ = io.WriteString(p.w, p.format.end(p.sent, !p.fault.noFinish))
 }
 
-// half sends the first half of a chunk, and nothing more.
+// half sends only the first half of a chunk.
 func (p *player) half(chunk string) {
 	frame := p.format.frame(p.sent, p.spelled(chunk))
 	_, _ = io.WriteString(p.w, frame[:len(frame)/2])
@@ -102,7 +102,7 @@ func (p *player) half(chunk string) {
 	}
 }
 
-// act does what the fault asks for and reports whether to go on.
+// act performs the fault and reports whether to continue.
 func (p *player) act(ctx context.Context) bool {
 	switch p.fault.do {
 	case stall:
@@ -129,7 +129,7 @@ func (p *player) act(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// spelled is a chunk with its enums as the request wants them.
+// spelled returns a chunk with its enums in the requested form.
 func (p *player) spelled(chunk string) string {
 	if p.req.numbers {
 		return numbered(chunk)
@@ -137,7 +137,7 @@ func (p *player) spelled(chunk string) string {
 	return chunk
 }
 
-// send sends one chunk and reports whether the client is still there.
+// send sends one chunk and reports whether the client is still connected.
 func (p *player) send(ctx context.Context, data string) bool {
 	_, err := io.WriteString(p.w, p.format.frame(p.sent, p.spelled(data)))
 	p.sent++
@@ -145,14 +145,14 @@ func (p *player) send(ctx context.Context, data string) bool {
 	return err == nil && ctx.Err() == nil
 }
 
-// flush lets the client have what was sent. A reply without pauses arrives as a whole.
+// flush sends the output so far to the client. A reply without pauses arrives as a whole.
 func (p *player) flush() {
 	if p.delay > 0 || p.fault.do != proceed {
 		_ = http.NewResponseController(p.w).Flush()
 	}
 }
 
-// pause waits, and reports whether the client is still there.
+// pause waits, and reports whether the client is still connected.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

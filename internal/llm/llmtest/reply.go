@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Reply is what the server answers. Its methods return changed copies, so that
-// replies can be built in one line and shared.
+// Reply is an answer of the server. Its methods return changed copies, so that replies can be built in one line and
+// shared.
 type Reply struct {
 	thinking, text string
 	calls          []Call
 	finish, model  string
 	signature      string
 	usage          *usage
-	size           int           // characters per chunk; 0 = all in one
+	size           int           // characters per chunk; zero means one chunk
 	delay          time.Duration // between chunks
-	raw            []string      // chunks to send as they are
+	raw            []string      // chunks to send unchanged
 	fault          fault
 }
 
-// Call is a tool call that the model asks for.
+// Call is a tool call that the model requests.
 type Call struct {
-	ID   string // "" = call_0, call_1, …
+	ID   string // empty means call_0, call_1, …
 	Name string
 	Args string // JSON
 }
@@ -35,13 +35,13 @@ func Calls(calls ...Call) Reply { return Reply{calls: calls} }
 // Raw answers with these chunks, each the data of one event, and [DONE].
 func Raw(chunks ...string) Reply { return Reply{raw: append([]string{}, chunks...)} }
 
-// Thinking has the model think before it answers.
+// Thinking makes the model think before it answers.
 func (r Reply) Thinking(text string) Reply {
 	r.thinking = text
 	return r
 }
 
-// Text has the model say something before its tool calls.
+// Text adds text before the tool calls.
 func (r Reply) Text(text string) Reply {
 	r.text = text
 	return r
@@ -53,35 +53,34 @@ func (r Reply) Calls(calls ...Call) Reply {
 	return r
 }
 
-// Signed has Gemini sign its thoughts (base64): on the first call or, if there is
-// none, on an empty part at the end; and Anthropic the block of its thoughts, which has one
-// even if they are empty. OpenAI's wire has no signatures.
+// Signed adds a signature (base64) of the thinking. Gemini's is on the first call or, without calls, on an empty part
+// at the end. Anthropic's is on the thinking block, which exists even if it is empty. OpenAI's wire format has no
+// signatures.
 func (r Reply) Signed(signature string) Reply {
 	r.signature = signature
 	return r
 }
 
-// Finish sets the finish reason; the default fits the reply.
+// Finish sets the finish reason. The default fits the reply.
 func (r Reply) Finish(reason string) Reply {
 	r.finish = reason
 	return r
 }
 
-// Model names the model that answers; the default is the one asked for.
+// Model sets the name of the model that answers. The default is the requested one.
 func (r Reply) Model(name string) Reply {
 	r.model = name
 	return r
 }
 
-// Usage sets the tokens to report; 0, 0 reports none. The default is a quarter
-// of the characters.
+// Usage sets the tokens to report. 0, 0 reports none. The default is a quarter of the characters.
 func (r Reply) Usage(input, output int) Reply {
 	r.usage = &usage{Prompt: input, Completion: output, Total: input + output}
 	return r
 }
 
-// Chunked sends the reply in chunks of size characters, delay apart. Thinking,
-// text and each call start a chunk of their own; arguments follow their call.
+// Chunked sends the reply in chunks of size characters, delay apart. Thinking, text and each call start a new chunk;
+// arguments follow their call.
 func (r Reply) Chunked(size int, delay time.Duration) Reply {
 	r.size, r.delay = size, delay
 	return r

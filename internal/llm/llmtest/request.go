@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Request is a request as it came over the wire. One in Gemini's format is told
-// in the words of OpenAI's; Body has it as it was.
+// Request is a received request. A request in Gemini's format is converted to OpenAI's form; Body has the original.
 type Request struct {
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages"`
@@ -23,13 +22,13 @@ type Request struct {
 	Temperature         *float64 `json:"temperature"`
 
 	Wire Wire `json:"-"`
-	// numbers: the client wants enums as numbers.
+	// numbers means that the client wants enums as numbers.
 	numbers bool
-	// Attempt counts the requests with this very body, from 1.
+	// Attempt is the number of requests with the same body so far, from 1.
 	Attempt int `json:"-"`
 	// Body is the request as it was sent.
 	Body []byte `json:"-"`
-	// Header holds no key; that is in Key.
+	// Header does not contain the key, which is in Key.
 	Header http.Header `json:"-"`
 	Key    string      `json:"-"`
 }
@@ -40,11 +39,11 @@ type Message struct {
 	Content    *string    `json:"content"` // nil for null or none
 	ToolCallID string     `json:"tool_call_id"`
 	ToolCalls  []ToolCall `json:"tool_calls"`
-	Signature  string     `json:"-"` // of what the model thought, in its provider's spelling
-	image      bool       // it has one, or a part of a kind that is not told here
+	Signature  string     `json:"-"` // of the model's thinking, in its provider's form
+	image      bool       // it has an image or another part that is not converted
 }
 
-// UnmarshalJSON takes content in parts, too: of these it keeps the texts.
+// UnmarshalJSON also accepts content in parts, and keeps their texts.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	type plain Message
 	in := struct {
@@ -78,7 +77,7 @@ type ToolCall struct {
 	Signature string `json:"-"` // Gemini's, in base64
 }
 
-// Text returns the content, "" if there is none.
+// Text returns the content, or an empty string.
 func (m Message) Text() string {
 	if m.Content == nil {
 		return ""
@@ -96,8 +95,7 @@ type Tool struct {
 	} `json:"function"`
 }
 
-// Task returns the first message of the user, which stays the same throughout a
-// conversation.
+// Task returns the first user message, which stays the same throughout a conversation.
 func (r Request) Task() string { return r.first("user") }
 
 // System returns the first system message.
@@ -142,9 +140,9 @@ func decodeOpenAI(r *http.Request, body []byte) (Request, error) {
 	return req, thoughtsMissing(req.Model, body)
 }
 
-// thoughtsMissing is what is said to calls that come back without what their model has thought, as some want it:
-// Google by its endpoint for this protocol (https://github.com/nearai/ironclaw/issues/1510), in the turn that is under
-// way, and DeepSeek (https://github.com/AstrBotDevs/AstrBot/issues/4174) everywhere.
+// thoughtsMissing returns the error of providers that require the thinking of calls in later requests: Google's
+// endpoint for this protocol (https://github.com/nearai/ironclaw/issues/1510) in the current turn, and DeepSeek
+// (https://github.com/AstrBotDevs/AstrBot/issues/4174) everywhere.
 func thoughtsMissing(model string, body []byte) error {
 	var in struct {
 		Messages []struct {
@@ -155,7 +153,7 @@ func thoughtsMissing(model string, body []byte) error {
 			} `json:"tool_calls"`
 		}
 	}
-	_ = json.Unmarshal(body, &in) // it was read before
+	_ = json.Unmarshal(body, &in) // cannot fail: it was parsed before
 	turn := 0
 	for i, m := range in.Messages {
 		if m.Role == "user" {
@@ -174,7 +172,7 @@ func thoughtsMissing(model string, body []byte) error {
 	return nil
 }
 
-// decodeAzure is decodeOpenAI at Azure, where the deployment is in the path and the key has a header of its own.
+// decodeAzure is decodeOpenAI for Azure, which has the deployment in the path and the key in another header.
 // https://learn.microsoft.com/azure/ai-services/openai/reference#chat-completions (read 2026-11-23)
 func decodeAzure(r *http.Request, body []byte) (Request, error) {
 	req, err := decodeOpenAI(r, body)

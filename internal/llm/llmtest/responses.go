@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// responsesFormat is the format of OpenAI's Responses API, as its reference says it (2026-11-22):
-// https://platform.openai.com/docs/api-reference/responses-streaming. A chunk is one event or
-// several, a line each.
+// responsesFormat is the format of OpenAI's Responses API, as documented (2026-11-22):
+// https://platform.openai.com/docs/api-reference/responses-streaming. A chunk is one or more events, one per line.
 type responsesFormat struct{ anthropicFormat }
 
 func (f responsesFormat) chunks(r Reply, req Request) []string {
@@ -78,7 +77,7 @@ func (responsesFormat) object(r Reply, req Request) object {
 	return out
 }
 
-// responsesItems are the items of the output. A thought that is signed is encrypted.
+// responsesItems returns the items of the output. Signed thinking is encrypted.
 func (r Reply) responsesItems() (out []object) {
 	if r.thinking != "" || r.signature != "" {
 		item := object{"type": "reasoning", "id": "rs_llmtest", "summary": []object{{"type": "summary_text", "text": r.thinking}}}
@@ -106,7 +105,7 @@ func (responsesFormat) say(_ Reply, _ Request, text string) string {
 	return line(object{"type": "response.output_text.delta", "output_index": 0, "delta": text})
 }
 
-// refusal is that of chat completions; within a stream it is an event.
+// refusal is that of chat completions. Within a stream it is an event.
 func (responsesFormat) refusal(f fault) (int, string) {
 	status, body := openAIFormat{}.refusal(f)
 	if status == 0 || status == http.StatusOK {
@@ -124,7 +123,7 @@ type responsesItem struct {
 	Encrypted       string `json:"encrypted_content"`
 }
 
-// decodeResponses tells a request of the Responses API in the words of chat completions.
+// decodeResponses converts a request of the Responses API to the form of chat completions.
 func decodeResponses(r *http.Request, body []byte) (Request, error) {
 	req := Request{Wire: Responses, Body: body, Header: r.Header.Clone()}
 	req.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -156,7 +155,7 @@ func decodeResponses(r *http.Request, body []byte) (Request, error) {
 	return req, err
 }
 
-// responsesMessages tells the items of an input as messages, or what the service refuses about them.
+// responsesMessages converts the items of an input to messages, or returns the service's error about them.
 func responsesMessages(items []responsesItem) (messages []Message, err error) {
 	signature := ""
 	for n, item := range items {
@@ -189,7 +188,7 @@ func responsesMessages(items []responsesItem) (messages []Message, err error) {
 			messages[last].ToolCalls = append(messages[last].ToolCalls, said.ToolCalls...)
 			continue
 		}
-		if said.Role == "assistant" && last >= 0 && len(messages[last].ToolCalls) > 0 { // it speaks between its calls
+		if said.Role == "assistant" && last >= 0 && len(messages[last].ToolCalls) > 0 { // text between the calls of one reply
 			text = messages[last].Text() + text
 			messages[last].Content = &text
 			continue

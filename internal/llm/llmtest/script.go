@@ -13,13 +13,11 @@ type Script func(Request) Reply
 // Always gives every request the same reply.
 func Always(reply Reply) Script { return func(Request) Reply { return reply } }
 
-// Sequence gives the n-th request of every conversation the n-th reply. Requests
-// are of one conversation when they begin with the same message of the user. A
-// request too many is refused, so that a test sees it.
+// Sequence gives the n-th request of every conversation the n-th reply. Requests with the same first user message
+// belong to one conversation. Any further request is refused, so that the test fails visibly.
 func Sequence(replies ...Reply) Script { return SequenceBy(Request.Task, replies...) }
 
-// SequenceBy is a Sequence for conversations that another key tells apart, such
-// as Request.System.
+// SequenceBy is Sequence with another key for conversations, such as Request.System.
 func SequenceBy(key func(Request) string, replies ...Reply) Script {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -42,7 +40,7 @@ type Route struct {
 	Then Script
 }
 
-// Routes asks the first route that fits. A request that fits none is refused.
+// Routes uses the first matching route. A request that matches none is refused.
 func Routes(routes ...Route) Script {
 	return func(req Request) Reply {
 		for _, route := range routes {
@@ -54,7 +52,7 @@ func Routes(routes ...Route) Script {
 	}
 }
 
-// On is a route for requests whose system prompt or task holds a text.
+// On returns a route for requests whose system prompt or task contains a text.
 func On(text string, script Script) Route {
 	return Route{Then: script, If: func(req Request) bool {
 		return strings.Contains(req.System(), text) || strings.Contains(req.Task(), text)

@@ -9,25 +9,25 @@ import (
 	"sync"
 )
 
-// Signer is a provider's memory of what its models thought: it signs every reply of a script, and
-// refuses what comes back changed. On OpenAI's Responses API the signature is the encrypted content.
+// Signer simulates a provider's check of its models' thinking: it signs every reply of a script, and refuses changed
+// thinking. On OpenAI's Responses API the signature is the encrypted content.
 type Signer struct {
 	mu       sync.Mutex
-	issued   map[string]string // the thoughts, by signature
+	issued   map[string]string // the thinking, by signature
 	returned int
 }
 
-// NewSigner returns a signer that has signed nothing.
+// NewSigner returns a signer without signatures.
 func NewSigner() *Signer { return &Signer{issued: map[string]string{}} }
 
-// Returned is how many thoughts have come back as they were, each time counted.
+// Returned is how often thinking has come back unchanged.
 func (s *Signer) Returned() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.returned
 }
 
-// Script is a script whose replies think, and are signed.
+// Script returns a script whose replies have signed thinking.
 func (s *Signer) Script(script Script) Script {
 	return func(req Request) Reply {
 		if refused := s.check(req); refused != nil {
@@ -49,7 +49,7 @@ func (s *Signer) Script(script Script) Script {
 	}
 }
 
-// check is what the provider says of thoughts that are not as they were, nil for nothing.
+// check returns the provider's error for changed thinking, or nil.
 func (s *Signer) check(req Request) *Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,12 +64,12 @@ func (s *Signer) check(req Request) *Reply {
 	return nil
 }
 
-// checkClaude has the words of https://github.com/anthropics/claude-code/issues/10627, and those of
-// https://github.com/lbjlaq/Antigravity-Manager/issues/139 where a model with a budget misses its
-// thoughts in the midst of a turn: a turn is all replies that answer nobody but tools, and it begins with a thought.
+// checkClaude returns the error of https://github.com/anthropics/claude-code/issues/10627, or that of
+// https://github.com/lbjlaq/Antigravity-Manager/issues/139 if the model has a budget and the current turn lacks its
+// thinking. A turn consists of all replies since the last user message, and begins with thinking.
 func (s *Signer) checkClaude(req Request) *Reply {
 	var in anthropicRequest
-	_ = json.Unmarshal(req.Body, &in) // it was read before
+	_ = json.Unmarshal(req.Body, &in) // cannot fail: it was parsed before
 	for i, turn := range in.Messages {
 		for n, b := range turn.Content {
 			if b.Type != "thinking" {
@@ -81,11 +81,11 @@ func (s *Signer) checkClaude(req Request) *Reply {
 			s.returned++
 		}
 	}
-	begins := len(in.Messages) - 2 // the user has the last word
+	begins := len(in.Messages) - 2 // the last message is the user's
 	for begins > 2 && in.Messages[begins-1].answers() {
 		begins -= 2
 	}
-	if in.Thinking.Type == "enabled" && begins > 0 && in.Messages[len(in.Messages)-1].answers() { // else a turn begins
+	if in.Thinking.Type == "enabled" && begins > 0 && in.Messages[len(in.Messages)-1].answers() { // otherwise a turn begins
 		if first := in.Messages[begins].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
 			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, "+
 				"a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
@@ -95,7 +95,7 @@ func (s *Signer) checkClaude(req Request) *Reply {
 	return nil
 }
 
-// checkResponses has the words of https://github.com/smallmain/vscode-unify-chat-provider/issues/178.
+// checkResponses returns the error of https://github.com/smallmain/vscode-unify-chat-provider/issues/178.
 func (s *Signer) checkResponses(req Request) *Reply {
 	var in struct {
 		Input []struct {
@@ -104,7 +104,7 @@ func (s *Signer) checkResponses(req Request) *Reply {
 			Summary   []struct{ Text string }
 		}
 	}
-	_ = json.Unmarshal(req.Body, &in) // it was read before
+	_ = json.Unmarshal(req.Body, &in) // cannot fail: it was parsed before
 	for _, item := range in.Input {
 		if item.Type != "reasoning" {
 			continue
@@ -120,16 +120,16 @@ func (s *Signer) checkResponses(req Request) *Reply {
 	return nil
 }
 
-// unsigned is what Gemini takes in place of the signature of a call that it did not make.
+// unsigned is what Gemini accepts instead of the signature of a call that it did not make.
 const unsigned = "skip_thought_signature_validator"
 
-// checkGemini has the words of https://github.com/nearai/ironclaw/issues/1510, where a step of the turn begins with a call
-// that is not signed, and those of https://github.com/heyhuynhgiabuu/proxypal/issues/119. A turn is all that
-// follows what somebody has said, a step of it the calls of one reply: only the first of these is signed.
+// checkGemini returns the error of https://github.com/nearai/ironclaw/issues/1510 if a step of the turn begins with an
+// unsigned call, or that of https://github.com/heyhuynhgiabuu/proxypal/issues/119. A turn is everything after the last
+// user message. A step consists of the calls of one reply, of which only the first is signed.
 // https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-23)
 func (s *Signer) checkGemini(req Request) *Reply {
 	var in geminiRequest
-	_ = json.Unmarshal(req.Body, &in) // it was read before
+	_ = json.Unmarshal(req.Body, &in) // cannot fail: it was parsed before
 	turn := 0
 	for i, c := range in.Contents {
 		if c.Role == "user" && slices.ContainsFunc(c.Parts, func(p geminiPart) bool { return p.Text != nil }) {

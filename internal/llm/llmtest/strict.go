@@ -6,26 +6,26 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Target is a server that refuses what the real one does.
+// Target is a server that refuses the same requests as the real one.
 type Target int
 
-// The targets. Of several versions of a server, each has the rules of the strictest.
+// The targets. A server with several versions has the rules of the strictest.
 const (
 	StrictOpenAI Target = iota // Chat Completions and Responses
 	StrictAnthropic
 	StrictGemini
 	StrictBedrock // behind LiteLLM
 	StrictMistral
-	StrictVLLM // with a template that insists on the order of roles
+	StrictVLLM // with a template that requires an order of roles
 )
 
-// rule is a reason to refuse a request, and who says so.
+// rule is a reason to refuse a request, with its source.
 type rule struct {
 	source string
 	check  func(Request) error
 }
 
-// common are the rules that a request must keep for any of the targets; the server of every test has them.
+// common are the rules of all targets, which the server of every test enforces.
 var common = []rule{
 	{"https://platform.openai.com/docs/api-reference/chat/create (name), " +
 		"https://ai.google.dev/gemini-api/docs/function-calling",
@@ -48,7 +48,7 @@ var common = []rule{
 	{"https://github.com/anthropics/claude-code/issues/5319: \"does not support oneOf, allOf, or anyOf at the top level\"", plainTop},
 }
 
-// strict are the rules of each target besides the common ones.
+// strict are the additional rules of each target.
 var strict = map[Target][]rule{
 	StrictOpenAI: {
 		{"https://github.com/getsentry/sentry-mcp/issues/106 (descriptions), " +
@@ -107,7 +107,7 @@ var strict = map[Target][]rule{
 	},
 }
 
-// refusedBy is why a request breaks the first of some rules.
+// refusedBy returns the error of the first broken rule.
 func refusedBy(rules []rule, req Request) error {
 	for _, r := range rules {
 		if err := r.check(req); err != nil {
@@ -117,7 +117,7 @@ func refusedBy(rules []rule, req Request) error {
 	return nil
 }
 
-// Strict is a script of a server that refuses what the target does.
+// Strict returns a script of a server that refuses the same requests as the target.
 func Strict(target Target, script Script) Script {
 	return func(req Request) Reply {
 		if err := refusedBy(strict[target], req); err != nil {

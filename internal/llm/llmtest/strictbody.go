@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// levelsUpTo refuses schemas of more objects and arrays within each other: a message of Google's has 100 levels, and JSON in
-// it three for each of its own.
+// levelsUpTo refuses schemas with too many nested objects and arrays: a Google message has 100 levels, and uses three
+// for each level of JSON.
 func levelsUpTo(limit int) func(Request) error {
 	return func(req Request) error {
 		for _, t := range req.Tools {
@@ -30,14 +30,14 @@ func levelsUpTo(limit int) func(Request) error {
 	}
 }
 
-// described: a description is not empty where there is one.
+// described checks that descriptions are not empty.
 func described(req Request) error {
 	var body struct {
 		Tools []struct {
 			Function struct{ Description *string }
 		}
 	}
-	_ = json.Unmarshal(req.Body, &body) // it was read before
+	_ = json.Unmarshal(req.Body, &body) // cannot fail: it was parsed before
 	for n, t := range body.Tools {
 		if said := t.Function.Description; said != nil && *said == "" {
 			return fmt.Errorf("Invalid length for parameter toolConfig.tools[%d].toolSpec.description, value: 0, valid min length: 1", n)
@@ -46,7 +46,7 @@ func described(req Request) error {
 	return nil
 }
 
-// noEmptyLists: a list of calls or of tools has elements where there is one.
+// noEmptyLists checks that lists of calls and tools are not empty.
 func noEmptyLists(req Request) error {
 	var body struct {
 		Tools    *[]json.RawMessage
@@ -54,7 +54,7 @@ func noEmptyLists(req Request) error {
 			Calls *[]json.RawMessage `json:"tool_calls"`
 		}
 	}
-	_ = json.Unmarshal(req.Body, &body) // it was read before
+	_ = json.Unmarshal(req.Body, &body) // cannot fail: it was parsed before
 	if body.Tools != nil && len(*body.Tools) == 0 {
 		return errors.New("Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.")
 	}
@@ -66,12 +66,12 @@ func noEmptyLists(req Request) error {
 	return nil
 }
 
-// choosesAmongTools: a tool choice needs tools.
+// choosesAmongTools checks that a request with a tool choice has tools.
 func choosesAmongTools(req Request) error {
 	var body struct {
 		Choice any `json:"tool_choice"`
 	}
-	_ = json.Unmarshal(req.Body, &body) // it was read before
+	_ = json.Unmarshal(req.Body, &body) // cannot fail: it was parsed before
 	if body.Choice != nil && len(req.Tools) == 0 {
 		return errors.New("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	}

@@ -34,7 +34,7 @@ func goodArguments(req Request) error {
 	return eachCall(req, func(at string, c ToolCall) error {
 		var object map[string]any
 		arguments := c.Function.Arguments
-		if req.Wire == Gemini || req.Wire == GeminiArray { // which leaves an empty object out
+		if req.Wire == Gemini || req.Wire == GeminiArray { // these omit an empty object
 			arguments = strings.TrimSpace(arguments)
 			if arguments == "" {
 				return nil
@@ -76,7 +76,8 @@ func noBlanks(req Request) error {
 	return nil
 }
 
-// paired: the results of calls follow directly, each once, and nothing else is a result. Gemini's older spelling has no ids.
+// paired checks that the results of calls follow directly, each once, and that there are no other results. Gemini's
+// older form has no ids.
 func paired(req Request) error {
 	open := map[string]int{}
 	left := 0
@@ -110,7 +111,7 @@ func paired(req Request) error {
 	return nil
 }
 
-// uniqueIDs: no two calls of the request have one id. Gemini's older spelling has none.
+// uniqueIDs checks that no two calls of the request have the same id. Gemini's older form has none.
 func uniqueIDs(req Request) error {
 	seen := map[string]bool{}
 	return eachCall(req, func(at string, c ToolCall) error {
@@ -133,11 +134,11 @@ func declared(req Request) error {
 	return nil
 }
 
-// eachSchema goes through the schemas of all tools; top is set for those of the arguments as a whole.
+// eachSchema visits the schemas of all tools. top is set for the schema of the whole arguments.
 func eachSchema(req Request, check func(schema map[string]any, top bool) error) error {
 	for _, t := range req.Tools {
 		if len(t.Function.Parameters) == 0 || string(t.Function.Parameters) == "null" {
-			continue // of a tool without arguments, at Google's
+			continue // Google's form of a tool without arguments
 		}
 		var schema map[string]any
 		if err := json.Unmarshal(t.Function.Parameters, &schema); err != nil {
@@ -175,7 +176,7 @@ func walkSchema(schema map[string]any, top bool, check func(schema map[string]an
 
 func completeSchemas(req Request) error {
 	if req.Wire == GeminiArray {
-		return nil // googleSchemas has its numbers of types
+		return nil // googleSchemas checks its numeric types
 	}
 	return eachSchema(req, func(s map[string]any, top bool) error {
 		_, several := s["type"].([]any)
@@ -287,14 +288,14 @@ func noChoiceNone(req Request) error {
 	var body struct {
 		Choice any `json:"tool_choice"`
 	}
-	_ = json.Unmarshal(req.Body, &body) // it was read before
+	_ = json.Unmarshal(req.Body, &body) // cannot fail: it was parsed before
 	if body.Choice == "none" {
 		return errors.New("litellm.UnsupportedParamsError: Bedrock doesn't support tool_choice=none. To drop it from the call, set drop_params")
 	}
 	return nil
 }
 
-// spoken are the messages besides the system's.
+// spoken returns the messages except the system's.
 func spoken(req Request) (out []Message) {
 	for _, m := range req.Messages {
 		if m.Role != "system" {
@@ -343,8 +344,8 @@ func templateOrder(req Request) error {
 	return nil
 }
 
-// googleSchemas: by parametersJsonSchema, the documented keywords; by parameters, the message Schema, whose types are numbers
-// in the older SDK: 1 is STRING, 5 ARRAY, 6 OBJECT.
+// googleSchemas checks the documented keywords in parametersJsonSchema, and the message Schema in parameters, whose
+// types are numbers in the older SDK: 1 is STRING, 5 ARRAY, 6 OBJECT.
 func googleSchemas(req Request) error {
 	known := []string{"type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum",
 		"anyOf", "properties", "additionalProperties", "required", "nullable"}

@@ -8,7 +8,7 @@ import (
 // openAIFormat is the format of chat completions.
 type openAIFormat struct{}
 
-// completion is a chunk of a stream, or the whole of a reply.
+// completion is a chunk of a stream, or a complete reply.
 type completion struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
@@ -116,7 +116,7 @@ func errorBody(code, message string) string {
 		Type    string `json:"type"`
 		Code    string `json:"code"`
 	}
-	body, _ := json.Marshal(map[string]object{"error": {message, code, code}}) // strings: it cannot fail
+	body, _ := json.Marshal(map[string]object{"error": {message, code, code}}) // cannot fail: strings
 	return string(body)
 }
 
@@ -129,7 +129,7 @@ func (r Reply) render(req Request, c completion) string {
 	if c.Model == "" {
 		c.Model = req.Model
 	}
-	data, _ := json.Marshal(c) // plain strings and numbers: it cannot fail
+	data, _ := json.Marshal(c) // cannot fail: strings and numbers
 	return string(data)
 }
 
@@ -154,7 +154,7 @@ func (r Reply) reason() string {
 	return "stop"
 }
 
-// tokens returns the usage to report, nil for none.
+// tokens returns the usage to report, or nil.
 func (r Reply) tokens(req Request) *usage {
 	if r.usage != nil {
 		if r.usage.Total == 0 {
@@ -166,7 +166,7 @@ func (r Reply) tokens(req Request) *usage {
 	return &usage{Prompt: in, Completion: out, Total: in + out}
 }
 
-// split cuts a text into parts of size characters; 0 = one part, none of "".
+// split cuts a text into parts of size characters. A size of zero means one part; an empty text has none.
 func split(text string, size int) []string {
 	var out []string
 	for runes := []rune(text); len(runes) > 0; {

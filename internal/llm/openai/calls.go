@@ -11,24 +11,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// callPart is a tool call as a server sends it: whole, or a piece of it.
+// callPart is a tool call as a server sends it: complete, or a piece of it.
 type callPart struct {
 	Index    llm.Index           `json:"index"`
 	ID       llm.Word            `json:"id"`
 	Function llm.Loose[function] `json:"function"`
 	Custom   llm.Loose[function] `json:"custom"`
 	attached
-	function // of gateways that leave the object "function" out
+	function // of gateways that omit the object "function"
 }
 
 type function struct {
 	Name       llm.Word  `json:"name"`
 	Arguments  llm.Piece `json:"arguments"`
-	Parameters llm.Piece `json:"parameters"` // the same, of gateways
-	Input      llm.Piece `json:"input"`      // the same, of custom tools
+	Parameters llm.Piece `json:"parameters"` // the same, from gateways
+	Input      llm.Piece `json:"input"`      // the same, from custom tools
 }
 
-// called returns the name and the arguments of a call, wherever they stand.
+// called returns the name and the arguments of a call from whichever fields have them.
 func (p callPart) called() (name, args string) {
 	for _, f := range []function{p.Function.V, p.Custom.V, p.function} {
 		name = cmp.Or(name, string(f.Name))
@@ -40,7 +40,7 @@ func (p callPart) called() (name, args string) {
 // callParts is a list of calls, or a single one.
 type callParts []callPart
 
-// UnmarshalJSON never fails: what is no call has no name.
+// UnmarshalJSON never fails: anything but a call gets no name.
 func (c *callParts) UnmarshalJSON(data []byte) error {
 	var all []llm.Loose[callPart]
 	if json.Unmarshal(data, &all) != nil {
@@ -53,47 +53,47 @@ func (c *callParts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// calls puts tool calls together from their pieces.
+// calls assembles tool calls from their pieces.
 type calls struct {
 	offered []string // the names of the tools of the request
 	all     []*call
 	byIndex map[int]*call
 	byID    map[string]*call
-	over    bool // the arguments of a call are too long, or repeat themselves
+	over    bool // the arguments of a call are too long or repeat themselves
 }
 
-// call is one of them, with what has to come back with it.
+// call is one call, with the data that must be returned with it.
 type call struct {
 	id, name string
 	args     llm.Arguments
 	shape    shape // of the arguments
-	// repeated: it began with the name of the call before it and nothing else, which some servers repeat at the end.
+	// repeated means that it began with only the name of the previous call, which some servers repeat at the end.
 	repeated bool
 	attached
 }
 
-// empty reports whether a call is one of the fragments without anything that some servers send.
+// empty reports whether a call is one of the empty fragments that some servers send.
 func (c *call) empty() bool { return (c.name == "" || c.repeated) && c.args.Len() == 0 }
 
-// toolCall returns the call as the rest of Inquest knows it.
+// toolCall returns the call in Inquest's form.
 func (c *call) toolCall() agent.ToolCall {
 	return agent.ToolCall{ID: c.id, Name: c.name, Arguments: c.args.String()}
 }
 
-// add takes the next piece.
+// add processes the next piece.
 func (c *calls) add(part callPart) {
 	id := string(part.ID)
 	name, piece := part.called()
 	to := c.find(part.Index, id, name, piece)
 	if to != nil && to.name == name && piece != "" && to.args.String() == piece && to.args.Whole() {
-		return // the whole call once more, as some gateways end a stream
+		return // some gateways repeat the whole call at the end of a stream
 	}
 	if to == nil {
 		n := len(c.all)
 		to = &call{repeated: n > 0 && id == "" && piece == "" && name != "" && c.all[n-1].name == name}
 		c.all = append(c.all, to)
 	}
-	if strings.HasPrefix(piece, "{") && to.shape.whole() && to.args.String() == "{}" { // a placeholder, then the arguments
+	if strings.HasPrefix(piece, "{") && to.shape.whole() && to.args.String() == "{}" { // a placeholder, followed by the arguments
 		to.args, to.shape = llm.Arguments{}, shape{}
 	}
 	if part.Index.Known {
@@ -115,13 +115,12 @@ func (c *calls) add(part callPart) {
 	c.over = to.args.Add(piece) || c.over
 }
 
-// find returns the call that a piece continues, nil if it starts one.
+// find returns the call that a piece continues, or nil if it starts one.
 //
-// By the book the index says it. Ollama, and much that stands before Gemini, send
-// every call with index 0: there a name with another id is another call, and without ids
-// a name after arguments that are whole. (An id alone is not: vLLM has sent a new one with
-// every piece.) Without an index the id tells; else a name starts a call, and all else
-// continues the last.
+// According to the specification the index decides. Ollama, and many gateways to Gemini, send every call with index 0.
+// There, a name with another id starts another call, and so does, without ids, a name after complete arguments.
+// (Another id alone does not: vLLM has sent a new one with every piece.) Without an index the id decides. Otherwise a
+// name starts a call, and anything else continues the last one.
 func (c *calls) find(index llm.Index, id, name, piece string) *call {
 	if len(c.all) == 0 {
 		return nil
@@ -151,8 +150,8 @@ func (c *calls) find(index llm.Index, id, name, piece string) *call {
 	return last
 }
 
-// follows reports whether a piece with a name is another call than one of the same index, where ids do
-// not tell: the call before it is whole, and the piece is not that call once more.
+// follows reports whether a piece with a name starts another call with the same index, if ids do not decide: the
+// previous call is complete, and the piece is not a repetition of it.
 func (c *calls) follows(before *call, id, name, piece string) bool {
 	switch {
 	case before.id != "" && before.id == id:
@@ -164,8 +163,8 @@ func (c *calls) follows(before *call, id, name, piece string) bool {
 	return before.args.Len() == 0 && name != before.name && c.offers(before.name) && c.offers(name) && !c.offers(before.name+name)
 }
 
-// continues reports whether a name without an index or an id is more of the call before it: a piece of
-// its name, or the same name again in the midst of its arguments.
+// continues reports whether a name without an index or an id belongs to the previous call: a piece of its name, or the
+// same name again in the middle of its arguments.
 func (c *calls) continues(before *call, name string) bool {
 	if before.args.Len() == 0 {
 		return !c.offers(before.name) && c.offers(before.name+name)
@@ -173,13 +172,14 @@ func (c *calls) continues(before *call, name string) bool {
 	return name == before.name && !before.shape.whole()
 }
 
-// goesOn reports whether a piece with the name of a call is more of its arguments, whatever its id: no other call begins
-// so.
+// goesOn reports whether a piece with a call's name continues the call's arguments, whatever its id: no other call can
+// begin like this.
 func (c *call) goesOn(name, piece string) bool {
 	return name == c.name && piece != "" && c.args.Len() > 0 && !c.shape.whole() && !strings.HasPrefix(piece, "{")
 }
 
-// known reports whether a whole call has been read before. If only a part of it was, the whole takes its place.
+// known reports whether a complete call has been read before. If only a part of it was read, the complete call replaces
+// it.
 func (c *calls) known(part callPart) bool {
 	name, args := part.called()
 	for _, call := range c.all {
@@ -202,7 +202,7 @@ func sameJSON(a, b string) bool {
 	return a == b || json.Compact(&one, []byte(a)) == nil && json.Compact(&two, []byte(b)) == nil && bytes.Equal(one.Bytes(), two.Bytes())
 }
 
-// joined is a call's name with a piece of it, which may also be the whole name again.
+// joined returns a call's name with a piece added. The piece may also be the whole name again.
 func (c *calls) joined(to *call, name string) string {
 	switch {
 	case to.name == "":
@@ -219,7 +219,7 @@ func (c *calls) offers(name string) bool { return slices.Contains(c.offered, nam
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// given is the newer of two values, unless there is none.
+// given returns the newer of two values if it is present.
 func given(newer, older json.RawMessage) json.RawMessage {
 	if len(newer) == 0 || string(newer) == "null" {
 		return older

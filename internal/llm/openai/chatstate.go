@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// chatCall is a call with what servers hang on it that want it back, as it is: Google the signature
-// of a thought (extra_content), LiteLLM the same of whoever it stands before.
+// chatCall is a call with the extra data that servers expect back unchanged: Google's signature of a thought
+// (extra_content), and LiteLLM's equivalent for the provider behind it.
 // https://ai.google.dev/gemini-api/docs/thought-signatures#openai (read 2026-11-23)
 type chatCall struct {
 	sdk.ToolCall
@@ -23,10 +23,10 @@ type attached struct {
 	Provider json.RawMessage `json:"provider_specific_fields,omitempty"`
 }
 
-// chatState is what a reply with calls leaves for the requests that continue it. The wire format knows
-// no thoughts, but those who let models think between calls want them back beside the calls, and refuse
-// the next request without: DeepSeek ("The `reasoning_content` in the thinking mode must be passed back to
-// the API."), OpenRouter (reasoning_details), Google (signatures). No other model is given them.
+// chatState is what a reply with calls keeps for the requests that continue it. The wire format has no thinking.
+// Providers whose models think between calls expect it back with the calls, and otherwise refuse the next request:
+// DeepSeek ("The `reasoning_content` in the thinking mode must be passed back to the API."), OpenRouter
+// (reasoning_details), Google (signatures). No other model gets it.
 // https://api-docs.deepseek.com/guides/thinking_mode, https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
 type chatState struct {
 	Chat struct {
@@ -37,7 +37,7 @@ type chatState struct {
 	} `json:"openai_chat"`
 }
 
-// chatState returns the state of a reply, nil if the message alone says everything.
+// chatState returns the state of a reply, or nil if the message alone is sufficient.
 func (r *reply) chatState() json.RawMessage {
 	var s chatState
 	s.Chat.Model, s.Chat.Reasoning, s.Chat.Details = r.asked, r.reasoning.String(), r.details.joined()
@@ -58,10 +58,10 @@ func (r *reply) chatState() json.RawMessage {
 // wantsReasoning matches the models that refuse calls without the field, even if it is empty.
 var wantsReasoning = regexp.MustCompile(`(?i)^(?:.*/)?deepseek-(?:v[3-9]|chat|reasoner)`)
 
-// unsigned is what Google wants in place of the signature of a call that its model did not make.
+// unsigned replaces the signature of a call that Google's model did not make.
 const unsigned = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
 
-// withThoughts adds to a message with calls what its model thought.
+// withThoughts adds the model's thinking to a message with calls.
 func (out *chatMessage) withThoughts(m agent.Message, model string) {
 	var s chatState
 	known := json.Unmarshal(m.ProviderState, &s) == nil && s.Chat.Model == model && len(s.Chat.Calls) == len(out.ToolCalls)

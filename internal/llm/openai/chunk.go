@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// chunk is one event of a stream, or the whole of an answer in plain JSON. Only what a model says can
-// make it unreadable: everything else is bookkeeping, which servers spell in many ways.
+// chunk is one event of a stream, or a whole answer in plain JSON. Only the model's text can make it unreadable:
+// everything else is bookkeeping, which servers write in many ways.
 type chunk struct {
 	Object  llm.Word         `json:"object"`
 	Model   llm.Word         `json:"model"`
@@ -29,7 +29,7 @@ type chunk struct {
 	Type    llm.Word         `json:"type"`
 }
 
-// failed reports whether a chunk is an error. An error object that says nothing, beside an answer, is not.
+// failed reports whether a chunk is an error. An empty error object beside an answer is not an error.
 func (c chunk) failed() bool {
 	if len(c.Choices) > 0 {
 		return !llm.EmptyJSON(c.Error) && llm.ErrorWords(slices.Concat([]byte(`{"error":`), c.Error, []byte(`}`))) != ""
@@ -43,12 +43,12 @@ type choice struct {
 	Index   llm.Index        `json:"index"`
 	Delta   llm.Loose[delta] `json:"delta"`
 	Message llm.Loose[delta] `json:"message"` // in plain JSON, instead of a delta
-	Text    content          `json:"text"`    // of servers that answer as the older completions API
+	Text    content          `json:"text"`    // of servers with the older completions API
 	Finish  llm.Word         `json:"finish_reason"`
 	Usage   llm.Loose[usage] `json:"usage"` // Moonshot's, in the last chunk
 }
 
-// said is what a choice says. whole: it may be the reply so far, not a piece of it.
+// said returns the text of a choice. whole means that it may be the reply so far, and not a piece of it.
 func (c choice) said() (d delta, whole bool) {
 	d = c.Delta.V
 	if d.nothing() {
@@ -61,11 +61,11 @@ func (c choice) said() (d delta, whole bool) {
 	return d, whole
 }
 
-// minWhole is how much of a reply a message must repeat to count as the whole reply and not as a piece, in bytes, if only
-// messages have come.
+// minWhole is how much of a reply a message must repeat, in bytes, to count as the whole reply and not as a piece, if
+// only messages have arrived.
 const minWhole = 16
 
-// unsaid is what a message adds to the reply, which gateways repeat as a whole in the last chunk or in each.
+// unsaid returns what a message adds to the reply, which gateways repeat as a whole in the last chunk or in each.
 func (r *reply) unsaid(d delta, last bool) delta {
 	rest := func(before, now string) string {
 		more, ok := strings.CutPrefix(now, before)
@@ -98,15 +98,15 @@ func (r *reply) unsaid(d delta, last bool) delta {
 	return out
 }
 
-// delta is loose: the types of the fields read every JSON value.
+// delta is loose: its fields decode every JSON value.
 type delta struct {
 	Content          content              `json:"content"`
-	Refusal          content              `json:"refusal"`           // OpenAI: a text in place of the content
+	Refusal          content              `json:"refusal"`           // OpenAI: text instead of the content
 	ReasoningContent content              `json:"reasoning_content"` // DeepSeek, vLLM, xAI
 	Reasoning        content              `json:"reasoning"`         // OpenRouter, Ollama, Groq
 	Details          details              `json:"reasoning_details"` // OpenRouter
 	ToolCalls        callParts            `json:"tool_calls"`
-	FunctionCall     llm.Loose[*function] `json:"function_call"` // the spelling before tool_calls
+	FunctionCall     llm.Loose[*function] `json:"function_call"` // the form before tool_calls
 }
 
 // nothing reports whether a delta has no field with a value.
@@ -115,14 +115,14 @@ func (d delta) nothing() bool {
 		d.FunctionCall.V == nil
 }
 
-// calls are the calls, or their pieces, wherever they stand.
+// calls returns the calls, or their pieces, from all fields.
 func (d delta) calls() []callPart { return append(d.ToolCalls, d.Content.calls...) }
 
-// usage is what a call took. The library's type lacks what servers other than OpenAI's report.
+// usage is the usage of a call. The library's type lacks fields that servers other than OpenAI's report.
 type usage struct {
 	Prompt     llm.Count `json:"prompt_tokens"`
 	Completion llm.Count `json:"completion_tokens"`
-	Input      llm.Count `json:"input_tokens"`  // of gateways that translate other wire formats
+	Input      llm.Count `json:"input_tokens"`  // from gateways that translate other wire formats
 	Output     llm.Count `json:"output_tokens"` // the same
 	Total      llm.Count `json:"total_tokens"`
 	CacheHit   llm.Count `json:"prompt_cache_hit_tokens"` // DeepSeek's cached_tokens
@@ -137,8 +137,8 @@ type usage struct {
 	}] `json:"completion_tokens_details"`
 }
 
-// usage is the call's in our meaning. xAI and Gemini count thoughts beside the completion, others
-// within; the total tells, and of Gemini's nothing else does.
+// usage converts the call's usage. xAI and Gemini count thinking separately from the completion, and other servers
+// include it. Only the total shows which, and for Gemini also the amount.
 // https://docs.x.ai/docs/key-information/consumption-and-rate-limits (2026-11-22),
 // https://discuss.ai.google.dev/t/question-with-usage-in-openai-compatibility/98760 (2026-11-23)
 func (u usage) usage() agent.Usage {
@@ -156,14 +156,14 @@ func (u usage) usage() agent.Usage {
 	}
 }
 
-// content is a text. Mistral's reasoning models send a list of parts in its place, those of their
-// thoughts included; some gateways send one part, and Claude's calls among the parts.
+// content is text. Mistral's reasoning models send a list of parts instead, including thinking; some gateways send a
+// single part, or Claude's calls among the parts.
 type content struct {
 	text, thinking string
 	calls          []callPart
 }
 
-// UnmarshalJSON reads a text, a part or a list of them. It never fails.
+// UnmarshalJSON decodes a text, a part or a list of parts. It never fails.
 func (c *content) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &c.text) == nil {
 		return nil
@@ -173,10 +173,10 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxContentDepth bounds how deep parts may hold parts.
+// maxContentDepth limits the nesting of parts.
 const maxContentDepth = 8
 
-// take adds a part, which belongs to a thought or not.
+// take adds a part. thought means that it belongs to thinking.
 func (c *content) take(data json.RawMessage, thought bool, depth int) {
 	var text string
 	var list []json.RawMessage
@@ -213,7 +213,7 @@ func (c *content) take(data json.RawMessage, thought bool, depth int) {
 	}
 }
 
-// details are what OpenRouter says of thoughts; what is no list of objects is none.
+// details are OpenRouter's details about thinking. Anything but a list of objects is ignored.
 type details []map[string]any
 
 // UnmarshalJSON never fails.
@@ -225,10 +225,10 @@ func (d *details) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// joiner puts details together that come in pieces: a text goes on where it stopped, and its signature comes last.
+// joiner assembles details from pieces: text continues where it stopped, and its signature comes last.
 type joiner struct {
 	whole details
-	texts map[string]*strings.Builder // of the last one, by their fields
+	texts map[string]*strings.Builder // of the last one, by field
 }
 
 func (j *joiner) add(more details) {
@@ -254,7 +254,7 @@ func (j *joiner) add(more details) {
 	}
 }
 
-// joined are the details as a whole.
+// joined returns the assembled details.
 func (j *joiner) joined() details {
 	for field, text := range j.texts {
 		j.whole[len(j.whole)-1][field] = text.String()
@@ -271,20 +271,20 @@ func (j *joiner) signed() bool {
 	})
 }
 
-// continues reports whether a detail is the next piece of another one. What is encrypted comes whole.
+// continues reports whether a detail is the next piece of another one. Encrypted details are always complete.
 func continues(last, next map[string]any) bool {
 	kind, _ := next["type"].(string)
 	pieces := kind == "reasoning.text" || kind == "reasoning.summary"
 	return pieces && reflect.DeepEqual(last["type"], next["type"]) && reflect.DeepEqual(last["index"], next["index"])
 }
 
-// said is the text for people: the refusal stands in place of a content.
+// said returns the visible text. A refusal replaces the content.
 func (d delta) said() string { return d.Content.text + d.Refusal.text }
 
-// thinking is in one of three places; servers that fill several mean the same.
+// thinking returns the thinking from one of three fields. Servers that fill several repeat the same text.
 func (d delta) thinking() string {
 	return cmp.Or(d.ReasoningContent.all(), d.Reasoning.all(), d.Content.thinking)
 }
 
-// all is a text that is a thought as a whole.
+// all returns a text that consists only of thinking.
 func (c content) all() string { return c.thinking + c.text }

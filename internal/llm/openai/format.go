@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// responseFormat asks for the JSON that a request wants; nil for a text.
+// responseFormat returns the JSON format that a request asks for, or nil for text.
 func responseFormat(req llm.Request) *sdk.ChatCompletionResponseFormat {
 	var root schema
 	switch {

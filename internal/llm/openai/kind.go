@@ -14,8 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// error returns the failure as an *llm.Error. The status is 0 for one that came
-// inside of a successful answer.
+// error returns the failure as an *llm.Error. The status is 0 for a failure inside a successful answer.
 func (f failure) error(status int) *llm.Error {
 	message := string(f.Message)
 	if f.Metadata.V.Raw != "" {
@@ -28,11 +27,11 @@ func (f failure) error(status int) *llm.Error {
 	return failed
 }
 
-// pleaseWait matches how OpenAI, Groq and Azure say in words when to come again: "Please try again in 4.656s.", "in 7m12s",
-// "Please retry after 20 seconds." Within a stream there are no headers that could say it.
+// pleaseWait matches the messages in which OpenAI, Groq and Azure say when to retry: "Please try again in 4.656s.", "in
+// 7m12s", "Please retry after 20 seconds." A stream has no headers for that.
 var pleaseWait = regexp.MustCompile(`(?i)(?:try again in|retry after) ([\dhms.]*\d)( ?(?:seconds?|ms|m|s|h))`)
 
-// waitSaid is how long a message asks to wait, 0 if it does not say.
+// waitSaid returns the wait that a message asks for, or zero.
 func waitSaid(message string) time.Duration {
 	m := pleaseWait.FindStringSubmatch(message)
 	if m == nil {
@@ -49,8 +48,8 @@ func waitSaid(message string) time.Duration {
 	return min(wait, 24*time.Hour)
 }
 
-// kind goes by what is said first, because a status is often too coarse: 429 is
-// also an empty account, 400 also a text that is too long.
+// kind checks the error's text first, because the status is often too coarse: 429 is also used for an empty account,
+// and 400 for a text that is too long.
 func (f failure) kind(status int, message string) error {
 	switch {
 	case f.is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"):
@@ -58,9 +57,9 @@ func (f failure) kind(status int, message string) error {
 	case f.is("context_length_exceeded", "exceed_context_size_error"):
 		return llm.ErrContextTooLong
 	case f.is("content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "cyber_policy", "misalignment_policy_violation",
-		"image_content_policy_violation"): // OpenAI says invalid_prompt of one that "was flagged as potentially violating our usage policy"
+		"image_content_policy_violation"): // invalid_prompt: "was flagged as potentially violating our usage policy"
 		return llm.ErrContentFiltered
-	case f.is("tool_use_failed", "json_validate_failed"): // Groq: the model's own mistake
+	case f.is("tool_use_failed", "json_validate_failed"): // Groq: the model's mistake
 		return llm.ErrMalformed
 	case f.is("invalid_api_key"):
 		return llm.ErrAuth
@@ -81,7 +80,7 @@ func (f failure) kind(status int, message string) error {
 	return f.kindByType()
 }
 
-// kindByType is for errors without a status; an unknown one may pass.
+// kindByType is for errors without a status. An unknown error may be temporary.
 func (f failure) kindByType() error {
 	switch {
 	case f.is("rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"):
@@ -95,7 +94,7 @@ func (f failure) kindByType() error {
 	return llm.ErrUnavailable
 }
 
-// isImage knows the codes of images that the Responses API refuses: invalid_image, image_too_large, …
+// isImage matches the codes for images that the Responses API refuses: invalid_image, image_too_large, …
 func (f failure) isImage() bool {
 	code := strings.ToLower(string(f.Code))
 	return strings.Contains(code, "image") && code != "failed_to_download_image"
@@ -107,7 +106,7 @@ func (f failure) is(names ...string) bool {
 	})
 }
 
-// statusInCode is the HTTP status that stands in the code, or 0.
+// statusInCode returns the HTTP status in the code, or 0.
 func (f failure) statusInCode() int {
 	status, err := strconv.Atoi(string(f.Code))
 	if err != nil || status < http.StatusBadRequest || status > 599 {
@@ -116,14 +115,14 @@ func (f failure) statusInCode() int {
 	return status
 }
 
-// saysTooLong knows the words of OpenAI, vLLM, DeepSeek; Anthropic; Google; xAI;
-// llama.cpp, which send no code of their own for it.
+// saysTooLong matches the messages of OpenAI, vLLM, DeepSeek; Anthropic; Google; xAI; and llama.cpp, which have no code
+// for it.
 func saysTooLong(message string) bool {
 	return containsAny(message, "maximum context length", "context window", "prompt is too long",
 		"input token count", "maximum prompt length", "available context size")
 }
 
-// saysBadKey knows the words of Google and xAI, which answer 400.
+// saysBadKey matches the messages of Google and xAI, which answer 400.
 func saysBadKey(message string) bool {
 	return containsAny(message, "api key not valid", "incorrect api key", "invalid api key")
 }
@@ -132,7 +131,7 @@ func containsAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
-// failure is an error object of the wire format, in any provider's spelling.
+// failure is an error object of the wire format, in any provider's form.
 type failure struct {
 	Message  text `json:"message"`
 	Type     text `json:"type"`
@@ -140,11 +139,11 @@ type failure struct {
 	Param    text `json:"param"`
 	Status   text `json:"status"` // Google's
 	Metadata llm.Loose[struct {
-		Raw text `json:"raw"` // OpenRouter's: what its own provider said
+		Raw text `json:"raw"` // OpenRouter's: the error of the provider behind it
 	}] `json:"metadata"`
 }
 
-// UnmarshalJSON also reads an error that is only a text.
+// UnmarshalJSON also decodes an error that is only a string.
 func (f *failure) UnmarshalJSON(data []byte) error {
 	type plain failure
 	if json.Unmarshal(data, (*plain)(f)) == nil {
@@ -154,8 +153,7 @@ func (f *failure) UnmarshalJSON(data []byte) error {
 	return f.Message.UnmarshalJSON(data)
 }
 
-// text reads a JSON string, or whatever else stands in its place as it is
-// written: codes are numbers as often as words.
+// text decodes a JSON string, or any other value as written: codes are numbers as often as words.
 type text string
 
 // UnmarshalJSON never fails.
@@ -168,8 +166,8 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parseFailure reads the body of a refusal: {"error": …}, a list of one such
-// (Google), {"errors": […]} (Cloudflare), the bare object (vLLM), {"detail": …} (FastAPI), or any text.
+// parseFailure parses the body of a refusal: {"error": …}, a list of one such object (Google), {"errors": […]}
+// (Cloudflare), the bare object (vLLM), {"detail": …} (FastAPI), or any text.
 func parseFailure(body []byte) failure {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -179,7 +177,7 @@ func parseFailure(body []byte) failure {
 		Error  json.RawMessage      `json:"error"`
 		Errors llm.Loose[[]failure] `json:"errors"`
 	}
-	_ = json.Unmarshal(body, &outer) // what is not JSON is a text
+	_ = json.Unmarshal(body, &outer) // text that is not JSON is handled below
 	var failed failure
 	switch {
 	case !llm.EmptyJSON(outer.Error):

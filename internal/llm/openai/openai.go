@@ -1,7 +1,6 @@
-// Package openai speaks to OpenAI and to every provider that offers the same
-// wire format. It uses go-openai for the request and reads the reply itself,
-// chunk by chunk: the library's reader loses errors that come with HTTP 200,
-// thinking, and a last line without a line break.
+// Package openai is the client for OpenAI and for every provider with the same wire format. It uses go-openai for the
+// request and reads the reply itself, chunk by chunk: the library's reader loses errors with HTTP 200, thinking, and a
+// last line without a line break.
 package openai
 
 import (
@@ -28,27 +27,25 @@ const defaultBaseURL = "https://api.openai.com/v1"
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
 	guard llm.Guard
-	// responses: by the Responses API.
+	// responses selects the Responses API.
 	responses bool
-	// unverified: OpenAI has refused to summarise thoughts.
+	// unverified means that OpenAI has refused to summarise thinking.
 	unverified atomic.Bool
-	azure      string // version of Azure's API; "" = OpenAI's spelling
+	azure      string // version of Azure's API; empty means OpenAI's form
 	learner    outgoing.Learner
 }
 
 var _ llm.Client = (*Client)(nil)
 
-// New checks the options and returns a client; it connects to nothing yet. Their
-// base URL usually ends in /v1.
+// New checks the options and returns a client, without connecting yet. The base URL usually ends in /v1.
 func New(opts llm.Options) (*Client, error) {
 	guard, err := llm.NewGuard(llm.Driver{Name: "openai", BaseURL: defaultBaseURL}, opts)
 	return &Client{guard: guard}, err
 }
 
-// NewAzure is New for Azure's own spelling of the API, of a version ("2024-10-21"):
-// the model is the name of a deployment, the base URL the resource's address
-// (https://name.openai.azure.com), and the key goes into Azure's header. Azure's
-// newer /openai/v1 is spelled like OpenAI's, and is for New.
+// NewAzure is New for Azure's own form of the API, in a version ("2024-10-21"). The model is the name of a deployment,
+// the base URL is the resource's address (https://name.openai.azure.com), and the key is sent in Azure's header.
+// Azure's newer /openai/v1 has OpenAI's form; use New for it.
 func NewAzure(opts llm.Options, version string) (*Client, error) {
 	guard, err := llm.NewGuard(llm.Driver{Name: "openai"}, opts)
 	if err != nil {
@@ -58,12 +55,12 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 	return &Client{guard: guard, azure: version}, nil
 }
 
-// Generate makes one call and streams the reply. It tries again only what a server refuses: see outgoing.Learner and respond.
+// Generate makes one call and streams the reply. It retries only requests that the server refuses: see outgoing.Learner
+// and respond.
 //
-// The reply's usage is zero when the provider reports none, and its ModelCalls
-// is always left to the caller. A reply that was cut because it repeated itself
-// (llm.FinishRepeating) has no tool calls. Its provider state, if any, must come back with the
-// message that it becomes: models want what they thought back with their calls.
+// The reply's usage is zero if the provider reports none, and the caller sets its ModelCalls. A reply that was cut
+// because it repeated itself (llm.FinishRepeating) has no tool calls. If the reply has provider state, return it with
+// the message that the reply becomes: models expect their thinking back with their calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	req.Messages = c.ours(req.Messages)
 	out, err := c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle,
@@ -82,10 +79,10 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	return out, c.hinted(err)
 }
 
-// hintRoom leaves room for the hint in an error's text.
+// hintRoom leaves space for the hint in an error's text.
 const hintRoom = 460 // characters
 
-// hinted adds the most common mistake to an error about the address: a base_url without /v1.
+// hinted adds a hint about the most common mistake to an error about the address: a base_url without /v1.
 func (c *Client) hinted(err error) error {
 	failed, ok := errors.AsType[*llm.Error](err)
 	u, parseErr := url.Parse(c.guard.BaseURL)
@@ -108,8 +105,7 @@ func (c *Client) complete(ctx context.Context, key string, idle *llm.Idle, reque
 	return got.response()
 }
 
-// open sends the request and returns the body of a successful answer. Of the
-// library's stream nothing is used but this body.
+// open sends the request and returns the body of a successful answer. Only this body of the library's stream is used.
 func (c *Client) open(ctx context.Context, key string, request chatBody) (io.ReadCloser, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -128,18 +124,18 @@ func (c *Client) open(ctx context.Context, key string, request chatBody) (io.Rea
 	return tap.answer, nil
 }
 
-// azureConfig is Azure's spelling: the deployment in the path, the version in the
-// query, the key in the header api-key.
+// azureConfig returns the configuration for Azure's form: the deployment in the path, the version in the query, the key
+// in the header api-key.
 func azureConfig(key, version string) sdk.ClientConfig {
 	config := sdk.DefaultAzureConfig(key, "")
 	config.APIVersion = version
-	// The library would take the dots out of some deployments' names.
+	// The library would remove the dots from some deployments' names.
 	config.AzureModelMapperFunc = url.PathEscape
 	return config
 }
 
-// withoutRedirects returns a client that follows none: net/http keeps the header
-// Authorization from other hosts, but not api-key.
+// withoutRedirects returns a client that follows no redirects: net/http does not send the header Authorization to other
+// hosts, but it does send api-key.
 func withoutRedirects(base *http.Client) *http.Client {
 	client := *base
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

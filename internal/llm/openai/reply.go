@@ -10,25 +10,25 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// reply puts a model's reply together.
+// reply assembles a model's reply.
 type reply struct {
 	asked   string // the model's name in the request
 	onDelta func(llm.Delta)
 
 	chunks    int
-	pieces    bool // it comes in deltas
+	pieces    bool // it arrives in deltas
 	content   llm.Text
-	speaker   llm.Index // the choice whose text is the reply's
+	speaker   llm.Index // the choice that provides the reply's text
 	thinking  llm.Text
 	repeating bool
-	reasoning strings.Builder // of what it thinks, what has to come back
+	reasoning strings.Builder // the part of the thinking that must be returned
 	details   joiner
 	calls     calls
-	old       calls // by function_call
+	old       calls // from function_call
 	finish    string
 	model     string
 	usage     usage
-	// note is what the server said beside chunks. It explains why a stream ended too early.
+	// note is the server's text outside chunks. It explains why a stream ended too early.
 	note string
 }
 
@@ -42,8 +42,7 @@ func newReply(req llm.Request, onDelta func(llm.Delta)) *reply {
 	return r
 }
 
-// Plain takes an answer in plain JSON: an error, or the reply of a server that
-// does not stream.
+// Plain reads an answer in plain JSON: an error, or the reply of a server that does not stream.
 func (r *reply) Plain(body []byte) error {
 	if !json.Valid(body) {
 		return llm.NotJSON(body)
@@ -60,8 +59,8 @@ func (r *reply) Plain(body []byte) error {
 	return r.Ended(io.EOF)
 }
 
-// Ended judges the end of a stream. Only a finish reason makes a reply whole;
-// what is lost after it is at most the usage.
+// Ended judges the end of a stream. Only a finish reason makes a reply complete; anything lost after it is at most the
+// usage.
 func (r *reply) Ended(err error) error {
 	if r.finish != "" || r.calls.over {
 		return nil
@@ -73,7 +72,7 @@ func (r *reply) Ended(err error) error {
 	return llm.CutOff(err, r.chunks > 0, said)
 }
 
-// Event takes in one chunk.
+// Event processes one chunk.
 func (r *reply) Event(e llm.Event) (done bool, err error) {
 	if llm.DoneMark(e.Data) {
 		return true, r.Ended(io.EOF)
@@ -81,13 +80,13 @@ func (r *reply) Event(e llm.Event) (done bool, err error) {
 	var c chunk
 	err = json.Unmarshal(e.Data, &c)
 	if r.finish != "" && !interrupted(r.finish) && (err != nil || e.Name == llm.ErrorEvent || c.failed()) {
-		return true, nil // the reply is whole: an error after it is about something else
+		return true, nil // the reply is complete: an error after it is about something else
 	}
 	if err != nil {
 		if e.Name == llm.ErrorEvent {
 			return false, parseFailure(e.Data).error(0)
 		}
-		// Without the chunk: it may be what a model wrote, which is not for errors.
+		// Without the chunk, which may hold the model's text.
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
 	if e.Name == llm.ErrorEvent || c.failed() {
@@ -113,16 +112,16 @@ func (r *reply) Event(e llm.Event) (done bool, err error) {
 	return r.repeating || r.calls.over, nil
 }
 
-// count takes in what the reply has used so far.
+// count processes the usage so far.
 func (r *reply) count(u usage) {
 	if u != (usage{}) {
 		r.usage = u
 	}
 }
 
-// choice takes in what the n-th choice of a chunk says and returns it. A request asks for one choice.
-// Gateways split one reply between several, such as a text and the calls after it, so calls count
-// wherever they stand. Texts do not: a second one is another version of the first.
+// choice processes and returns the text of the n-th choice of a chunk. A request asks for one choice. Gateways split
+// one reply between several, such as text and the calls after it, so calls of all choices count. A second text,
+// however, is another version of the first and does not count.
 func (r *reply) choice(n int, c choice) llm.Delta {
 	d, whole := c.said()
 	if whole {
@@ -146,7 +145,7 @@ func (r *reply) choice(n int, c choice) llm.Delta {
 	stuck := r.content.Add(said.Content)
 	r.repeating = r.thinking.Add(said.Thinking) || stuck || r.repeating
 	for _, part := range d.calls() {
-		if index.N != 0 && part.Index.Known { // the calls of each choice are counted from 0
+		if index.N != 0 && part.Index.Known { // each choice counts its calls from 0
 			part.Index.N += index.N * callsOfChoice
 		}
 		r.calls.add(part)
@@ -157,13 +156,13 @@ func (r *reply) choice(n int, c choice) llm.Delta {
 	r.calls.over = r.calls.over || r.old.over
 	r.repeating = r.repeating || r.calls.over && (r.calls.repeating() || r.old.repeating())
 	r.count(c.Usage.V)
-	if reason := string(c.Finish); reason != "" { // some servers send an empty one after it
+	if reason := string(c.Finish); reason != "" { // some servers send an empty one afterwards
 		r.finish = reason
 	}
 	return said
 }
 
-// callsOfChoice is more than the calls that one choice has.
+// callsOfChoice is more than the calls that one choice can have.
 const callsOfChoice = 1 << 20
 
 // response returns the reply, or an error if its content was withheld.
@@ -182,12 +181,12 @@ func (r *reply) response() (llm.Response, error) {
 	switch {
 	case interrupted(r.finish):
 		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider broke off: " + r.finish}
-	case r.repeating: // it asks for nothing: its last call may be cut, too
+	case r.repeating: // no calls: the last one may be cut
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
 	case r.calls.over:
 		resp.Finish = llm.FinishToolCalls
 	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
-		resp.Finish = llm.FinishToolCalls // Ollama and others say "stop"
+		resp.Finish = llm.FinishToolCalls // Ollama and others use "stop"
 	case resp.Finish == llm.FinishFiltered && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered}
 	}
@@ -198,8 +197,7 @@ func (r *reply) response() (llm.Response, error) {
 	return resp, nil
 }
 
-// interrupted knows the finish reasons of a provider that has failed: DeepSeek's,
-// and Mistral's and OpenRouter's.
+// interrupted matches the finish reasons of a provider that has failed: those of DeepSeek, Mistral and OpenRouter.
 func interrupted(finish string) bool {
 	return slices.Contains([]string{"insufficient_system_resource", "error", "network_error"}, strings.ToLower(finish))
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// chatBody is a request in the wire format, with what go-openai leaves out where
-// it is empty: the content of messages, which providers require, and a
-// temperature of 0.
+// chatBody is a request in the wire format, with fields that go-openai omits if they are empty: the content of
+// messages, which providers require, and a temperature of 0.
 type chatBody struct {
 	sdk.ChatCompletionRequest
 	Messages    []chatMessage `json:"messages"`
@@ -22,19 +21,19 @@ type chatBody struct {
 	caching
 }
 
-// chatMessage is a message. It has no thinking but what its own model wants back with its calls:
-// that is for people, and providers refuse it or pay no heed.
+// chatMessage is a message. It has no thinking, which is for people and which providers refuse or ignore, except
+// thinking that its own model expects back with its calls.
 type chatMessage struct {
 	Role       string     `json:"role"`
-	Content    any        `json:"content"` // null beside tool calls, where some servers want no text
+	Content    any        `json:"content"` // null with tool calls, because some servers want no text there
 	Reasoning  *string    `json:"reasoning_content,omitempty"`
 	Details    details    `json:"reasoning_details,omitempty"`
 	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
 
-// newChatBody spells a request. Nothing asks for parallel calls: they are the
-// default, and some models refuse the parameter.
+// newChatBody encodes a request. It does not ask for parallel calls: they are the default, and some models refuse the
+// parameter.
 func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
 	out := chatBody{Temperature: temperature(req), Stream: true}
 	out.Model = req.Model
@@ -63,7 +62,7 @@ func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
 	return out
 }
 
-// chatMessages spells messages. A result cannot have images: they follow the last of the results, as a user's message.
+// chatMessages converts messages. A result cannot contain images, so they follow the last result in a user message.
 func chatMessages(req llm.Request, dialect agent.Dialect) []chatMessage {
 	out := []chatMessage{}
 	var images []sdk.ChatMessagePart
@@ -81,7 +80,7 @@ func chatMessages(req llm.Request, dialect agent.Dialect) []chatMessage {
 	return out
 }
 
-// temperature is the one to send, or nil.
+// temperature returns the temperature to send, or nil.
 func temperature(req llm.Request) *float32 {
 	if llm.OpenAINewer(req.Model) {
 		return nil
@@ -107,8 +106,8 @@ func newChatMessage(m agent.Message, model string) chatMessage {
 	return out
 }
 
-// imageParts are the images of a result. A tool's message cannot have any: they follow the last
-// of the results, as a user's. https://platform.openai.com/docs/api-reference/chat/create
+// imageParts returns the images of a result. A tool message cannot contain images, so they follow the last result in a
+// user message. https://platform.openai.com/docs/api-reference/chat/create
 func imageParts(m agent.Message) (parts []sdk.ChatMessagePart) {
 	for n, image := range m.Images {
 		if image.Data == nil {

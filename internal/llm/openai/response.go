@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// response puts the reply of a model together, by the Responses API.
+// response assembles a model's reply from the Responses API.
 type response struct {
 	asked   string // the model's name in the request
 	onDelta func(llm.Delta)
@@ -20,15 +20,15 @@ type response struct {
 	content   llm.Text
 	thinking  llm.Text
 	repeating bool
-	items     []item                       // that are whole, in the order in which they stand
-	begun     map[llm.Index]item           // calls, as they began
-	args      map[llm.Index]*llm.Arguments // of calls as they stream, by their position
-	over      bool                         // those of a call are too long, or repeat themselves
+	items     []item                       // complete ones, in order
+	begun     map[llm.Index]item           // calls that have begun
+	args      map[llm.Index]*llm.Arguments // arguments of streaming calls, by position
+	over      bool                         // the arguments of a call are too long or repeat themselves
 	final     *responseObject
 	used      agent.Usage
 }
 
-// responseEvent is any event of a stream; those of other types are passed over.
+// responseEvent is any event of a stream. Other types are ignored.
 // https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-22)
 type responseEvent struct {
 	Type     string                    `json:"type"`
@@ -41,7 +41,7 @@ type responseEvent struct {
 	Args     llm.Piece                 `json:"arguments"`     // response.function_call_arguments.done
 }
 
-// responseObject is a response as it ends, or the whole of an answer in plain JSON.
+// responseObject is a finished response, or a whole answer in plain JSON.
 type responseObject struct {
 	Status     llm.Word        `json:"status"`
 	Model      llm.Word        `json:"model"`
@@ -65,7 +65,7 @@ type responseUsage struct {
 	}] `json:"output_tokens_details"`
 }
 
-// usage is the call's in our meaning.
+// usage converts the call's usage.
 func (u responseUsage) usage() agent.Usage {
 	return agent.Usage{
 		InputTokens: int(u.Input), OutputTokens: int(u.Output), CacheReadTokens: int(u.In.V.Cached),
@@ -73,7 +73,7 @@ func (u responseUsage) usage() agent.Usage {
 	}
 }
 
-// item is a part of the output: a thought, a message, a call.
+// item is a part of the output: thinking, a message, a call.
 type item struct {
 	Type      llm.Word             `json:"type"`
 	Phase     llm.Word             `json:"phase"` // of a message: commentary or final_answer
@@ -89,10 +89,10 @@ type item struct {
 	index     llm.Index // in the output
 }
 
-// text is what a message says; a refusal stands in place of a text.
+// text returns the text of a message. A refusal replaces the text.
 func (i item) text() string { return i.Content.text }
 
-// thought is what people may see of a thought: its summary, or of open models all of it.
+// thought returns the visible part of thinking: its summary, or for open models all of it.
 func (i item) thought() string {
 	var parts []string
 	for _, part := range i.Summary.V {
@@ -101,14 +101,14 @@ func (i item) thought() string {
 	return cmp.Or(strings.Join(parts, "\n\n"), i.Content.all())
 }
 
-// call returns the call that an item is.
+// call returns the item's call.
 func (i item) call() agent.ToolCall {
 	return agent.ToolCall{ID: string(cmp.Or(i.CallID, i.ID)), Name: string(i.Name), Arguments: string(cmp.Or(i.Arguments, i.Input))}
 }
 
 func (i item) isCall() bool { return i.Type == "function_call" || i.Type == "custom_tool_call" }
 
-// same reports whether two items are the same one, told twice: by its place, or by its id.
+// same reports whether two items are the same, sent twice: by position or by id.
 func (i item) same(other item) bool {
 	switch {
 	case i.Type != other.Type, differ(string(i.CallID), string(other.CallID)):
@@ -123,21 +123,21 @@ func (i item) same(other item) bool {
 	return i.alike(other)
 }
 
-// alike reports whether two items of a type say the same.
+// alike reports whether two items of a type have the same content.
 func (i item) alike(other item) bool {
 	return i.text() == other.text() && i.thought() == other.thought() && i.Encrypted == other.Encrypted && i.Name == other.Name &&
 		sameJSON(i.call().Arguments, other.call().Arguments)
 }
 
-// UnmarshalJSON keeps the item as it came, too: of a thought no byte may change.
+// UnmarshalJSON also keeps the original item, because no byte of thinking may change.
 func (i *item) UnmarshalJSON(data []byte) error {
 	type plain item
-	_ = json.Unmarshal(data, (*plain)(i)) // every field reads what it can
+	_ = json.Unmarshal(data, (*plain)(i)) // every field decodes what it can
 	i.whole = append(json.RawMessage(nil), data...)
 	return nil
 }
 
-// Plain takes an answer in plain JSON: an error, or the response of a server that does not stream.
+// Plain reads an answer in plain JSON: an error, or the response of a server that does not stream.
 func (r *response) Plain(body []byte) error {
 	var whole llm.Loose[responseObject]
 	if !json.Valid(body) {
@@ -153,7 +153,7 @@ func (r *response) Plain(body []byte) error {
 	return parseFailure(body).error(0)
 }
 
-// Ended judges the end of a stream before the response that ends it.
+// Ended judges the end of a stream that came before the final response.
 func (r *response) Ended(why error) error {
 	if r.over {
 		return nil
@@ -161,7 +161,7 @@ func (r *response) Ended(why error) error {
 	return llm.CutOff(why, r.events > 0, "the stream ended before the response was complete")
 }
 
-// Event takes in one event.
+// Event processes one event.
 func (r *response) Event(event llm.Event) (done bool, err error) {
 	if llm.DoneMark(event.Data) {
 		return true, r.Ended(io.EOF)
@@ -169,7 +169,7 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 	r.events++
 	var e responseEvent
 	if err := json.Unmarshal(event.Data, &e); err != nil && event.Name != llm.ErrorEvent {
-		// Without the event: it may be what a model wrote, which is not for errors.
+		// Without the event, which may hold the model's text.
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
 	if event.Name == llm.ErrorEvent {
@@ -180,7 +180,7 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: "the delta of an event is not a text"}
 	}
 	switch e.Type {
-	case llm.ErrorEvent, "": // the latter in the spelling of chat completions
+	case llm.ErrorEvent, "": // the latter in the form of chat completions
 		return false, parseFailure(event.Data).error(0)
 	case "response.output_text.delta", "response.refusal.delta":
 		r.say(llm.Delta{Content: text})
@@ -203,7 +203,7 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 			r.grow(e.Index, string(e.Args))
 		}
 	case "response.output_text.done":
-		if r.content.String() == "" { // else the deltas have said it
+		if r.content.String() == "" { // otherwise the deltas contained it
 			r.say(llm.Delta{Content: string(e.Text)})
 		}
 	case "response.output_item.done":
@@ -215,12 +215,12 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 		}
 		return true, r.end(e.Response.V)
 	default:
-		r.say(llm.Delta{}) // it is alive
+		r.say(llm.Delta{}) // a sign of life
 	}
 	return r.repeating || r.over, nil
 }
 
-// keep adds an item at its place, unless it is known.
+// keep adds an item at its position, unless it is known.
 func (r *response) keep(i item) {
 	if args := r.args[i.index]; args != nil && i.Arguments == "" {
 		i.Arguments = llm.Piece(args.String())
@@ -235,8 +235,8 @@ func (r *response) keep(i item) {
 	r.items = slices.Insert(r.items, at, i)
 }
 
-// complete adds the items that did not come as a whole of their own: those of the last event, and calls of which only the
-// start and the arguments came.
+// complete adds the items that were not sent complete: those of the last event, and calls of which only the start and
+// the arguments arrived.
 func (r *response) complete(whole responseObject) {
 	streamed := slices.Clone(r.items)
 	for n, i := range whole.Output {
@@ -252,13 +252,13 @@ func (r *response) complete(whole responseObject) {
 	}
 }
 
-// saying are the events that hold more of what the model says.
+// saying are the events with more of the model's text.
 var saying = map[string]bool{
 	"response.output_text.delta": true, "response.refusal.delta": true,
 	"response.reasoning_summary_text.delta": true, "response.reasoning_text.delta": true,
 }
 
-// grow bounds the arguments of a call while they stream. The event that ends the call repeats them.
+// grow limits the arguments of a call while they stream. The event that ends the call repeats them.
 func (r *response) grow(at llm.Index, piece string) {
 	if r.args == nil {
 		r.args = map[llm.Index]*llm.Arguments{}
@@ -272,10 +272,10 @@ func (r *response) grow(at llm.Index, piece string) {
 		cut.Type, cut.Arguments = "function_call", llm.Piece(r.args[at].String())
 		r.items = append(r.items, cut)
 	}
-	r.say(llm.Delta{}) // it is alive
+	r.say(llm.Delta{}) // a sign of life
 }
 
-// between stands between two messages of a reply.
+// between returns the separator before the next message of a reply.
 func (r *response) between(next item) string {
 	if next.Type == "message" && r.content.String() != "" {
 		return betweenMessages
@@ -299,7 +299,8 @@ func (r *response) end(whole responseObject) error {
 		return parseFailure(slices.Concat([]byte(`{"error":`), whole.Error, []byte(`}`))).error(0)
 	}
 	r.complete(whole)
-	// Texts that did not come in pieces are told as a whole: those of plain JSON, and of proxies that stream no texts.
+	// Texts that did not arrive in pieces are reported as a whole: those of plain JSON, and of proxies that stream no
+	// text.
 	quiet := r.thinking.String() == ""
 	var messages []string
 	for _, i := range r.items {
@@ -320,7 +321,7 @@ func (r *response) end(whole responseObject) error {
 // response returns the reply, or an error if its content was withheld.
 func (r *response) response() (llm.Response, error) {
 	out := llm.Response{Content: r.content.String(), Thinking: r.thinking.String(), Model: r.asked, Finish: llm.FinishRepeating}
-	if r.repeating { // it asks for nothing: its last call may be cut, too
+	if r.repeating { // no calls: the last one may be cut
 		return out, nil
 	}
 	out.Usage = r.used

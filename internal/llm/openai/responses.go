@@ -15,8 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// NewResponses is New for the Responses API, by which models that reason are handed back what
-// they thought. Nothing is stored at OpenAI's.
+// NewResponses is New for the Responses API, with which reasoning models get their thinking back. OpenAI stores
+// nothing.
 // https://platform.openai.com/docs/api-reference/responses (read 2026-11-22)
 func NewResponses(opts llm.Options) (*Client, error) {
 	client, err := New(opts)
@@ -27,9 +27,9 @@ func NewResponses(opts llm.Options) (*Client, error) {
 	return client, err
 }
 
-// respond makes one call by the Responses API. OpenAI sends summaries of thoughts only to
-// organisations that it has verified, and refuses the whole request of others: they are asked for
-// without, once more now and then at once.
+// respond makes one call with the Responses API. OpenAI sends summaries of thinking only to verified organisations, and
+// refuses the whole request of others. In that case respond sends the request again at once without asking for a
+// summary, and later requests do not ask for one.
 // https://help.openai.com/en/articles/10910291-api-organization-verification (read 2026-11-23)
 func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	body := newResponsesBody(req)
@@ -54,7 +54,7 @@ func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req ll
 	return got.response()
 }
 
-// ask sends a request and returns the body of a successful answer, or why it was refused.
+// ask sends a request and returns the body of a successful answer, or the refusal.
 func (c *Client) ask(ctx context.Context, key string, in responsesBody) (io.ReadCloser, failure, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Client) ask(ctx context.Context, key string, in responsesBody) (io.Read
 	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
-	request.GetBody = nil // net/http would ask once more over a connection that is lost
+	request.GetBody = nil // net/http would use it to retry over a lost connection
 	tap := &tap{client: c.guard.HTTPClient, request: body}
 	_, err = tap.Do(request)
 	return tap.answer, tap.refused, err
@@ -96,7 +96,7 @@ type responsesTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"` // true by default, and for few schemas
+	Strict      bool            `json:"strict"` // the default is true, which few schemas satisfy
 }
 
 type reasoning struct {
@@ -104,7 +104,7 @@ type reasoning struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// withoutSummary asks for no summary of thoughts, and reports whether one was asked for.
+// withoutSummary removes the request for a summary of thinking, and reports whether there was one.
 func (b *responsesBody) withoutSummary() bool {
 	if b.Reasoning == nil || b.Reasoning.Summary == "" {
 		return false
@@ -115,7 +115,7 @@ func (b *responsesBody) withoutSummary() bool {
 	return true
 }
 
-// The items of an input besides what a model thought, which goes back as it came.
+// The items of an input, except thinking, which is returned unchanged.
 type (
 	saidItem struct {
 		Role    string `json:"role"`
@@ -171,7 +171,7 @@ func newResponsesBody(req llm.Request) responsesBody {
 	return out
 }
 
-// inputItems spells a message.
+// inputItems converts a message.
 func inputItems(m agent.Message, model string) (items []any) {
 	switch m.Role {
 	case agent.Assistant:
@@ -193,8 +193,8 @@ func inputItems(m agent.Message, model string) (items []any) {
 	return []any{saidItem{Role: string(m.Role), Content: m.Content}}
 }
 
-// repliedItems spells a reply: in the order in which its parts came, with what the model thought,
-// if they are known; else its text, then its calls.
+// repliedItems converts a reply: its parts in their original order, with the thinking, if they are known; otherwise its
+// text, then its calls.
 func repliedItems(m agent.Message, model string) (items []any) {
 	text := func(content, phase string) {
 		if content != "" {
@@ -226,8 +226,8 @@ func repliedItems(m agent.Message, model string) (items []any) {
 	return items
 }
 
-// state is what a reply leaves for the requests that continue it: what the model thought, encrypted,
-// where its texts and its calls stood, and which text was meant for whom. No other model can read it.
+// state is what a reply keeps for the requests that continue it: the encrypted thinking, the positions of texts and
+// calls, and the phase of each text. No other model can read it.
 type state struct {
 	Responses struct {
 		Model string      `json:"model"`
@@ -235,7 +235,8 @@ type state struct {
 	} `json:"openai_responses"`
 }
 
-// statePart is a thought, a call, or else a text. Newer models want the phase of each text back: "dropping it can
+// statePart is a thought, a call, or otherwise a text. Newer models expect the phase of each text back: "dropping it
+// can
 // degrade performance". https://developers.openai.com/api/reference/resources/responses (read 2026-11-23)
 type statePart struct {
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
@@ -246,7 +247,7 @@ type statePart struct {
 
 func (p statePart) isText() bool { return p.Reasoning == nil && !p.Call }
 
-// remember returns the state of a reply; nil if the message alone says everything.
+// remember returns the state of a reply, or nil if the message alone is sufficient.
 func remember(model string, items []item) json.RawMessage {
 	var s state
 	s.Responses.Model = model
@@ -270,9 +271,8 @@ func remember(model string, items []item) json.RawMessage {
 	return data
 }
 
-// recall returns the parts that a message was made of; ok is false if they are another model's, or
-// if the message makes other calls than they did. A text that has been changed since (masked,
-// shortened) goes in the place of the first.
+// recall returns the parts of a message. ok is false if they are another model's, or if the message makes other calls
+// than they do. A text that has changed since (masked, shortened) replaces the first one.
 func recall(m agent.Message, model string) (parts []statePart, ok bool) {
 	var s state
 	if json.Unmarshal(m.ProviderState, &s) != nil || s.Responses.Model != model {
@@ -302,7 +302,7 @@ func recall(m agent.Message, model string) (parts []statePart, ok bool) {
 	}
 	parts = slices.DeleteFunc(parts, func(p statePart) bool { return p.isText() && p.Text == "" })
 	for n := len(parts); n > 0 && parts[n-1].Reasoning != nil; n-- {
-		parts = parts[:n-1] // a thought must be followed by what came of it
+		parts = parts[:n-1] // thinking must be followed by its result
 	}
 	return parts, len(parts) > 0 && calls == len(m.ToolCalls)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// host is the name of the service's host.
+// host returns the name of the service's host.
 func (c *Client) host() string {
 	u, err := url.Parse(c.guard.BaseURL)
 	if err != nil {
@@ -24,16 +24,16 @@ func (c *Client) at(domains ...string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool { return strings.HasSuffix("."+c.host(), "."+domain) })
 }
 
-// stamped says in a reply's state which service it is of.
+// stamped adds the service's host to a reply's state.
 func (c *Client) stamped(state json.RawMessage) json.RawMessage {
 	if len(state) == 0 {
 		return nil
 	}
-	return append(fmt.Appendf(nil, `{"at":%q,`, c.host()), state[1:]...) // it is an object, and has more in it
+	return append(fmt.Appendf(nil, `{"at":%q,`, c.host()), state[1:]...) // a non-empty object
 }
 
-// ours are messages without the states of other services, also where these have a model of the same name: Groq refuses
-// fields that it does not know, and nobody can read what another one has encrypted.
+// ours removes the states of other services from messages, even if they have a model of the same name: Groq refuses
+// unknown fields, and no service can read what another one has encrypted.
 func (c *Client) ours(messages []agent.Message) []agent.Message {
 	out := slices.Clone(messages)
 	for n, m := range out {

@@ -1,8 +1,8 @@
 package openai
 
-// shape follows JSON as it streams. It takes time in proportion to the text.
+// shape tracks the structure of JSON as it streams. It takes time in proportion to the text.
 type shape struct {
-	begun, text, escaped bool // text: within a string
+	begun, text, escaped bool // text: inside a string
 	depth                int
 }
 
@@ -26,5 +26,5 @@ func (s *shape) add(piece string) {
 	}
 }
 
-// whole reports whether the text holds one value that has ended.
+// whole reports whether the text is one complete value.
 func (s *shape) whole() bool { return s.begun && !s.text && s.depth == 0 }

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// schema is what of a JSON schema strict mode goes by.
+// schema has the parts of a JSON schema that strict mode checks.
 type schema struct {
 	Type       json.RawMessage            `json:"type"`
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -21,7 +21,7 @@ type schema struct {
 	Const      json.RawMessage            `json:"const"`
 }
 
-// is reports whether a schema names a type, "" = any; it may be one of several.
+// is reports whether a schema has a type, possibly among others. An empty name means any type.
 func (s schema) is(name string) bool {
 	var one string
 	var several []string
@@ -33,7 +33,7 @@ func (s schema) is(name string) bool {
 	return name == "" && len(several) > 0 || slices.Contains(several, name)
 }
 
-// parts are the schemas within a schema.
+// parts returns the schemas within a schema.
 func (s schema) parts() []json.RawMessage {
 	parts := slices.Clone(s.AnyOf)
 	for _, property := range s.Properties {
@@ -48,17 +48,16 @@ func (s schema) parts() []json.RawMessage {
 	return parts
 }
 
-// known are the keywords that strict mode takes everywhere.
+// known are the keywords that strict mode allows everywhere.
 var known = []string{"type", "properties", "additionalProperties", "required", "items", "anyOf", "$defs", "$ref", "enum", "const",
 	"description", "title"}
 
-// strict reports whether a schema is one that OpenAI refuses no part of in strict
-// mode: every property is required, no other is allowed, and the root is not one of several.
-// Others are a hint.
+// strict reports whether OpenAI accepts a schema in strict mode: every property is required, no other is allowed, and
+// the root is not a union. Other schemas are sent as a hint.
 func strict(data json.RawMessage) bool {
 	var root schema
 	var sizes sizes
-	_ = json.Unmarshal(data, &root) // else it is not closed
+	_ = json.Unmarshal(data, &root) // invalid JSON is not closed
 	return root.AnyOf == nil && closed(data) && sizes.add(data, 1)
 }
 
@@ -85,10 +84,9 @@ func closed(data json.RawMessage) bool {
 	return !slices.ContainsFunc(s.parts(), func(part json.RawMessage) bool { return !closed(part) })
 }
 
-// The limits of strict mode: "A schema may have up to 5000 object properties total, with up to 10
-// levels of nesting"; the names of properties and definitions and the values of enum and const have
-// 120,000 characters together; there are 1,000 values of enums, and those of one that has more than
-// 250 have 15,000 characters together.
+// The limits of strict mode: "A schema may have up to 5000 object properties total, with up to 10 levels of nesting".
+// The names of properties and definitions and the values of enum and const have at most 120,000 characters together.
+// There are at most 1,000 enum values, and an enum with more than 250 values has at most 15,000 characters.
 // https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas (read 2026-11-23)
 const (
 	maxProperties = 5000
@@ -99,13 +97,13 @@ const (
 	maxManyEnums  = 15_000
 )
 
-// sizes are those of a whole schema.
+// sizes are the sizes of a whole schema.
 type sizes struct{ properties, strings, enums int }
 
-// add counts a schema that stands within so many objects, and reports whether the limits are kept.
+// add counts a schema at a nesting level, and reports whether the limits are kept.
 func (n *sizes) add(data json.RawMessage, level int) bool {
 	var s schema
-	_ = json.Unmarshal(data, &s) // it was read before
+	_ = json.Unmarshal(data, &s) // cannot fail: it was parsed before
 	n.properties += len(s.Properties)
 	n.enums += len(s.Enum)
 	n.strings += utf8.RuneCount(s.Const)

@@ -10,17 +10,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// tap sits between go-openai and the network for one call. go-openai drops the
-// headers of a refused stream, and with them Retry-After, and of a request what is
-// empty.
+// tap is between go-openai and the network for one call. go-openai drops the headers of a refused stream, including
+// Retry-After, and the empty fields of a request.
 type tap struct {
 	client  *http.Client
-	request []byte        // what is sent
-	answer  io.ReadCloser // the body of a successful one
-	refused failure       // what another one says
+	request []byte        // the request to send
+	answer  io.ReadCloser // the body of a successful answer
+	refused failure       // the error of an unsuccessful one
 }
 
-// Do sends a request. Whatever is not a success is an *llm.Error.
+// Do sends a request. It returns every unsuccessful answer as an *llm.Error.
 func (t *tap) Do(req *http.Request) (*http.Response, error) {
 	req.ContentLength = int64(len(t.request))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(t.request)), nil }

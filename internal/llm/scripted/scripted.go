@@ -1,6 +1,5 @@
-// Package scripted is a model without a model: a function answers, and the
-// answer is streamed at the pace of a real one. It uses no network, so what
-// people try first works anywhere, and takes the same way as every other reply.
+// Package scripted is a client without a model: a function answers, and the answer is streamed at a realistic pace. It
+// uses no network, so that first experiments work anywhere, and its replies are handled like all others.
 package scripted
 
 import (
@@ -12,11 +11,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// Reply answers a request. It is a function of the request alone and is called
-// from several goroutines at once.
+// Reply answers a request. It must depend only on the request, and is called from several goroutines at once.
 type Reply func(llm.Request) llm.Response
 
-// Options tune a client; the zero value streams without waiting.
+// Options configure a client. The zero value streams without waiting.
 type Options struct {
 	// Pace is the time between two chunks.
 	Pace time.Duration
@@ -69,7 +67,7 @@ func (c *Client) send(ctx context.Context, delta llm.Delta, onDelta func(llm.Del
 	return nil
 }
 
-// wait passes the time until the next chunk.
+// wait waits until the next chunk.
 func (c *Client) wait(ctx context.Context) error {
 	if c.pace > 0 {
 		timer := time.NewTimer(c.pace)
@@ -85,10 +83,10 @@ func (c *Client) wait(ctx context.Context) error {
 	return nil
 }
 
-// chunkRunes is about what a provider sends at once: a few words.
+// chunkRunes is the typical size of a provider's chunk: a few words.
 const chunkRunes = 24
 
-// chunks parts text into pieces that, put together, are the text again.
+// chunks splits text into pieces.
 func chunks(text string) []string {
 	var out []string
 	start, n := 0, 0
@@ -105,8 +103,7 @@ func chunks(text string) []string {
 	return out
 }
 
-// tokens estimates with four characters a token, rounded up: close enough for a
-// model that costs nothing.
+// tokens estimates four characters per token, rounded up, which is sufficient for a model that costs nothing.
 func tokens(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }
 
 func requestTokens(req llm.Request) int {

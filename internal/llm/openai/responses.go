@@ -236,8 +236,7 @@ type state struct {
 }
 
 // statePart is a thought, a call, or otherwise a text. Newer models expect the phase of each text back: "dropping it
-// can
-// degrade performance". https://developers.openai.com/api/reference/resources/responses (read 2026-11-23)
+// can degrade performance". https://developers.openai.com/api/reference/resources/responses (read 2026-11-23)
 type statePart struct {
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
 	Call      bool            `json:"call,omitempty"`

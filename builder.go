@@ -40,7 +40,7 @@ func (b *Builder) WithModel(model string) *Builder {
 	return b
 }
 
-// WithType sets the agent's type by name; docs/config.md lists the types.
+// WithType sets the agent's type by name; docs/reference/config.md lists the types.
 func (b *Builder) WithType(name string) *Builder {
 	b.agent.Type = name
 	return b
@@ -52,7 +52,7 @@ func (b *Builder) WithDescription(text string) *Builder {
 	return b
 }
 
-// WithSystemPrompt replaces the type's own system prompt. docs/config.md lists the variables, under system_prompt.
+// WithSystemPrompt replaces the type's own system prompt. docs/reference/config.md lists the variables, under system_prompt.
 func (b *Builder) WithSystemPrompt(text string) *Builder {
 	b.agent.SystemPrompt = text
 	return b
@@ -116,7 +116,7 @@ func (b *Builder) WithCheckpoint(kind CheckpointType, path string) *Builder {
 	return b
 }
 
-// usesTools reports whether agents of a type, named as in docs/config.md, can call tools.
+// usesTools reports whether agents of a type, named as in docs/reference/config.md, can call tools.
 func usesTools(name string) bool {
 	row, known := agent.LookupType(name)
 	return known && row.Pattern.Tools()

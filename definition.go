@@ -5,7 +5,7 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// These types are those of the configuration: docs/config.md says what each field is for, its default, and what it
+// These types are those of the configuration: docs/reference/config.md says what each field is for, its default, and what it
 // inherits. Numbers and booleans that can be left out are pointers: MaxIterations: new(5). Text is used literally,
 // without variables. The exception is a secret in a Server, which is read from the environment: BearerToken:
 // "{{.TOKEN}}".

@@ -16,7 +16,7 @@
 //	return w.Run(ctx)
 //
 // Definitions in Go and in YAML form one configuration: each can refer to the other's entries, and the same rules apply
-// to both (docs/config.md). A worker of this package is like any other: it may be killed at any time, and another
+// to both (docs/reference/config.md). A worker of this package is like any other: it may be killed at any time, and another
 // worker continues its work. All workers of a task queue should have the same tools.
 package inquest
 

@@ -21,13 +21,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// TestDocs checks docs/config.md and docs/config.schema.json, which are made
+// TestDocs checks docs/reference/config.md and docs/reference/config.schema.json, which are made
 // from the types and their comments. -update writes them.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	r := newManual(t)
-	for name, want := range map[string]string{"../docs/config.md": r.markdown(), "../docs/config.schema.json": r.jsonSchema()} {
-		goldentest.Equal(t, name, want)
+	for name, want := range map[string]string{"config.md": r.markdown(), "config.schema.json": r.jsonSchema()} {
+		goldentest.Equal(t, "../docs/reference/"+name, want)
 	}
 }
 
@@ -151,7 +151,7 @@ func (r *manual) markdown() string {
 	out.WriteString(strings.NewReplacer("\\_", "_", "\\`", "`").Replace(string(page)))
 	out.WriteString("\n## Keys\n\nA directory's files (*.yaml) are one configuration: their sections merge. " +
 		"`starter validate` says everything that is wrong with one, `starter config show` what comes of it.\n" +
-		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/config.schema.json`.\n")
+		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/reference/config.schema.json`.\n")
 	var types []reflect.Type
 	for _, p := range r.places {
 		if !slices.Contains(types, p.Type) {

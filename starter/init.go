@@ -143,8 +143,8 @@ func knownModel(provider string) error {
 		}
 	}
 	if model == "" || !config.KnownProviderType(name) {
-		return fmt.Errorf("provider %q: type:model is needed, such as %s; types are %s, and those in docs/config.md", provider, defaultProvider,
-			strings.Join(names, ", "))
+		return fmt.Errorf("provider %q: type:model is needed, such as %s; types are %s, and those in docs/reference/config.md",
+			provider, defaultProvider, strings.Join(names, ", "))
 	}
 	return nil
 }

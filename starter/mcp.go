@@ -19,7 +19,7 @@ func mcpCommand(c *cli) *cobra.Command {
 		Example: `  claude mcp add inquest -- starter mcp
   starter mcp --config inquest --decide ask`,
 		Long: `Serve the Model Context Protocol on standard input and output, until that ends: for
-editors and agents that start it (docs/mcp.md). They start, watch, steer and read
+editors and agents that start it (docs/reference/mcp.md). They start, watch, steer and read
 investigations as the user of the operating system. Without Temporal and the workers'
 store at hand, use the address /mcp of the HTTP API instead.
 
@@ -57,7 +57,7 @@ func serveMCP(c *cli, cmd *cobra.Command, decide string) error {
 		return err
 	}
 	if c.typed() {
-		c.say("This speaks MCP on standard input, to an editor that starts it (docs/mcp.md):\n  claude mcp add inquest -- starter mcp")
+		c.say("This speaks MCP on standard input, to an editor that starts it (docs/reference/mcp.md):\n  claude mcp add inquest -- starter mcp")
 	}
 	server, as := s.MCP(who, decide)
 	out := &mcpOutput{out: c.out}

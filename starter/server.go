@@ -100,7 +100,7 @@ var direct = map[string]string{
 	"rerun":         "it reads the data of the first one from the store: give them to `starter run`",
 	"ui":            "Temporal's UI is where Temporal is; the page of the API is at its address",
 	"doctor":        "it looks at Temporal and the store themselves",
-	"mcp":           "editors use the address /mcp of the API (docs/mcp.md)",
+	"mcp":           "editors use the address /mcp of the API (docs/reference/mcp.md)",
 	"audit verify":  "it reads the rows in the store",
 	"audit head":    "it reads the rows in the store",
 	"rules":         "rules are in the store, and the API does not change them",

@@ -21,7 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 )
 
-// The MCP server offers the operations of the API to agents and editors (docs/mcp.md). It keeps no sessions (ADR 27).
+// The MCP server offers the operations of the API to agents and editors (docs/reference/mcp.md). It keeps no sessions (ADR 27).
 
 // mcpPath is the path of the MCP server.
 const mcpPath = "/mcp"

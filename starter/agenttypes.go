@@ -49,7 +49,7 @@ func agentTypes(ctx context.Context, c *cli, name string) error {
 	return printAgentTypes(c, types)
 }
 
-// abilities describes what an agent, or every agent of a type, can do.
+// abilities describes the abilities of an agent, or of every agent of a type.
 type abilities struct {
 	AllowedTools         []string      `json:"allowed_tools"`
 	SupportsHeartbeats   bool          `json:"supports_heartbeats"`

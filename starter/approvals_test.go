@@ -108,7 +108,7 @@ func (w writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A user who follows an investigation without its store also sees what is pending.
+// A user who follows an investigation without its store also sees the pending items.
 func TestProgressTellsWhatWaits(t *testing.T) {
 	t.Parallel()
 	fake, told := newFakeTemporal(t), false
@@ -162,7 +162,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Expired questions no longer need people. Those of a paused investigation do and are the least urgent.
+// Expired questions no longer need people. Questions of a paused investigation do and are the least urgent.
 func TestQuestionsThatHaveExpired(t *testing.T) {
 	t.Parallel()
 	open, expired, paused := asking()[0], asking()[1], asking()[1]

@@ -58,7 +58,7 @@ func (s *chatSession) introduce() {
 		command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
 }
 
-// turn sends a message, shows what the agent does, and prints the reply.
+// turn sends a message, shows the agent's work, and prints the reply.
 func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, error) {
 	s.named = s.flags.thread
 	asking, leave := context.WithCancel(ctx)

@@ -18,7 +18,7 @@ import (
 
 const codecKey = "k1:b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE="
 
-// output collects what a command has printed.
+// output collects the output of a command.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

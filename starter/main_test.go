@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"starter": main, "toolserver": toolserver})
 }
 
-// TestScripts runs the command line as users do. Each script has its own fake Temporal, and no store until it makes one with "fill PATH".
+// TestScripts runs the command line as users do. Each script starts with a fake Temporal and without a store. "fill PATH" makes one.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scripts(false, func(env *testscript.Env, fake *fakeTemporal) {
@@ -78,8 +78,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fill PATH [WORKFLOW[=STATUS]] makes a store with investigations. The one of the workflow has not ended; it has one charged reply with
-// two calls.
+// fill PATH [WORKFLOW[=STATUS]] makes a store with investigations. The investigation of the workflow is open; it has one charged reply
+// with two calls.
 func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})

@@ -48,7 +48,7 @@ func (c *cli) listedAs(n int) (inbox.Item, error) {
 	return found, err
 }
 
-// numbers returns the file with the numbers. Each user, host and system has its own.
+// numbers returns the file with the numbers. There is one per user, host and system.
 func (c *cli) numbers() (inbox.Numbers, error) {
 	dir := c.getenv("XDG_STATE_HOME")
 	if dir == "" {

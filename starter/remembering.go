@@ -125,7 +125,8 @@ func (c *cli) agreeTo(ctx context.Context, st *store.Store, r remember.Rule, yes
 	return nil
 }
 
-// previewed returns what a rule would have allowed, masked because the calls may belong to investigations that the user cannot see.
+// previewed returns the past calls that a rule would have allowed. They are masked, because the user may not be allowed to see their
+// investigations.
 func previewed(ctx context.Context, st *store.Store, r remember.Rule) (remember.Preview, error) {
 	p, err := st.Preview(ctx, r)
 	for n := range p.Examples {

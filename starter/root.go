@@ -164,7 +164,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return usagef("there is no command %q%s", args[0], meant)
 }
 
-// exactly is cobra.ExactArgs with an error that says what is missing.
+// exactly is cobra.ExactArgs with an error that shows the expected arguments.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {

@@ -141,7 +141,7 @@ func (p part) of(w *client.Whole) error {
 	return nil
 }
 
-// showRemote prints what is known without the store: the result or the status.
+// showRemote prints the result or the status, which are known without the store.
 func showRemote(ctx context.Context, c *cli, id string) error {
 	s, err := c.client().Status(ctx, id)
 	switch {

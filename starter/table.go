@@ -53,7 +53,7 @@ const (
 	aboutWide = 36 // width for which other columns are dropped, because descriptions distinguish investigations best
 )
 
-// Titles of text columns, of which a table has at most one, and of the columns that a narrow terminal drops, least important first.
+// Titles of text columns (a table has at most one) and of the columns that a narrow terminal drops, least important first.
 var (
 	proseTitles = []string{"TEXT", "DESCRIPTION", "ABOUT"}
 	spareTitles = []string{

@@ -286,7 +286,7 @@ func agentRunCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// virtualFindings warns of chains whose agents nobody has made, if the workers' store is available to check.
+// virtualFindings warns of chains whose agents do not exist, if the workers' store is available to check.
 func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out config.Findings) {
 	if c.remote() {
 		return nil // the API's worker has another configuration

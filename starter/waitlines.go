@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// notices returns notices for viewers about what an investigation or a conversation is waiting for.
+// notices returns notices for viewers about everything that an investigation or a conversation is waiting for.
 func notices(id string) func(record.Waits) []terminal.Notice {
 	return func(w record.Waits) (out []terminal.Notice) {
 		for _, a := range w.Approvals {

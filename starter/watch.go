@@ -278,7 +278,7 @@ func (c *cli) unsaid(message string) string {
 	return message
 }
 
-// cutError means that an investigation reached a limit and completed with what it had.
+// cutError means that an investigation reached a limit and completed with partial results.
 type cutError struct {
 	id     string
 	reason agent.EndReason

@@ -184,7 +184,7 @@ func (s *Server) agentVersions(ctx context.Context, in *OneAgent) (*body[page[ag
 	return &body[page[agentWhole]]{out}, err
 }
 
-// definitionBody is a definition as it was sent. All its problems are reported at once, in the words of the spec.
+// definitionBody is a definition in its original form. All its problems are reported at once, in the words of the spec.
 type definitionBody struct{ raw json.RawMessage }
 
 // UnmarshalJSON keeps the raw text.

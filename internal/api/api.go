@@ -67,7 +67,7 @@ type Server struct {
 	// checkEvery is how often a stream checks that its token is still valid.
 	checkEvery time.Duration
 	large      chan struct{} // bounds the large deliveries from senders without a token
-	// waiting has one slot for each tool call that may wait.
+	// waiting limits the tool calls that may wait. Each of them takes one slot.
 	waiting chan struct{}
 }
 

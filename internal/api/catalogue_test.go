@@ -26,7 +26,7 @@ func (w *world) program(names ...string) {
 	}
 }
 
-// Whoever runs a tool also approves the call, as far as the rules allow, and the audit log names the approver.
+// Running a tool also approves the call, as far as the rules allow, and the audit log names the approver.
 func TestRunApproved(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -49,7 +49,7 @@ func (i identity) by() string {
 	return i.name
 }
 
-// checked returns the identity for decisions in a project: the person's groups and role there. Nil means that nobody was authenticated.
+// checked returns the identity for decisions in a project: the person's groups and role there. Nil means no authentication.
 func (i identity) checked(project string) *agent.Identity {
 	if i.unasked {
 		return nil

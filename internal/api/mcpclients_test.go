@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/npmtest"
 )
 
-// told is what a client in testdata/mcp/clients.mjs reports about our server.
+// told is the report of a client in testdata/mcp/clients.mjs about our server.
 type told struct {
 	Tools, Started, Ended, Refused, Report string
 	Progress, Prompt, Lists                bool

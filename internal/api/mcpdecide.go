@@ -124,7 +124,7 @@ func (m *mcpServer) decideTool(ctx context.Context, call *mcp.CallToolRequest, i
 // maxShown is how many bytes of a call's arguments an editor shows to a person.
 const maxShown = 16 << 10
 
-// whole loads all arguments of a call. Nobody can approve a call over MCP if its arguments are too long to show.
+// whole loads all arguments of a call. Arguments that are too long to show are an error, because they cannot be approved over MCP.
 func (m *mcpServer) whole(ctx context.Context, a *record.Approval) error {
 	if a.Bytes() <= maxShown && a.Bytes() > len(a.Arguments) {
 		if err := m.opts.System.Text(ctx, &a.Arguments, a.ArgumentsRef); err != nil {

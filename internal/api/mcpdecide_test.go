@@ -62,7 +62,7 @@ func waiting(t *testing.T, decide string) (w *world, id string) {
 	return w, id
 }
 
-// Nobody approves hidden arguments over MCP: the arguments are shown completely, or the approval is refused.
+// Hidden arguments cannot be approved over MCP: the arguments are shown completely, or the approval is refused.
 func TestMCPShowsAll(t *testing.T) {
 	t.Parallel()
 	approve := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}

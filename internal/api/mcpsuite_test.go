@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// addSuite adds what the conformance suite's scenarios call (their README of 0.1.16 and 0.2.0-alpha.12, read 2026-11-23).
+// addSuite adds the tools, resources and prompts that the conformance suite calls (README of 0.1.16 and 0.2.0-alpha.12, read 2026-11-23).
 func addSuite(s *mcp.Server) {
 	text := func(text string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: text}} }
 	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="

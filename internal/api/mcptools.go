@@ -247,7 +247,7 @@ func (m *mcpServer) waitFor(ctx context.Context, call *mcp.CallToolRequest, in g
 	return o.ID, full, err
 }
 
-// waitsOf returns what an investigation is waiting for.
+// waitsOf returns the items that an investigation is waiting for.
 func (m *mcpServer) waitsOf(ctx context.Context, id string) (record.Waits, error) {
 	st, err := m.store(ctx)
 	if err != nil {

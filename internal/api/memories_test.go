@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// The audit log has what people write to a memory and delete from it.
+// The audit log has every edit and deletion that people make in a memory.
 func TestChangeMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -145,7 +145,7 @@ func problemOf(t *testing.T, got answer) {
 	}
 }
 
-// Without configured tokens, nobody is authenticated, and only this host is served.
+// Without configured tokens, the API does not authenticate and serves only this host.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	w := open(t, "system: {}\n")

@@ -221,7 +221,7 @@ func lastEntry(ctx context.Context, st *store.Store, id string) (seq int64, err 
 	return seq, err
 }
 
-// catchUp sends what the store has and reports whether more may come.
+// catchUp sends the contents of the store and reports whether more may come.
 func (v *viewer) catchUp(ctx context.Context, st *store.Store, r *record.Investigation, id string) bool {
 	err := st.Follow(ctx, id, v.seq, func(u store.Update) error {
 		if u.Record != nil {

@@ -164,7 +164,7 @@ func (e ending) Get(ctx context.Context, out any) error {
 	}
 }
 
-// Viewers see the past, then everything that happens, and the end. Returning viewers see what they missed.
+// Viewers see the past, then everything that happens, and the end. Returning viewers see everything that they missed.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

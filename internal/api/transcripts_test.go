@@ -44,7 +44,7 @@ func TestTranscriptFromItsEnd(t *testing.T) {
 	}
 }
 
-// A truncated text can be read in parts, none of which ends inside a character.
+// A truncated text can be read in parts. No part ends inside a character.
 func TestWholeText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -156,7 +156,7 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-// A client can ask for its own identity and for what was done in an investigation.
+// A client can ask for its own identity and for the acts in an investigation.
 func TestAboutAndActs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

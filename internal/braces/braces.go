@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrSyntax means that the text in double braces is not an Action. Callers add what is allowed when they show it.
+// ErrSyntax means that the text in double braces is not an Action. Callers that show it add the allowed forms.
 var ErrSyntax = errors.New("this may not stand in double braces")
 
 // Action matches everything that is allowed in double braces: {{.NAME}}, {{.NAME.KEY}} or {{"text"}}.

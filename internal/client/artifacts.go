@@ -6,7 +6,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/artifact"
 )
 
-// Artifacts lists what the tools of an investigation returned besides text. It returns ErrNoStore without a store, and
+// Artifacts lists the artifacts that the tools of an investigation returned. It returns ErrNoStore without a store, and
 // record.ErrNotFound if the store does not know the investigation.
 func (c *Client) Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error) {
 	st, err := c.Store(ctx)

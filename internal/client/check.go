@@ -21,7 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// StoreCheck compares what the store holds of an investigation or a conversation with what Temporal's history refers to.
+// StoreCheck compares the contents of the store for an investigation or a conversation with the references in Temporal's history.
 type StoreCheck struct {
 	ID      string `json:"id"`
 	Running bool   `json:"running"`

@@ -1,6 +1,6 @@
 // Package client serves the users of the system: the command line, the API and Go programs. It starts, finds, follows and steers
-// investigations and conversations. It is the only package that joins Temporal, which knows what is running, with the workers' store,
-// which keeps the content.
+// investigations and conversations. It is the only package that joins Temporal, which knows the running workflows, with the workers'
+// store, which keeps the content.
 package client
 
 import (
@@ -38,7 +38,7 @@ type Options struct {
 	TaskQueue string
 	// Store is the workers' store. The client works without it until its file exists, and never creates it.
 	Store store.Options
-	// Tell receives messages for people about what a slow call is waiting for; nil means no messages.
+	// Tell receives messages for people about the reason for a slow call; nil means no messages.
 	Tell func(text string)
 }
 
@@ -148,7 +148,7 @@ func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
 }
 
 // Text replaces the beginning of a text that was too large for Temporal with the whole text. An empty ref means that it was not too
-// large. It returns the errors of Blob and then leaves the text as it is.
+// large. On an error, which is one of Blob's, the text stays unchanged.
 func (c *Client) Text(ctx context.Context, text *string, ref string) error {
 	if ref == "" {
 		return nil

@@ -25,7 +25,7 @@ type Thread struct {
 	// Project owns the conversation; an empty string means the default project.
 	Project string    `json:"project,omitempty"`
 	Since   time.Time `json:"since"` // start of its current run
-	// Usage is what the conversation has used so far. Absent means unknown.
+	// Usage is the conversation's usage so far. Absent means unknown.
 	Usage agent.Usage `json:"usage,omitzero"`
 	id    string      // conversation ID, if it is still in its first run
 }

@@ -35,7 +35,7 @@ func (w Whole) Fate(name string) string {
 	return ""
 }
 
-// decision describes what a person decided about a call, and when.
+// decision describes a person's decision about a call, with its time.
 func decision(entries []transcript.Entry, name string) string {
 	for _, e := range entries {
 		if e.Call == nil || e.Superseded || name != e.Call.ID && name != e.Execution+"/"+e.Call.ID {

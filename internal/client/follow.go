@@ -169,8 +169,8 @@ type following struct {
 // errTold ends following because nothing more will come.
 var errTold = errors.New("all has been told")
 
-// follow reports the news from the store until the end. When Temporal says that the investigation has ended, so does the store, unless
-// the investigation was terminated and the store does not know yet.
+// follow reports the news from the store until the end. The store knows of the end when Temporal does, except shortly after a
+// termination.
 func (f *following) follow(ctx, over context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()

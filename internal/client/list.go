@@ -157,7 +157,7 @@ func visibleRecord(info *workflowpb.WorkflowExecutionInfo) record.Investigation 
 		Chain: keyword(attributes[activities.AttributeChain]), AlertType: keyword(attributes[activities.AttributeAlertType]),
 		StartedAt: info.GetStartTime().AsTime(),
 	}
-	// Temporal cannot distinguish failed from timed out and does not know what is pending. Workflows ended by force could not report it.
+	// Temporal cannot distinguish failed from timed out and knows no pending items. Workflows ended by force could not report it.
 	if said := agent.Status(keyword(attributes[activities.AttributeStatus])); said != "" && said.Closed() == r.Status.Closed() {
 		r.Status = said
 	}
@@ -175,7 +175,7 @@ func keyword(payload *commonpb.Payload) (text string) {
 	return text
 }
 
-// correctTimeout limits the connection to Temporal. After that, the list shows what the store says.
+// correctTimeout limits the connection to Temporal. After that, the list comes from the store alone.
 const correctTimeout = 2 * time.Second
 
 // correct corrects records of open investigations that Temporal knows to have ended. Temporal lists the last run of a workflow first.

@@ -15,8 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// memoProject is the memo with the project of an investigation or a conversation. An investigation has it before its record exists,
-// and a conversation has nothing else.
+// memoProject is the memo with the project of an investigation or a conversation. For an investigation it exists before the record, and
+// for a conversation there is no other source.
 const memoProject = "inquest_project"
 
 // Over returns a client on existing connections. Closing the client does not close them.

@@ -266,7 +266,7 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 	return nil
 }
 
-// fingerprint computes the request's fingerprint as its chain configures it, unless the request has one or wants none.
+// fingerprint computes the request's fingerprint by the rules of its chain, unless the request has or refuses one.
 func (c *Client) fingerprint(s *Start) error {
 	switch {
 	case s.Request.Again:

@@ -82,7 +82,7 @@ func (s sealed) trouble(a *workflowpb.PendingActivityInfo) (t workflows.Trouble,
 	return t, t.ErrorType == activities.ErrorStore || t.ErrorType == activities.ErrorWorkerCannot
 }
 
-// waits returns what the running attempt reports to be waiting for.
+// waits returns the cause for which the running attempt reports to be waiting.
 func (s sealed) waits(a *workflowpb.PendingActivityInfo) (errorType string) {
 	return activities.ReadDoing(func(to any) error { return s.Converter(nil).FromPayloads(a.GetHeartbeatDetails(), to) }).Waits
 }
@@ -98,7 +98,7 @@ func (s sealed) message(failure *failurepb.Failure) string {
 	return ""
 }
 
-// addTroubles adds to a status what the investigation is waiting for besides people.
+// addTroubles adds to a status everything besides people that the investigation is waiting for.
 func addTroubles(s *workflows.Status, all []workflows.Trouble) {
 	s.Troubles = all
 	words := []string{
@@ -111,7 +111,7 @@ func addTroubles(s *workflows.Status, all []workflows.Trouble) {
 	s.WaitingFor = cmp.Or(strings.Join(words, "; and for "), s.WaitingFor)
 }
 
-// troubleLine describes what the activities with an error type are waiting for. An empty string means that there are none.
+// troubleLine describes the activities that wait because of an error type. An empty string means that there are none.
 func troubleLine(what string, all []workflows.Trouble, errorType string) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(t workflows.Trouble) bool { return t.ErrorType != errorType })
 	if len(all) == 0 {

@@ -28,7 +28,7 @@ type AgentEdit struct {
 	// After is the version to change. Zero means the last one.
 	After int
 	Rules AgentRules
-	// Tools are the known tool names. Those of servers that did not answer are missing.
+	// Tools are the known tool names. They lack the tools of servers that did not answer.
 	Tools []string
 }
 

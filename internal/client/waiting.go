@@ -11,9 +11,9 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Waiting returns what is waiting for people and providers in one investigation or conversation or, with an empty ID, in all. It takes
-// one query of the store. Without a store, or if the store does not know the ID, it queries the workflows. The error names those that
-// do not answer.
+// Waiting returns the items that need people or providers, in one investigation or conversation or, with an empty ID, in all. It takes
+// one query of the store. Without a store, or if the store does not know the ID, it queries the workflows. The error names the workflows
+// that do not answer.
 func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
 	all, known, err := c.storedWaiting(ctx, id)
 	if known || err != nil {

@@ -42,7 +42,7 @@ func (p Pattern) Fits(line string) bool {
 	return err == nil && Check(line) == nil && slices.EqualFunc(p.parts, parts, part.fits)
 }
 
-// Check refuses a line if it is impossible to tell what it runs, because it starts programs that start others or redefines names.
+// Check refuses a line whose effect is unpredictable, because it starts programs that start others or redefines names.
 func Check(line string) error {
 	file, err := parse(line)
 	if err != nil {

@@ -18,8 +18,8 @@ func Arguments(words []*syntax.Word) (args []programs.Arg) {
 	return args
 }
 
-// argument unquotes a word. Of a word with expansions it keeps the part before the first. A word that may expand to any words has no
-// text.
+// argument unquotes a word. If the word has expansions, argument keeps the part before the first. A word that may expand to any words has
+// no text.
 func argument(word *syntax.Word) programs.Arg {
 	arg, quoted := programs.Arg{Known: true}, false
 	for _, part := range word.Parts {

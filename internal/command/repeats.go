@@ -65,7 +65,7 @@ func (q quieter) Handle(ctx context.Context, r slog.Record) error {
 	return q.next.Handle(ctx, r)
 }
 
-// kindOf returns what an attribute adds to the kind of a line: the subject, or the error without numbers.
+// kindOf returns the part of a line's kind that comes from an attribute: the subject, or the error without numbers.
 func kindOf(a slog.Attr) string {
 	for _, name := range whose {
 		if a.Key == name {

@@ -26,7 +26,7 @@ type Input struct {
 	Artifacts                          []Artifact
 }
 
-// Artifact describes what a tool returned besides text, without its content.
+// Artifact describes an artifact that a tool returned, without its content.
 type Artifact = struct {
 	Ref, Name, MIMEType string
 	Size                int

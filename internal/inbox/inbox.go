@@ -1,4 +1,4 @@
-// Package inbox keeps the numbers by which people refer to pending items.
+// Package inbox keeps the numbers that people use for pending items.
 package inbox
 
 import (

@@ -153,7 +153,7 @@ func (m *Model) spin() string {
 	return frames[int(m.now.UnixMilli()/spinEvery.Milliseconds())%len(frames)]
 }
 
-// notices lists what the investigation is waiting for, people first.
+// notices lists everything that the investigation is waiting for, people first.
 func (m *Model) notices() (lines []string) {
 	add := func(text string) { lines = append(lines, alert.Render(terminal.Fit(text, m.width))) }
 	for _, to := range slices.Sorted(maps.Keys(m.lost)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// title says what the investigation is about and its status. It adds the ID if there is room; the help always shows it.
+// title describes the investigation and its status. It adds the ID if there is room; the help always shows it.
 func (m *Model) title() string {
 	r := m.record
 	words := []string{strings.ReplaceAll(string(cmp.Or(r.Status, "starting")), "_", " ")}
@@ -43,7 +43,7 @@ func (m *Model) title() string {
 	return bold.Render(cell(name, room)) + " " + statusStyle(r.Status).Render(end)
 }
 
-// used describes what the investigation has used so far. An empty string means nothing.
+// used describes the investigation's usage so far. An empty string means nothing.
 func (m *Model) used() string {
 	var words []string
 	if n := m.record.Usage.Tokens(); n > 0 {

@@ -42,7 +42,7 @@ type Act struct {
 	typed *typing // where a decision was typed
 }
 
-// keys lists the keys for the footer and the help, most important first. Those that do not fit into the footer are in the help.
+// keys lists the keys for the footer and the help, most important first. The help has all of them, the footer as many as fit.
 var keys = []struct {
 	key, short, long string
 	when             func(*Model) bool // whether it has an effect; nil means always

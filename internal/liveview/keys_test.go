@@ -178,7 +178,7 @@ func TestARefusedDecision(t *testing.T) {
 	}
 }
 
-// An error reopens only the prompt of its own decision.
+// An error reopens only the prompt of the decision that failed.
 func TestARefusalOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	m, other := waits(t), restart

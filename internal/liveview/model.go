@@ -41,7 +41,7 @@ type Model struct {
 	saidAt time.Time
 }
 
-// page is what the screen shows below the agents.
+// page is the content of the screen below the agents.
 type page int
 
 const (

@@ -50,7 +50,7 @@ func (p *Prompt) offer(a record.Approval) {
 	p.Text += "\n· More than yes and no: Tab (" + strings.Join(names, ", ") + ")"
 }
 
-// turn switches to another way and keeps what was typed for this one.
+// turn switches to another way and keeps the input for this one.
 func (t *typing) turn(by int) {
 	t.drafts[t.Way] = t.input.Value()
 	t.at = (t.at + by + len(t.ways)) % len(t.ways)
@@ -65,7 +65,7 @@ func (t *typing) turn(by int) {
 	t.input.CursorEnd()
 }
 
-// unbroken escapes, as in a JSON string, what an input line cannot hold. Terminals paste line ends as carriage returns.
+// unbroken escapes, as in a JSON string, the characters that an input line cannot hold. Terminals paste line ends as carriage returns.
 var unbroken = strings.NewReplacer("\r\n", `\n`, "\r", `\n`, "\n", `\n`, "\t", `\t`, "\ufffd", `\ufffd`)
 
 // oneLine formats JSON for editing on one line: values stay the same, and invisible characters are escaped. Other text is treated as part

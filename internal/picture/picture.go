@@ -14,8 +14,8 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// Limits on what a model gets. Claude looks at no more than 1,568 pixels; OpenAI and Gemini cut larger images into tiles and charge for
-// each. Providers accept requests of about 20 MB (Gemini, with base64), so no image is larger than 1 MB.
+// Limits for the images that a model gets. Claude looks at no more than 1,568 pixels; OpenAI and Gemini cut larger images into tiles and
+// charge for each. Providers accept requests of about 20 MB (Gemini, with base64), so no image is larger than 1 MB.
 // https://docs.claude.com/en/docs/build-with-claude/vision (read 2026-11-22)
 const (
 	maxEdge  = 1568
@@ -36,8 +36,8 @@ type Picture struct {
 	Width, Height int
 }
 
-// Fit makes an image small enough. It keeps an image within the limits, and otherwise scales it down to PNG or JPEG. Of an animation it
-// keeps the first frame.
+// Fit makes an image small enough. It keeps an image within the limits, and otherwise scales it down to PNG or JPEG. It keeps only the
+// first frame of an animation.
 func Fit(data []byte) (Picture, error) {
 	config, format, err := bounded(data)
 	if err != nil {

@@ -27,14 +27,14 @@ func Fit(line string, width int) string {
 	return strings.TrimRight(start, " ") + "…"
 }
 
-// quoted matches a command within a text, alone a command on a line of its own.
+// quoted matches a command within a text, alone a line with only a command.
 var (
 	quoted = regexp.MustCompile("`[^`]*`")
 	alone  = regexp.MustCompile("^ +starter ")
 )
 
-// Hang wraps a line at spaces outside `commands` to a number of columns; zero means unlimited. It indents all lines but the first.
-// A command on a line of its own is never wrapped.
+// Hang wraps a line at spaces outside `commands` to a number of columns; zero means unlimited. It indents all lines but the first. It
+// never wraps a line with only a command.
 func Hang(line string, width, indent int) string {
 	if width == 0 || ansi.StringWidth(line) <= width || alone.MatchString(line) {
 		return line

@@ -13,7 +13,7 @@ type Turn struct {
 	Conversation string
 	// After is the sequence number of the last entry that was shown.
 	After int64
-	// Said is what the user has just said, so that it is not repeated.
+	// Said is the user's last message, so that it is not repeated.
 	Said string
 }
 

@@ -60,7 +60,7 @@ func answered(text string) transcript.Entry {
 	}}
 }
 
-// A turn shows everything since the last one, up to its end, and does not repeat what was typed.
+// A turn shows everything since the last one, up to its end, and does not repeat the user's input.
 func TestWatchTurn(t *testing.T) {
 	t.Parallel()
 	system := transcript.Entry{Kind: transcript.KindSystem, Body: transcript.Body{Text: "You are Memo."}}

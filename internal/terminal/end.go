@@ -92,7 +92,7 @@ func look(status agent.Status) style {
 	return yellow
 }
 
-// Summary describes an investigation in one line: how it ended, how long it took, and what it used.
+// Summary describes an investigation in one line: how it ended, its duration and its usage.
 func Summary(r record.Investigation) string {
 	words := []string{CleanLine(r.ID), string(r.Status)}
 	if why := r.EndReason.Words(r.Status); why != "" {

@@ -152,7 +152,7 @@ func (v *view) result(l *lane, e transcript.Entry) {
 	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))
 }
 
-// summary prints what the agent sees instead of a result.
+// summary prints the text that the agent sees instead of a result.
 func (v *view) summary(l *lane, e transcript.Entry) {
 	b, words := successBlock, []string{"summary of result " + e.Ref(), CleanLine(e.Model), Size(len(e.Text))}
 	if e.ErrorType != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// feed is a source that passes on what a test sends.
+// feed is a source that passes on the updates from a test.
 type feed chan store.Update
 
 func (f feed) follow(ctx context.Context) func(func(store.Update) error) error {

@@ -78,7 +78,7 @@ func (s *stream) begins(thinking, text string) bool {
 	return strings.HasPrefix(thinking, s.thinking) && strings.HasPrefix(text, s.text)
 }
 
-// grow prints what is new. It omits thinking that arrives after the text has begun, which would interrupt the text.
+// grow prints the new part. It omits thinking that arrives after the text has begun, which would interrupt the text.
 func (v *view) grow(l *lane, s *stream, thinking, text string) {
 	if s.text == "" && len(thinking) > len(s.thinking) {
 		v.p.startBlock(l, thinkingBlock)
@@ -125,7 +125,7 @@ func (v *view) release(held []transcript.Entry) {
 	}
 }
 
-// foot says which model answered and what it used.
+// foot describes the model and the usage of a reply.
 func foot(e transcript.Entry) string {
 	words := []string{fmt.Sprintf("iteration %d", e.Iteration)}
 	if e.Model != "" {

@@ -21,9 +21,9 @@ type Options struct {
 	Width int
 	// Verbose prints prompts, tool calls and results in full instead of their first lines.
 	Verbose bool
-	// Notices describes what the investigation is waiting for. Each notice is printed once; nil means none.
+	// Notices describes everything that the investigation is waiting for. Each notice is printed once; nil means none.
 	Notices func(record.Waits) []Notice
-	// Ask asks the user about pending items. Nil means that nobody is asked and the notices mention them.
+	// Ask asks the user about pending items. If Ask is nil, the notices mention them.
 	Ask func(record.Waits)
 }
 
@@ -32,8 +32,8 @@ type Notice struct {
 	Text string
 	// Command is the command to type. A terminal shows it on its own line, which is never broken.
 	Command string
-	// Trouble is the execution that is waiting for its model's provider. The execution's next notice replaces this one, and so does the
-	// end of the trouble, which comes from the transcript. Next is the time of the next attempt, after so many Tries.
+	// Trouble is the execution that is waiting for its model's provider. The execution's next notice, or the end of the outage in the
+	// transcript, replaces this one. Next is the time of the next attempt, after so many Tries.
 	Trouble string
 	Next    time.Time
 	Tries   int

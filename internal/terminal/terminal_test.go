@@ -136,7 +136,7 @@ func (r *recorded) follow(ctx context.Context) func(func(store.Update) error) er
 
 func (r *recorded) final() record.Investigation { return *merged(r.updates).Record }
 
-// merged returns what a store holds after the updates.
+// merged returns the contents of a store after the updates.
 func merged(updates []store.Update) store.Update {
 	var out store.Update
 	bySeq := map[int64]int{}

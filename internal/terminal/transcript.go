@@ -87,7 +87,7 @@ func (v *view) take(u store.Update) {
 	}
 }
 
-// waits prints what the investigation is waiting for and asks the user about it.
+// waits prints everything that the investigation is waiting for and asks the user about it.
 func (v *view) waits(w record.Waits) {
 	told := w
 	if v.ask != nil {

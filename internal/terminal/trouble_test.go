@@ -101,7 +101,7 @@ dig/A │ ■ completed · 0 iterations · - tokens
 	}
 }
 
-// screenOf returns what a terminal shows: "\r\x1b[K" empties a line.
+// screenOf returns the visible text of a terminal: "\r\x1b[K" empties a line.
 func screenOf(out string) string {
 	lines := strings.Split(out, "\n")
 	for n, line := range lines {

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// Limits limits what a webhook starts.
+// Limits limits the investigations that a webhook starts.
 type Limits struct {
 	Running   int // concurrent investigations
 	PerMinute int // investigations started per minute
@@ -145,7 +145,7 @@ func (n News) Text() string {
 
 const maxTitle = 200
 
-// By returns the author of what a webhook starts or says; who is the holder of the token, if one was checked.
+// By returns the author of everything that a webhook starts or says; who is the holder of the token, if one was checked.
 func By(webhook, who string) string {
 	if who == "" {
 		return byWebhook + webhook

@@ -42,7 +42,7 @@ func clusterAgent(s scene) (r role) {
 	return r
 }
 
-// signalsAgent asks Prometheus what is down.
+// signalsAgent asks Prometheus for targets that are down.
 func signalsAgent(s scene) (r role) {
 	r.wants = []ask{{"prometheus_query", map[string]any{"query": "up == 0"}}}
 	for _, call := range s.calls {
@@ -56,7 +56,7 @@ func signalsAgent(s scene) (r role) {
 	return r
 }
 
-// reporter reports what the others found.
+// reporter reports the findings of the others.
 func reporter(s scene) role {
 	return role{findings: readFindings(prompt.Blocks(s.task, "result")...)}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
-// The agents of examples/plan-execute-critique. What they say follows from a person's answer, from the logs, and from each other.
+// The agents of examples/plan-execute-critique. Their replies follow from a person's answer, from the logs, and from each other.
 
 // said is a reply of one of these agents.
 type said struct {

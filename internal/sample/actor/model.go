@@ -1,5 +1,5 @@
-// Package actor plays the agents of the sample chain and of the examples: a scripted model that reacts to what the tools return. The
-// agents' texts are in texts.tmpl.
+// Package actor plays the agents of the sample chain and of the examples: a scripted model that reacts to the tools' results. The agents'
+// texts are in texts.tmpl.
 package actor
 
 import (
@@ -47,7 +47,7 @@ func Model(req llm.Request) llm.Response {
 	return llm.Response{Content: say("stranger", s.agent), Finish: llm.FinishStop} // an agent without a script
 }
 
-// role is what an agent concludes from what is known so far.
+// role is an agent's conclusion from everything that is known so far.
 type role struct {
 	// wants lists all calls that the agent would like to have made by now, including those already made. When none is left, the agent
 	// concludes.

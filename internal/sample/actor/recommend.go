@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// recheck holds the findings of earlier stages and what was verified again.
+// recheck holds the findings of earlier stages and the results of verifying them.
 type recheck struct {
 	findings
 	Alert   string // the service that the alert is about

@@ -134,7 +134,7 @@ func (c answered) ok() bool {
 	return pattern != nil && pattern.MatchString(c.result+"\n")
 }
 
-// unchecked says what failed and what is therefore unknown.
+// unchecked describes the failures and the gaps that follow from them.
 func (s scene) unchecked(wants []ask) []string {
 	var out []string
 	for _, server := range prompt.Unavailable(s.system) {
@@ -159,7 +159,7 @@ func (s scene) unchecked(wants []ask) []string {
 	return out
 }
 
-// has reports whether any tools are offered from a server of which the prompt says "Server NAME is not available".
+// has reports whether tools of a server are offered although the prompt says "Server NAME is not available".
 func (s scene) has(unavailable string) bool {
 	words := strings.Fields(unavailable)
 	for _, wire := range s.offered {

@@ -16,13 +16,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// The stable types of the errors that activities and agents end with.
+// The stable error types of activities and agents.
 const (
 	ErrorInvalidRequest    = "InvalidRequest"
 	ErrorIterationLimit    = "ToolIterationLimit"
 	ErrorEmptyReply        = "EmptyReply"
 	ErrorInvalidOutput     = "InvalidOutput"
-	ErrorInvalidPlan       = "InvalidPlan" // of tool calls
+	ErrorInvalidPlan       = "InvalidPlan" // a plan of tool calls
 	ErrorHook              = "HookFailed"
 	ErrorMock              = "MockFailed"
 	ErrorPrompt            = "PromptFailed"
@@ -33,47 +33,46 @@ const (
 	ErrorConfiguration     = "Configuration"
 	ErrorWorkerStopping    = "WorkerStopping"
 	ErrorServerUnavailable = "ServerUnavailable"
-	ErrorStore             = "Store" // the store, or whatever else an activity itself works with, has failed
-	// ErrorWorkerCannot: this worker lacks what the work needs, and another may have it.
+	ErrorStore             = "Store" // the store, or another dependency of the activity, has failed
+	// ErrorWorkerCannot: this worker lacks what the work needs; another may have it.
 	ErrorWorkerCannot = "WorkerCannot"
-	ErrorWorkerDied   = "WorkerDied" // each worker that has tried it
+	ErrorWorkerDied   = "WorkerDied" // every worker that has tried it
 	ErrorReplaced     = "Replaced"   // Temporal has given the work to another attempt
 	ErrorModelTimeout = "ModelTimeout"
 	ErrorRateLimited  = "RateLimited"
-	// ErrorModelUnavailable is also that of a call that was not made, because the model's circuit is open.
+	// ErrorModelUnavailable also covers a call that was not made because the model's circuit is open.
 	ErrorModelUnavailable = "ModelUnavailable"
-	// ErrorConversation: the provider fails on this conversation again and again, while it answers others.
+	// ErrorConversation: the provider keeps failing for this conversation while it answers others.
 	ErrorConversation = "ConversationFails"
-	// ErrorNotAModel: what answers is no model's server. The base_url of the provider may be wrong.
+	// ErrorNotAModel: the response is not from a model's server. The provider's base_url may be wrong.
 	ErrorNotAModel = "NotAModel"
-	ErrorCancelled = "Cancelled" // of the result of a call that was cut
-	ErrorNotQuick  = "NotQuick"  // the call is not one for a workflow task, and was not made there
+	ErrorCancelled = "Cancelled" // for the result of a call that was cut
+	ErrorNotQuick  = "NotQuick"  // the call does not belong in a workflow task and was not made there
 	// ErrorStoreBehind: the store lacks entries that Temporal's history refers to, so no call is made.
 	ErrorStoreBehind = "StoreBehindHistory"
 )
 
-// ResultDenied is the error type of the result of a call that was not approved.
+// ResultDenied is the error type of a call that was not approved.
 const ResultDenied = tool.ErrorPermissionDenied
 
-// ResultUnavailable is the error type of the result of a call whose server was not there.
+// ResultUnavailable is the error type of a call whose server was unavailable.
 const ResultUnavailable = tool.ErrorUnavailable
 
-// ResultNotRun is the error type of the result of a call that was not made.
+// ResultNotRun is the error type of a call that was not made.
 const ResultNotRun = tool.ErrorNotRun
 
-// ResultFailed is the error type of the result of a call that was not carried out as it was asked for.
+// ResultFailed is the error type of a call that was not carried out as requested.
 const ResultFailed = tool.ErrorTool
 
-// errIteration is how a model call ends whose reply was not complete in time.
+// errIteration is the error of a model call whose reply was not complete in time.
 var errIteration = errors.New("no complete reply within the time of an iteration")
 
-// modelErrors maps the kinds of package llm to stable types, once. tries is how often a
-// call is made that fails this way before the next provider is asked. 0 = for as long as
-// the plan's timeouts.outage allows, because nothing was paid and nobody is at fault. A
-// reply that arrived and is unusable was paid for, so its tries are limited. strike: the
-// model is down, or breaks off, so that another one is asked soon if there is one.
+// modelErrors maps the error kinds of package llm to stable types. tries is how often a call that fails this way is made
+// before the next provider is asked. Zero means for as long as the plan's timeouts.outage allows, because nothing was
+// paid and nothing is misconfigured. A reply that arrived but is unusable was paid for, so its tries are limited. strike
+// means that the model is down or breaks off, so another model is asked soon if there is one.
 var modelErrors = []modelError{
-	{errConversation, ErrorConversation, 1, false}, // first: it wraps another kind
+	{errConversation, ErrorConversation, 1, false}, // must be first: it wraps another kind
 	{llm.ErrRateLimited, ErrorRateLimited, 0, false},
 	{llm.ErrUnavailable, ErrorModelUnavailable, 0, true},
 	{llm.ErrStalled, "StreamStalled", paidTries, true},
@@ -98,8 +97,8 @@ type modelError struct {
 
 const paidTries = 12
 
-// Tries is how often a model call is made that fails with an error of that type: 0
-// = as often as the time allows that an outage is waited for.
+// Tries returns how often a model call that fails with this error type is made. Zero means as often as the outage
+// timeout allows.
 func Tries(errorType string) int {
 	if row := modelErrorOf(errorType); row.kind != nil {
 		return row.tries
@@ -107,11 +106,11 @@ func Tries(errorType string) int {
 	return 1
 }
 
-// Strike reports whether a failure of that type is one of those after which, two in a row,
-// an agent that has another model asks that.
+// Strike reports whether a failure of this type counts toward switching models: after two in a row, an agent that has
+// another model uses that.
 func Strike(errorType string) bool { return modelErrorOf(errorType).strike }
 
-// modelErrorOf is the row of an error type; zero if it is not about a model.
+// modelErrorOf returns the row of an error type; zero if the error is not about a model.
 func modelErrorOf(errorType string) (row modelError) {
 	if n := slices.IndexFunc(modelErrors, func(m modelError) bool { return m.name == errorType }); n >= 0 {
 		row = modelErrors[n]
@@ -119,25 +118,24 @@ func modelErrorOf(errorType string) (row modelError) {
 	return row
 }
 
-// paid: a provider may charge for a call that fails this way, because it had begun to
-// work on it. A call that it refused costs nothing.
+// paid reports whether a provider may charge for a call that fails this way, because it had begun to work on it. A call
+// that it refused costs nothing.
 func paid(errorType string) bool { return Tries(errorType) > 1 && errorType != ErrorNotAModel }
 
-// ModelError reports whether an error type is about the model and not about
-// Inquest or a tool.
+// ModelError reports whether an error type is about the model rather than Inquest or a tool.
 func ModelError(errorType string) bool {
 	return modelErrorOf(errorType).kind != nil || errorType == ErrorEmptyReply
 }
 
-// ContentError reports whether an error type is about what the model was told: the same
-// words would fail again.
+// ContentError reports whether an error type is about the content sent to the model, so that the same content would fail
+// again.
 func ContentError(errorType string) bool {
 	kinds := []error{errConversation, llm.ErrContextTooLong, llm.ErrContentFiltered, llm.ErrInvalidRequest}
 	return slices.Contains(kinds, modelErrorOf(errorType).kind)
 }
 
-// modelFailure turns a model's error into Temporal's. The workflow decides whether
-// the model is asked again: only it can wait without holding a worker or a clock.
+// modelFailure turns a model's error into a Temporal error. The workflow decides whether to call the model again,
+// because only it can wait without holding a worker or a clock.
 func modelFailure(err error, said Trouble) error {
 	name := errorType(err)
 	if name == "" {
@@ -149,18 +147,17 @@ func modelFailure(err error, said Trouble) error {
 	})
 }
 
-// expected marks failures that are no mistake of the worker's. A provider's are logged once
-// (troubles), and a request's are told to its author. Without the mark, the SDK logs each
-// of them as an error of the worker.
+// expected marks failures that are not the worker's fault. A provider's failures are logged once (troubles), and a
+// request's failures go to its author. Without the mark, the SDK logs each of them as an error of the worker.
 const expected = temporal.ApplicationErrorCategoryBenign
 
-// refusal is the failure of a request that cannot be done.
+// refusal is the failure of a request that cannot be carried out.
 func refusal(err error) error {
 	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorInvalidRequest, options)
 }
 
-// errorType is the stable type of a model's error; "" = it is none.
+// errorType returns the stable type of a model's error; "" if it is not a model's error.
 func errorType(err error) string {
 	for _, row := range modelErrors {
 		if errors.Is(err, row.kind) {
@@ -170,7 +167,7 @@ func errorType(err error) string {
 	return ""
 }
 
-// llmError is what a model's client says besides the kind; the zero one if it is not its error.
+// llmError returns the details that a model's client gave; zero if it is not a client's error.
 func llmError(err error) llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return *e
@@ -178,8 +175,8 @@ func llmError(err error) llm.Error {
 	return llm.Error{}
 }
 
-// WorkerWait is how long work waits for a worker that can do it, while others cannot:
-// longer than any deploy takes.
+// WorkerWait is how long work waits for a worker that can do it while others cannot. It is longer than any deployment
+// takes.
 const WorkerWait = 24 * time.Hour
 
 // cannot is the failure of work that another worker may be able to do.
@@ -190,10 +187,10 @@ func cannot(ctx context.Context, err error) error {
 	return temporal.NewApplicationError(err.Error(), ErrorWorkerCannot)
 }
 
-// ErrTakesLong: a plan takes longer to make than a workflow task may.
+// ErrTakesLong means that a plan takes longer to make than a workflow task may.
 var ErrTakesLong = errors.New("functions of the workers' program have to be asked")
 
-// notYet is why a request has no plan that may have one yet; nil = it has one, or err refuses it.
+// notYet returns the error if the request may get a plan later. It returns nil if it has a plan or if err refuses it.
 func notYet(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ErrTakesLong):
@@ -204,26 +201,26 @@ func notYet(ctx context.Context, err error) error {
 	return nil
 }
 
-// final makes an error that is not worth another attempt.
+// final makes an error that must not be retried.
 func final(errorType string, err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
 }
 
-// ServerAway is what an error of type ErrorServerUnavailable says besides its text.
+// ServerAway holds the details of an error of type ErrorServerUnavailable.
 type ServerAway struct {
-	// Why says in words of ours why the server is not there, if it may be back soon. If Why is empty, waiting does not help.
+	// Why explains in our own words why the server is unavailable, if it may be back soon. If Why is empty, waiting does not
+	// help.
 	Why string `json:"why,omitempty"`
 }
 
-// serverUnavailable is for a call that may be made again.
+// serverUnavailable is the error of a call that may be made again.
 func serverUnavailable(away string, err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorServerUnavailable, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{ServerAway{away}}, Category: expected,
 	})
 }
 
-// storeFailure keeps an activity of a run that was replaced from trying again,
-// and gives every error that has no type yet a stable one.
+// storeFailure stops retries of an activity whose run was replaced, and gives every untyped error a stable type.
 func storeFailure(err error) error {
 	switch {
 	case err == nil, temporal.IsApplicationError(err), temporal.IsCanceledError(err), errors.Is(err, context.DeadlineExceeded):
@@ -237,8 +234,8 @@ func storeFailure(err error) error {
 	return temporal.NewApplicationError(err.Error(), ErrorStore)
 }
 
-// ended says why the context of an activity has ended; err if it has not. Only its cause
-// tells: if somebody has cancelled the activity it ends, else Temporal tries it again.
+// ended returns why an activity's context has ended, or err if it has not. Only the cause tells whether the activity was
+// cancelled, which ends it, or whether Temporal should retry it.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -258,8 +255,8 @@ func ended(ctx context.Context, err error) error {
 	}
 }
 
-// keep writes down what is in hand even if ctx has ended, and tries again while the store
-// is away: a reply was paid for, and a call's effect cannot be had a second time.
+// keep writes a result even if ctx has ended, and retries while the store is unavailable: a reply was paid for, and a
+// call's effect cannot be repeated.
 func (a *Activities) keep(ctx context.Context, write func(context.Context) error) error {
 	until := time.Now().Add(keepFor)
 	defer setWaiting(ctx, false)
@@ -279,5 +276,5 @@ func (a *Activities) keep(ctx context.Context, write func(context.Context) error
 
 const (
 	keepTry = 30 * time.Second
-	keepFor = 50 * time.Minute // within workflows' grace
+	keepFor = 50 * time.Minute // within the workflows' grace period
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// evidenceOf is what an investigation has found so far.
+// evidenceOf returns what an investigation has found so far.
 func (a *Activities) evidenceOf(ctx context.Context, investigation string) (evidence.Evidence, error) {
 	entries, err := a.Transcripts.After(ctx, investigation, 0, 0)
 	if err != nil {
@@ -29,14 +29,14 @@ func (a *Activities) evidenceOf(ctx context.Context, investigation string) (evid
 	return found, nil
 }
 
-// namesEvidence: the agent's replies name what they rest on. Those that call no tools have nothing of their own, and a
-// review says what it says of others.
+// namesEvidence reports whether the agent's replies must cite evidence. Agents that call no tools have no evidence of
+// their own, and a review comments on others' work.
 func (j *job) namesEvidence() bool {
 	return j.stage().Evidence && j.row.Pattern == agent.Iterating && j.ref.Agent != plan.ReviewIndex
 }
 
-// unproven says what of the evidence in an agent's last reply is not what was asked for; "" = nothing. It is asked for
-// once more, and no more: what then is still wrong is marked where it is shown.
+// unproven returns what is wrong with the evidence in an agent's last reply; "" means nothing. The agent is asked to fix
+// it only once. Remaining errors are marked where the text is shown.
 func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, error) {
 	if !j.namesEvidence() || strings.TrimSpace(reply.Text) == "" {
 		return "", nil
@@ -60,11 +60,11 @@ func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, err
 	return clip.Bytes(tool.ValidText(prompt.AboutEvidence+problem), 500), nil
 }
 
-// maxEvidence is how much evidence a prompt shows, in bytes.
+// maxEvidence is how much evidence a prompt includes, in bytes.
 const maxEvidence = 48_000
 
-// addEvidence shows an agent what was found so far, and in the texts of others the numbers that it has now. A judge sees
-// what code makes of the results, too, also where nobody was asked for evidence and tools have returned some.
+// addEvidence shows an agent the evidence so far, and renumbers the citations in others' texts to match. A judge also
+// sees the results as checked by code, even if the chain asked for no evidence but tools returned some.
 func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
 	judges := g.ref.Stage == plan.ScoringStage
 	if !g.plan.CollectsEvidence() && !judges {
@@ -96,7 +96,7 @@ func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
 	return nil
 }
 
-// withEvidence is what an agent that was dispatched ends with, as the one that waits for it is told.
+// withEvidence returns a dispatched agent's final text as it is shown to the agent that waits for it.
 func (g *generation) withEvidence(ctx context.Context, execution, text string) (string, error) {
 	if !g.plan.CollectsEvidence() {
 		return text, nil
@@ -108,8 +108,8 @@ func (g *generation) withEvidence(ctx context.Context, execution, text string) (
 	return text, err
 }
 
-// toCheck is what the texts of an investigation that is over are checked against; nil = its chain asks for no evidence, and
-// nothing has named any: then "[3]" is no citation.
+// toCheck returns the evidence for checking the texts of a finished investigation. It returns nil if the chain asks for
+// no evidence and none was recorded: in that case "[3]" is not a citation.
 func (a *Activities) toCheck(ctx context.Context, in FinishIn) (*evidence.Evidence, error) {
 	found, err := a.evidenceOf(ctx, in.Investigation)
 	if err != nil || len(found.Items)+len(found.Pending) > 0 {
@@ -123,14 +123,14 @@ func (a *Activities) toCheck(ctx context.Context, in FinishIn) (*evidence.Eviden
 
 // collects reports whether the chain asks for evidence.
 func (a *Activities) collects(ctx context.Context, in FinishIn) (bool, error) {
-	if in.Plan == "" { // it ended before its chain was resolved
+	if in.Plan == "" { // the investigation ended before its chain was resolved
 		return false, nil
 	}
 	p, err := a.plan(ctx, in.Plan)
 	return err == nil && p.CollectsEvidence(), err
 }
 
-// marked is a short text with marks at what it cites and code does not find there.
+// marked marks the citations in a short text that code cannot verify.
 func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (string, error) {
 	text = evidence.Unforged(text)
 	if !evidence.Cites(text) {
@@ -143,14 +143,14 @@ func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (stri
 	return found.Check(text), nil
 }
 
-// checkedReport is a report as people get it.
+// checkedReport is a report as it is shown to people.
 type checkedReport struct {
 	text     string
-	evidence string // the blob of what it was checked against; "" = it was not
-	failed   string // what code has not found, in one line
+	evidence string // the blob of the evidence it was checked against; "" if it was not checked
+	failed   string // the citations that code could not verify, in one line
 }
 
-// checked is a report in whose citations code has looked for what it says, and for what cites nothing in all that was found.
+// checked verifies a report's citations against the evidence, and looks for evidence that the report does not cite.
 func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (checkedReport, error) {
 	plain := checkedReport{text: evidence.Unforged(text)}
 	cites := evidence.Concerns(text)

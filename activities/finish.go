@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// SaveStage records how a stage and its executions ended, and says what the chain goes by.
+// SaveStage records how a stage and its executions ended, and returns what steers the chain.
 func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -55,7 +55,7 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	if stage.Outcome == agent.OutcomeError {
 		_ = json.Unmarshal(out.Fields[fieldMessage], &stage.Envelope.Message)
 	}
-	// The envelope is what is known of the investigation, in case it is never finished.
+	// The envelope records what is known so far, in case the investigation never finishes.
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return out, err
 	}
@@ -65,12 +65,12 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	return out, nil
 }
 
-// maskEnvelope masks what people said, which comes from Temporal unmasked.
+// maskEnvelope masks what people wrote, which Temporal delivers unmasked.
 func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.Envelope) error {
 	if len(e.Answers)+len(e.Undelivered) == 0 {
 		return nil
 	}
-	if hash == "" { // it ended before there was a plan to mask them by
+	if hash == "" { // it ended before there was a plan with masking settings
 		e.Undelivered = []string{fmt.Sprintf("%d signals that came before the chain was resolved", len(e.Undelivered))}
 		return nil
 	}
@@ -92,8 +92,8 @@ func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.En
 	return nil
 }
 
-// execution completes what the workflow knows of an execution by what the plan
-// and the transcript say, the model that really answered above all.
+// execution completes the workflow's summary of an execution from the plan and the transcript, in particular with the
+// model that actually answered.
 func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage record.Stage) (record.Execution, error) {
 	j, err := a.job(ctx, s.Ref)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	return out, nil
 }
 
-// SaveStatus records what an investigation waits for.
+// SaveStatus records what an investigation is waiting for.
 func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -136,8 +136,8 @@ func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
 	return storeFailure(ended(ctx, err))
 }
 
-// Finish closes the investigation's record. The report is the result of the last
-// stage that has one, however the investigation ended.
+// Finish closes the investigation's record. The report is the result of the last stage that has one, however the
+// investigation ended.
 func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -153,7 +153,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	}
 	if isBehind {
 		_, err = a.requirePlan(ctx, in.Investigation, in.Plan, in.Seen)
-		if _, lost := behindWhy(err); lost { // nothing that was written since the plan is there
+		if _, lost := behindWhy(err); lost { // nothing written since the plan is there
 			in.Plan, in.Results, in.Summary = "", nil, ""
 		}
 	}
@@ -186,7 +186,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	}
 	report := checked.text
 	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary, Proof: checked.failed}
-	if isBehind && in.Status == agent.StatusCompleted { // the report may be that of an earlier stage
+	if isBehind && in.Status == agent.StatusCompleted { // the report may be from an earlier stage
 		in.Status, in.EndReason, in.Error = agent.StatusFailed, agent.EndStoreBehind, behind
 		out.Failed, out.Error = in.EndReason, in.Error
 	}
@@ -203,7 +203,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
 		Report: report, Usage: in.Usage, Envelope: in.Envelope, EndedAt: &now, Writer: run.RunID,
-		WorkflowID: run.ID, RunID: run.RunID, StartedAt: now, // of one that ended before it was resolved
+		WorkflowID: run.ID, RunID: run.RunID, StartedAt: now, // for an investigation that ended before it was resolved
 	})
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
@@ -222,7 +222,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	return out, err
 }
 
-// A summary has 1–4 lines (spec: pipeline, "Around the result"), whatever the model makes of that.
+// A summary has 1–4 lines (spec: pipeline, "Around the result"), whatever the model returns.
 const (
 	maxSummaryLines = 4
 	maxSummaryLine  = 500 // characters
@@ -240,13 +240,13 @@ func summaryLines(text string) string {
 
 const noReport = "there is no report: no agent has said anything"
 
-// owesReport: an investigation that has completed has a report, unless people ended it
-// at a question.
+// owesReport reports whether an investigation must have a report: it has completed, and people did not end it at a
+// question.
 func owesReport(in FinishIn) bool {
 	return in.Status == agent.StatusCompleted && in.EndReason != agent.EndDenied && in.EndReason != agent.EndInterruptExpired
 }
 
-// report is the text that the last stage which has one ended with.
+// report returns the final text of the last stage that has one.
 func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, error) {
 	for i := len(in.Results) - 1; i >= 0; i-- {
 		execution := in.Results[i].Execution
@@ -263,7 +263,7 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, er
 	return checkedReport{}, nil
 }
 
-// outside is the first line of a report that is not what its agent's contract asks for; an empty string means that it is.
+// outside returns the first line of a report that violates its agent's contract; why is empty if it does not.
 func outside(why string) string {
 	if why == "" {
 		return ""
@@ -271,7 +271,7 @@ func outside(why string) string {
 	return fmt.Sprintf("**This is what the agent wrote, and not what its contract asks for: %s.**\n\n", why)
 }
 
-// incomplete is the first line of a report that is not whole, which says so; an empty string means that it is whole.
+// incomplete returns the first line of a report that is incomplete; an empty string means that it is complete.
 func incomplete(text string, entries []transcript.Entry) string {
 	why, last := "", true
 	for _, e := range slices.Backward(entries) {

@@ -22,14 +22,12 @@ import (
 // FinishRepeating marks a reply that was cut because it repeated itself.
 const FinishRepeating = string(llm.FinishRepeating)
 
-// maxCalls bounds the calls of one reply; more are not run, and the transcript says so.
+// maxCalls is the maximum number of calls in one reply. Any others are not run, and the transcript says so.
 const maxCalls = 64
 
-// Generate makes one model call: it reads the transcript, has large results
-// summarised, builds the prompt and the view that fits the model, streams the
-// reply, and appends it with all that came before it in this iteration. A reply
-// that is there already is returned without a call. As a local activity it asks models
-// that are quick.
+// Generate makes one model call. It reads the transcript, has large results summarised, builds the prompt and a view
+// that fits the model, streams the reply, and appends the reply with everything that precedes it in this iteration. A
+// reply that is already stored is returned without a call. As a local activity, it is used for quick models.
 func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -80,11 +78,11 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if len(entries) > 0 {
 		out.Kept, out.Other = entries[0].Writer != g.writer, in.isOther(entries[0])
 	}
-	// A later reply of a lost task may have read them.
+	// A later reply of a lost task may have read the letters.
 	readSince := func(e transcript.Entry) bool { return e.Iteration > in.Iteration && e.Mail > 0 }
 	out.Unread = g.unread > 0 || out.Kept && slices.ContainsFunc(known.Log, readSince)
 
-	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // nobody hears others
+	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // only investigations can ask
 	return out, nil
 }
 
@@ -92,18 +90,18 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 type generation struct {
 	*job
 	in     GenerateIn
-	rows   []transcript.Row // what this iteration appends
-	unread int              // letters for the agent: before the call, and then after it
-	needs  agent.Usage      // of the call, by estimate
-	heard  string           // what a reply that failed had said
-	read   []string         // where untrusted text comes from that the execution has read
-	// took is how long the model took; 0 = it was not asked. answered: it did.
+	rows   []transcript.Row // the rows that this iteration appends
+	unread int              // letters for the agent: before the call, then after it
+	needs  agent.Usage      // the call's estimated usage
+	heard  string           // the partial output of a failed reply
+	read   []string         // sources of untrusted text that the execution has read
+	// took is how long the model took; zero means it was not asked. answered reports that it replied.
 	took     time.Duration
 	answered bool
 }
 
-// lookUp returns what is known before the call. That of an execution which begins is recorded
-// first, and claimed with that; a later attempt, whose reply may be stored, looks first.
+// lookUp returns what is known before the call. The first attempt of a new execution is recorded first, which also
+// claims it. A later attempt, whose reply may be stored, looks that up first.
 func (g *generation) lookUp(ctx context.Context) (known transcript.Known, err error) {
 	begins := g.in.Iteration == 1 && !g.plan.Conversation
 	later := activity.GetInfo(ctx).Attempt > 1
@@ -179,7 +177,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	return stored, err
 }
 
-// prepare returns the log and the tools. An agent whose log is empty is told who it is.
+// prepare returns the log and the tools. If the log is empty, it adds the system prompt and the task.
 func (g *generation) prepare(ctx context.Context, known transcript.Known) ([]transcript.Entry, *tool.Set, error) {
 	stored, err := g.open(ctx, known.Log)
 	if err != nil {
@@ -198,14 +196,14 @@ func (g *generation) append(ctx context.Context) (entries []transcript.Entry, er
 	return entries, err
 }
 
-// begun: the agent has its system prompt. In a conversation, an iteration after the first
-// may have written it, if the first came to nothing.
+// begun reports whether the agent has its system prompt. In a conversation, an iteration after the first may have
+// written it, if the first one failed.
 func begun(stored []transcript.Entry) bool {
 	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
 }
 
-// open records what belongs before the call: that a provider has failed, and the results
-// that the workflow decided. It returns the log with those.
+// open records what belongs before the call: that a provider has failed, and the results that the workflow decided. It
+// returns the updated log.
 func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
 	if err := g.appendHop(ctx); err != nil {
 		return nil, err
@@ -220,8 +218,8 @@ func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transc
 	return log, nil
 }
 
-// appendHop records that this provider takes over from the one before it: now, because
-// its reply may be long in coming.
+// appendHop records that this provider takes over from the previous one. It does so now because the reply may take a
+// while.
 func (g *generation) appendHop(ctx context.Context) error {
 	if g.in.Fallback == nil {
 		return nil
@@ -237,14 +235,14 @@ func (g *generation) appendHop(ctx context.Context) error {
 	return g.Records.SetModel(ctx, g.execution(g.provider()))
 }
 
-// call makes the model call. A failure is written into the transcript.
+// call makes the model call. It records a failure in the transcript.
 func (g *generation) call(ctx context.Context, leave *permit, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
 	provider := g.provider()
 	client, err := g.Models.Client(provider, g.agent.Timeouts)
 	if err != nil {
 		return llm.Response{}, final(ErrorWorkerCannot, err)
 	}
-	if _, own := client.(llm.InProcess); own && activity.GetInfo(ctx).IsLocalActivity { // it can end the process at once
+	if _, own := client.(llm.InProcess); own && activity.GetInfo(ctx).IsLocalActivity { // an in-process model can crash the process at once
 		if err := g.Transcripts.SetLive(ctx, g.in.trace(ctx)); err != nil {
 			return llm.Response{}, err
 		}
@@ -272,7 +270,8 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	return reply, nil
 }
 
-// conversation names what the requests of an execution are part of; "" = the agent asks once, and once more at most.
+// conversation identifies the conversation that an execution's requests belong to; "" means the agent asks once, or
+// twice at most.
 func (g *generation) conversation() string {
 	if g.row.Pattern == agent.SingleShot && !g.plan.Conversation {
 		return ""
@@ -280,8 +279,7 @@ func (g *generation) conversation() string {
 	return g.ref.session()
 }
 
-// stream asks for the reply, within an iteration's time; what has arrived is in the
-// live tail for all who watch.
+// stream requests the reply, within the iteration timeout. Output goes to the live tail as it arrives.
 func (g *generation) stream(ctx context.Context, leave *permit, client llm.Client, request llm.Request) (llm.Response, error) {
 	live := newLive(g.job, g.in.Iteration, g.in.attempt(ctx))
 	defer live.stop()
@@ -302,8 +300,8 @@ func (g *generation) stream(ctx context.Context, leave *permit, client llm.Clien
 	return reply, err
 }
 
-// failed turns the error of a model call into Temporal's, and puts it into the transcript,
-// where people see it while the agent waits for its next try.
+// failed turns the error of a model call into a Temporal error. It also records it in the transcript, where people see
+// it while the agent waits for its next try.
 func (g *generation) failed(ctx context.Context, began time.Time, err error) error {
 	provider, name := g.provider(), errorType(err)
 	spent := g.spent(name, err)
@@ -329,14 +327,14 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 	return failure
 }
 
-// clipped is as much of an error as a transcript keeps.
+// clipped shortens an error to what a transcript keeps.
 func clipped(text string) string { return tool.ValidText(clip.Bytes(text, maxTryError)) }
 
 const maxTryError = 1000
 
 func (g *generation) provider() plan.Provider { return g.job.provider(g.in.Provider) }
 
-// provider is the agent's n-th; the zero one if it asks no model.
+// provider returns the agent's n-th provider; zero if the agent uses no model.
 func (j *job) provider(n int) plan.Provider {
 	if len(j.agent.Providers) == 0 {
 		return plan.Provider{}
@@ -344,7 +342,7 @@ func (j *job) provider(n int) plan.Provider {
 	return j.agent.Providers[min(max(n, 0), len(j.agent.Providers)-1)]
 }
 
-// generateOut is what the workflow needs of the rows that were appended.
+// generateOut returns what the workflow needs to know about the appended rows.
 func generateOut(entries []transcript.Entry) GenerateOut {
 	var out GenerateOut
 	if len(entries) > 0 {
@@ -371,7 +369,7 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 	return out
 }
 
-// previewRunes bounds the preview that goes into history.
+// previewRunes is the length of the preview that goes into history, in characters.
 const previewRunes = 120
 
 // preview is the beginning of a text on one line.

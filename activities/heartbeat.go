@@ -14,22 +14,22 @@ import (
 
 // Heartbeats tells Temporal that an attempt of an activity is alive.
 type Heartbeats interface {
-	// Beat tells Temporal what the attempt is doing. It returns a *temporal.CanceledError if
-	// the activity was cancelled, and a *serviceerror.NotFound if the attempt is over for Temporal.
+	// Beat tells Temporal what the attempt is doing. It returns a *temporal.CanceledError if the activity was cancelled, and
+	// a *serviceerror.NotFound if Temporal has ended the attempt.
 	Beat(ctx context.Context, taskToken []byte, doing Doing) error
 }
 
-// Doing is what a heartbeat says of an attempt. Older workers send Waits alone, as a string, and so do newer ones
-// where nothing else is to be said.
+// Doing is the payload of a heartbeat. Older workers send Waits alone, as a string. Newer workers do the same if no
+// other field is set.
 type Doing struct {
-	// Waits is what the attempt waits for, as the type of an error. An empty string means nothing.
+	// Waits is what the attempt is waiting for, as an error type. An empty string means nothing.
 	Waits string `json:"waits,omitempty"`
-	// Intended means that the attempt has written the intent of a call that must not run twice. If the store
-	// has no such intent later, it has lost it.
+	// Intended means that the attempt has written the intent of a call that must not run twice. If the store has no such
+	// intent later, it has lost it.
 	Intended bool `json:"intended,omitempty"`
 }
 
-// Details are what Temporal keeps of the heartbeat.
+// Details returns the heartbeat details that Temporal keeps.
 func (d Doing) Details() []any {
 	switch {
 	case d.Intended:
@@ -40,39 +40,37 @@ func (d Doing) Details() []any {
 	return nil
 }
 
-// ReadDoing reads the details of a heartbeat by a function that decodes them into a pointer.
+// ReadDoing reads heartbeat details with a function that decodes them into a pointer.
 func ReadDoing(decode func(to any) error) (d Doing) {
 	if decode(&d.Waits) == nil {
 		return d
 	}
 	if decode(&d) != nil {
-		return Doing{} // there are none
+		return Doing{} // there are no details
 	}
 	return d
 }
 
 const (
-	// beatEvery bounds how late a cancellation is noticed.
+	// beatEvery limits how late a cancellation is noticed.
 	beatEvery = 1500 * time.Millisecond
-	// beatTimeout is how long Temporal may take to answer one beat.
+	// beatTimeout is how long Temporal may take to answer one heartbeat.
 	beatTimeout = 10 * time.Second
 )
 
-// attend heartbeats until stop is called, so that a dead worker is noticed, and
-// returns the context to work under. That ends when somebody cancels the activity or
-// the attempt is over, and never because Temporal does not answer: the SDK's own
-// heartbeat takes a missing answer for a cancellation, so that a stall of two
-// seconds would cut every call that runs. Heartbeats say nothing about progress: a
-// model's stream has an idle timeout, a tool a timeout of its own.
+// attend sends heartbeats until stop is called, so that a dead worker is noticed, and returns the context to work under.
+// That context ends when the activity is cancelled or the attempt is over, but never because Temporal does not answer.
+// The SDK's own heartbeat treats a missing answer as a cancellation, so a stall of two seconds would cut every running
+// call. Heartbeats carry no progress: a model's stream has an idle timeout, and a tool has its own timeout.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
 	pulse := &pulse{}
 	work, cut := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, pulse))
-	if a.Heartbeats == nil || activity.GetInfo(ctx).IsLocalActivity { // that one's worker keeps the workflow task
+	if a.Heartbeats == nil || activity.GetInfo(ctx).IsLocalActivity { // that activity's worker keeps the workflow task alive
 		return work, func() { cut(nil) }
 	}
 	pulse.intended.Store(intendedBefore(ctx))                       // a heartbeat without it would undo it
-	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
-	// A beat of before the intent must not arrive after the one that tells of it.
+	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // a cut attempt may still have to write its result
+	// A heartbeat from before the intent must not arrive after the one that reports it.
 	var turn sync.Mutex
 	once := func() {
 		turn.Lock()
@@ -90,18 +88,18 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 			return
 		}
 		once()
-		time.AfterFunc(beatEvery, beat) // between two beats there is no goroutine, and no stack that has grown
+		time.AfterFunc(beatEvery, beat) // between heartbeats there is no goroutine and no grown stack
 	}
 	begin := time.AfterFunc(beatEvery, beat)
 	pulse.now = func() { go once() }
 	return work, func() {
-		begin.Stop() // most are over before
+		begin.Stop() // most attempts end before the first heartbeat
 		over()
 		cut(nil)
 	}
 }
 
-// beat returns an error only if the attempt has to end. first: it has not been told so before.
+// beat returns an error only if the attempt has to end. first means the attempt has not been told before.
 func (a *Activities) beat(ctx context.Context, token []byte, doing Doing, first bool) error {
 	asking, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
@@ -110,7 +108,7 @@ func (a *Activities) beat(ctx context.Context, token []byte, doing Doing, first 
 	switch {
 	case temporal.IsCanceledError(err):
 		if first {
-			activity.RecordHeartbeat(ctx) // the SDK lets only those activities end as cancelled that it knows to be
+			activity.RecordHeartbeat(ctx) // the SDK lets an activity end as cancelled only if it knows about the cancellation
 		}
 		return err
 	case over, errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset):
@@ -119,10 +117,10 @@ func (a *Activities) beat(ctx context.Context, token []byte, doing Doing, first 
 	return nil
 }
 
-// pulse is what the heartbeats of an attempt say.
+// pulse is the state that an attempt's heartbeats report.
 type pulse struct {
 	waiting, intended atomic.Bool
-	now               func() // sends one at once; nil: the attempt has none
+	now               func() // sends a heartbeat at once; nil: the attempt sends none
 }
 
 type pulseKey struct{}
@@ -135,14 +133,14 @@ func (p *pulse) doing() Doing {
 	return doing
 }
 
-// setWaiting says that what is in hand waits for the store, or no longer does.
+// setWaiting records whether a result is waiting for the store.
 func setWaiting(ctx context.Context, waiting bool) {
 	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
 		p.waiting.Store(waiting)
 	}
 }
 
-// waits is what the activity waits for, as the type of an error.
+// waits returns what the activity is waiting for, as an error type.
 func waits(ctx context.Context) string {
 	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
 		return p.doing().Waits
@@ -150,7 +148,7 @@ func waits(ctx context.Context) string {
 	return ""
 }
 
-// setIntended tells Temporal, without waiting for it, that the intent of the attempt's call is written.
+// setIntended tells Temporal, without waiting for the answer, that the intent of the attempt's call is written.
 func setIntended(ctx context.Context) {
 	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
 		p.intended.Store(true)
@@ -165,6 +163,6 @@ func intendedBefore(ctx context.Context) bool {
 	return activity.HasHeartbeatDetails(ctx) && ReadDoing(func(to any) error { return activity.GetHeartbeatDetails(ctx, to) }).Intended
 }
 
-// errReplaced is the cause of a context whose attempt Temporal has given up: another
-// attempt has begun, or nobody waits for this one any more.
+// errReplaced is the cause of a context whose attempt Temporal has given up: another attempt has begun, or the result is
+// no longer needed.
 type errReplaced struct{ error }

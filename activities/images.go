@@ -12,11 +12,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// maxResultImages is how many images of a result a model is sent.
+// maxResultImages is how many images of one result are sent to a model.
 const maxResultImages = 8
 
-// keepImages keeps those of a result's images that its models can be sent, and describes all of
-// them in its text: for models that do not see, and for when an image is no longer sent.
+// keepImages stores the images of a result that its models can receive, and describes all of them in the result's text.
+// The descriptions are for models without vision, and for when an image is no longer sent.
 func (j *job) keepImages(ctx context.Context, result *tool.Result, body *transcript.Body) error {
 	if !slices.ContainsFunc(j.agent.Providers, func(p plan.Provider) bool { return p.Vision }) {
 		return nil
@@ -38,8 +38,8 @@ func (j *job) keepImages(ctx context.Context, result *tool.Result, body *transcr
 	return nil
 }
 
-// keepImage keeps an image of a result and says what the model is told of it: nothing of what is
-// none. Those that are too many are not made small, which takes time.
+// keepImage stores an image of a result and returns its description for the model; "" if the data is not an image.
+// Images over the limit are not resized, because that takes time.
 func (j *job) keepImage(ctx context.Context, data []byte, body *transcript.Body) (string, error) {
 	if len(body.Images) == maxResultImages {
 		width, height, err := picture.Size(data)
@@ -63,8 +63,8 @@ func (j *job) keepImage(ctx context.Context, data []byte, body *transcript.Body)
 	return fmt.Sprintf("image of %d×%d pixels, as %s", p.Width, p.Height, p.Type), nil
 }
 
-// addImages reads the images that a view has. Of too many, the oldest are left out, half of what
-// there may be at a time: a request then begins as the one before it most of the time.
+// addImages reads the images of a view. If there are too many, it drops the oldest, in steps of half the limit, so that
+// most requests begin like the one before.
 func (g *generation) addImages(ctx context.Context, view []agent.Message) error {
 	skip, most := 0, picture.Most(g.provider().Model)
 	if n, step := countImages(view), most/2; n > most {

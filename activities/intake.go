@@ -11,47 +11,49 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// Alerts is what webhooks have received.
+// Alerts stores what webhooks have received.
 type Alerts interface {
-	// PlaceAlerts says what is to be started and told, again until the others have been called.
+	// PlaceAlerts returns what to start and what to report, and repeats it until the other methods confirm it.
 	PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error)
 	AlertStarted(ctx context.Context, id, investigation string) error
 	AlertEnded(ctx context.Context, id string) error
 	AlertsTold(ctx context.Context, lead string) error
-	// AlertsUnread says that an investigation ends in which not all was read that AlertsTold is about.
+	// AlertsUnread marks joined alerts as unread when an investigation ends before reading everything that AlertsTold
+	// confirmed.
 	AlertsUnread(ctx context.Context, investigation string) error
-	// AlertsWait reports whether any wait for what PlaceAlerts does or, with an investigation, whether that is an alert's.
+	// AlertsWait reports whether any alerts wait for PlaceAlerts. With an investigation, it also requires that an alert
+	// started it.
 	AlertsWait(ctx context.Context, investigation string) (bool, error)
-	// ForgetAlerts deletes some of those that were over before a time, until there are none.
+	// ForgetAlerts deletes a batch of the alerts that ended before a time. Call it until it deletes none.
 	ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error)
 }
 
 // Intake starts and guides investigations of alerts.
 type Intake interface {
-	// StartAlert starts an investigation, once for its workflow id. The error is webhook.ErrRefused if it never can.
+	// StartAlert starts an investigation, once per workflow id. The error is webhook.ErrRefused if it can never start.
 	StartAlert(ctx context.Context, workflow string, request json.RawMessage) (investigation string, err error)
-	// GuideOnce puts words before an investigation's agents, once for a key. The error is record.ErrNotFound if it has ended.
+	// GuideOnce sends guidance to an investigation's agents, once per key. The error is record.ErrNotFound if it has ended.
 	GuideOnce(ctx context.Context, investigation, key, text, by string) error
-	// EndedAlert reports whether an investigation has ended, or is gone.
+	// EndedAlert reports whether an investigation has ended, or no longer exists.
 	EndedAlert(ctx context.Context, investigation string) (bool, error)
-	// WakeIntake has PlaceAlerts called soon.
+	// WakeIntake schedules a PlaceAlerts call soon.
 	WakeIntake(ctx context.Context) error
-	// Flood is what a webhook may start.
+	// Flood returns the limits on what a webhook may start.
 	Flood(webhook string) webhook.Limits
-	// KeepAlerts is how long the store has alerts that are over.
+	// KeepAlerts returns how long the store keeps alerts that are over.
 	KeepAlerts() time.Duration
 }
 
-// PlaceAlertsOut says when to look again, if nobody says so before; 0 = nothing waits.
+// PlaceAlertsOut says when to look again, unless something wakes the intake before; zero means no alerts are waiting.
 type PlaceAlertsOut struct {
 	Started int           `json:"started"`
 	Next    plan.Duration `json:"next,omitempty"`
 }
 
-// soon is when it is looked again after something has changed that decides what waits.
+// soon is the delay before the next look after a change that may free a place.
 const soon = plan.Duration(time.Second)
 
-// PlaceAlerts gives places to the alerts that wait: it starts their investigations, and tells those that run of others.
+// PlaceAlerts assigns the waiting alerts: it starts their investigations, and tells running investigations about others.
 func (a *Activities) PlaceAlerts(ctx context.Context) (PlaceAlertsOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -64,7 +66,7 @@ func (a *Activities) placeAlerts(ctx context.Context) (out PlaceAlertsOut, err e
 	if err != nil {
 		return out, err
 	}
-	var errs []error // one that fails does not hold up the others
+	var errs []error // one failure does not hold up the others
 	for _, s := range placed.Starts {
 		started, err := a.startAlert(ctx, s)
 		if errs = append(errs, err); started {
@@ -82,7 +84,7 @@ func (a *Activities) placeAlerts(ctx context.Context) (out PlaceAlertsOut, err e
 	for _, n := range placed.News {
 		err := a.Intake.GuideOnce(ctx, n.Investigation, n.Key(), n.Text(), webhook.By(n.Webhook, ""))
 		switch {
-		case errors.Is(err, record.ErrNotFound): // what it has not heard waits for another one
+		case errors.Is(err, record.ErrNotFound): // what it did not read waits for another investigation
 			out.Next, err = soon, a.Alerts.AlertEnded(ctx, n.Lead)
 		case err == nil:
 			err = a.Alerts.AlertsTold(ctx, n.Lead)
@@ -90,7 +92,7 @@ func (a *Activities) placeAlerts(ctx context.Context) (out PlaceAlertsOut, err e
 		errs = append(errs, err)
 	}
 	if out.Started > 0 && out.Next == 0 {
-		out.Next = soon // what they are to hear of others
+		out.Next = soon // to tell it about other alerts
 	}
 	return out, errors.Join(errs...)
 }
@@ -107,11 +109,11 @@ func (a *Activities) startAlert(ctx context.Context, s webhook.Start) (started b
 	return err == nil, err
 }
 
-// wakeTime bounds makeRoom, which Finish calls within a workflow task.
+// wakeTime limits makeRoom, which Finish calls within a workflow task.
 const wakeTime = time.Second
 
-// makeRoom has alerts that wait looked at when an investigation has ended, if it was an alert's, or with "" if any wait. What
-// fails is made up for: the intake looks by itself while any wait.
+// makeRoom wakes the intake when an alert's investigation has ended or, with "", if any alerts are waiting. A failure
+// does no harm: while any alerts are waiting, the intake also looks by itself.
 func (a *Activities) makeRoom(ctx context.Context, investigation string) {
 	if a.Alerts == nil {
 		return
@@ -127,7 +129,7 @@ func (a *Activities) makeRoom(ctx context.Context, investigation string) {
 	}
 }
 
-// forgetAlerts deletes alerts that are over for long, as many as there is time for: the next turn has more.
+// forgetAlerts deletes old alerts, as many as time allows. The next turn continues.
 func (a *Activities) forgetAlerts(ctx context.Context) {
 	if a.Alerts == nil {
 		return

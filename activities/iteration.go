@@ -19,13 +19,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// add appends a row to the iteration's.
+// add adds a row to the iteration.
 func (g *generation) add(kind transcript.Kind, body transcript.Body) {
 	key := transcript.Key{Iteration: g.in.Iteration, Position: len(g.rows)}
 	g.rows = append(g.rows, transcript.Row{Key: key, Kind: kind, Body: body})
 }
 
-// addNotices adds those notices about the agent's servers that the transcript does not have.
+// addNotices adds the notices about the agent's servers that the transcript lacks.
 func (g *generation) addNotices(stored []transcript.Entry) {
 	for _, text := range g.notices() {
 		g.addNotice(stored, text)
@@ -33,7 +33,7 @@ func (g *generation) addNotices(stored []transcript.Entry) {
 	g.addRecovered(stored)
 }
 
-// addNotice adds a notice, unless it is empty or the transcript has it.
+// addNotice adds a notice, unless it is empty or already in the transcript.
 func (g *generation) addNotice(stored []transcript.Entry, text string) {
 	said := func(e transcript.Entry) bool { return e.Kind == transcript.KindNotice && e.Text == text }
 	if text != "" && !slices.ContainsFunc(stored, said) {
@@ -41,8 +41,8 @@ func (g *generation) addNotice(stored []transcript.Entry, text string) {
 	}
 }
 
-// addTask begins the conversation: the system prompt and the task. What earlier
-// stages found is written into it once, and read from the transcript after that.
+// addTask begins the conversation with the system prompt and the task. These include what earlier stages found, which is
+// read from the transcript after that.
 func (g *generation) addTask(ctx context.Context, missing map[string]string) error {
 	data, err := g.promptData(ctx, missing)
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 		g.add(transcript.KindNotice, transcript.Body{Text: skipped})
 	}
 	if g.plan.Conversation {
-		return nil // people say what they want
+		return nil // the task comes from people
 	}
 	task, err := g.task(ctx, data)
 	if err != nil {
@@ -92,7 +92,7 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	if data.Written, err = g.written(ctx); err != nil {
 		return data, err
 	}
-	if data.Custom != "" { // no other prompt has it
+	if data.Custom != "" { // no other prompt uses it
 		r, err := g.about(ctx)
 		if err != nil {
 			return data, err
@@ -138,7 +138,7 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	return data, nil
 }
 
-// written is the system prompt that a function of the worker's program writes; "" = none does.
+// written returns the system prompt that a function of the worker's program wrote; "" if the agent has no such function.
 func (g *generation) written(ctx context.Context) (string, error) {
 	c := code{g.job, g.agent.PromptFunc, ErrorPrompt}
 	if c.name == "" {
@@ -166,7 +166,7 @@ func (g *generation) written(ctx context.Context) (string, error) {
 	return c.shown(ctx, text)
 }
 
-// results are the final texts of other executions.
+// results returns the final texts of other executions.
 func (g *generation) results(ctx context.Context, sources []Source) (out []prompt.Result, err error) {
 	for _, source := range sources {
 		text, err := g.resultText(ctx, g.ref.Investigation, source.Execution)
@@ -178,10 +178,10 @@ func (g *generation) results(ctx context.Context, sources []Source) (out []promp
 	return out, nil
 }
 
-// shownOfAttachment is how much agents are shown of data that is attached, in bytes.
+// shownOfAttachment is how much of attached data agents see, in bytes.
 const shownOfAttachment = 16_000
 
-// shownNotes are notes as models and code are shown them: what people say is masked.
+// shownNotes masks what people wrote in the notes, for models and code.
 func (j *job) shownNotes(ctx context.Context, notes []Note) ([]Note, error) {
 	shown := slices.Clone(notes)
 	for n := range shown {
@@ -193,7 +193,7 @@ func (j *job) shownNotes(ctx context.Context, notes []Note) ([]Note, error) {
 	return shown, nil
 }
 
-// request is the data to investigate; a conversation has none.
+// request returns the data to investigate; a conversation has none.
 func (j *job) request(ctx context.Context) (string, error) {
 	if j.ref.Data == "" {
 		return "", nil
@@ -205,7 +205,7 @@ func (j *job) request(ctx context.Context) (string, error) {
 	return string(data), nil
 }
 
-// resultText is what an execution ended with, thinking included where it had nothing else.
+// resultText returns the final text of an execution, or its reasoning if it wrote nothing else.
 func (a *Activities) resultText(ctx context.Context, investigation, execution string) (string, error) {
 	entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: investigation, Execution: execution})
 	if err != nil {
@@ -214,7 +214,7 @@ func (a *Activities) resultText(ctx context.Context, investigation, execution st
 	return transcript.Final(entries, true), nil
 }
 
-// inputTexts are what the model is told of inputs that say nothing themselves.
+// inputTexts are the prompts for inputs that have no text of their own.
 var inputTexts = map[InputKind]string{
 	InputHeartbeat: prompt.Heartbeat, InputRepeating: prompt.Repeating,
 	InputLimit: prompt.Conclude(agent.StopMaxIterations), InputConclude: prompt.Conclude(agent.StopConcluded),
@@ -222,7 +222,7 @@ var inputTexts = map[InputKind]string{
 	InputTools: prompt.ToolsArrived,
 }
 
-// addInputs writes down what reached the workflow since the last call.
+// addInputs adds what the workflow received since the last call.
 func (g *generation) addInputs(ctx context.Context, stored []transcript.Entry) (err error) {
 	for _, input := range g.in.Inputs {
 		kind, body, known := transcript.KindUser, transcript.Body{}, true
@@ -256,8 +256,8 @@ func (g *generation) addInputs(ctx context.Context, stored []transcript.Entry) (
 	return nil
 }
 
-// addReply writes down a reply: its calls get ids of ours and what the catalogue
-// says of them, so that nothing depends on what a provider calls them.
+// addReply adds a reply. It gives the calls our own ids and adds what the catalogue says about them, so that nothing
+// depends on the provider's ids.
 func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	provider := g.provider()
 	body := transcript.Body{
@@ -313,8 +313,8 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	g.add(transcript.KindReply, body)
 }
 
-// asked is the n-th call of an iteration's reply, with what the catalogue says about the
-// tool, and where untrusted text comes from that may have asked for it. The arguments are not looked at yet: see judged.
+// asked returns the n-th call of an iteration's reply, with what the catalogue says about the tool and the sources of
+// untrusted text that may have caused it. The arguments are not checked yet: see judged.
 func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string, read []string) transcript.Call {
 	call := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
 	if spec, known := tools.Spec(name); known {
@@ -327,8 +327,8 @@ func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string, r
 	return call
 }
 
-// usage is what the provider says the call took, or else our own count; input is
-// that of the messages and the tools, in tokens.
+// usage returns the usage that the provider reports, or else our own count. input is the size of the messages and the
+// tools, in tokens.
 func usage(reply llm.Response, input int, prices plan.Prices) *agent.Usage {
 	usage := reply.Usage
 	usage.ModelCalls = 1
@@ -346,7 +346,7 @@ func usage(reply llm.Response, input int, prices plan.Prices) *agent.Usage {
 	return &usage
 }
 
-// begin records that the execution runs, with the provider that it asks first.
+// begin records that the execution is running, and the provider that it asks first.
 func (j *job) begin(ctx context.Context, provider plan.Provider) error {
 	starts := j.execution(provider)
 	starts.StartedAt = j.now(ctx)

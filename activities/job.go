@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// job is an agent's activity: who it works for, and which attempt writes.
+// job is an agent's activity: which agent it works for, and which attempt writes.
 type job struct {
 	*Activities
 	ref    Ref
@@ -24,9 +24,9 @@ type job struct {
 	agent  plan.Agent
 	row    agent.Type
 	writer transcript.Writer
-	// listed is what the agent's servers offer, as offered has read it.
+	// listed is what the agent's servers offer, as read by offered.
 	listed []tool.Catalogue
-	tools  *tool.Set // what offered has made of it; nil = it was not asked
+	tools  *tool.Set // the result of offered; nil if that was not called
 }
 
 func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
@@ -49,8 +49,8 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	return j, nil
 }
 
-// writerOf names the attempt that an activity runs as. A local one has no name that another
-// worker would not give its own attempt when it has taken over the workflow task.
+// writerOf names the attempt that an activity runs as. A local attempt needs a random name: a worker that takes over the
+// workflow task could otherwise give its own attempt the same one.
 func writerOf(ctx context.Context) transcript.Writer {
 	info := activity.GetInfo(ctx)
 	if info.IsLocalActivity {
@@ -59,9 +59,8 @@ func writerOf(ctx context.Context) transcript.Writer {
 	return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 }
 
-// offered says what the agent may do with its tools, for offering them and for running them
-// alike. hashes name the catalogues of the execution's servers. missing says which servers
-// have no tools to offer, and why.
+// offered returns what the agent may do with its tools, both for offering and for running them. hashes name the
+// catalogues of the execution's servers. missing maps the servers that have no tools to offer to the reason.
 func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, missing map[string]string, err error) {
 	missing, j.listed = map[string]string{}, nil
 	for _, hash := range hashes {
@@ -91,7 +90,7 @@ func (j *job) offeredNow(ctx context.Context) (tools *tool.Set, missing map[stri
 	return j.offered(ctx, hashes)
 }
 
-// queue is the task queue of a tool's server; "" is the main one.
+// queue returns the task queue of a tool's server; "" is the main one.
 func (j *job) queue(name string) string {
 	server, _ := tool.Split(name)
 	for _, s := range j.agent.Servers {
@@ -102,19 +101,17 @@ func (j *job) queue(name string) string {
 	return ""
 }
 
-// maxKept bounds what is kept in memory of each kind; a worker seldom runs more
-// investigations at a time.
+// maxKept limits each cache. A worker seldom runs more investigations at a time.
 const maxKept = 64
 
-// kept caches JSON documents of the store by their hashes. Every activity needs a plan and
-// catalogues, and all activities of an investigation need the same ones. Nobody changes a
-// cached document.
+// kept caches JSON documents of the store by hash. Every activity needs a plan and catalogues, and all activities of an
+// investigation need the same ones. Cached documents are never modified.
 type kept[T any] struct {
 	mu    sync.Mutex
 	known map[string]T
 }
 
-// get reads a document; what it is, errors say.
+// get reads a document. Errors call it what.
 func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (document T, err error) {
 	k.mu.Lock()
 	document, ok := k.known[hash]
@@ -136,7 +133,7 @@ func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (docu
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil || len(k.known) >= maxKept {
-		k.known = map[string]T{} // what is in use comes back with its next activity
+		k.known = map[string]T{} // documents in use come back with their next activity
 	}
 	k.known[hash] = document
 	return document, nil

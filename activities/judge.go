@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// decide asks the policy, once more: what was offered may not be what is called.
+// decide checks the policy again: the call may differ from what was offered.
 func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decision, *tool.Refusal, error) {
 	tools, _, err := c.offered(ctx, catalogues)
 	if err != nil {
@@ -34,10 +34,10 @@ func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *
 	if decision.NeedsApproval && (c.in.Decision == nil || !c.in.Decision.Approved) {
 		_, _, err := c.shown(ctx, decision)
 		if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
-			return decision, refusal // this is why nobody was asked
+			return decision, refusal // this is why no approval was requested
 		}
 		if c.in.Decision == nil && (decision.Remember || c.ruled) {
-			return decision, nil // the rule that let it through does so no more: now somebody is asked
+			return decision, nil // the rule that allowed it no longer does: a person is asked now
 		}
 		text := fmt.Sprintf("Tool %s needs a person's approval, and there is none.", decision.Spec.Name)
 		return decision, &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: text}

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	maxJudgedTools = 200 // tools that a judge is told of
-	maxJudgedText  = 120 // bytes of what each of them does
+	maxJudgedTools = 200 // tools that a judge is told about
+	maxJudgedText  = 120 // bytes of each tool's description
 )
 
-// addTools tells a judge which tools the agents had, also those that nobody called.
+// addTools tells a judge which tools the agents had, including those that were never called.
 func (g *generation) addTools(ctx context.Context, data *prompt.Data) error {
 	if g.row.Name != scoringType || len(g.in.Peers) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (g *generation) addTools(ctx context.Context, data *prompt.Data) error {
 	return nil
 }
 
-// agentOf finds the agent of an execution in a plan. An agent that was dispatched has a number behind its name.
+// agentOf finds the agent of an execution in a plan. A dispatched agent has a number after its name.
 func agentOf(p plan.Plan, execution string) (found plan.Agent, known bool) {
 	names := strings.Split(execution, "/")
 	stage, known := p.StageOf(names[0])

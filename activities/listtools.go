@@ -16,13 +16,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// listTimeout is how long a server may take to say what tools it has, of the minute
-// that the activity has.
+// listTimeout is how long a server may take to list its tools, out of the activity's minute.
 const listTimeout = 45 * time.Second
 
-// ListTools asks one MCP server for its tools and keeps the catalogue for the
-// execution. A server that cannot be asked is a catalogue that says so, at the last
-// try: the agent goes on without it, and is told.
+// ListTools asks one MCP server for its tools and keeps the catalogue for the execution. On the last try, a server that
+// cannot be reached gets a catalogue with an error: the agent continues without it and is told.
 func (a *Activities) ListTools(ctx context.Context, in ListToolsIn) (ListToolsOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -55,8 +53,8 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
 }
 
-// catalogue is what a server offers now, its prose masked. One that cannot be asked is a
-// catalogue that says so.
+// catalogue returns what a server offers now, with its prose masked. If the server cannot be reached, the catalogue
+// holds the error.
 func (j *job) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue, error) {
 	out := tool.Catalogue{Server: server.Name}
 	masker, err := j.maskers.get(j.agent.MaskingOf(server.Name, nil))
@@ -79,13 +77,13 @@ func (j *job) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue
 	return out, nil
 }
 
-// Why a server has no tools to offer, if no error says it.
+// Reasons why a server has no tools to offer, if no error explains it.
 const (
 	unlisted  = "its tools could not be listed"
-	notListed = "it has not listed its tools yet" // and is being asked
+	notListed = "it has not listed its tools yet" // the request is in progress
 )
 
-// whyUnlisted says it in our own words, since it goes into a prompt and into history.
+// whyUnlisted explains the error in our own words, because it goes into a prompt and into history.
 func whyUnlisted(err error) string {
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
 		return failed.Why
@@ -93,7 +91,7 @@ func whyUnlisted(err error) string {
 	return unlisted
 }
 
-// compare notes what a server says now that differs from the last time, whoever asked then.
+// compare records the differences from the server's last offer, to any execution.
 func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	if catalogue.Error != "" {
 		return nil
@@ -112,8 +110,8 @@ func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	return nil
 }
 
-// noted: this execution has kept the same tools before. What had changed then still has to
-// be told, because the attempt that kept them may have died before it could answer.
+// noted reports whether this execution has stored the same tools before. Their changes must still be reported, because
+// the attempt that stored them may have died before it could answer.
 func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 	hashes, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
 	if err != nil {
@@ -135,8 +133,7 @@ func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 // notAvailable begins the notice about a server without tools.
 func notAvailable(server string) string { return fmt.Sprintf("Server %s is not available: ", server) }
 
-// addRecovered tells people and the model which servers have listed their tools since the transcript said
-// that they were not available.
+// addRecovered announces the servers that have listed their tools since the transcript said that they were unavailable.
 func (g *generation) addRecovered(stored []transcript.Entry) {
 	for _, c := range g.listed {
 		if c.Error != "" {
@@ -155,11 +152,11 @@ func (g *generation) addRecovered(stored []transcript.Entry) {
 	}
 }
 
-// maxNoticed bounds the lines of a notice.
+// maxNoticed is the maximum number of lines in a notice.
 const maxNoticed = 20
 
-// notices tell people, in the transcript, which of the agent's servers could not be asked,
-// what has changed in them, and which tools cannot be used or are left out.
+// notices returns the notices for people, in the transcript: which of the agent's servers could not be reached, what has
+// changed in them, and which tools are unusable or left out.
 func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string

@@ -13,15 +13,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// Mailbox is where what people say waits for the agents' model calls (internal/store
-// has the exact semantics).
+// Mailbox holds people's messages until the agents' next model calls (internal/store has the exact semantics).
 type Mailbox interface {
 	Post(ctx context.Context, letter transcript.Letter, stages []string) error
 	TakeMail(ctx context.Context, scope transcript.Scope) ([]transcript.Letter, error)
 	Unread(ctx context.Context, investigation string) ([]transcript.Letter, error)
 }
 
-// Post puts a person's words into the mail, masked.
+// Post masks a person's message and puts it into the mailbox.
 func (a *Activities) Post(ctx context.Context, in PostIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -43,7 +42,7 @@ func (a *Activities) post(ctx context.Context, in PostIn) error {
 	}, in.Stages)
 }
 
-// HasMail says whether an execution's next model call would read something.
+// HasMail reports whether an execution's next model call would read any letters.
 func (a *Activities) HasMail(ctx context.Context, in HasMailIn) (out HasMailOut, err error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -52,7 +51,7 @@ func (a *Activities) HasMail(ctx context.Context, in HasMailIn) (out HasMailOut,
 	return out, storeFailure(ended(ctx, err))
 }
 
-// Notice puts what people should know into the transcript, masked.
+// Notice masks information for people and adds it to the transcript.
 func (a *Activities) Notice(ctx context.Context, in NoticeIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -78,8 +77,8 @@ func (a *Activities) notice(ctx context.Context, in NoticeIn) error {
 	return err
 }
 
-// addMail writes down what people have said to the agent, if there is something. What they say to those who work is
-// nothing for who sums it up or judges it.
+// addMail adds people's messages to the agent, if there are any. Guidance is for the agents that do the work, not for
+// those that summarise or judge it.
 func (g *generation) addMail(ctx context.Context) error {
 	if g.unread == 0 || g.ref.Stage < 0 {
 		return nil
@@ -95,7 +94,7 @@ func (g *generation) addMail(ctx context.Context) error {
 	return err
 }
 
-// returnMail takes the mail out of the iteration again, because no model will see it.
+// returnMail removes the mail from the iteration, because no model will see it.
 func (g *generation) returnMail() {
 	rows := g.rows
 	g.rows = nil
@@ -106,10 +105,10 @@ func (g *generation) returnMail() {
 	}
 }
 
-// maxUndelivered bounds the lines about words that nobody has read.
+// maxUndelivered is the maximum number of lines about unread messages.
 const maxUndelivered = 50
 
-// undelivered says what nobody has read. Alerts of which nobody has read need another investigation.
+// undelivered lists the unread messages. Unread alerts need another investigation.
 func (a *Activities) undelivered(ctx context.Context, investigation string) (lines []string, err error) {
 	letters, err := a.Mail.Unread(ctx, investigation)
 	if a.Alerts != nil && slices.ContainsFunc(letters, func(l transcript.Letter) bool { return webhook.Speaks(l.By) }) {

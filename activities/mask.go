@@ -16,16 +16,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// maskers keeps compiled maskings: an investigation's calls need the same ones.
+// maskers caches compiled maskings: an investigation's calls need the same ones.
 type maskers struct {
 	mu    sync.Mutex
-	known map[string]*mask.Masker // by the masking, as JSON
+	known map[string]*mask.Masker // keyed by the masking as JSON
 }
 
-// maxMaskers bounds what is kept.
+// maxMaskers limits the cache.
 const maxMaskers = 64
 
-// get compiles a masking; nil masks nothing, and gives nil.
+// get compiles a masking. For nil, which masks nothing, it returns nil.
 func (m *maskers) get(masking *plan.Masking) (*mask.Masker, error) {
 	if masking == nil || len(masking.Patterns)+len(masking.Custom) == 0 {
 		return nil, nil
@@ -50,11 +50,11 @@ func (m *maskers) get(masking *plan.Masking) (*mask.Masker, error) {
 	return compiled, nil
 }
 
-// requestData is what errors call what is to be investigated, and what people say to agents.
+// requestData is how errors refer to the request's data and to what people write to agents.
 const requestData = "the request's data"
 
-// maskData masks a text as a request is masked: that itself, what people say, and
-// what hooks and mocks return. Errors call it what.
+// maskData masks a text with the request's masking. It is used for the request itself, for what people write, and for
+// what hooks and mocks return. Errors call the text what.
 func (a *Activities) maskData(ctx context.Context, p plan.Plan, what, text string) (string, error) {
 	masker, err := a.maskers.get(p.AlertMasking)
 	if err == nil && masker != nil {
@@ -69,8 +69,8 @@ func (a *Activities) maskData(ctx context.Context, p plan.Plan, what, text strin
 	return text, nil
 }
 
-// masked is a result as it may be stored and shown. A result that cannot be masked is
-// neither stored nor shown. The error is ctx's.
+// masked returns a result that may be stored and shown. A result that cannot be masked is neither stored nor shown. The
+// error is ctx's.
 func (j *job) masked(ctx context.Context, name string, result tool.Result) (tool.Result, error) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
 	if err != nil {
@@ -80,10 +80,10 @@ func (j *job) masked(ctx context.Context, name string, result tool.Result) (tool
 	return result, ended(ctx, err)
 }
 
-// maxWords bounds a server's own words, in bytes.
+// maxWords limits a server's own words, in bytes.
 const maxWords = 1000
 
-// MaskWords are a server's own words as they may be stored, and shown to people.
+// MaskWords masks and shortens a server's own words, so that they may be stored and shown to people.
 func MaskWords(ctx context.Context, masker *mask.Masker, text string) string {
 	text, err := maskText(ctx, masker, tool.ValidText(text))
 	if err != nil {
@@ -92,7 +92,7 @@ func MaskWords(ctx context.Context, masker *mask.Masker, text string) string {
 	return clip.Bytes(text, maxWords)
 }
 
-// MaskTools masks what of tools is prose: their descriptions, and those in their schemas.
+// MaskTools masks the prose of tools: their descriptions, and those in their schemas.
 func MaskTools(ctx context.Context, masker *mask.Masker, specs []tool.Spec) {
 	describe := func(text string) string {
 		masked, err := maskText(ctx, masker, text)
@@ -107,7 +107,7 @@ func MaskTools(ctx context.Context, masker *mask.Masker, specs []tool.Spec) {
 	}
 }
 
-// maskText masks a text that is kept whatever becomes of ctx; nil masks nothing.
+// maskText masks a text that is kept even if ctx ends. A nil masker masks nothing.
 func maskText(ctx context.Context, masker *mask.Masker, text string) (string, error) {
 	if masker == nil {
 		return text, nil
@@ -142,7 +142,7 @@ func notShown(name string) tool.Result {
 	return tool.Final(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
 }
 
-// maskArtifact masks an artifact's name and what of it is text; an image is left as it is.
+// maskArtifact masks an artifact's name and its text; it leaves images as they are.
 func maskArtifact(ctx context.Context, masker *mask.Masker, a *tool.Artifact) (err error) {
 	if a.Name, err = masker.Text(ctx, a.Name); err != nil {
 		return err
@@ -158,8 +158,8 @@ func maskArtifact(ctx context.Context, masker *mask.Masker, a *tool.Artifact) (e
 	return err
 }
 
-// textual reports whether data is text, whatever a server calls it. What begins like
-// no image, sound, film or font counts as text.
+// textual reports whether data is text, whatever its declared type. Anything that does not begin like an image, audio,
+// video or font counts as text.
 func textual(data []byte) bool {
 	if utf8.Valid(data) {
 		return len(data) > 0

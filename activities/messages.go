@@ -12,22 +12,21 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What goes in and out of activities goes into history: references, counters
-// and short previews, never content. Field names in JSON are short words for
-// the same reason.
+// Inputs and outputs of activities go into history: references, counters and short previews, never content. JSON field
+// names are short words for the same reason.
 
-// Ref says which agent of which investigation an activity works for.
+// Ref identifies the agent and the investigation that an activity works for.
 type Ref struct {
 	Investigation string `json:"investigation"`
-	Execution     string `json:"execution"`      // "<stage>/<agent>", of one that was dispatched "<stage>/<agent>/<name>-<n>"
+	Execution     string `json:"execution"`      // "<stage>/<agent>", for a dispatched agent "<stage>/<agent>/<name>-<n>"
 	Plan          string `json:"plan"`           // hash of the plan in the store
 	Data          string `json:"data,omitempty"` // hash of the request's data in the store
 	Stage         int    `json:"stage"`
 	Agent         int    `json:"agent"` // or plan.SynthesisIndex, plan.ReviewIndex
-	// Sub leads from that agent to the one that it has dispatched: see plan.Agent.Sub.
+	// Sub is the path from that agent to the one it dispatched: see plan.Agent.Sub.
 	Sub string `json:"sub,omitempty"`
-	// Seen are entries of the investigation that the workflow knows to be written. An activity makes no call if the store
-	// does not have them all.
+	// Seen holds entries of the investigation that the workflow knows to be written. An activity makes no call if the store
+	// lacks any of them.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
@@ -35,43 +34,43 @@ func (r Ref) scope() transcript.Scope {
 	return transcript.Scope{Investigation: r.Investigation, Execution: r.Execution}
 }
 
-// StageRun is the name of the stage's run that the execution belongs to.
+// StageRun returns the name of the stage run that the execution belongs to.
 func (r Ref) StageRun() string {
 	run, _, _ := strings.Cut(r.Execution, "/")
 	return run
 }
 
-// session names the execution to tool servers that keep state for it.
+// session identifies the execution to tool servers that keep state for it.
 func (r Ref) session() string { return r.Investigation + "/" + r.Execution }
 
-// ResolveIn starts an investigation. The request itself is read from the
-// workflow's start event, so that a large one is in history only once.
+// ResolveIn starts an investigation. The request itself is read from the workflow's start event, so that a large one is
+// in history only once.
 type ResolveIn struct {
 	Investigation string `json:"investigation"`
-	RunID         string `json:"run_id"` // the first run's: the one that has the request
+	RunID         string `json:"run_id"` // the first run's id, which has the request
 }
 
-// ResolveOut is what an investigation is steered by.
+// ResolveOut is what the workflow needs to run the investigation.
 type ResolveOut struct {
 	Plan     string        `json:"plan"`           // hash of the plan in the store
 	Data     string        `json:"data,omitempty"` // hash of the request's data, masked, in the store
 	Skeleton plan.Skeleton `json:"skeleton"`
-	// SearchAttributes: they are registered, so workflows may upsert them.
+	// SearchAttributes reports that they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
-	// By is who asked for the investigation, and Labels what the request says of itself.
+	// By is the person who asked for the investigation. Labels come from the request.
 	By     string       `json:"by,omitempty"`
 	Labels agent.Labels `json:"labels,omitzero"`
-	// Level is that of the worker that has resolved it. What workflows have learned since, such a run goes on without.
+	// Level is the level of the worker that resolved the investigation. The run does not use features of later levels.
 	Level Level `json:"level,omitempty"`
 }
 
-// Level counts what makes workflows do other steps than before.
+// Level numbers the changes to the steps that workflows take.
 type Level int
 
-// From LevelActs on, what people do is told to the audit trail, and guidance wakes agents that wait for sub-agents. From
-// LevelDirect on, so is what they send straight to a stage or an agent. From LevelQuestions on, the ids of questions differ
-// from those that a reset has undone. From LevelListing on, an agent waits only a few seconds for its tool servers to list
-// their tools, and asks slow ones again while its model works.
+// From LevelActs on, the audit trail records what people do, and guidance wakes agents that wait for sub-agents. From
+// LevelDirect on, the trail also records what people send directly to a stage or an agent. From LevelQuestions on,
+// question ids differ from those that a reset has undone. From LevelListing on, an agent waits only a few seconds for
+// its tool servers to list their tools, and asks slow ones again while its model works.
 const (
 	LevelActs Level = iota + 1
 	LevelDirect
@@ -79,11 +78,11 @@ const (
 	LevelListing
 )
 
-// ReopenIn is what a run takes over that a Temporal reset has made.
+// ReopenIn is the state that a run created by a Temporal reset takes over.
 type ReopenIn struct {
-	// Investigation is whose record has to say that it runs again; "" = of a stage, nothing.
+	// Investigation is the investigation whose record must say that it runs again; "" for a stage, which has no such record.
 	Investigation string `json:"investigation,omitempty"`
-	// Children are the workflow ids of those that the run knows.
+	// Children are the workflow ids of the children that the run knows.
 	Children []string `json:"children,omitempty"`
 }
 
@@ -92,26 +91,26 @@ type SaveStageIn struct {
 	Plan       string             `json:"plan"`
 	Stage      record.Stage       `json:"stage"`
 	Executions []ExecutionSummary `json:"executions,omitempty"`
-	// Review is the execution that has reviewed the stage's result; "" = none has.
+	// Review is the execution that reviewed the stage's result; "" means none.
 	Review string `json:"review,omitempty"`
-	// Envelope is the investigation's, as it was when the stage began.
+	// Envelope is the investigation's envelope at the start of the stage.
 	Envelope record.Envelope `json:"envelope,omitzero"`
-	// Outside: the stage's text is not what its agent's contract asks for, so the chain does not go by it.
+	// Outside means that the stage's text violates its agent's contract, so it does not steer the chain.
 	Outside bool `json:"outside,omitempty"`
-	// Seen are entries that the store must have: see Ref.
+	// Seen holds entries that the store must have: see Ref.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
-// SaveStageOut is what the chain goes by.
+// SaveStageOut is what steers the chain.
 type SaveStageOut struct {
-	Outcome agent.Outcome `json:"outcome,omitempty"` // that the output itself names; "" = none
+	Outcome agent.Outcome `json:"outcome,omitempty"` // named by the output itself; "" means none
 	Output  Output        `json:"output,omitzero"`
-	// Fields are the keys of the output that routing rules and questions ask for.
+	// Fields are the output keys that routing rules and questions use.
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 	Review *Review                    `json:"review,omitempty"`
 }
 
-// Review is an agent's word on a stage's result.
+// Review is an agent's verdict on a stage's result.
 type Review struct {
 	Approved bool   `json:"approved"`
 	Feedback string `json:"feedback,omitempty"`
@@ -120,7 +119,7 @@ type Review struct {
 // Output is a JSON object that a stage hands on.
 type Output = record.Output
 
-// ExecutionSummary is what a workflow knows of an execution that ended.
+// ExecutionSummary is what a workflow knows about an execution that ended.
 type ExecutionSummary struct {
 	Ref        Ref              `json:"ref"`
 	Status     agent.Status     `json:"status"`
@@ -129,52 +128,51 @@ type ExecutionSummary struct {
 	Iterations int              `json:"iterations"`
 	Usage      agent.Usage      `json:"usage"`
 	Error      string           `json:"error,omitempty"`
-	// Started and Ended are when the execution's workflow was started and when its result arrived; zero in workflows of
-	// older workers.
+	// Started is when the execution's workflow was started, and Ended is when its result arrived. Both are zero in workflows
+	// of older workers.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 }
 
-// SaveStatusIn records what an investigation waits for, or that it runs.
+// SaveStatusIn records what an investigation is waiting for, or that it is running.
 type SaveStatusIn struct {
 	Investigation string       `json:"investigation"`    // or the conversation's id
-	Status        agent.Status `json:"status,omitempty"` // "" = of a conversation, which has none
-	Seq           int          `json:"seq"`              // counts what the investigation has said so
+	Status        agent.Status `json:"status,omitempty"` // "" for a conversation, which has none
+	Seq           int          `json:"seq"`              // counts the investigation's status reports
 	Waits         record.Waits `json:"waits,omitzero"`
-	// Acts are what people have done since it said so before, to be masked as the plan says.
+	// Acts are what people have done since the last status report. They are masked with the settings of Plan.
 	Plan string      `json:"plan,omitempty"`
 	Acts []audit.Act `json:"acts,omitempty"`
 }
 
-// NoticeIn puts what people should know into an investigation's transcript.
+// NoticeIn adds information for people to an investigation's transcript.
 type NoticeIn struct {
 	Investigation string `json:"investigation"`
 	Plan          string `json:"plan"`
-	// Source is the workflow that says it, as in a transcript.Letter: "" is the
-	// investigation. Ordinal counts what it has said so.
+	// Source is the workflow that adds it, as in a transcript.Letter; "" is the investigation. Ordinal counts the notices of
+	// that workflow.
 	Source  string `json:"source,omitempty"`
 	Ordinal int    `json:"ordinal"`
 	Text    string `json:"text"`
 }
 
-// TellIn is what people have done to one workflow of an investigation, or to a conversation.
+// TellIn holds what people have done to one workflow of an investigation, or to a conversation.
 type TellIn struct {
 	Plan string      `json:"plan"`
 	Acts []audit.Act `json:"acts"`
 }
 
-// PostIn puts a person's words into an investigation's mail.
+// PostIn puts a person's message into an investigation's mailbox.
 type PostIn struct {
 	Investigation string `json:"investigation"`
 	Plan          string `json:"plan"`
-	// Source is the workflow that was told, as in a transcript.Letter, and Ordinal
-	// which of its letters it is.
+	// Source is the workflow that received it, as in a transcript.Letter. Ordinal is the number of the message.
 	Source  string   `json:"source,omitempty"`
 	Ordinal int      `json:"ordinal"`
-	Agent   string   `json:"agent,omitempty"`  // "" = all
-	Stages  []string `json:"stages,omitempty"` // runs of stages; none = the first that reads it
+	Agent   string   `json:"agent,omitempty"`  // "" means all
+	Stages  []string `json:"stages,omitempty"` // stage runs; none means the first stage that reads it
 	By      string   `json:"by,omitempty"`
-	Text    []byte   `json:"text"` // as bytes: JSON makes texts of many special characters much larger
+	Text    []byte   `json:"text"` // as bytes: JSON makes texts with many special characters much larger
 }
 
 // HasMailIn asks whether an execution has letters that its next model call would read.
@@ -183,7 +181,7 @@ type HasMailIn struct {
 	Iteration int `json:"iteration"` // of that call
 }
 
-// HasMailOut answers it.
+// HasMailOut is the answer.
 type HasMailOut struct {
 	Unread bool `json:"unread"`
 }
@@ -191,10 +189,10 @@ type HasMailOut struct {
 // ExtendBudgetIn raises the bounds of a running investigation.
 type ExtendBudgetIn struct {
 	Investigation string         `json:"investigation"`
-	Key           string         `json:"key"` // of the update that asked for it
+	Key           string         `json:"key"` // the key of the update that asked for it
 	By            plan.Extension `json:"by"`
 	Duration      plan.Duration  `json:"duration,omitempty"`
-	// Who asked for it.
+	// Who is the person who asked for it.
 	Who string `json:"who,omitempty"`
 }
 
@@ -206,81 +204,81 @@ type FinishIn struct {
 	EndReason     agent.EndReason `json:"end_reason"`
 	Error         string          `json:"error,omitempty"`
 	Usage         agent.Usage     `json:"usage"`
-	// Results name the results of the stages, in order; the last that has text is the report.
+	// Results name the results of the stages, in order; the last one with text is the report.
 	Results []Source `json:"results,omitempty"`
-	// Summary is the execution that has summed it up; "" = none has.
+	// Summary is the execution that summarised the investigation; "" means none.
 	Summary  string          `json:"summary,omitempty"`
 	Envelope record.Envelope `json:"envelope"`
-	// Unsaved are stages that did not come to save themselves.
+	// Unsaved are the stages that could not save themselves.
 	Unsaved []record.Stage `json:"unsaved,omitempty"`
-	// Acts are what people have done that SaveStatus has not told yet.
+	// Acts are what people have done that SaveStatus has not reported yet.
 	Acts []audit.Act `json:"acts,omitempty"`
-	// Outside says, by execution, what of a text that stands for its stage is not what its agent's contract asks for.
+	// Outside explains, by execution, how a text that stands for its stage violates its agent's contract.
 	Outside map[string]string `json:"outside,omitempty"`
-	// Seen are entries that the store must have: see Ref.
+	// Seen holds entries that the store must have: see Ref.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
-// FinishOut carries the report up to MaxInlineReport bytes.
+// FinishOut carries the report if it has up to MaxInlineReport bytes.
 type FinishOut struct {
 	Report string `json:"report,omitempty"`
-	// ReportRef names the whole report in the store when it is larger.
+	// ReportRef names the blob with the whole report if it is larger.
 	ReportRef string `json:"report_ref,omitempty"`
 	Summary   string `json:"summary,omitempty"`
-	// Proof says in one line what code has not found in what the report cites; "" = all, or there is nothing to find.
+	// Proof lists in one line the citations that code could not verify; "" means none.
 	Proof string `json:"proof,omitempty"`
-	// Failed is set if the investigation has failed, for want of a report; Error says so.
+	// Failed is set if the investigation failed because it has no report. Error explains it.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`
-	Usage  agent.Usage     `json:"usage"` // of the whole investigation, as its record says
-	// Undelivered says what of people's words nobody has read.
+	Usage  agent.Usage     `json:"usage"` // of the whole investigation, according to its record
+	// Undelivered lists the messages from people that no agent has read.
 	Undelivered []string `json:"undelivered,omitempty"`
 }
 
-// BeginScoreIn asks for an investigation that has ended to be judged.
+// BeginScoreIn requests the judgement of an investigation that has ended.
 type BeginScoreIn struct {
 	Investigation string `json:"investigation"`
-	By            string `json:"by,omitempty"` // who asks; "" = the chain
+	By            string `json:"by,omitempty"` // who asks; "" means the chain
 }
 
-// BeginScoreOut is what the judge works by.
+// BeginScoreOut is what the judge needs.
 type BeginScoreOut struct {
-	N     int                `json:"n"` // of the score, from 1
+	N     int                `json:"n"` // number of the score, from 1
 	Ref   Ref                `json:"ref"`
 	Agent plan.AgentSkeleton `json:"agent"`
-	// Prior are the investigation's results, and Peers those who worked on it.
+	// Prior are the investigation's results. Peers are the agents that worked on it.
 	Prior []Source `json:"prior,omitempty"`
 	Peers []Peer   `json:"peers,omitempty"`
 
 	Chain            string `json:"chain"`
 	AlertType        string `json:"alert_type,omitempty"`
 	SearchAttributes bool   `json:"search_attributes,omitempty"` // see ResolveOut
-	PlanVersion      int    `json:"plan_version,omitempty"`      // workers that know no such version leave the judge to others
+	PlanVersion      int    `json:"plan_version,omitempty"`      // workers that do not know this version leave the judge to others
 }
 
-// SaveScoreIn records how an investigation was judged.
+// SaveScoreIn records a judgement.
 type SaveScoreIn struct {
 	N     int              `json:"n"`
 	Judge ExecutionSummary `json:"judge"`
 }
 
-// ReconcileOut counts the investigations whose record was put right.
+// ReconcileOut counts the investigations whose record was corrected.
 type ReconcileOut struct {
 	Closed int `json:"closed"`
 }
 
-// OpenConversationIn starts a conversation. The request itself is read from the
-// workflow's start event.
+// OpenConversationIn starts a conversation. The request itself is read from the workflow's start event.
 type OpenConversationIn struct {
 	Conversation string `json:"conversation"`
-	RunID        string `json:"run_id"` // the first run's
+	RunID        string `json:"run_id"` // the first run's id
 }
 
-// OpenConversationOut is what a conversation is steered by.
+// OpenConversationOut is what the workflow needs to run the conversation.
 type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`
-	// Level: see ResolveOut. PlanVersion is the plan's: workers that know no such version leave the conversation to others.
+	// Level: see ResolveOut. PlanVersion is the plan's version. Workers that do not know it leave the conversation to
+	// others.
 	Level       Level `json:"level,omitempty"`
 	PlanVersion int   `json:"plan_version,omitempty"`
 }
@@ -291,16 +289,16 @@ type ReadReplyIn struct {
 	Iteration int `json:"iteration"`
 }
 
-// ReadReplyOut carries the text up to MaxInlineReport bytes.
+// ReadReplyOut carries the text if it has up to MaxInlineReport bytes.
 type ReadReplyOut struct {
 	Text    string `json:"text,omitempty"`
-	TextRef string `json:"text_ref,omitempty"` // of the whole, when it is larger
+	TextRef string `json:"text_ref,omitempty"` // names the whole text if it is larger
 }
 
-// MaxInlineReport bounds the report in a workflow's result, in bytes.
+// MaxInlineReport is the maximum size of the report in a workflow's result, in bytes.
 const MaxInlineReport = 64 << 10
 
-// ServeIn is for an agent that does nothing itself.
+// ServeIn is the input for an agent that does nothing itself.
 type ServeIn struct {
 	Ref Ref `json:"ref"`
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What goes in and out of the activities of an agent: its model calls, its tools, and
-// what of the worker's program works in a model's place.
+// Inputs and outputs of an agent's activities: its model calls, its tools, and functions of the worker's program that
+// replace a model.
 
 // GenerateIn asks for one model call.
 type GenerateIn struct {
@@ -21,56 +21,55 @@ type GenerateIn struct {
 	Iteration int `json:"iteration"` // from 1; the key of the call in the transcript
 	// Provider is the index of the provider in the agent's plan.
 	Provider int `json:"provider,omitempty"`
-	// Try numbers the calls that are made for the iteration, whichever provider they
-	// ask; from 1.
+	// Try numbers the calls made for the iteration, across all providers, from 1.
 	Try int `json:"try,omitempty"`
-	// Fallback says how the provider before this one failed, if this is the first try of this one.
+	// Fallback describes the failure of the previous provider, if this is the first try of this provider.
 	Fallback *Failure `json:"fallback,omitempty"`
 	// Conclude asks for a conclusion without tools.
 	Conclude bool `json:"conclude,omitempty"`
-	// Reserve: the call is made although a bound of the investigation is reached.
+	// Reserve means that the call is made even though a bound of the investigation is reached.
 	Reserve bool    `json:"reserve,omitempty"`
 	Inputs  []Input `json:"inputs,omitempty"`
-	// Prior and Peers are for the first call: the results of earlier stages, and
-	// for a synthesis the executions that it joins, for a review those that it looks at.
+	// Prior and Peers are for the first call. Prior holds the results of earlier stages. Peers holds the executions that a
+	// synthesis joins or a review examines.
 	Prior []Source `json:"prior,omitempty"`
 	Peers []Peer   `json:"peers,omitempty"`
-	// Earlier are results of earlier passes, Notes what people and reviews said; also for the first call.
+	// Earlier holds results of earlier passes, and Notes what people and reviews said; both are for the first call.
 	Earlier []Source `json:"earlier,omitempty"`
 	Notes   []Note   `json:"notes,omitempty"`
-	// Task is the call that has dispatched the agent, for its first call; nil = none has.
+	// Task is the call that dispatched the agent, for its first call; nil if none did.
 	Task *TaskRef `json:"task,omitempty"`
-	// Begun: an attempt within a workflow task has begun the call, and may still be at it.
+	// Begun means that an attempt within a workflow task has begun the call and may still be running.
 	Begun bool `json:"begun,omitempty"`
 }
 
-// TaskRef is a call of dispatch_agent: its arguments have the task.
+// TaskRef identifies a call of dispatch_agent, whose arguments contain the task.
 type TaskRef struct {
-	Execution string `json:"execution"` // that has made it
+	Execution string `json:"execution"` // the execution that made the call
 	Iteration int    `json:"iteration"`
 	Call      int    `json:"call"`
 }
 
-// Failure says how a model call failed.
+// Failure describes a failed model call.
 type Failure struct {
 	ErrorType string `json:"error_type"`
 	Error     string `json:"error"`
 	Try       int    `json:"try"`
 }
 
-// UnansweredIn has written down what an agent's first call has asked.
+// UnansweredIn records the prompt of an agent's first call, which got no answer.
 type UnansweredIn struct {
 	Call GenerateIn `json:"call"`
-	Why  string     `json:"why"` // nobody has answered
+	Why  string     `json:"why"` // why no model has answered
 }
 
 // Note is a question and its answer.
 type Note = record.Note
 
-// InputKind says what an Input is.
+// InputKind is the kind of an Input.
 type InputKind string
 
-// The inputs that a workflow hands to the next model call.
+// The inputs that a workflow passes to the next model call.
 const (
 	InputNudge     InputKind = "nudge"     // the last reply was empty
 	InputRepeating InputKind = "repeating" // the last reply repeated itself and was cut
@@ -78,19 +77,19 @@ const (
 	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
 	InputBound     InputKind = "bound"     // conclude: a bound or the agent's time; Text is the stop reason
 	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
-	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
+	InputRepair    InputKind = "repair"    // the last reply violates the contract; Text explains how
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
-	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
+	InputHeartbeat InputKind = "heartbeat" // a conversation has been idle for a while
 	InputScore     InputKind = "score"     // the last reply does not end with a score
-	InputMissing   InputKind = "missing"   // say which tools were missing
-	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
+	InputMissing   InputKind = "missing"   // asks which tools were missing
+	InputNotice    InputKind = "notice"    // for people only, not for the model: Text
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text, Done
-	InputSubAgent  InputKind = "sub_agent" // one that the agent has dispatched has ended: Sub
+	InputSubAgent  InputKind = "sub_agent" // an agent that this agent dispatched has ended: Sub
 	InputTools     InputKind = "tools"     // the last reply was written before any server had listed its tools, and one has now
-	InputAnswered  InputKind = "answered"  // the last reply has answered a person, and was not the last word
+	InputAnswered  InputKind = "answered"  // the last reply answered a person and was not the final one
 )
 
-// Input is what reached a workflow and belongs before the next model call.
+// Input is an event that the workflow received and that belongs before the next model call.
 type Input struct {
 	Kind      InputKind `json:"kind"`
 	Text      string    `json:"text,omitempty"`
@@ -98,17 +97,17 @@ type Input struct {
 	Iteration int       `json:"iteration,omitempty"`
 	Call      int       `json:"call,omitempty"`
 	ErrorType string    `json:"error_type,omitempty"`
-	// Update is the id of the update that said it, to the run Run of the workflow:
-	// without Text, it is read there.
+	// Update is the id of the update with the message, sent to the workflow run Run. If Text is empty, the message is read
+	// from there.
 	Update string `json:"update,omitempty"`
 	Run    string `json:"run,omitempty"`
-	// Done: the workflow has carried the call out. Decision is that of a person, if one had to decide.
+	// Done means that the workflow has carried the call out. Decision is a person's decision, if one was needed.
 	Done     bool      `json:"done,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	Sub      *SubEnded `json:"sub,omitempty"`
 }
 
-// SubEnded says how an execution ended that an agent has dispatched.
+// SubEnded describes how a dispatched execution ended.
 type SubEnded struct {
 	Name      string       `json:"name"` // the agent's
 	Execution string       `json:"execution"`
@@ -116,13 +115,13 @@ type SubEnded struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-// Source names the execution whose final text stands for an earlier stage.
+// Source names the execution whose final text is the result of an earlier stage.
 type Source struct {
 	Stage     string `json:"stage"`
 	Execution string `json:"execution"`
 }
 
-// Peer is an execution that a synthesis joins, or a review looks at.
+// Peer is an execution that a synthesis joins or a review examines.
 type Peer struct {
 	Execution string       `json:"execution"`
 	Agent     string       `json:"agent"`
@@ -130,51 +129,52 @@ type Peer struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-// GenerateOut is what a workflow needs of a reply; the reply is in the transcript.
+// GenerateOut is what a workflow needs to know about a reply; the reply is in the transcript.
 type GenerateOut struct {
 	Calls   []Call `json:"calls,omitempty"`
 	Preview string `json:"preview,omitempty"`
 	Empty   bool   `json:"empty,omitempty"` // neither calls nor a text that can be a report
-	// NoReport says why a text is no report. Earlier is the beginning of the text that stands for an empty reply, if there is
-	// one: what the model wrote beside its last calls, or its reasoning.
+	// NoReport is why a text is no report. Earlier is the beginning of the text that replaces an empty reply, if there is
+	// one: what the model wrote with its last calls, or its reasoning.
 	NoReport transcript.NoReport `json:"no_report,omitempty"`
 	Earlier  string              `json:"earlier,omitempty"`
 	Finish   string              `json:"finish,omitempty"`
 	Model    string              `json:"model,omitempty"`
 	Usage    agent.Usage         `json:"usage"`
-	// Unread: people have said more to the agent since the call began.
+	// Unread means that people have sent the agent more messages since the call began.
 	Unread bool `json:"unread,omitempty"`
-	// Exceeded is the bound for which the call was not made.
+	// Exceeded is the bound that prevented the call.
 	Exceeded agent.EndReason `json:"exceeded,omitempty"`
-	// AskLimit: people are asked about that bound.
+	// AskLimit means that people are asked about that bound.
 	AskLimit bool `json:"ask_limit,omitempty"`
-	// Invalid says what of the reply is not what the agent's contract asks for.
+	// Invalid describes how the reply violates the agent's contract.
 	Invalid string `json:"invalid,omitempty"`
-	// Stands: a text that is not what the contract asks for stands for the agent all the same.
+	// Stands means that a text is used as the agent's result although it violates the contract.
 	Stands bool `json:"stands,omitempty"`
-	// Partial says why the reply is not whole: cut, or withheld in part.
+	// Partial is why the reply is incomplete: cut, or partly withheld.
 	Partial string `json:"partial,omitempty"`
-	// ActionsExecuted is what an action agent says of itself with its last words.
+	// ActionsExecuted is what an action agent's final reply says about its actions.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
-	// Quick: the model is known to answer within milliseconds. It is asked within the workflow task next time.
+	// Quick means that the model is known to answer within milliseconds, so the next call is made within the workflow task.
 	Quick bool `json:"quick,omitempty"`
-	// Kept: the reply was there already. Other: it answers what a workflow task has asked that was lost, and not what is asked now.
+	// Kept means that the reply was already stored. Other means that it answers the input of a lost workflow task, not this
+	// one.
 	Kept  bool `json:"kept,omitempty"`
 	Other bool `json:"other,omitempty"`
-	// Scored: the reply of an agent that judges ends with a score.
+	// Scored means that a judge's reply ends with a score.
 	Scored bool `json:"scored,omitempty"`
 	// Seen is the last entry of the iteration.
 	Seen transcript.Mark `json:"seen,omitzero"`
 }
 
-// Trouble is what the error of a model call says besides its type and text.
+// Trouble holds the details of a model call's error.
 type Trouble struct {
-	Provider string `json:"provider,omitempty"` // its name
-	// RetryAfter is how long the provider asks to be left alone.
+	Provider string `json:"provider,omitempty"` // the provider's name
+	// RetryAfter is how long the provider asks the caller to wait.
 	RetryAfter plan.Duration `json:"retry_after,omitempty"`
-	// Open: the model was not asked, because its circuit is open until a probe of RetryAfter from now, or later.
+	// Open means that the model was not asked because its circuit is open. The next probe is in RetryAfter, or later.
 	Open bool `json:"open,omitempty"`
-	// Usage is what the provider may charge for the call all the same, by estimate.
+	// Usage is an estimate of what the provider may charge for the failed call.
 	Usage agent.Usage `json:"usage,omitzero"`
 }
 
@@ -182,7 +182,7 @@ type Trouble struct {
 type ListToolsIn struct {
 	Ref    Ref    `json:"ref"`
 	Server string `json:"server"`
-	// Last: a server that cannot be asked is a result, no error.
+	// Last makes an unreachable server a result instead of an error.
 	Last bool `json:"last,omitempty"`
 }
 
@@ -195,44 +195,44 @@ type ListToolsOut struct {
 // Call is a tool call that a reply asks for. Its arguments are in the transcript.
 type Call struct {
 	Name  string `json:"name"`
-	Queue string `json:"queue,omitempty"` // "" = the main task queue
-	// Own: the tool touches only our own store.
+	Queue string `json:"queue,omitempty"` // "" means the main task queue
+	// Own means that the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
-	// Quick: the call is known to take milliseconds, and is made within the workflow task.
+	// Quick means that the call is known to take milliseconds, so it is made within the workflow task.
 	Quick bool `json:"quick,omitempty"`
-	// Approve is set if a person has to approve the call before it is made.
+	// Approve is set if a person has to approve the call first.
 	Approve *Approve `json:"approve,omitempty"`
 	// Sub is set if the workflow carries the call out itself.
 	Sub *SubCall `json:"sub,omitempty"`
 }
 
-// SubCall is what the workflow needs of a call about sub-agents. A task stays in the transcript.
+// SubCall is what the workflow needs to know about a call concerning sub-agents. The task stays in the transcript.
 type SubCall struct {
 	Name      string `json:"name,omitempty"`         // of the agent to dispatch
-	Execution string `json:"execution_id,omitempty"` // of the one to cancel
+	Execution string `json:"execution_id,omitempty"` // of the execution to cancel
 }
 
-// Decision is what a person said about a call.
+// Decision is a person's decision about a call.
 type Decision struct {
 	Approved bool      `json:"approved"`
-	By       string    `json:"by,omitempty"` // "" = nobody
+	By       string    `json:"by,omitempty"` // "" means unknown
 	Reason   string    `json:"reason,omitempty"`
 	At       time.Time `json:"at"`
-	// Digest is that of the call that was decided. No other one is made.
+	// Digest is the digest of the call that was decided. Only a call with this digest is made.
 	Digest string `json:"digest,omitempty"`
-	// Who decided, as the channel has checked it; nil = it has not.
+	// Who is the decider's identity as verified by the channel; nil if it was not verified.
 	Who *agent.Identity `json:"who,omitempty"`
-	// Also have approved the call before, where several people have to.
+	// Also lists the people who approved the call before, if several approvals are needed.
 	Also []string `json:"also,omitempty"`
-	// Edit names in the store the arguments that a person has put in the place of the agent's; "" = nobody has.
+	// Edit names the blob with a person's arguments that replace the agent's; "" means none.
 	Edit string `json:"edit,omitempty"`
-	// Question is what a person asks the agent in the place of the call.
+	// Question is what a person asks the agent instead of approving the call.
 	Question string `json:"question,omitempty"`
-	// Pending says what the call still waits for; "" = it is decided.
+	// Pending is what the call is still waiting for; "" means it is decided.
 	Pending string `json:"pending,omitempty"`
 }
 
-// digest is that of the call that was decided; "" = nobody did.
+// digest returns the digest of the call that was decided; "" if there is no decision.
 func (d *Decision) digest() string {
 	if d == nil {
 		return ""
@@ -240,7 +240,7 @@ func (d *Decision) digest() string {
 	return d.Digest
 }
 
-// said is the decision as the transcript keeps it.
+// said returns the decision as the transcript keeps it.
 func (d *Decision) said() string {
 	if d == nil {
 		return ""
@@ -248,7 +248,7 @@ func (d *Decision) said() string {
 	return d.String()
 }
 
-// String is the decision in words.
+// String describes the decision in words.
 func (d Decision) String() string {
 	text := "denied"
 	switch {
@@ -273,12 +273,12 @@ func (d Decision) String() string {
 	return text
 }
 
-// names are those of all who have decided, as they were checked.
+// names returns the verified names of all who decided.
 func (d Decision) names() string {
 	return strings.Join(append(slices.Clone(d.Also), d.Who.Named(d.By)), " and ")
 }
 
-// EditCallIn looks at the arguments that a person has put in the place of those of a call.
+// EditCallIn checks the arguments that a person wants to use for a call.
 type EditCallIn struct {
 	Ref       Ref             `json:"ref"`
 	Iteration int             `json:"iteration"`
@@ -286,9 +286,9 @@ type EditCallIn struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// EditCallOut is the call as it would be made with them, and where they are kept.
+// EditCallOut is the call as it would be made with them, and where they are stored.
 type EditCallOut struct {
-	Approve *Approve `json:"approve,omitempty"` // nil: Refused says why they cannot be
+	Approve *Approve `json:"approve,omitempty"` // nil: Refused says why the arguments are refused
 	Edit    string   `json:"edit,omitempty"`
 	Refused string   `json:"refused,omitempty"`
 }
@@ -298,25 +298,25 @@ type CallToolIn struct {
 	Ref       Ref `json:"ref"`
 	Iteration int `json:"iteration"`
 	Call      int `json:"call"` // from 0
-	// Decision is that of a person, for a call that needs one.
+	// Decision is a person's decision, for a call that needs one.
 	Decision *Decision `json:"decision,omitempty"`
-	// Last: a server that cannot be reached is a result, no error.
+	// Last makes an unreachable server a result instead of an error.
 	Last bool `json:"last,omitempty"`
-	// Begun: an attempt within a workflow task has begun the call, and may still be at it.
+	// Begun means that an attempt within a workflow task has begun the call and may still be running.
 	Begun bool `json:"begun,omitempty"`
-	// Intended: an attempt whose worker has died had written the call's intent, as its heartbeat says.
+	// Intended means that an attempt whose worker died had written the call's intent, according to its heartbeat.
 	Intended bool `json:"intended,omitempty"`
 }
 
-// CallToolOut says how it went; the result is in the transcript.
+// CallToolOut is the outcome of the call; the result is in the transcript.
 type CallToolOut struct {
 	Status    string `json:"status"`
 	ErrorType string `json:"error_type,omitempty"`
-	// Fault is what programs can read of a failure. Details of more than 1 KB are in the transcript alone.
+	// Fault is the machine-readable part of a failure. Details larger than 1 KB are only in the transcript.
 	agent.Fault
-	// Pause is for how many minutes the agent asked to pause its heartbeats; 0 = it did not.
+	// Pause is how many minutes the agent asked to pause its heartbeats; zero means it did not ask.
 	Pause int `json:"pause,omitempty"`
-	// Approve is set if the call was not made: it is not the one that was approved.
+	// Approve is set if the call was not made because it differs from what was approved.
 	Approve *Approve `json:"approve,omitempty"`
 	// Seen is the entry of the result.
 	Seen transcript.Mark `json:"seen,omitzero"`
@@ -329,7 +329,7 @@ type CallOwnToolsIn struct {
 	Calls     []int `json:"calls"` // from 0, ascending
 }
 
-// CallOwnToolsOut says what the workflow has to do about it; the results are in the transcript.
+// CallOwnToolsOut is what the workflow has to act on; the results are in the transcript.
 type CallOwnToolsOut struct {
 	Pause int `json:"pause,omitempty"` // see CallToolOut
 	// Seen is the entry of the last result.
@@ -342,7 +342,7 @@ type PlanCallsIn struct {
 	Prior []Source `json:"prior,omitempty"`
 }
 
-// PlanResultIn asks for what came of a plan.
+// PlanResultIn asks for the results of a plan.
 type PlanResultIn struct {
 	Ref    Ref      `json:"ref"`
 	Prior  []Source `json:"prior,omitempty"`
@@ -351,25 +351,25 @@ type PlanResultIn struct {
 
 // RunHookIn runs a hook of a stage.
 type RunHookIn struct {
-	// Ref is the hook's: its execution, and of a post_process the agent that speaks for the stage.
+	// Ref names the hook's execution and, for a post_process, the agent whose text is the stage's result.
 	Ref   Ref      `json:"ref"`
 	Point string   `json:"point"`
 	Prior []Source `json:"prior,omitempty"`
-	Notes []Note   `json:"notes,omitempty"` // what people answered
-	// Result is the execution whose final text the stage hands on; of a post_process.
+	Notes []Note   `json:"notes,omitempty"` // people's answers
+	// Result is the execution whose final text the stage hands on; for a post_process only.
 	Result string `json:"result,omitempty"`
 }
 
-// RunHookOut says whether the hook has an output, the final text of its execution.
+// RunHookOut reports whether the hook has an output, which is its execution's final text.
 type RunHookOut struct {
 	Changed bool `json:"changed,omitempty"`
 	// Seen is the last entry of the hook.
 	Seen transcript.Mark `json:"seen,omitzero"`
 }
 
-// RunMockIn runs the function that works in an agent's place.
+// RunMockIn runs the function that replaces an agent.
 type RunMockIn struct {
 	Ref   Ref      `json:"ref"`
 	Prior []Source `json:"prior,omitempty"`
-	Notes []Note   `json:"notes,omitempty"` // what people answered
+	Notes []Note   `json:"notes,omitempty"` // people's answers
 }

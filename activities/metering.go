@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// The metrics of what models are asked, beside those of the Temporal SDK and by the same handler.
+// The metrics of model calls. They use the same handler as those of the Temporal SDK.
 const (
 	metricCalls  = "inquest_model_calls_total"
 	metricTokens = "inquest_model_tokens_total"
@@ -18,7 +18,7 @@ const (
 	metricCost = "inquest_model_cost_microdollars_total"
 )
 
-// The metrics of what becomes of investigations and tool calls. A step that is made again after a crash counts again.
+// The metrics of investigations and tool calls. A step that is repeated after a crash counts again.
 const (
 	metricStarted   = "inquest_investigations_started_total"
 	metricEnded     = "inquest_investigations_ended_total"
@@ -34,8 +34,8 @@ func count(ctx context.Context, counter string, tags ...string) {
 	activity.GetMetricsHandler(ctx).WithTags(all).Counter(counter).Inc(1)
 }
 
-// meter counts what a model call has used. The kinds of tokens are parts of the input and the output.
-// A reply that is lost and asked for again counts twice, as it is paid for twice.
+// meter counts what a model call has used. The kinds of tokens are parts of the input and the output. If a reply is lost
+// and requested again, it counts twice, because it is paid for twice.
 func meter(ctx context.Context, p plan.Provider, used agent.Usage) {
 	handler := activity.GetMetricsHandler(ctx).WithTags(map[string]string{"provider": p.Name, "model": p.Model})
 	handler.Counter(metricCalls).Inc(int64(used.ModelCalls))

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// tools are the tools that the model is told of. To conclude, it must not call them.
+// tools returns the tools that the model is told about. When it concludes, it must not call them.
 func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 	if g.row.Pattern == agent.SingleShot {
 		return nil
@@ -25,13 +25,13 @@ func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 	return out
 }
 
-// addOmissions adds notices about the tools that the model's server would refuse, each once for each reason.
+// addOmissions adds notices about the tools that the model's server would refuse, once per tool and reason.
 func (g *generation) addOmissions(stored []transcript.Entry, tools []llm.Tool) {
 	_, left := outgoing.Tools(tools, g.provider().Dialect())
 	g.addNotice(stored, g.omissions(left))
 }
 
-// omissions says what requests leave out because the model's server does not take it, one line each.
+// omissions describes what requests leave out because the model's server does not accept it, one line each.
 func (g *generation) omissions(left []llm.Omission) string {
 	model := g.provider().Model
 	var lines []string
@@ -52,7 +52,7 @@ func (g *generation) omissions(left []llm.Omission) string {
 	return strings.Join(lines, "\n")
 }
 
-// nativeTools are the tools that the provider runs itself.
+// nativeTools returns the tools that the provider runs itself.
 func nativeTools(p plan.Provider) (out []llm.NativeTool) {
 	for _, t := range []struct {
 		on   bool
@@ -69,7 +69,7 @@ func nativeTools(p plan.Provider) (out []llm.NativeTool) {
 	return out
 }
 
-// wireNames spells the tools' names in a conversation as the model was told them.
+// wireNames replaces the tools' names in a conversation with the names that the model was given.
 func wireNames(messages []agent.Message) []agent.Message {
 	for i := range messages {
 		calls := append([]agent.ToolCall(nil), messages[i].ToolCalls...)

@@ -16,10 +16,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// maxSubName bounds what a model calls an agent, in bytes: it goes into history.
+// maxSubName limits the name that a model gives for an agent, in bytes, because it goes into history.
 const maxSubName = 300
 
-// subCall is what the workflow needs of a call that it carries out itself; nil = an activity makes the call.
+// subCall returns what the workflow needs to carry out a call itself; nil if an activity makes the call.
 func subCall(d tool.Decision) *SubCall {
 	if !slices.Contains(agent.OrchestrationTools(), d.Spec.Name) {
 		return nil
@@ -30,7 +30,7 @@ func subCall(d tool.Decision) *SubCall {
 	return &out
 }
 
-// task is the agent's first message: for one that was dispatched, what it was dispatched for.
+// task returns the agent's first message. For a dispatched agent, that is its task.
 func (g *generation) task(ctx context.Context, data prompt.Data) (string, error) {
 	if g.in.Task == nil {
 		name := g.row.Prompt
@@ -61,7 +61,7 @@ func (g *generation) task(ctx context.Context, data prompt.Data) (string, error)
 	return prompt.SubTask(arguments.Task), nil
 }
 
-// subResult is what an agent is told of one that it has dispatched and that has ended.
+// subResult returns the text that tells an agent how an agent it dispatched has ended.
 func (g *generation) subResult(ctx context.Context, sub SubEnded) (string, error) {
 	text := ""
 	if sub.Status == agent.StatusCompleted {
@@ -76,14 +76,14 @@ func (g *generation) subResult(ctx context.Context, sub SubEnded) (string, error
 	return prompt.SubResult(sub.Name, sub.Execution, string(sub.Status), sub.Error, text), nil
 }
 
-// SaveExecutionIn records how an execution ended that an agent has dispatched.
+// SaveExecutionIn records how a dispatched execution ended.
 type SaveExecutionIn struct {
 	Execution ExecutionSummary `json:"execution"`
 	Started   time.Time        `json:"started"`
 	Ended     time.Time        `json:"ended"`
 }
 
-// SaveExecution records how an execution ended that an agent has dispatched.
+// SaveExecution records how a dispatched execution ended.
 func (a *Activities) SaveExecution(ctx context.Context, in SaveExecutionIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()

@@ -13,9 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// CallOwnTools runs calls of one reply that touch only our own store, in their
-// order. It is made to run as a local activity: a crash runs it again into what
-// it has written (design: rule 3).
+// CallOwnTools runs the calls of one reply that touch only our own store, in order. It can run as a local activity:
+// after a crash, the next attempt finds what it has written (design: rule 3).
 func (a *Activities) CallOwnTools(ctx context.Context, in CallOwnToolsIn) (CallOwnToolsOut, error) {
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
@@ -62,12 +61,12 @@ func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsO
 	return out, err
 }
 
-// togetherAttempts is how often the calls of a reply are tried all in one
-// transaction, in which one that fails undoes the others.
+// togetherAttempts is how often the calls of a reply are tried in one transaction, in which one failure undoes all of
+// them.
 const togetherAttempts = 2
 
-// rememberAll runs calls of memory tools. If they cannot be written together, each is
-// tried alone, and the model is told which have failed. It returns the entry of the last result.
+// rememberAll runs calls of memory tools. If they cannot be written together, it tries each alone, and the model is told
+// which have failed. It returns the entry of the last result.
 func (j *job) rememberAll(ctx context.Context, calls []*toolCall) (last transcript.Entry, err error) {
 	entries, err := j.remember(ctx, calls)
 	if err == nil {
@@ -94,11 +93,11 @@ func (c *toolCall) rememberAlone(ctx context.Context) (transcript.Entry, error) 
 	}
 	c.Logger.Warn("memory call failed", "execution", c.ref.Execution, "tool", c.call.Name, "error", err)
 	failed := tool.Failure(tool.ErrorUnavailable, "Your memory cannot be reached: nothing was read or changed. Try again later.")
-	return c.write(ctx, failed) // if the call was written after all, that stays its result
+	return c.write(ctx, failed) // if the call was written after all, that remains its result
 }
 
-// remember runs calls of memory tools, in order and in one transaction with
-// their results. What the policy refuses is a result like any other.
+// remember runs calls of memory tools in order, in one transaction with their results. A refusal by the policy is a
+// result like any other.
 func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Entry, error) {
 	tools, _, err := j.offeredNow(ctx)
 	if err != nil {
@@ -124,7 +123,7 @@ func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Ent
 func (c *toolCall) recall(ctx context.Context, tools *tool.Set, tx memory.Tx) (tool.Result, error) {
 	decision, refusal := c.judge(ctx, tools)
 	ownWords := refusal != nil && refusal.Type == tool.ErrorInvalidArguments && !tools.NeedsApproval(decision.Spec.Name)
-	if refusal != nil && !ownWords { // the tools have their own words for arguments, but nobody approves those that are wrong
+	if refusal != nil && !ownWords { // the tools explain wrong arguments themselves, but a call that needs approval must not run with them
 		return refusal.Result(), nil
 	}
 	return memory.Call(ctx, tx, decision.Spec.Name, c.call.Arguments)

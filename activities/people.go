@@ -15,14 +15,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// People puts the questions of tool servers to people.
+// People forwards the questions of tool servers to people.
 type People interface {
-	// AskPeople returns when the question of an investigation is answered, or nobody may answer it any more. A question with
-	// an id that was put before is the same question.
+	// AskPeople returns when the question of an investigation is answered or can no longer be answered. A second question
+	// with the same id is the same question.
 	AskPeople(ctx context.Context, investigation, id string, q Elicitation) (Elicited, error)
 }
 
-// Elicitation is what a tool's server asks people in the midst of a call.
+// Elicitation is a question that a tool's server asks people during a call.
 type Elicitation struct {
 	Stage    string          `json:"stage"`
 	Question string          `json:"question"`
@@ -30,7 +30,7 @@ type Elicitation struct {
 	Within   plan.Duration   `json:"within"`
 }
 
-// Elicited is what people answer.
+// Elicited is the answer to an Elicitation.
 type Elicited struct {
 	Answered bool            `json:"answered,omitempty"`
 	Text     string          `json:"text,omitempty"`
@@ -40,13 +40,13 @@ type Elicited struct {
 }
 
 const (
-	// askWithin bounds a question: the activity may take an hour longer than its tool.
+	// askWithin limits a question: the activity may take an hour longer than its tool.
 	askWithin = 30 * time.Minute
 	// maxElicited is how much of a server's question is shown, in bytes.
 	maxElicited = 2000
 )
 
-// ask returns what asks people for the server of a call; nil: nobody can be asked.
+// ask returns a function that asks people on behalf of a call's server; nil if questions are not supported.
 func (c *toolCall) ask(clock *tool.Pausable) func(context.Context, tool.Question) (json.RawMessage, bool) {
 	if c.People == nil {
 		return nil
@@ -75,8 +75,8 @@ func (c *toolCall) ask(clock *tool.Pausable) func(context.Context, tool.Question
 	}
 }
 
-// content is the answer as the schema wants it; ok is false if people declined or did not answer, or if the answer does not
-// fit: a text does if it is an object of JSON, or if the schema has one property.
+// content returns the answer in the form that the schema requires. ok is false if people declined or did not answer, or
+// if the answer does not fit. A text fits if it is a JSON object or if the schema has at most one property.
 func (a Elicited) content(schema json.RawMessage) (content json.RawMessage, ok bool) {
 	text := strings.TrimSpace(a.Text)
 	object := map[string]any{}

@@ -16,24 +16,22 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Runs are the workflows in Temporal.
+// Runs queries the workflows in Temporal.
 type Runs interface {
-	// Open are the investigations that run, by workflow id, with the id of their last run:
-	// as far as Temporal's list knows, which is late by a moment.
+	// Open returns the running investigations by workflow id, with the id of their last run. Temporal's list may be slightly
+	// out of date.
 	Open(ctx context.Context) (runs map[string]string, err error)
-	// Ending says how a workflow ended that began with a first run, without the
-	// record's usage and report; EndedAt nil = it runs. One that Temporal does not
-	// know is record.ErrNotFound.
+	// Ending returns how a workflow with the given first run ended, without the record's usage and report. EndedAt is nil if
+	// it is running. If Temporal does not know it, the error is record.ErrNotFound.
 	Ending(ctx context.Context, workflowID, firstRunID string) (record.Investigation, error)
-	// CancelChildren asks the running children of a workflow to end whose ids begin with
-	// the prefix and a slash, whichever of the workflow's runs started them, but for those to
-	// keep and those of the run that asks; "" = the workflow has ended. A run that was
-	// replaced asks in vain.
+	// CancelChildren requests cancellation of a workflow's running children whose ids begin with the prefix and a slash,
+	// whichever run started them. It spares those in keep and those of the requesting run; run is "" if the workflow has
+	// ended. A request from a run that was replaced has no effect.
 	CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error
 }
 
-// Reopen puts things right for a run that a Temporal reset has made: the investigation's
-// record says that it runs again, and children that the run does not know are cancelled.
+// Reopen repairs the state for a run that a Temporal reset has created. It marks the investigation's record as running
+// again, and cancels the children that the run does not know.
 func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -47,18 +45,17 @@ func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 	return storeFailure(a.Runs.CancelChildren(ctx, run.ID, run.RunID, cmp.Or(in.Investigation, run.ID), in.Children))
 }
 
-// reconcileGrace is how long ago a workflow must have ended for its record to be
-// put right: one that has just ended may be about to do it.
+// reconcileGrace is how long ago a workflow must have ended before its record is corrected. A workflow that has just
+// ended may be about to update the record itself.
 const reconcileGrace = 10 * time.Second
 
 const (
 	reconcileTime = 45 * time.Second // of one turn, within the activity's timeout
-	reconcileSide = 8                // how many are asked about side by side
+	reconcileSide = 8                // how many are checked in parallel
 )
 
-// Reconcile closes the records of investigations whose workflow has ended without saying so:
-// somebody terminated it, or Temporal has lost it. It also anchors the audit trail, and deletes alerts
-// that are over for long.
+// Reconcile closes the records of investigations whose workflow ended without recording it, because it was terminated or
+// Temporal lost it. It also anchors the audit trail and deletes old alerts.
 func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -80,7 +77,7 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 				if done {
 					closed.Add(1)
 				}
-				if err != nil { // it has its turn again at the next time, and the others now
+				if err != nil { // it is retried next time, and does not hold up the others
 					a.Logger.Warn("the record of an investigation could not be put right", "investigation", silent[n-1].ID, "error", err)
 				}
 			}
@@ -92,21 +89,20 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 	return ReconcileOut{Closed: int(closed.Load())}, ended(ctx, nil)
 }
 
-// silent are the investigations that are recorded as running, but that Temporal does not
-// list, or not with the run that began them. They are shuffled, so that each has its turn
-// some time even if one turn of Reconcile is too short for all.
+// silent returns the investigations that are recorded as running but that Temporal does not list, or lists with another
+// run. They are shuffled, so that each gets its turn even if one turn of Reconcile is too short for all.
 func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error) {
 	recorded, err := a.Records.Running(ctx)
 	if err != nil || len(recorded) == 0 {
 		return nil, err
 	}
-	if a.Belongs != nil { // asked when the list is read: those that another namespace adds to it are not on it
+	if a.Belongs != nil { // checked after the list is read: investigations that another namespace adds later are not on it
 		if err := a.Belongs(ctx); err != nil {
 			return nil, cannot(ctx, err)
 		}
 	}
 	open, err := a.Runs.Open(ctx)
-	if err != nil { // then each is asked about
+	if err != nil { // then each one is checked
 		a.Logger.Warn("the running investigations could not be listed", "error", err)
 	}
 	silent := slices.DeleteFunc(recorded, func(r record.Investigation) bool { return open[r.WorkflowID] == r.RunID && r.RunID != "" })

@@ -16,12 +16,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// askedWithin is how long the servers may take that are asked about a request's tools.
+// askedWithin limits the check of a request's tools with their servers.
 const askedWithin = 30 * time.Second
 
-// unknownTools are the tools that a request names and that its servers do not have. What a
-// server offered last says so without asking it; a server that is not known yet, or that may have
-// changed, is asked. What cannot be asked here is left to the agents, who are told.
+// unknownTools returns an error for each tool that a request names and its server lacks. It uses the server's last offer
+// where possible. It asks a server that is unknown or may have changed. Servers that cannot be asked here are left to
+// the agents, who are told.
 func (a *Activities) unknownTools(ctx context.Context, investigation string, asked agent.MCP, p plan.Plan) (unknown []error, err error) {
 	asking, cancel := context.WithTimeout(ctx, askedWithin)
 	defer cancel()
@@ -54,7 +54,7 @@ func (a *Activities) unknownTools(ctx context.Context, investigation string, ask
 	return unknown, nil
 }
 
-// ask lists the tools that a server has now; none if it does not say.
+// ask lists the tools that a server has now; none if it does not answer.
 func (a *Activities) ask(ctx context.Context, server plan.Server, session string) []string {
 	specs, err := a.Servers.List(ctx, server, session)
 	if a.Sessions != nil {
@@ -66,7 +66,7 @@ func (a *Activities) ask(ctx context.Context, server plan.Server, session string
 	return toolNames(specs)
 }
 
-// serverHere is a server of a plan that any worker can ask.
+// serverHere returns a server of a plan that any worker can ask.
 func serverHere(p plan.Plan, name string) (plan.Server, bool) {
 	for _, stage := range p.Stages {
 		for _, agent := range stage.All() {
@@ -87,9 +87,9 @@ func toolNames(specs []tool.Spec) (names []string) {
 	return names
 }
 
-// refuseSame refuses an investigation that asks for the same as another one, which runs or has
-// completed within a time. Who starts them by their fingerprints, under one workflow id, gets
-// here only when that one has completed meanwhile; others may choose workflow ids of their own.
+// refuseSame refuses an investigation if another one with the same fingerprint is running, or completed within a time.
+// Callers that use the fingerprint as the workflow id get here only after the other one has completed. Others may choose
+// their own workflow ids.
 func (a *Activities) refuseSame(ctx context.Context, r record.Investigation, within time.Duration) error {
 	if r.Fingerprint == "" {
 		return nil
@@ -104,7 +104,7 @@ func (a *Activities) refuseSame(ctx context.Context, r record.Investigation, wit
 			end, err := a.Runs.Ending(ctx, other.WorkflowID, other.RunID)
 			switch {
 			case errors.Is(err, record.ErrNotFound) || err == nil && end.EndedAt != nil:
-				continue // terminated, and nobody has said so yet
+				continue // terminated, but not recorded yet
 			case err != nil:
 				return err
 			}

@@ -15,23 +15,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// The search attributes of an investigation, of type Keyword but for the score.
+// The search attributes of an investigation. All are of type Keyword except the score.
 const (
 	AttributeChain     = "InquestChain"
 	AttributeStage     = "InquestStage"
 	AttributeStatus    = "InquestStatus"
 	AttributeAlertType = "InquestAlertType"
-	// AttributeScore, an integer, is that of the workflow that has judged it: an investigation has ended by then.
+	// AttributeScore is an integer. It is set on the workflow that judged the investigation, because the investigation has
+	// ended by then.
 	AttributeScore = "InquestScore"
 )
 
-// maxSkeleton bounds what a workflow is steered by, in bytes of JSON.
+// maxSkeleton limits the plan's skeleton, in bytes of JSON.
 const maxSkeleton = 48 << 10
 
-// Resolve reads the request, strictly, and turns it into a plan: what is written
-// down here is what the investigation is run by, whatever happens to the
-// configuration, and an attempt that is made again returns it. A bad request is one
-// error that names all that is wrong with it, and has a record, too.
+// Resolve parses the request strictly and turns it into a plan. The investigation runs by that plan, even if the
+// configuration changes, and a repeated attempt returns the same plan. A bad request yields one error that lists
+// everything wrong with it, and it gets a record as well.
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -49,8 +49,8 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	return out, storeFailure(ended(ctx, err))
 }
 
-// keepRefusal records an investigation that never began. Without the record, it
-// is only in Temporal's list: that is no reason to try again.
+// keepRefusal records an investigation that never began. If that fails, the investigation is only in Temporal's list,
+// which is no reason to retry.
 func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, why string) {
 	r.Status, r.Error, r.EndedAt = agent.StatusRefused, why, &r.StartedAt
 	if err := a.Records.FinishInvestigation(ctx, r); err != nil {
@@ -67,7 +67,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 		return ResolveOut{}, err
 	case stored.Writer == r.Writer && stored.PlanHash != "":
 		return a.resolved(ctx, stored)
-	case stored.Writer != r.Writer: // of a run that was reset, whose stages are of nobody any more
+	case stored.Writer != r.Writer: // from a run that was reset, whose stages belong to no run now
 		if err := a.Runs.CancelChildren(ctx, r.WorkflowID, r.Writer, r.ID, nil); err != nil {
 			return ResolveOut{}, err
 		}
@@ -79,7 +79,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	if r.PlanHash, err = a.keepPlan(ctx, p); err != nil {
 		return ResolveOut{}, err
 	}
-	r.StartedAt = a.now(ctx) // of two of the same, the one that is recorded last sees the other, however long servers were asked
+	r.StartedAt = a.now(ctx) // of two duplicates, the one recorded last sees the other, however long the servers took
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
 		return ResolveOut{}, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}
@@ -90,7 +90,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	return a.resolved(ctx, stored)
 }
 
-// resolved is what a run has resolved, as its record says.
+// resolved returns what a run has resolved, according to its record.
 func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
 	p, err := a.plan(ctx, r.PlanHash)
 	if err == nil {
@@ -102,7 +102,7 @@ func (a *Activities) resolved(ctx context.Context, r record.Investigation) (Reso
 	}, err
 }
 
-// planOf reads the request and resolves it; the request's data are kept for r.
+// planOf reads the request, resolves it and stores the request's data for r.
 func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.Plan, error) {
 	inputs, from, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
@@ -157,14 +157,14 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	for _, stage := range p.Stages {
 		r.Envelope.Pending = append(r.Envelope.Pending, stage.Name)
 	}
-	// Data that is in the store already is masked once more, in case somebody else put it there.
+	// Data that is already in the store is masked again, because someone else may have put it there.
 	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 		return p, fmt.Errorf("keep the request's data: %w", err)
 	}
 	return p, nil
 }
 
-// data is the text of the request's data, wherever it is.
+// data returns the text of the request's data, wherever it is stored.
 func (a *Activities) data(ctx context.Context, req agent.Request) (string, error) {
 	if req.DataRef == "" {
 		return req.DataText(), nil

@@ -16,9 +16,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// refusedSchemas are the schemas that models have refused, as long as the worker runs. What a model
-// takes is checked before it is asked, but how complex a schema may be nobody says.
-type refusedSchemas struct{ known sync.Map } // of schemaOf; their values mean nothing
+// refusedSchemas holds the schemas that models have refused, for the worker's lifetime. What a model supports is checked
+// beforehand, but no provider documents how complex a schema may be.
+type refusedSchemas struct{ known sync.Map } // keys: schemaOf; values unused
 
 type schemaOf struct{ provider, model, schema string }
 
@@ -31,8 +31,8 @@ func (r *refusedSchemas) add(p plan.Provider, c plan.Contract) {
 	r.known.Store(schemaOf{p.Name, p.Model, string(c.Schema)}, nil)
 }
 
-// ask streams the reply to a request. A model that refuses one with a schema is asked in words: a
-// refusal costs nothing, and few providers say what it is about.
+// ask streams the reply to a request. If a model refuses a request with a schema, ask repeats it with the schema in the
+// prompt: a refusal costs nothing, and few providers explain it.
 func (g *generation) ask(ctx context.Context, leave *permit, client llm.Client, request llm.Request) (llm.Response, error) {
 	provider := g.provider()
 	if len(request.Schema) > 0 && g.refused.has(provider, g.contract()) {
@@ -51,16 +51,16 @@ func (g *generation) ask(ctx context.Context, leave *permit, client llm.Client, 
 		g.add(transcript.KindNotice, transcript.Body{Text: clipped(fmt.Sprintf(
 			"%s does not take the JSON schema of the output, which the prompt has instead: %s", provider.Name, refusal.Message))})
 	case errors.Is(second, llm.ErrInvalidRequest):
-		return reply, err // it was about something else
+		return reply, err // the refusal had another reason
 	}
 	return reply, second
 }
 
-// inWords is a request whose prompt has the schema, behind the system's text: there, it is the same in every request.
+// inWords puts the schema into the prompt, after the system text, where it is the same in every request.
 func (g *generation) inWords(request llm.Request) llm.Request {
 	request.Schema, request.JSON = nil, len(request.Tools) == 0
 	if len(g.spelledOut().Schema) > 0 {
-		return request // another provider of the agent needs the words, too
+		return request // the system prompt already has it, for another provider of the agent
 	}
 	first := slices.IndexFunc(request.Messages, func(m agent.Message) bool { return m.Role != agent.System })
 	if first < 0 {

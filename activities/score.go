@@ -23,8 +23,8 @@ import (
 // scoringType is the type of agents that judge.
 const scoringType = "scoring"
 
-// BeginScore records that somebody judges an investigation that has ended, and says by whom and by what. It is judged by
-// the plan that it was run by; where that names no judge, because the chain has not asked for one, by the configuration of now.
+// BeginScore records that an investigation is being judged, and returns the judge and its input. It uses the
+// investigation's own plan. If that plan names no judge, it uses the current configuration.
 func (a *Activities) BeginScore(ctx context.Context, in BeginScoreIn) (BeginScoreOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -73,7 +73,7 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 		return out, err
 	}
 	run := plan.ScoringName
-	if r.N > 1 { // executions of each are their own
+	if r.N > 1 { // executions of each judgement need their own name
 		run = fmt.Sprintf("%s#%d", run, r.N)
 	}
 	out = BeginScoreOut{
@@ -86,7 +86,7 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	return out, a.toJudge(ctx, judged, &out)
 }
 
-// judge is who judges an investigation of a chain that had asked for no score.
+// judge returns the judge for an investigation whose chain did not ask for a score.
 func (a *Activities) judge(ctx context.Context, judged record.Investigation) (plan.Stage, error) {
 	data, err := a.Blobs.Blob(ctx, judged.DataHash)
 	if err != nil && !errors.Is(err, record.ErrNotFound) {
@@ -120,7 +120,7 @@ func (a *Activities) toJudge(ctx context.Context, judged record.Investigation, o
 	return err
 }
 
-// SaveScore records how an investigation was judged, as the judge's transcript says it.
+// SaveScore records the judgement that the judge's transcript contains.
 func (a *Activities) SaveScore(ctx context.Context, in SaveScoreIn) (record.Score, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -154,10 +154,10 @@ func (a *Activities) saveScore(ctx context.Context, in SaveScoreIn) (r record.Sc
 	return r, a.Records.SaveScore(ctx, r, judge)
 }
 
-// maxJudgement bounds each text of a judgement in its record, in bytes; the transcript has all of it.
+// maxJudgement limits each text of a judgement in its record, in bytes; the transcript has the full text.
 const maxJudgement = 8 << 10
 
-// readJudgement reads the first reply that ends with a score, and what the judge has said last after that.
+// readJudgement reads the first reply that ends with a score, and the judge's last reply after that.
 func readJudgement(entries []transcript.Entry, r *record.Score) {
 	for _, e := range entries {
 		if e.Kind != transcript.KindReply || e.Superseded {

@@ -14,13 +14,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A store that was restored from a backup, or that failed over to a replica which lacks the last commits, is older than
-// Temporal's history. A model that is shown such a store repeats its writes, so no activity makes a call on one. The check
-// rests on two facts: a store loses only its newest commits, and the entries of an investigation are numbered in the order of
-// their commits. So if a store has the newest entry that a workflow has seen, it has all before that.
+// A store that was restored from a backup, or that failed over to a replica without the last commits, is older than
+// Temporal's history. A model that works with such a store repeats its writes, so no activity makes a call on one. The
+// check rests on two facts: a store loses only its newest commits, and the entries of an investigation are numbered in
+// commit order. So a store that has the newest entry that a workflow has seen has all earlier ones.
 
-// requireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. It asks the
-// store only about entries that are not in log, which the activity has read already.
+// requireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. It skips
+// the entries in log, which the activity has already read.
 func (j *job) requireSeen(ctx context.Context, log []transcript.Entry) error {
 	unread := slices.DeleteFunc(slices.Clone(j.ref.Seen), func(m transcript.Mark) bool {
 		return slices.ContainsFunc(log, func(e transcript.Entry) bool { return e.Mark() == m })

@@ -11,13 +11,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Rules are what people have remembered.
+// Rules reads the approvals that people have asked to remember.
 type Rules interface {
-	// Rules returns those of a tool that are in force; past ones, too, if past is set.
+	// Rules returns the rules of a tool that are in force, and past ones if past is set.
 	Rules(ctx context.Context, tool string, past bool) ([]remember.Rule, error)
 }
 
-// situation is what the policy goes by of a call. A call that a person has decided needs no rule.
+// situation returns the circumstances of a call for the policy. A call that a person has decided needs no rule.
 func (j *job) situation(ctx context.Context, call transcript.Call, decided bool) tool.Situation {
 	in := tool.Situation{
 		Untrusted: call.Untrusted,
@@ -31,15 +31,15 @@ func (j *job) situation(ctx context.Context, call transcript.Call, decided bool)
 	return in
 }
 
-// What taints an execution, in words for who decides on its calls (docs/adr/0021).
+// Sources that taint an execution, in words for the approver of its calls (docs/adr/0021).
 const (
 	fromRequest = "the request"
 	fromMemory  = "its memory"
 	fromWeb     = "the web"
 )
 
-// exposed is where untrusted text comes from that an execution is shown when it begins: the request's data, what
-// servers say of their tools, what it remembers, and what executions had read whose results it is given.
+// exposed returns the sources of untrusted text in an execution's initial input: the request's data, the servers' tool
+// descriptions, its memory, and what other executions had read whose results it receives.
 func (j *job) exposed(ctx context.Context, sources []Source, peers []Peer) (from []string, err error) {
 	if j.ref.Data != "" {
 		from = append(from, fromRequest)
@@ -65,7 +65,7 @@ func (j *job) exposed(ctx context.Context, sources []Source, peers []Peer) (from
 	return from, nil
 }
 
-// described is which servers nobody vouches for that have told the execution of their tools.
+// described returns the untrusted servers that have described their tools to the execution.
 func (j *job) described() (from []string) {
 	for _, c := range j.listed {
 		if len(c.Tools) > 0 && j.untrusted(c.Server+".") {
@@ -75,7 +75,7 @@ func (j *job) described() (from []string) {
 	return from
 }
 
-// hasRead is where the untrusted text comes from that another execution of the investigation has read.
+// hasRead returns the sources of untrusted text that another execution of the investigation has read.
 func (j *job) hasRead(ctx context.Context, execution string) ([]string, error) {
 	entries, err := j.Transcripts.Entries(ctx, transcript.Scope{Investigation: j.ref.Investigation, Execution: execution})
 	if err != nil {
@@ -84,8 +84,8 @@ func (j *job) hasRead(ctx context.Context, execution string) ([]string, error) {
 	return transcript.Untrusted(entries), nil
 }
 
-// exposedAtFirst is exposed of an agent that asks a model. One that was dispatched has its task from an agent that may
-// have been tainted.
+// exposedAtFirst is exposed for an agent that uses a model. A dispatched agent has its task from an agent that may have
+// been tainted.
 func (g *generation) exposedAtFirst(ctx context.Context) ([]string, error) {
 	from, err := g.exposed(ctx, append(g.in.Prior, g.in.Earlier...), g.in.Peers)
 	if err != nil || g.in.Task == nil {
@@ -100,9 +100,9 @@ func (g *generation) exposedAtFirst(ctx context.Context) ([]string, error) {
 	return transcript.Sources(from, call.Untrusted), err
 }
 
-// hadRead is where the untrusted text comes from that the execution has read by now: in its journal, in what this
-// iteration adds, in what servers say of their tools, which may have been listed since it began, and on the web, if the
-// model looks there itself.
+// hadRead returns the sources of untrusted text that the execution has read so far: its journal, the rows of this
+// iteration, the servers' tool descriptions (which may have been listed since it began), and the web if the model
+// searches it.
 func (g *generation) hadRead(stored []transcript.Entry) []string {
 	from := transcript.Sources(transcript.Untrusted(stored), g.described())
 	for _, row := range g.rows {
@@ -114,8 +114,8 @@ func (g *generation) hadRead(stored []transcript.Entry) []string {
 	return from
 }
 
-// untrusted reports whether results of a tool are text that nobody vouches for: those of servers that are not marked as
-// trusted, of commands, and of the program's own functions, which may hand on anything.
+// untrusted reports whether a tool's results are untrusted text. That applies to servers not marked as trusted, to
+// commands, and to the program's own functions, which may return anything.
 func (j *job) untrusted(name string) bool {
 	server, _ := tool.Split(name)
 	if server != "" {
@@ -123,13 +123,13 @@ func (j *job) untrusted(name string) bool {
 		return !s.Trusted
 	}
 	if name == agent.ToolReadResult || slices.Contains(agent.OrchestrationTools(), name) || j.tools == nil {
-		return false // what they hand on has been counted where it was first read
+		return false // the text they return was counted where it was first read
 	}
 	spec, _ := j.tools.Spec(name)
 	return !spec.Own
 }
 
-// source is where the text of a tool's result comes from, if nobody vouches for it.
+// source returns where the text of a tool's result comes from, if it is untrusted.
 func (j *job) source(name string) []string {
 	if !j.untrusted(name) {
 		return nil

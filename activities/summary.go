@@ -26,10 +26,9 @@ import (
 // parallelSummaries is how many summaries are made at a time.
 const parallelSummaries = 4
 
-// summarize has every result summarised that is too large for a conversation and has no
-// summary yet, and returns the entries with the summaries. Each summary is a step of its
-// own, written as soon as it is there: what was paid for stays, even if the rest fails
-// (spec: tools, "Results").
+// summarize summarises every result that is too large for a conversation and has no summary yet, and returns the entries
+// with the summaries. Each summary is its own step, written as soon as it is ready, so that what was paid for stays even
+// if the rest fails (spec: tools, "Results").
 func (g *generation) summarize(ctx context.Context, stored []transcript.Entry) ([]transcript.Entry, error) {
 	work := g.unsummarized(stored)
 	if len(work) > 0 && activity.GetInfo(ctx).IsLocalActivity {
@@ -55,7 +54,7 @@ func (g *generation) summarize(ctx context.Context, stored []transcript.Entry) (
 	return append(stored, made...), nil
 }
 
-// unsummarized are the results that are still to be summarised, in order.
+// unsummarized returns the results that still need a summary, in order.
 func (g *generation) unsummarized(stored []transcript.Entry) (work []summary) {
 	known := transcript.Summaries(stored)
 	for _, e := range stored {
@@ -77,8 +76,7 @@ func (g *generation) unsummarized(stored []transcript.Entry) (work []summary) {
 	return work
 }
 
-// summaryTime is how long the summaries before a reply may take together: half
-// of what the iteration has.
+// summaryTime is how long all summaries before a reply may take: half of the iteration's time.
 func (g *generation) summaryTime() time.Duration {
 	if limit := g.agent.Timeouts.Iteration.D(); limit > 0 {
 		return limit / 2
@@ -86,7 +84,7 @@ func (g *generation) summaryTime() time.Duration {
 	return 5 * time.Minute
 }
 
-// summaryUsage is what the summaries after the last reply took; nil = there are none.
+// summaryUsage returns the usage of the summaries after the last reply; nil if there are none.
 func summaryUsage(stored []transcript.Entry) *agent.Usage {
 	var sum *agent.Usage
 	for i := len(stored) - 1; i >= 0 && stored[i].Kind != transcript.KindReply; i-- {
@@ -101,25 +99,24 @@ func summaryUsage(stored []transcript.Entry) *agent.Usage {
 }
 
 const (
-	// summaryAttempts is how often a model that may recover is asked for a summary.
+	// summaryAttempts is how often a model with a temporary failure is asked for a summary.
 	summaryAttempts = 3
-	// thinkingRoom is how many tokens beyond the summary a model may take, since
-	// what it thinks counts as well.
+	// thinkingRoom is how many tokens beyond the summary a model may use, because its reasoning counts as well.
 	thinkingRoom = 3000
-	// summaryPrompt is about what is said around a result, in tokens.
+	// summaryPrompt is the approximate size of the prompt around a result, in tokens.
 	summaryPrompt = 1500
-	// bytesPerToken is what a limit of tokens is in bytes, about.
+	// bytesPerToken converts a token limit to bytes, approximately.
 	bytesPerToken = 4
 )
 
-// summary is one that has not been made yet.
+// summary is a summary that has not been made yet.
 type summary struct {
 	*generation
 	settings plan.Summarization
 	result   transcript.Entry
 }
 
-// provider is the model that makes it.
+// provider returns the provider that makes the summary.
 func (s summary) provider() plan.Provider {
 	if s.settings.Provider != nil {
 		return *s.settings.Provider
@@ -127,7 +124,7 @@ func (s summary) provider() plan.Provider {
 	return s.generation.provider()
 }
 
-// write makes the summary, by the time that is given, and appends it.
+// write makes the summary before the deadline until and appends it.
 func (s summary) write(ctx context.Context, until time.Time) (transcript.Entry, error) {
 	whole, err := s.result.Whole(ctx, s.Blobs.Blob)
 	if err != nil {
@@ -145,8 +142,8 @@ func (s summary) write(ctx context.Context, until time.Time) (transcript.Entry, 
 	return entries[0], nil
 }
 
-// body is the summary. Where the model fails for good, the beginning of the
-// result stands for the whole: the agent goes on, and can read the rest.
+// body returns the summary. If the model fails permanently, the beginning of the result replaces the summary: the agent
+// continues, and can read the rest.
 func (s summary) body(ctx context.Context, until time.Time, whole string) (transcript.Body, error) {
 	body := transcript.Body{Call: s.result.Call, Answer: transcript.Answer{Provider: s.provider().Name, Model: s.provider().Model}}
 	err := s.ask(ctx, until, whole, &body)
@@ -156,12 +153,12 @@ func (s summary) body(ctx context.Context, until time.Time, whole string) (trans
 	failed, known := errors.AsType[*temporal.ApplicationError](err)
 	var said Trouble
 	if known && failed.HasDetails() {
-		_ = failed.Details(&said) // one without is of another kind
+		_ = failed.Details(&said) // errors without details are of another kind
 	}
 	switch {
 	case ctx.Err() != nil:
 		return body, ended(ctx, err)
-	case said.Open && s.settings.Provider == nil: // the agent's own model has to be waited for anyway
+	case said.Open && s.settings.Provider == nil: // the agent's own model must be available anyway
 		return body, err
 	case known && Tries(failed.Type()) != 1 && activity.GetInfo(ctx).Attempt < summaryAttempts:
 		return body, temporal.NewApplicationError(failed.Message(), failed.Type())
@@ -175,7 +172,7 @@ func (s summary) body(ctx context.Context, until time.Time, whole string) (trans
 	return body, nil
 }
 
-// ask makes the model call, and fills in what came of it.
+// ask makes the model call and fills in body.
 func (s summary) ask(ctx context.Context, until time.Time, whole string, body *transcript.Body) error {
 	provider := s.provider()
 	client, err := s.Models.Client(provider, s.agent.Timeouts)
@@ -211,14 +208,14 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	return nil
 }
 
-// messages ask for the summary, with as much of the result as the model takes.
+// messages returns the summary request, with as much of the result as the model accepts.
 func (s summary) messages(whole string) ([]agent.Message, error) {
 	model := s.provider().Model
 	window := token.Window(model)
 	if own := s.agent.Compression.MaxContextTokens; own > 0 && s.settings.Provider == nil {
 		window = own
 	}
-	// A quarter is kept for how far our count may be from the model's.
+	// A quarter is reserved for differences between our token count and the model's.
 	room := (window - s.settings.MaxTokens - thinkingRoom - summaryPrompt) * 3 / 4
 	shown, leftOut := excerpt(model, whole, max(room, window/4))
 	system, user, err := prompt.Summary(prompt.SummaryData{
@@ -228,8 +225,8 @@ func (s summary) messages(whole string) ([]agent.Message, error) {
 	return []agent.Message{{Role: agent.System, Content: system}, {Role: agent.User, Content: user}}, err
 }
 
-// excerpt is the beginning and the end of a text, twice as much of the beginning,
-// in at most limit tokens. leftOut is how many bytes are missing between them.
+// excerpt returns the beginning and the end of a text in at most limit tokens, with twice as much of the beginning.
+// leftOut is how many bytes are missing in between.
 func excerpt(model, text string, limit int) (shown string, leftOut int) {
 	keep := len(atMost(model, clip.Bytes(text, 2*bytesPerToken*limit), limit))
 	if keep == len(text) {
@@ -241,7 +238,7 @@ func excerpt(model, text string, limit int) (shown string, leftOut int) {
 			from++
 		}
 		shown = fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, from-len(head), text[from:])
-		if keep == 0 || token.Count(model, shown) <= limit+16 { // the mark is not counted
+		if keep == 0 || token.Count(model, shown) <= limit+16 { // limit does not include the mark
 			return shown, from - len(head)
 		}
 		keep = keep * 9 / 10
@@ -256,7 +253,7 @@ func atMost(model, text string, limit int) string {
 	return text
 }
 
-// beginning is the first n bytes of a text, marked as cut if there are more.
+// beginning returns the first n bytes of a text, marked as cut if there are more.
 func beginning(text string, n int) string {
 	start := clip.Bytes(text, n)
 	if len(start) == len(text) {

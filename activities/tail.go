@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// liveEvery is how often the tail is written. A reply that is complete before the first
-// write is never live, which saves a transaction.
+// liveEvery is how often the tail is written. A reply that is complete before the first write has no live tail, which
+// saves a transaction.
 const liveEvery = 200 * time.Millisecond
 
 // live writes the part of a reply that has arrived into the transcript's tail.
@@ -19,14 +19,14 @@ type live struct {
 	*job
 	mu   sync.Mutex
 	tail transcript.Live
-	due  *time.Timer // of the next write; nil = nothing to write
+	due  *time.Timer // of the next write; nil if there is nothing to write
 }
 
 func newLive(j *job, iteration, attempt int) *live {
 	return &live{job: j, tail: transcript.Live{Scope: j.ref.scope(), Iteration: iteration, Attempt: attempt}}
 }
 
-// add takes in a chunk.
+// add appends a chunk.
 func (l *live) add(ctx context.Context, d llm.Delta) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +37,7 @@ func (l *live) add(ctx context.Context, d llm.Delta) {
 	}
 }
 
-// write writes the tail. It is for watching: what goes wrong with it is logged
-// and changes nothing.
+// write writes the tail. The tail is only for viewers: errors are logged and change nothing.
 func (l *live) write(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,14 +50,14 @@ func (l *live) write(ctx context.Context) {
 	}
 }
 
-// said is what has arrived.
+// said returns the output that has arrived.
 func (l *live) said() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tail.Text + l.tail.Thinking
 }
 
-// stop ends the writing, and waits for a write that is under way: the reply comes next.
+// stop ends the writing, and waits for a write in progress, because the reply comes next.
 func (l *live) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,10 +67,10 @@ func (l *live) stop() {
 	}
 }
 
-// maxProgress bounds what a call may say of its progress, in bytes.
+// maxProgress limits a call's progress messages, in bytes.
 const maxProgress = 4 << 10
 
-// tellProgress shows how far a call is to those who watch.
+// tellProgress shows a call's progress in live views.
 func (c *toolCall) tellProgress(ctx context.Context, live *live, name string) func(string) {
 	var mu sync.Mutex
 	said := 0

@@ -16,12 +16,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// PlanKey is the output key of the stage whose plan agents of the pattern
-// tool_plan carry out (spec: pipeline, "Pipeline stages").
+// PlanKey is the output key of the stage whose plan is carried out by agents of the pattern tool_plan (spec: pipeline,
+// "Pipeline stages").
 const PlanKey = "plan"
 
-// PlanCalls writes the steps of an earlier stage's plan down as the calls of a
-// reply, under the same policy; the workflow then has them made as a model's are.
+// PlanCalls records the steps of an earlier stage's plan as the calls of a reply, under the same policy. The workflow
+// then makes them like a model's calls.
 func (a *Activities) PlanCalls(ctx context.Context, in PlanCallsIn) (GenerateOut, error) {
 	j, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.planCalls(ctx, in.Prior) })
 	if err != nil {
@@ -65,14 +65,14 @@ type planStep struct {
 	Tool       string          `json:"tool"`
 	Parameters json.RawMessage `json:"parameters"`
 
-	// What a plan may say of a step, of any type: models differ.
+	// What a plan may say about a step, of any type, because models differ.
 	Description json.RawMessage `json:"description"`
 	Purpose     json.RawMessage `json:"purpose"`
 	Reason      json.RawMessage `json:"reason"`
 	Rationale   json.RawMessage `json:"rationale"`
 }
 
-// words name the n-th step, with what the plan says of it.
+// words returns the n-th step's id and description.
 func (s planStep) words(n int) string {
 	for _, said := range []json.RawMessage{s.Description, s.Purpose, s.Reason, s.Rationale} {
 		var text string
@@ -83,7 +83,7 @@ func (s planStep) words(n int) string {
 	return s.id(n)
 }
 
-// id is what the n-th step is called: what the plan calls it, else step_<n>.
+// id returns the n-th step's id: the plan's id, or else step_<n>.
 func (s planStep) id(n int) string {
 	var text string
 	switch err := json.Unmarshal(s.ID, &text); {
@@ -95,7 +95,7 @@ func (s planStep) id(n int) string {
 	return fmt.Sprintf("step_%d", n)
 }
 
-// arguments are those of the step's call; "" = none.
+// arguments returns the arguments of the step's call; "" means none.
 func (s planStep) arguments() string {
 	if string(s.Parameters) == "null" {
 		return ""
@@ -103,7 +103,7 @@ func (s planStep) arguments() string {
 	return string(s.Parameters)
 }
 
-// steps are those of the plan that an earlier stage has handed on; none, if none has.
+// steps returns the steps of the plan that an earlier stage handed on, if any.
 func (j *job) steps(ctx context.Context, prior []Source) (steps []planStep, err error) {
 	for _, source := range prior {
 		stage, known := j.plan.StageOf(source.Stage)
@@ -114,7 +114,7 @@ func (j *job) steps(ctx context.Context, prior []Source) (steps []planStep, err 
 		if err != nil {
 			return nil, err
 		}
-		steps = nil // the newest plan is the one
+		steps = nil // the newest plan counts
 		object, err := output.Object(text)
 		if err != nil || len(object["steps"]) == 0 {
 			continue
@@ -132,7 +132,7 @@ func (j *job) steps(ctx context.Context, prior []Source) (steps []planStep, err 
 // planResult is the final text of an agent of the pattern tool_plan.
 type planResult struct {
 	Results []stepResult `json:"results"`
-	// TotalTimeMS is from the plan to the last result, waiting for people included.
+	// TotalTimeMS is the time from the plan to the last result, including waits for people.
 	TotalTimeMS  int64 `json:"total_time_ms"`
 	AllSucceeded bool  `json:"all_succeeded"`
 }
@@ -145,12 +145,12 @@ type stepResult struct {
 	Error     string          `json:"error,omitempty"`
 	ErrorType string          `json:"error_type,omitempty"`
 	agent.Fault
-	// Truncated: of a result only the beginning is here, as text.
+	// Truncated means that Result holds only the beginning of the result, as text.
 	Truncated bool  `json:"truncated,omitempty"`
 	TimeMS    int64 `json:"time_ms"`
 }
 
-// PlanResult joins what came of the steps into the agent's final text.
+// PlanResult combines the results of the steps into the agent's final text.
 func (a *Activities) PlanResult(ctx context.Context, in PlanResultIn) (GenerateOut, error) {
 	_, entries, err := a.once(ctx, in.Ref, 2, func(j *job) ([]transcript.Body, error) { return j.planResult(ctx, in) })
 	return generateOut(entries), err
@@ -172,7 +172,7 @@ func (j *job) planResult(ctx context.Context, in PlanResultIn) ([]transcript.Bod
 	return []transcript.Body{{Text: string(text), Reply: transcript.Reply{Invalid: j.invalid(string(text))}}}, err
 }
 
-// joined are the results of the steps, which entries tell of in key order.
+// joined returns the results of the steps. entries must be in key order.
 func joined(steps []planStep, entries []transcript.Entry) planResult {
 	out := planResult{Results: make([]stepResult, len(steps)), AllSucceeded: true}
 	for n, s := range steps {
@@ -203,7 +203,7 @@ func joined(steps []planStep, entries []transcript.Entry) planResult {
 	return out
 }
 
-// take takes in a result, of which at most limit bytes are kept.
+// take copies a result, limited to limit bytes.
 func (r *stepResult) take(e transcript.Entry, limit int) {
 	r.Tool, r.Status, r.ErrorType, r.Fault, r.Error = e.Call.Name, e.Status, e.ErrorType, e.Fault, ""
 	text := clip.Bytes(e.Text, limit)
@@ -215,7 +215,7 @@ func (r *stepResult) take(e transcript.Entry, limit int) {
 	var compact bytes.Buffer
 	if r.Truncated || json.Compact(&compact, []byte(text)) != nil {
 		compact.Reset()
-		quoted, _ := json.Marshal(text) // a string can be
+		quoted, _ := json.Marshal(text) // a string always encodes
 		compact.Write(quoted)
 	}
 	r.Result = compact.Bytes()

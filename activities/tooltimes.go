@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// learn takes in how long a call of a tool or a model took. One that was not answered says nothing,
-// unless it took too long for a quick one.
+// learn records how long a call of a tool or model took. A call that was not answered is ignored, unless it took too
+// long for a quick call.
 func (j *job) learn(ctx context.Context, name string, under plan.Duration, took time.Duration, answered bool) {
 	if j.Times == nil || under == 0 || !answered && took <= under.D() {
 		return
@@ -22,26 +22,26 @@ func (j *job) learn(ctx context.Context, name string, under plan.Duration, took 
 	}
 }
 
-// maxKnownTimes bounds what a worker keeps: requests may name models.
+// maxKnownTimes limits how many names a worker keeps, because requests may name models.
 const maxKnownTimes = 1000
 
-// timesOf names a model among the tools. The name of a tool has a dot, or none of our own has a space.
+// timesOf returns the name of a model among the tools. Tool names contain a dot, and none of our own contains a space.
 func timesOf(p plan.Provider) string { return "model " + p.Name + " " + p.Model }
 
-// knownTimes is what a worker knows of how long tools and models take.
+// knownTimes is what a worker knows about how long tools and models take.
 type knownTimes struct {
 	mu    sync.Mutex
 	tools map[string]*knownTime
 }
 
 type knownTime struct {
-	all   tool.Times // what the store had, and what this worker has seen since
-	seen  tool.Times // by this worker alone, and not in the store yet
-	calls int        // in seen
-	asked time.Time  // the store
+	all   tool.Times // what the store had, plus what this worker has seen since
+	seen  tool.Times // seen by this worker only, and not in the store yet
+	calls int        // number of calls in seen
+	asked time.Time  // when the store was last asked
 }
 
-// of is what is known of a tool or a model.
+// of returns the known times of a tool or a model.
 func (k *knownTimes) of(ctx context.Context, store Times, name string) tool.Times {
 	t, due := k.look(name, nil)
 	if !due {
@@ -53,7 +53,7 @@ func (k *knownTimes) of(ctx context.Context, store Times, name string) tool.Time
 	return all
 }
 
-// add takes in one call. The error is why the store could not be told of this one and others; it will be.
+// add records one call. The error explains why the store could not be updated. The next sync tries again.
 func (k *knownTimes) add(ctx context.Context, store Times, name string, took, under time.Duration) (err error) {
 	t, due := k.look(name, func(t *knownTime) (changed bool) {
 		before := t.all.Within(under)
@@ -68,14 +68,14 @@ func (k *knownTimes) add(ctx context.Context, store Times, name string, took, un
 	return err
 }
 
-// look returns what is known, and whether it is time to compare that with the store, which
-// the caller then has to do: nobody else does.
+// look returns what is known, and whether a sync with the store is due. If it is, the caller must do it, because no
+// other caller will.
 func (k *knownTimes) look(name string, change func(*knownTime) (changed bool)) (t knownTime, due bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	known := k.tools[name]
 	if known == nil {
-		if k.tools == nil || len(k.tools) >= maxKnownTimes { // what is in use comes back from the store
+		if k.tools == nil || len(k.tools) >= maxKnownTimes { // times in use come back from the store
 			k.tools = map[string]*knownTime{}
 		}
 		known = &knownTime{}
@@ -92,8 +92,8 @@ func (k *knownTimes) look(name string, change func(*knownTime) (changed bool)) (
 	return t, due
 }
 
-// sync tells the store what this worker has seen, if it has seen anything, and takes in what
-// others have. If the store is away, the worker goes by what it knows.
+// sync sends this worker's measurements to the store, if there are any, and reads those of other workers. If the store
+// is unavailable, the worker uses its own.
 func (k *knownTimes) sync(ctx context.Context, store Times, name string, t knownTime) (all tool.Times, err error) {
 	if t.calls > 0 {
 		t.all, err = store.AddToolTimes(ctx, name, t.seen, t.calls)
@@ -107,7 +107,7 @@ func (k *knownTimes) sync(ctx context.Context, store Times, name string, t known
 	case known == nil: // dropped meanwhile
 		return t.all, err
 	case err == nil:
-		known.all = t.all.Then(known.seen, known.calls) // which others have seen meanwhile
+		known.all = t.all.Then(known.seen, known.calls) // seen by others meanwhile
 	default:
 		known.seen, known.calls = t.seen.Then(known.seen, known.calls), known.calls+t.calls
 	}

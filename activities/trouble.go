@@ -8,9 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// troubles are the providers that do not answer this worker. Every failed call is in its
-// agent's transcript; the log has one line when a provider's trouble begins, and one when
-// it ends.
+// troubles are the providers that do not answer this worker. Every failed call is in its agent's transcript. The log
+// gets one line when a provider's trouble begins, and one when it ends.
 type troubles struct {
 	mu    sync.Mutex
 	known map[string]*trouble // by provider and model
@@ -18,11 +17,10 @@ type troubles struct {
 
 type trouble struct {
 	since time.Time
-	calls int // that have failed since
+	calls int // calls that have failed since
 }
 
-// failed counts a call that failed. A refusal because of what the model was told is no
-// trouble of its provider.
+// failed counts a failed call. A refusal because of the content is not the provider's fault and does not count.
 func (t *troubles) failed(log *slog.Logger, p plan.Provider, errorType string, err error) {
 	if ContentError(errorType) {
 		return
@@ -41,7 +39,7 @@ func (t *troubles) failed(log *slog.Logger, p plan.Provider, errorType string, e
 	log.Warn("a model's provider is in trouble", "provider", p.Name, "model", p.Model, "error_type", errorType, "error", clipped(err.Error()))
 }
 
-// answered takes in a call that was answered.
+// answered records a call that was answered.
 func (t *troubles) answered(log *slog.Logger, p plan.Provider) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Unanswered writes down what an agent's first call asked when no model has answered it and
-// none will. It takes no mail: another agent may still read that.
+// Unanswered records the prompt of an agent's first call that no model has answered or will answer. It takes no mail,
+// because another agent may still read that.
 func (a *Activities) Unanswered(ctx context.Context, in UnansweredIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()

@@ -10,16 +10,16 @@ import (
 // running is a call of a tool or a model that has outlived its local attempt.
 type running struct {
 	cut   context.CancelCauseFunc
-	waits func() bool // for the store
-	// attended: a regular attempt has found it.
+	waits func() bool // reports whether the call waits for the store
+	// attended means that a regular attempt has found the call.
 	attended atomic.Bool
 	over     chan struct{} // closed when the fields below are set
 	out      any
 	err      error
 }
 
-// attend does for the call what a regular attempt does: it waits, cuts it when it is cancelled,
-// and says what it waits for. first: no other attempt was told how the call has ended.
+// attend acts for the call as a regular attempt: it waits, cancels the call on cancellation, and reports what the call
+// is waiting for. first means that no other attempt has received the call's result.
 func (r *running) attend(ctx context.Context) (out any, first bool, err error) {
 	if r.attended.Swap(true) && r.ended() {
 		return nil, false, nil
@@ -32,7 +32,7 @@ func (r *running) attend(ctx context.Context) (out any, first bool, err error) {
 			return r.out, true, r.err
 		case <-ended:
 			r.cut(context.Cause(ctx))
-			ended = nil // but it is waited for what it still writes
+			ended = nil // wait for what the call still writes
 		case <-ticker.C:
 			setWaiting(ctx, r.waits())
 		}
@@ -48,15 +48,15 @@ func (r *running) ended() bool {
 	}
 }
 
-// underway is this worker's calls that have outlived their local attempts. Those that are over
-// stay for as long as a regular attempt on another worker would wait for them.
+// underway holds this worker's calls that have outlived their local attempts. Finished calls stay for as long as a
+// regular attempt on another worker would wait for them.
 type underway struct {
 	mu    sync.Mutex
 	calls map[string]*running
-	made  sync.WaitGroup // all that were begun within workflow tasks, also those that end there, or were cut
+	made  sync.WaitGroup // all calls begun within workflow tasks, including those that ended there or were cut
 }
 
-// begin returns false if the call is over meanwhile.
+// begin returns false if the call has already ended.
 func (u *underway) begin(key string, r *running) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -70,7 +70,7 @@ func (u *underway) begin(key string, r *running) bool {
 	return true
 }
 
-// end says that the call is over, and forgets it after so long.
+// end marks the call as finished and forgets it after the given time.
 func (u *underway) end(key string, r *running, after time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -88,7 +88,7 @@ func (u *underway) forget(key string, r *running) {
 	}
 }
 
-// deserted reports whether there is a call that goes on, and that no regular attempt attends to yet.
+// deserted reports whether a call is running that no regular attempt attends to yet.
 func (u *underway) deserted() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -106,8 +106,8 @@ func (u *underway) find(key string) *running {
 	return u.calls[key]
 }
 
-// Drain waits until the calls that were begun within workflow tasks are over, or until that time has passed. The
-// caller sees to it that no more begin.
+// Drain waits until the calls begun within workflow tasks have ended, or until the time has passed. The caller must
+// ensure that no more calls begin.
 func Drain(a *Activities, within time.Duration) {
 	over := make(chan struct{})
 	go func() {

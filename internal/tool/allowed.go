@@ -11,12 +11,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// maxPatternsShown bounds the patterns that a refusal names, in bytes.
+// maxPatternsShown limits the patterns that a refusal names, in bytes.
 const maxPatternsShown = 300
 
-// allow says why a parameter's value is not one of those that are allowed; nil
-// = it is one. Servers are known to ignore the case of names, so that another
-// spelling has to be allowed as well.
+// allow returns a refusal if a parameter's value is not allowed, or nil. Some servers ignore the case of names, so
+// every spelling of a parameter is checked.
 func allow(tool string, args map[string]any, parameter string, patterns []string) *Refusal {
 	shown := clip.Bytes(strings.Join(patterns, ", "), maxPatternsShown)
 	if absent(args[parameter]) {
@@ -31,8 +30,7 @@ func allow(tool string, args map[string]any, parameter string, patterns []string
 	return nil
 }
 
-// absent reports whether a value says nothing: a server may take any of these
-// for "all".
+// absent reports whether a value is empty, which a server may interpret as "all".
 func absent(value any) bool {
 	list, isList := value.([]any)
 	return value == nil || isList && len(list) == 0
@@ -56,12 +54,11 @@ func allowed(value any, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob(pattern, text) })
 }
 
-// glob reports whether the whole text matches a pattern, in which * is any
-// text, with any characters in it, and ? is one character. It needs no more
-// than the product of the lengths.
+// glob reports whether the whole text matches a pattern, in which * matches any text with any characters, and ? matches
+// one character. It takes time in proportion to the product of the lengths.
 func glob(pattern, text string) bool {
 	p, t := 0, 0
-	star, after := -1, 0 // the last *, and where in the text we go on if it takes one more character
+	star, after := -1, 0 // the last *, and where the text continues if it matches one more character
 	for t < len(text) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
@@ -84,11 +81,11 @@ func glob(pattern, text string) bool {
 	return p == len(pattern)
 }
 
-// Narrower reports whether one of some patterns matches all that another pattern does. It may miss that, where both have
-// wildcards, and is never wrong in saying so.
+// Narrower reports whether one of the patterns of matches everything that pattern matches. If both have wildcards it
+// may wrongly return false, but never wrongly true.
 func Narrower(pattern string, of []string) bool {
 	return slices.ContainsFunc(of, func(wide string) bool {
-		// As a text, a * of the pattern is one character, which a ? of the wider one would take for it.
+		// As text, a * in the pattern is one character, which a ? in the wider pattern would match.
 		return glob(wide, pattern) && !(strings.Contains(pattern, "*") && strings.Contains(wide, "?"))
 	})
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// Limits of what a server may say of its tools. A tool past one of them cannot be
-// used, and why is said wherever tools are listed; the server's others can.
+// Limits on a server's description of its tools. A tool beyond one of them cannot be used, and lists of tools say why.
+// The server's other tools are not affected.
 const (
-	maxName        = 128       // bytes; what MCP recommends. Models are told 64 of them
+	maxName        = 128       // bytes; as recommended by MCP. Models see 64 of them
 	maxDescription = 16 << 10  // bytes; about 4,000 tokens, in every model call
 	maxSchema      = 64 << 10  // bytes; a compiled schema takes about 50 times as much
 	maxOffer       = 256 << 10 // bytes of a server's descriptions and schemas; about 64,000 tokens, in every model call
 	maxDepth       = 64        // levels of a schema and of arguments; compiling and checking are quadratic in them
-	maxExpanded    = 10_000    // values of a schema with its references followed; what "$ref" doubles, 20 times over, is a million
-	maxPattern     = 10_000    // instructions of a schema's patterns; (a{1000}){1000} would be a million
+	maxExpanded    = 10_000    // levels of a schema and of arguments; compiling and checking take quadratic time
+	maxPattern     = 10_000    // values of a schema with its references expanded; a "$ref" that doubles 20 times gives a million
 )
 
-// Bounded are the tools that a server lists, in its order. Those past a limit say why
-// they cannot be used, and nothing else.
+// Bounded returns the tools that a server lists, in its order. A tool beyond a limit has only the reason why it cannot
+// be used.
 func Bounded(specs []Spec) []Spec {
 	total := 0
 	for n := range specs {
@@ -42,7 +42,7 @@ func Bounded(specs []Spec) []Spec {
 	return specs
 }
 
-// excess says which limit a tool is past; "" = none.
+// excess returns the limit that a tool exceeds, or an empty string.
 func (s Spec) excess() string {
 	_, own := Split(s.Name)
 	switch {
@@ -61,7 +61,7 @@ func (s Spec) excess() string {
 	return ""
 }
 
-// CheckBounds says which limit a JSON schema is past: "is longer than …".
+// CheckBounds returns the limit that a JSON schema exceeds: "is longer than …".
 func CheckBounds(schema json.RawMessage) error {
 	if len(schema) > maxSchema {
 		return fmt.Errorf("is longer than %d KB", maxSchema>>10)
@@ -70,10 +70,10 @@ func CheckBounds(schema json.RawMessage) error {
 		return fmt.Errorf("is nested deeper than %d levels", maxDepth)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(schema))
-	decoder.UseNumber() // 1e400 is a number of JSON
+	decoder.UseNumber() // 1e400 is a valid JSON number
 	var document any
 	if decoder.Decode(&document) != nil {
-		return nil // the compiler says what is wrong
+		return nil // the compiler reports it
 	}
 	e := expansion{refs: referencesOf(document), known: map[string]int{}}
 	if e.of(document) > maxExpanded {
@@ -85,7 +85,7 @@ func CheckBounds(schema json.RawMessage) error {
 	return nil
 }
 
-// tooDeep reports whether a JSON text is nested deeper than may be.
+// tooDeep reports whether a JSON text is nested too deeply.
 func tooDeep(text string) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -106,12 +106,11 @@ func tooDeep(text string) bool {
 	return false
 }
 
-// expansion counts the values of a schema as if each reference in it were what it
-// refers to. One that goes round in a circle counts once: what it costs depends on
-// the arguments, and is counted with them (see effort).
+// expansion counts the values of a schema with every reference replaced by its target. A circular reference counts
+// once: its cost depends on the arguments, and is counted with them (see effort).
 type expansion struct {
 	refs     references
-	known    map[string]int // by reference; 0 = being counted
+	known    map[string]int // by reference; 0 while being counted
 	patterns int
 }
 
@@ -151,14 +150,14 @@ func (e *expansion) target(ref string) int {
 	return e.known[ref]
 }
 
-// patternSize is about how many instructions a pattern compiles to.
+// patternSize estimates the number of instructions that a pattern compiles to.
 func patternSize(pattern string) int {
 	if len(pattern) > maxPattern {
 		return maxPattern + 1
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return 0 // it is not compiled either
+		return 0 // it will not compile
 	}
 	return instructions(parsed)
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Changes says what a server says otherwise than before, a line for each tool; nothing
-// of one that was not asked before. A server that was trusted may have been replaced.
+// Changes lists the differences between a server's current and last description of its tools, one line for each tool.
+// There are none for a server that was not asked before. A change can mean that a trusted server was replaced.
 func Changes(last Catalogue, now []Spec) (lines []string) {
 	before := last.Tools
-	if last.Server == "" { // one that offered nothing has a name
+	if last.Server == "" { // a server that offered nothing still has a name
 		return nil
 	}
 	for _, spec := range now {
@@ -32,7 +32,7 @@ func Changes(last Catalogue, now []Spec) (lines []string) {
 	return lines
 }
 
-// Named is the tool of a name, alone; nothing if there is none.
+// Named returns a slice with the tool of a name, or nil if there is none.
 func (c Catalogue) Named(name string) []Spec {
 	if spec, ok := named(c.Tools, name); ok {
 		return []Spec{spec}

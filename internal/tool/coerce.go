@@ -16,12 +16,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// maxCoercions bounds how often the arguments of a call are changed and validated again.
+// maxCoercions limits how often the arguments of a call are changed and validated again.
 const maxCoercions = 8
 
-// coerce respells arguments that violate the schema only by their spelling: "5" for 5, an object that was encoded twice, one
-// value in the place of a list. It changes nothing unless the result is valid, and nothing that is valid. notes say what it
-// changed, in words for the model.
+// coerce changes arguments that violate the schema only by their form: "5" for 5, an object that was encoded twice, a
+// single value instead of a list. It changes nothing unless the result is valid, and nothing that is valid. notes
+// describe the changes to the model.
 func (v *Validator) coerce(schema json.RawMessage, object map[string]any) (_ map[string]any, notes []string) {
 	compiled := v.schema(schema)
 	if compiled == nil {
@@ -56,24 +56,24 @@ func (v *Validator) coerce(schema json.RawMessage, object map[string]any) (_ map
 	return object, nil
 }
 
-// violation is how an object violates a schema; nil means that it is valid, or that the schema cannot say.
+// violation returns how an object violates a schema. Nil means that it is valid, or that the schema cannot be checked.
 func violation(schema *usable, object map[string]any) *jsonschema.ValidationError {
 	if !affordable(schema.refs, object) {
 		return nil
 	}
-	defer func() { _ = recover() }() // a panic of the library is the schema's fault: see check
+	defer func() { _ = recover() }() // the schema's fault: see check
 	invalid, _ := errors.AsType[*jsonschema.ValidationError](schema.compiled.Validate(object))
 	return invalid
 }
 
-// want is what a schema asks for at one place.
+// want describes what a schema requires at one place.
 type want struct {
 	path  []string
 	types []string
 	enum  []any
 }
 
-// collect gathers what the leaves of a violation ask for, by place.
+// collect gathers the requirements at the leaves of a violation, by place.
 func collect(invalid *jsonschema.ValidationError, wants map[string]*want) {
 	for _, cause := range invalid.Causes {
 		collect(cause, wants)
@@ -102,7 +102,7 @@ var (
 	anyNumber   = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 )
 
-// respell is the value in the spelling that is asked for, if there is an exact one.
+// respell returns the value in the required form, if there is an exact one.
 func (w *want) respell(value any) (any, bool) {
 	asks := func(types ...string) bool {
 		return slices.ContainsFunc(types, func(t string) bool { return slices.Contains(w.types, t) })
@@ -139,7 +139,7 @@ func (w *want) respell(value any) (any, bool) {
 	return nil, false
 }
 
-// scalarText is how a text, a number or a boolean is written; empty for any other value.
+// scalarText returns a string, a number or a boolean as text. It is empty for any other value.
 func scalarText(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -152,7 +152,7 @@ func scalarText(value any) string {
 	return ""
 }
 
-// encodedTwice reads a list or an object that was written as a text.
+// encodedTwice decodes a list or an object that was written as a string.
 func encodedTwice(text string) (decoded any, ok bool) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") || tooDeep(text) {
@@ -166,7 +166,7 @@ func encodedTwice(text string) (decoded any, ok bool) {
 	return decoded, !twice
 }
 
-// copied is a copy of a value whose lists and objects are its own.
+// copied returns a deep copy of a value.
 func copied(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -185,7 +185,7 @@ func copied(value any) any {
 	return value
 }
 
-// lookUp is the value at a place; nil if there is none.
+// lookUp returns the value at a place, or nil.
 func lookUp(value any, path []string) any {
 	for _, step := range path {
 		switch part := value.(type) {
@@ -204,7 +204,7 @@ func lookUp(value any, path []string) any {
 	return value
 }
 
-// replace puts a value at a place that exists.
+// replace sets the value at an existing place.
 func replace(root any, path []string, value any) {
 	last := len(path) - 1
 	switch parent := lookUp(root, path[:last]).(type) {

@@ -5,26 +5,25 @@ import (
 	"errors"
 )
 
-// maxEffort bounds what it takes to check arguments, in steps: a step takes about as
-// long as to apply one schema to one value, up to 5 µs.
+// maxEffort limits the effort of checking arguments, in steps. A step applies one schema to one value, in up to 5 µs.
 const maxEffort = 200_000
 
 var errEffort = errors.New("they take too much work to check against the tool's schema")
 
-// maxNested bounds how many schemas are followed for one value. A schema that goes
-// round in a circle there is no schema, as the library finds out.
+// maxNested limits how many schemas are followed for one value. A circular chain of references is not a schema, which
+// the library detects.
 const maxNested = 1000
 
-// effort counts the steps that checking a value takes, at the most: which of the
-// schemas apply that may. The library that checks cannot be stopped, and a schema
-// that refers to itself twice doubles the work with every level of the arguments.
+// effort counts the maximum number of steps that checking a value takes, over all schemas that may apply. The library
+// that checks cannot be stopped, and a schema that refers to itself twice doubles the work with every level of the
+// arguments.
 type effort struct {
 	refs     references
 	left     int
 	patterns map[string]int // their sizes
 }
 
-// affordable reports whether a check of a value takes at most maxEffort.
+// affordable reports whether checking a value takes at most maxEffort.
 func affordable(refs references, value any) bool {
 	e := effort{refs: refs, left: maxEffort, patterns: map[string]int{}}
 	e.spend(refs.root, value, 0)

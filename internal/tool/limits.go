@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// limits are the permissions of one tool, all of which hold.
+// limits are the permissions of one tool, all of which apply.
 type limits []plan.Permission
 
 // maxResults is the parameter that a permission caps.
@@ -35,7 +35,7 @@ func (l limits) results() int {
 	return least(l, func(p plan.Permission) int { return p.MaxResults })
 }
 
-// least is the smallest bound that is set; 0 = none is.
+// least returns the smallest limit that is set, or zero.
 func least[N int | time.Duration](l limits, bound func(plan.Permission) N) (out N) {
 	for _, p := range l {
 		if n := bound(p); n > 0 && (out == 0 || n < out) {
@@ -45,7 +45,7 @@ func least[N int | time.Duration](l limits, bound func(plan.Permission) N) (out 
 	return out
 }
 
-// apply caps the arguments, in place, and refuses those that are not allowed.
+// apply caps the arguments, in place, and refuses arguments that are not allowed.
 func (l limits) apply(spec Spec, args map[string]any) error {
 	if most := l.results(); most > 0 {
 		capResults(spec.Schema, args, most)
@@ -60,7 +60,7 @@ func (l limits) apply(spec Spec, args map[string]any) error {
 	return nil
 }
 
-// encode writes the arguments that the call is made with.
+// encode encodes the arguments of the call.
 func (l limits) encode(args map[string]any) (json.RawMessage, error) {
 	for key, value := range args {
 		if _, number := value.(json.Number); l.results() > 0 && strings.EqualFold(key, maxResults) && !number {
@@ -74,14 +74,13 @@ func (l limits) encode(args map[string]any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// capResults lowers the number of results that a call asks for to most, and
-// asks for as many where the call says nothing. Below one is how some servers
-// spell "all", so that is capped too.
+// capResults lowers the requested number of results to most, and sets it if the call does not. Values below one are
+// capped as well, because some servers interpret them as "all".
 func capResults(schema json.RawMessage, args map[string]any, most int) {
 	said := false
 	for key, value := range args {
 		if !strings.EqualFold(key, maxResults) {
-			continue // servers are known to ignore case
+			continue // some servers ignore case
 		}
 		number, ok := value.(json.Number)
 		said = said || value != nil
@@ -97,7 +96,7 @@ func capResults(schema json.RawMessage, args map[string]any, most int) {
 	}
 }
 
-// mostResults is what a schema itself allows, if it has the parameter.
+// mostResults returns the maximum that a schema itself allows, if it has the parameter.
 func mostResults(schema json.RawMessage) (most int, ok bool) {
 	var document struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pausable is a context with a timeout that can stand still, while a person is asked for example. Its methods are safe
+// Pausable is a context with a timeout that can be paused, for example while a person is asked. Its methods are safe
 // for concurrent use.
 type Pausable struct {
 	context.Context
@@ -16,12 +16,12 @@ type Pausable struct {
 	err    error
 	timer  *time.Timer
 	until  time.Time
-	left   time.Duration // while the clock stands still
-	pauses int           // that are under way
+	left   time.Duration // while paused
+	pauses int           // active pauses
 }
 
-// WithPausable returns a context that ends with ctx or after a time, during which no pause is counted. A limit of zero means
-// no limit. Call cancel when the work is done.
+// WithPausable returns a context that ends with ctx or after limit, not counting pauses. A limit of zero means no
+// limit. Call cancel when the work is done.
 func WithPausable(ctx context.Context, limit time.Duration) (p *Pausable, cancel func()) {
 	p = &Pausable{Context: ctx, done: make(chan struct{}), until: time.Now().Add(limit)}
 	stop := context.AfterFunc(ctx, func() { p.end(ctx.Err()) })
@@ -36,7 +36,7 @@ func WithPausable(ctx context.Context, limit time.Duration) (p *Pausable, cancel
 	}
 }
 
-// Deadline returns the parent's: the own one may move.
+// Deadline returns the parent's deadline, because its own may move.
 func (p *Pausable) Deadline() (time.Time, bool) { return p.Context.Deadline() }
 
 // Done is closed when the context ends.
@@ -49,7 +49,7 @@ func (p *Pausable) Err() error {
 	return p.err
 }
 
-// Pause stops the clock until resume is called. If several pauses overlap, the clock goes on after the last one.
+// Pause stops the clock until resume is called. If several pauses overlap, the clock continues after the last one.
 func (p *Pausable) Pause() (resume func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *Pausable) Pause() (resume func()) {
 	})
 }
 
-// expire ends the context unless a pause began just before.
+// expire ends the context unless a pause has just begun.
 func (p *Pausable) expire() {
 	p.mu.Lock()
 	paused := p.pauses > 0

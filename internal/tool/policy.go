@@ -12,17 +12,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// Policy is the one decision about tools. It is made when tools are offered to
-// a model and again when a call is executed, so that a forbidden call is never
-// run (spec: tools, "Policy"). It is safe for concurrent use.
+// Policy makes all decisions about tools: when tools are offered to a model, and again when a call is executed, so that
+// a forbidden call never runs (spec: tools, "Policy"). It is safe for concurrent use.
 type Policy struct {
 	log       *slog.Logger
 	validator *Validator
 }
 
-// NewPolicy returns a policy that tells the logger of tools that are left out
-// because of their names; nil discards. It remembers the schemas that it has
-// seen: keep one for all decisions.
+// NewPolicy returns a policy that logs the tools that are left out because of their names. A nil logger discards that.
+// The policy caches schemas, so use the same one for all decisions.
 func NewPolicy(logger *slog.Logger) *Policy {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -30,16 +28,15 @@ func NewPolicy(logger *slog.Logger) *Policy {
 	return &Policy{log: logger, validator: NewValidator()}
 }
 
-// Tools says what an agent may do with every tool that there is for it: the
-// built-in tools of its type, those of the plan's ToolIDs, those by which it
-// dispatches others if it may, read_result beside tools whose results may be long, then the tools of its attached servers, in the
-// plan's order and by name within a server. It depends on its arguments alone, and so does their order. Names are
-// unique, in both spellings.
+// Tools returns an agent's permissions for every tool that it has: the built-in tools of its type, those of the plan's
+// ToolIDs, the tools for dispatching sub-agents if it may, read_result if other tools may have long results, and the
+// tools of its servers, in the plan's order and by name within a server. The result and its order depend only on the
+// arguments. Names are unique, in both spellings.
 func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, builtins []Spec) *Set {
 	offer := offer{log: p.log, named: map[string]*attached{}}
 	for _, name := range typ.Tools {
 		if name == agent.ToolShell && own.Shell == nil {
-			continue // off unless the configuration switches it on
+			continue // off unless the configuration turns it on
 		}
 		offer.builtin(name, builtins)
 	}
@@ -53,7 +50,7 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 	}
 	shell := own.Shell != nil && slices.Contains(typ.Tools, agent.ToolShell)
 	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs) > 0 || own.Attached || shell) {
-		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole
+		offer.builtin(agent.ToolReadResult, builtins) // only these have results that are not shown in full
 	}
 	for _, server := range own.Servers {
 		offer.server(server, catalogues)
@@ -63,20 +60,20 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 	return set
 }
 
-// Refusal says why a call is not run, in words for the model.
+// Refusal says why a call is not made, in words for the model.
 type Refusal struct {
-	// Type is one of the error types of results. ErrorInvalidArguments alone says
-	// that the tool may be used and only the arguments are wrong.
+	// Type is one of the error types of results. Only ErrorInvalidArguments means that the tool may be used and just
+	// the arguments are wrong.
 	Type    string
 	Message string
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Result is the refusal as the model is shown it.
+// Result returns the refusal in the form for the model.
 func (r *Refusal) Result() Result { return Failure(r.Type, r.Message) }
 
-// offer collects tools and keeps their names unique.
+// offer collects tools with unique names.
 type offer struct {
 	log   *slog.Logger
 	tools []*attached
@@ -110,7 +107,7 @@ func (o *offer) server(server plan.Server, catalogues []Catalogue) {
 	}
 }
 
-// add appends a tool unless one of its names would mean two tools; then it returns nil.
+// add appends a tool. It returns nil if one of its names is taken.
 func (o *offer) add(spec Spec) *attached {
 	wire := WireName(spec.Name)
 	if other := cmp.Or(o.named[spec.Name], o.named[wire]); other != nil {
@@ -124,7 +121,7 @@ func (o *offer) add(spec Spec) *attached {
 	return tool
 }
 
-// clash says to people why a tool is left out.
+// clash explains to people why a tool is left out.
 func clash(name, other, wire string) string {
 	if name == other {
 		return fmt.Sprintf("Its server lists the tool %s twice; only the first is offered.", reveal.Name(name))

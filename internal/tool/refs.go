@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// references finds what a schema refers to within itself, each reference once: to look
-// for one takes as long as the schema is large.
+// references resolves references within a schema and caches them, because each search takes time in proportion to the
+// schema.
 type references struct {
 	root  any
-	named map[string]any // by anchor; nil = several parts have the name
+	named map[string]any // by anchor; nil if several parts have the name
 	known map[string]any // by reference
 }
 
@@ -23,7 +23,7 @@ func referencesOf(root any) references {
 	return r
 }
 
-// find returns what a reference refers to: "#", "#/$defs/x" or "#name"; nil = nothing.
+// find returns the target of a reference: "#", "#/$defs/x" or "#name". It returns nil if there is none.
 func (r references) find(ref string) any {
 	target, known := r.known[ref]
 	if !known {
@@ -69,13 +69,13 @@ func child(of any, token string) (any, bool) {
 	return nil, false
 }
 
-// anchors notes the parts of a schema that have names.
+// anchors records the named parts of a schema.
 func (r references) anchors(part any) {
 	switch part := part.(type) {
 	case map[string]any:
 		for _, name := range namesOf(part) {
 			if _, twice := r.named[name]; twice {
-				r.named[name] = nil // nobody could say which one is meant
+				r.named[name] = nil // ambiguous
 				continue
 			}
 			r.named[name] = part
@@ -90,7 +90,7 @@ func (r references) anchors(part any) {
 	}
 }
 
-// namesOf lists what a part of a schema is called, each name once.
+// namesOf returns the names of a part of a schema, each once.
 func namesOf(part map[string]any) []string {
 	anchor, _ := part["$anchor"].(string)
 	dynamic, _ := part["$dynamicAnchor"].(string)
@@ -106,8 +106,8 @@ func namesOf(part map[string]any) []string {
 
 var errOtherNames = errors.New("it refers to parts of itself as if they were other documents")
 
-// selfContained refuses a schema with references that find does not follow, or with
-// documents of their own within it: nobody could say what a check would take.
+// selfContained refuses a schema with references that find does not follow, or with embedded documents, because the
+// cost of checking it is unknown.
 func selfContained(refs references) error {
 	document, _ := refs.root.(map[string]any)
 	id := "$id"

@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Result is what the model is shown of a call.
+// Result is the result of a call in the form for the model.
 type Result struct {
 	Status Status `json:"status"`
 	// Content is the text for the model, valid UTF-8.
@@ -16,20 +16,22 @@ type Result struct {
 	// ErrorType is one of the types below when Status is StatusError.
 	ErrorType string `json:"error_type,omitempty"`
 	agent.Fault
-	// Sent marks a failure whose request had gone out and whose answer does not say what became of it: the call may
-	// have taken effect.
+	// Sent marks a failure after the request was sent, without an answer that shows the outcome: the call may have
+	// taken effect.
 	Sent bool `json:"sent,omitempty"`
-	// Sends is how many requests of the call may have reached the tool's server. Zero also stands for a tool without one.
+	// Sends is how many requests of the call may have reached the tool's server. It is also zero for a tool without a
+	// server.
 	Sends int `json:"sends,omitempty"`
-	// Away says of an ErrorUnavailable why the tool's server is not there, in words of ours, if it may be back soon.
+	// Away explains, for an ErrorUnavailable, why the tool's server is not available, if it may be back soon. It never
+	// quotes the server.
 	Away string `json:"away,omitempty"`
-	// Pause is for how many minutes the agent's heartbeats pause; 0 = they do not.
+	// Pause is how many minutes the agent's heartbeats pause. Zero means no pause.
 	Pause int `json:"pause,omitempty"`
-	// Artifacts are the parts that are not text, kept whole.
+	// Artifacts are the parts other than text, kept in full.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 }
 
-// Artifact is a part of a result that is not text: an image, a file, structured data.
+// Artifact is a part of a result other than text: an image, a file, structured data.
 type Artifact struct {
 	MIMEType string          `json:"mime_type"`
 	Name     string          `json:"name,omitempty"`
@@ -37,7 +39,7 @@ type Artifact struct {
 	JSON     json.RawMessage `json:"json,omitempty"`
 }
 
-// Content is what the part is made of.
+// Content returns the bytes of the part.
 func (a Artifact) Content() []byte {
 	if a.JSON != nil {
 		return a.JSON
@@ -45,7 +47,7 @@ func (a Artifact) Content() []byte {
 	return a.Data
 }
 
-// Status says whether a tool did what it was asked.
+// Status says whether a tool succeeded.
 type Status string
 
 // The statuses of a result.
@@ -56,18 +58,18 @@ const (
 
 // The error types of results.
 const (
-	ErrorTool             = "ToolError"        // the tool itself says so
+	ErrorTool             = "ToolError"        // reported by the tool itself
 	ErrorUnknownTool      = "UnknownTool"      // no such tool
 	ErrorPermissionDenied = "PermissionDenied" // the policy refused it
-	ErrorInvalidArguments = "InvalidArguments" // not what the schema asks for
+	ErrorInvalidArguments = "InvalidArguments" // they do not match the schema
 	ErrorRateLimited      = "RateLimited"      // too many calls within a minute
 	ErrorTimeout          = "Timeout"          // it took too long
 	ErrorUnavailable      = "Unavailable"      // its server cannot be reached
-	ErrorOutcomeUnknown   = "OutcomeUnknown"   // interrupted; it may or may not have happened
+	ErrorOutcomeUnknown   = "OutcomeUnknown"   // interrupted; the call may or may not have taken effect
 	ErrorNotRun           = "NotRun"           // cancelled or refused before it began
 )
 
-// Failure makes an error result. Whether another attempt may succeed follows from its type.
+// Failure returns an error result. Its type decides whether a retry may succeed.
 func Failure(errorType, content string) Result {
 	result := Final(errorType, content)
 	switch errorType {
@@ -77,12 +79,13 @@ func Failure(errorType, content string) Result {
 	return result
 }
 
-// Final makes an error result that another attempt does not mend.
+// Final returns an error result that a retry cannot fix.
 func Final(errorType, content string) Result {
 	return Result{Status: StatusError, ErrorType: errorType, Content: content}
 }
 
-// OutcomeUnknown is the result of a call that must not run twice, and that may have run. why is what is known of it.
+// OutcomeUnknown is the result of a call that must not run twice, and that may have run. why says what is known about
+// it.
 func OutcomeUnknown(name, why string) Result {
 	why = strings.TrimSpace(why)
 	if why != "" && !strings.ContainsAny(why[len(why)-1:], ".!?") {
@@ -92,7 +95,7 @@ func OutcomeUnknown(name, why string) Result {
 		"%s It is not known whether %s took effect, and it was not called again. Verify before you rely on it or repeat it.", why, name))
 }
 
-// Success makes a result with text.
+// Success returns a result with text.
 func Success(content string) Result {
 	return Result{Status: StatusSuccess, Content: content}
 }

@@ -2,7 +2,7 @@ package tool
 
 import "github.com/inquest-dev/inquest/internal/agent"
 
-// Idempotency says whether a call may be made again after a crash.
+// Idempotency says whether a call may be repeated after a crash.
 type Idempotency string
 
 // The classes (spec: tools, "Risk → idempotency → retry").
@@ -12,9 +12,8 @@ const (
 	NonIdempotent Idempotency = "non_idempotent"
 )
 
-// Class is the idempotency class of a tool. A call is made again only if somebody
-// said that it may: that the tool only reads, or that a repetition does no more.
-// A risk that is not in the table counts as the worst.
+// Class returns the idempotency class of a tool. A call is repeated only if the tool is declared to only read, or to be
+// idempotent. An unknown risk is treated like the worst.
 func (s Spec) Class() Idempotency {
 	switch s.Risk {
 	case agent.RiskReadOnly:
@@ -27,7 +26,7 @@ func (s Spec) Class() Idempotency {
 	return NonIdempotent
 }
 
-// Source is whose word the risk of a tool is.
+// Source is the origin of a tool's risk.
 type Source string
 
 // The sources of a risk.
@@ -36,5 +35,5 @@ const (
 	SourceAnnotation    Source = "annotation"
 	SourceUntrusted     Source = "default, annotation not trusted"
 	SourceDefault       Source = "default"
-	SourceProgram       Source = "program" // Inquest's own tools, and those in Go
+	SourceProgram       Source = "program" // Inquest's own tools, and tools in Go
 )

@@ -8,8 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// rules are what the configuration says of an agent's tools, by name, in either
-// spelling.
+// rules are the configuration's rules for an agent's tools, by name in either spelling.
 type rules struct {
 	config            plan.ToolConfig
 	enabled, disabled map[string]bool
@@ -27,7 +26,7 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// refusal says why a tool may not be used, whatever the arguments; nil = it may.
+// refusal returns why a tool may not be used with any arguments, or nil.
 func (r rules) refusal(spec Spec, wire string) *Refusal {
 	listed := func(names map[string]bool) bool { return names[spec.Name] || names[wire] }
 	switch {
@@ -44,8 +43,8 @@ func (r rules) refusal(spec Spec, wire string) *Refusal {
 	return nil
 }
 
-// admits reports whether an access level is enough for a risk. A level that is
-// not in the list admits nothing, and a risk that is not needs them all.
+// admits reports whether an access level covers a risk. An unknown level covers nothing, and an unknown risk requires
+// full access.
 func admits(access plan.Access, risk agent.Risk) bool {
 	switch access {
 	case plan.AccessAll, "":
@@ -58,7 +57,7 @@ func admits(access plan.Access, risk agent.Risk) bool {
 	return false
 }
 
-// approval reports whether a person has to approve calls because of their risk.
+// approval reports whether calls need a person's approval because of their risk.
 func (r rules) approval(risk agent.Risk) bool {
 	switch risk {
 	case agent.RiskHigh, agent.RiskCritical:
@@ -69,8 +68,8 @@ func (r rules) approval(risk agent.Risk) bool {
 	return false
 }
 
-// approvers say who decides on calls of a tool: what is said of the tool over what is said
-// of its risk, and of all.
+// approvers returns who decides on calls of a tool. Rules for the tool take precedence over rules for its risk, and
+// those over general rules.
 func (r rules) approvers(risk agent.Risk, limits limits) plan.Approvers {
 	var out plan.Approvers
 	for _, p := range limits {
@@ -79,8 +78,8 @@ func (r rules) approvers(risk agent.Risk, limits limits) plan.Approvers {
 	return out.Over(r.config.ByRisk[shownRisk(risk)]).Over(r.config.Approvers)
 }
 
-// Unattended are the risks of the calls that an agent makes without asking a
-// person, unless a tool's own permissions say otherwise.
+// Unattended returns the risks of the calls that an agent makes without a person's approval, unless a tool's own
+// permissions say otherwise.
 func Unattended(config plan.ToolConfig) (risks []agent.Risk) {
 	rules := newRules(config)
 	for _, risk := range []agent.Risk{agent.RiskReadOnly, agent.RiskWrite, agent.RiskDestructive} {
@@ -91,13 +90,12 @@ func Unattended(config plan.ToolConfig) (risks []agent.Risk) {
 	return risks
 }
 
-// Asks reports whether an agent may call tools of a risk and has to ask a person.
+// Asks reports whether an agent may call tools of a risk but needs a person's approval.
 func Asks(config plan.ToolConfig, risk agent.Risk) bool {
 	return admits(config.Access, risk) && newRules(config).approval(risk)
 }
 
-// limits are what the configuration says of one tool. Both spellings may have
-// permissions; then both hold.
+// limits returns the configured limits of one tool. If both spellings have permissions, both apply.
 func (r rules) limits(name, wire string) (all limits) {
 	for _, key := range slices.Compact([]string{name, wire}) {
 		if permission, ok := r.config.Permissions[key]; ok {

@@ -21,7 +21,7 @@ type usable struct {
 	compiled *jsonschema.Schema
 }
 
-// schema returns the compiled schema; nil if it cannot be used.
+// schema returns the compiled schema, or nil if it cannot be used.
 func (v *Validator) schema(schema json.RawMessage) *usable {
 	if len(schema) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (v *Validator) schema(schema json.RawMessage) *usable {
 	compiled, ok := v.compiled[key]
 	if !ok {
 		if len(v.compiled) >= maxCompiled {
-			clear(v.compiled) // rare, and compiling again costs less than keeping order
+			clear(v.compiled) // rare, and compiling again is cheaper than tracking use
 		}
 		compiled, _ = compile(schema) // nil if it cannot be used
 		v.compiled[key] = compiled
@@ -40,9 +40,8 @@ func (v *Validator) schema(schema json.RawMessage) *usable {
 	return compiled
 }
 
-// CheckSchema says why a JSON schema cannot be used: it is none, is past a limit,
-// refers to another document, or has a pattern that Go does not know. The checks of a
-// Validator let everything through such a schema.
+// CheckSchema returns why a JSON schema cannot be used: it is invalid, exceeds a limit, refers to another document, or
+// has a pattern that Go does not support. A Validator accepts all arguments for such a schema.
 func CheckSchema(schema json.RawMessage) error {
 	_, err := compile(schema)
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
@@ -60,9 +59,9 @@ func CheckSchema(schema json.RawMessage) error {
 	return nil
 }
 
-// compile returns nil and why, for a schema that cannot be used.
+// compile returns nil and the reason for a schema that cannot be used.
 func compile(schema json.RawMessage) (_ *usable, err error) {
-	// The schema is a stranger's and the compiler has panics of its own.
+	// The schema comes from a third party, and the compiler may panic.
 	defer func() {
 		if recover() != nil {
 			err = errors.New("it cannot be compiled")
@@ -92,17 +91,17 @@ func compile(schema json.RawMessage) (_ *usable, err error) {
 	return &usable{refs, compiled}, nil
 }
 
-// schemaURL names the schema to the compiler; nothing is ever loaded from it.
+// schemaURL names the schema for the compiler; nothing is ever loaded from it.
 const schemaURL = "inquest:///arguments.json"
 
-// noLoader keeps a server's schema from making us read files or open URLs.
+// noLoader prevents a server's schema from reading files or opening URLs.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to another document: %s", url)
 }
 
-// MapProse rewrites what a schema says to its reader, and nothing that it asks for.
+// MapProse rewrites the descriptive texts of a schema, and none of its requirements.
 func MapProse(schema json.RawMessage, rewrite func(string) string) json.RawMessage {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil || !mapProse(document, rewrite, false) {
@@ -115,7 +114,7 @@ func MapProse(schema json.RawMessage, rewrite func(string) string) json.RawMessa
 	return text
 }
 
-// mapProse rewrites a part of a schema; the keys of one that is named are names of others.
+// mapProse rewrites a part of a schema. named means that the part's keys are names.
 func mapProse(part any, rewrite func(string) string, named bool) (changed bool) {
 	switch part := part.(type) {
 	case []any:
@@ -140,7 +139,7 @@ func mapProse(part any, rewrite func(string) string, named bool) (changed bool) 
 	return changed
 }
 
-// mapTexts rewrites the texts in a value, which is said for example.
+// mapTexts rewrites the strings in a value, such as an example.
 func mapTexts(value any, rewrite func(string) string, changed *bool) any {
 	switch value := value.(type) {
 	case string:
@@ -159,11 +158,10 @@ func mapTexts(value any, rewrite func(string) string, changed *bool) any {
 	return value
 }
 
-// maxViolations bounds how many of them the model is told at once.
+// maxViolations limits how many violations the model is told at once.
 const maxViolations = 10
 
-// check says what violates the schema. A panic of the library is the schema's
-// fault, and counts as a schema that cannot be used.
+// check returns the violations of the schema. A panic of the library counts as a schema that cannot be used.
 func check(schema *usable, object map[string]any) (err error) {
 	if !affordable(schema.refs, object) {
 		return errEffort
@@ -180,7 +178,7 @@ func check(schema *usable, object map[string]any) (err error) {
 	return violated(invalid)
 }
 
-// violated says what is violated, all in one line; nil if the schema is not usable.
+// violated returns all violations in one line, or nil if the schema is not usable.
 func violated(invalid *jsonschema.ValidationError) error {
 	lines, usable := violations(invalid, nil)
 	if !usable {
@@ -192,17 +190,16 @@ func violated(invalid *jsonschema.ValidationError) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// maxViolation bounds the text of one violation, in bytes.
+// maxViolation limits the text of one violation, in bytes.
 const maxViolation = 300
 
-// violations lists the leaves of an error: the parts that say something. A
-// schema that refers to nothing but itself is not usable.
+// violations lists the leaves of an error, which have the details. A schema that only refers to itself is not usable.
 func violations(err *jsonschema.ValidationError, lines []string) (_ []string, usable bool) {
 	if _, circular := err.ErrorKind.(*kind.RefCycle); circular {
 		return nil, false
 	}
 	if len(err.Causes) == 0 {
-		text := "" // of those that nobody is told
+		text := "" // for violations beyond the limit
 		if len(lines) < maxViolations {
 			text = clip.Bytes(ValidText(err.Error()), maxViolation)
 		}

@@ -14,51 +14,49 @@ import (
 	"github.com/inquest-dev/inquest/internal/remember"
 )
 
-// Set is the tools of one agent, and what it may do with them. It does not
-// change, and is safe for concurrent use.
+// Set holds the tools of one agent, with its permissions. It is immutable and safe for concurrent use.
 type Set struct {
 	validator *Validator
 	attached  map[string]*attached // by both spellings of the name
 	offered   []Spec
-	builtins  []Spec // those that there are, for the agent or for others
+	builtins  []Spec // all that exist, for this agent or others
 	leftOut   []string
 }
 
-// attached is a tool that there is for the agent, whether it may use it or not.
+// attached is a tool that the agent has, whether it may use it or not.
 type attached struct {
 	spec     Spec
-	wire     string   // WireName of the spec's
-	refusal  *Refusal // nil: it may be used
+	wire     string   // WireName of the spec's name
+	refusal  *Refusal // nil means that it may be used
 	limits   limits
 	approval bool
 	deciders plan.Approvers
-	tainted  bool // a person approves calls of an execution that has read untrusted text
-	remember bool // a rule may let calls through
+	tainted  bool // calls of an execution that has read untrusted text need approval
+	remember bool // a rule may approve calls
 }
 
 // Decision is a call that may be made.
 type Decision struct {
 	Spec Spec
-	// Arguments satisfy the schema, with the caps of the configuration applied, and are
-	// canonical: keys sorted, no white space.
+	// Arguments satisfy the schema, with the configured caps applied, in canonical form: keys sorted, no white space.
 	Arguments json.RawMessage
-	// Coerced says which arguments were respelled because the schema asks for another spelling: see Validator.coerce.
+	// Coerced describes the arguments that were converted to the form that the schema requires: see Validator.coerce.
 	Coerced []string
-	// Timeout caps the call; 0 = the agent's timeout for tools.
+	// Timeout limits the call. Zero means the agent's timeout for tools.
 	Timeout time.Duration
-	// RatePerMinute bounds the agent's calls of the tool within any minute; 0 = no bound.
+	// RatePerMinute limits the agent's calls of the tool within any minute. Zero means no limit.
 	RatePerMinute int
-	// NeedsApproval: a person decides before the call is made, and Approvers say who. Why says for which reason besides the
-	// tool itself; "" = none.
+	// NeedsApproval means that a person decides before the call is made, and Approvers say who. Why gives a reason
+	// other than the tool itself, if any.
 	NeedsApproval bool
 	Approvers     plan.Approvers
 	Why           string
-	// Remember: the configuration lets rules let such calls through. Rule is the one that has; nil = none.
+	// Remember means that the configuration allows rules to approve such calls. Rule is the one that has, or nil.
 	Remember bool
 	Rule     *remember.Rule
 }
 
-// Within is the timeout of the call, of which limit is the agent's; 0 = none.
+// Within returns the timeout of the call if the agent's timeout is limit. Zero means none.
 func (d Decision) Within(limit time.Duration) time.Duration {
 	if d.Timeout > 0 && (limit <= 0 || d.Timeout < limit) {
 		return d.Timeout
@@ -66,7 +64,7 @@ func (d Decision) Within(limit time.Duration) time.Duration {
 	return limit
 }
 
-// restrict says of each tool what the configuration has against it.
+// restrict records the configuration's restrictions of each tool.
 func (s *Set) restrict(tools []*attached, rules rules) {
 	for _, tool := range tools {
 		tool.refusal = cmp.Or(tool.refusal, rules.refusal(tool.spec, tool.wire))
@@ -80,13 +78,14 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 	}
 }
 
-// Offered are the tools that a model is told of: those that Decide may allow.
+// Offered returns the tools that a model is offered: those that Decide may allow.
 func (s *Set) Offered() []Spec { return slices.Clone(s.offered) }
 
-// LeftOut says, in a sentence each, which tools the agent does not have because models would call another one the same.
+// LeftOut explains, in one sentence each, which tools the agent lacks because models would use the same name for
+// another tool.
 func (s *Set) LeftOut() []string { return slices.Clone(s.leftOut) }
 
-// Spec is the tool of a name, in either spelling, that there is for the agent.
+// Spec returns the agent's tool with a name, in either spelling.
 func (s *Set) Spec(name string) (spec Spec, ok bool) {
 	tool, ok := s.attached[name]
 	if ok {
@@ -95,20 +94,19 @@ func (s *Set) Spec(name string) (spec Spec, ok bool) {
 	return spec, ok
 }
 
-// NeedsApproval reports whether a person decides on each call of a tool.
+// NeedsApproval reports whether every call of a tool needs a person's approval.
 func (s *Set) NeedsApproval(name string) bool {
 	return s.attached[name] != nil && s.attached[name].approval
 }
 
-// Decide is DecideIn of a call that a person makes.
+// Decide is DecideIn for a call that a person makes.
 func (s *Set) Decide(name, arguments string) (Decision, error) {
 	return s.DecideIn(Situation{}, name, arguments)
 }
 
-// DecideIn says whether a call may be made, and how. The name may be in its own
-// spelling or in that of the wire; arguments are a JSON object, "" for an empty
-// one. The error is a *Refusal, or that of in.Rules; the Spec is there even so if the agent has a
-// tool of that name, whether it may use it or not.
+// DecideIn decides whether and how a call may be made. The name may be in either spelling. arguments are a JSON object,
+// or empty for an empty one. The error is a *Refusal, or that of in.Rules. The decision's Spec is set even with an
+// error if the agent has a tool of that name, whether it may use it or not.
 func (s *Set) DecideIn(in Situation, name, arguments string) (Decision, error) {
 	tool, ok := s.attached[name]
 	if !ok {
@@ -127,7 +125,7 @@ func (s *Set) DecideIn(in Situation, name, arguments string) (Decision, error) {
 	return decision, decision.asks(in, tool, said)
 }
 
-// arguments are those that the call is made with. said are the model's, in the spelling of the schema and before the caps.
+// arguments returns the arguments of the call. said are the model's arguments in the schema's form, before the caps.
 func (s *Set) arguments(tool *attached, text string, decision *Decision) (made, said json.RawMessage, err error) {
 	args, err := parseArguments(text)
 	if err == nil {
@@ -147,7 +145,7 @@ func (s *Set) arguments(tool *attached, text string, decision *Decision) (made, 
 	return made, said, err
 }
 
-// missing says that the agent has no such tool.
+// missing returns the refusal for a tool that the agent does not have.
 func (s *Set) missing(name string) *Refusal {
 	known := slices.ContainsFunc(s.builtins, func(spec Spec) bool { return spec.Name == name })
 	if known || name == agent.ToolShell || name == agent.ToolReadResult {

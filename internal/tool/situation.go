@@ -11,20 +11,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/remember"
 )
 
-// Situation is what a decision goes by besides the call and the configuration. The zero value is that of a person who
-// makes a call himself.
+// Situation is the context of a decision, in addition to the call and the configuration. The zero value is for a call
+// that a person makes directly.
 type Situation struct {
-	// Untrusted is where untrusted text comes from that the execution has read, oldest first.
+	// Untrusted are the sources of untrusted text that the execution has read, oldest first.
 	Untrusted []string
-	// Place is where the call is made, as rules name it.
+	// Place is where the call is made, in the terms of rules.
 	Place remember.Where
-	// Rules are those in force for a tool; nil = none. Only a call asks for them that would need a person's word, and that a
-	// rule may let through.
+	// Rules returns the active rules for a tool. Nil means none. It is called only if the call needs approval and a
+	// rule may give it.
 	Rules func(tool string) ([]remember.Rule, error)
 }
 
-// asks says whether a person has to approve a call, or which rule lets it through. No rule does what the configuration
-// does not have remembered, what is critical, or what untrusted text may have asked for.
+// asks decides whether a call needs a person's approval, or which rule approves it. No rule approves calls that the
+// configuration excludes, critical calls, or calls that untrusted text may have caused.
 func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) error {
 	d.NeedsApproval = tool.approval
 	if len(in.Untrusted) > 0 && tool.tainted {
@@ -42,7 +42,7 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	if err != nil || len(rules) == 0 {
 		return err
 	}
-	args, err := parseArguments(string(said)) // a rule is about what the model has said, before the caps
+	args, err := parseArguments(string(said)) // a rule applies to the model's arguments, before the caps
 	if err != nil {
 		return &Refusal{ErrorInvalidArguments, err.Error()}
 	}
@@ -56,10 +56,10 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	return nil
 }
 
-// Tainted says why a person is asked, in a few words.
+// Tainted explains briefly why a person is asked.
 func Tainted(untrusted []string) string {
 	const most = 3
-	shown := untrusted[max(0, len(untrusted)-most):] // the last ones have had the last word
+	shown := untrusted[max(0, len(untrusted)-most):] // the most recent ones
 	text := "has read untrusted text from " + strings.Join(shown, ", ")
 	if more := len(untrusted) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -67,8 +67,8 @@ func Tainted(untrusted []string) string {
 	return text
 }
 
-// tainted reports whether calls of a tool need a person once the execution has read untrusted text. What touches only
-// our own store changes nothing in the world.
+// tainted reports whether calls of a tool need approval once the execution has read untrusted text. Tools that touch
+// only our own store have no effects outside.
 func (r rules) tainted(spec Spec) bool {
 	if spec.Own || slices.Contains(agent.OrchestrationTools(), spec.Name) {
 		return false
@@ -86,8 +86,8 @@ func (r rules) tainted(spec Spec) bool {
 	return false
 }
 
-// remembers reports whether people may have approvals of a tool remembered. Where it matters who decides, a rule would
-// decide in the place of those people.
+// remembers reports whether rules may remember approvals of a tool. They may not if it matters who decides, because a
+// rule would replace those people.
 func (r rules) remembers(spec Spec, limits limits, deciders plan.Approvers) bool {
 	if spec.Own || spec.Risk == agent.RiskCritical || deciders.Checks() || slices.Contains(agent.OrchestrationTools(), spec.Name) {
 		return false

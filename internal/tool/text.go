@@ -7,16 +7,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// ValidText returns text with every invalid byte replaced by U+FFFD. Text that
-// is valid already is returned as it is, without a copy.
+// ValidText returns text with every invalid byte replaced by U+FFFD. Valid text is returned unchanged, without a copy.
 func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 const (
-	maxNameShown  = 100 // bytes of a model's idea of a name that go into a message
+	maxNameShown  = 100 // bytes of a name from a model that are shown in a message
 	maxNameCloser = 3   // names that a refusal suggests
 )
 
-// closest returns the names that are most like the wanted one, best first.
+// closest returns the names that are most similar to the wanted one, best first.
 func closest(wanted string, names []string) []string {
 	if len(wanted) > maxNameShown {
 		return nil
@@ -39,8 +38,8 @@ func closest(wanted string, names []string) []string {
 	return out
 }
 
-// farness says how unlike two names are: 0 for the right tool on the wrong (or
-// no) server, otherwise the number of edits from one spelling to the other.
+// farness returns how different two names are: 0 for the right tool on a wrong server or without a server, and
+// otherwise the edit distance.
 func farness(wanted, name string) int {
 	_, own := Split(name)
 	if wanted == own || strings.HasSuffix(wanted, "."+own) || strings.HasSuffix(wanted, dot+own) {

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Times says how long the last calls of a tool or a model took: how many there were up to each of
-// TimeBounds, and how many were slower. An older call counts less, so that a tool that
-// has become slow is known to be after one call, and one that is quick again
-// after about eight.
+// Times holds the durations of the last calls of a tool or a model: the number of calls up to each of TimeBounds, and
+// the number of slower ones. Older calls count less, so that a tool that has become slow is recognised after one call,
+// and one that is quick again after about eight.
 type Times [13]float64
 
-// TimeBounds are the upper bounds of what Times counts apart.
+// TimeBounds are the upper bounds of the classes of Times.
 var TimeBounds = [len(Times{}) - 1]time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
 }
 
 const (
-	// kept is how much of a call's weight the next call leaves it.
+	// kept is the factor by which each call reduces the weight of earlier ones.
 	kept = 0.9
-	// enough is the weight of three calls, 1 + 0.9 + 0.81: a tool is known from the fourth on.
+	// enough is the weight of three calls, 1 + 0.9 + 0.81: a tool is known from the fourth call on.
 	enough = 1 + kept + kept*kept
-	// slow is the part of the calls that the 95th percentile leaves out.
+	// slow is the share of calls above the 95th percentile.
 	slow = 0.05
 )
 
@@ -37,7 +36,7 @@ func (t *Times) Add(took time.Duration) {
 	*t = t.Then(one, 1)
 }
 
-// Then is what is known after calls that came later.
+// Then returns the times after later calls.
 func (t Times) Then(later Times, calls int) Times {
 	old := Kept(calls)
 	for n := range t {
@@ -46,7 +45,7 @@ func (t Times) Then(later Times, calls int) Times {
 	return t
 }
 
-// Kept is how much of an earlier call's weight so many calls leave it.
+// Kept is the remaining weight of an earlier call after a number of calls.
 func Kept(calls int) float64 {
 	part := math.Pow(kept, float64(calls))
 	if part < 1e-9 {

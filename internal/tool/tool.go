@@ -1,5 +1,5 @@
-// Package tool is how the rest of Inquest sees tools: what they are called,
-// what they may do, whether a call is allowed, and what came of it.
+// Package tool defines the interface to tools: their names, their risk, the decision whether a call is allowed, and the
+// results.
 package tool
 
 import (
@@ -21,24 +21,23 @@ type Spec struct {
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // JSON schema of the arguments
 	Risk        agent.Risk      `json:"risk"`
-	// RiskFrom says who set Risk; "" = SourceProgram.
+	// RiskFrom is the origin of Risk. Empty means SourceProgram.
 	RiskFrom Source `json:"risk_from,omitempty"`
-	// Idempotent: the call may be made again though it changes something.
+	// Idempotent means that a call may be repeated although it changes something.
 	Idempotent bool `json:"idempotent,omitempty"`
-	// Own: it touches only our own store, so it runs where the workflow does.
+	// Own means that the tool touches only our own store, so it runs where the workflow does.
 	Own bool `json:"own,omitempty"`
-	// Unusable says why the tool cannot be used: a limit that what its server says of it is past.
+	// Unusable says why the tool cannot be used: its server's description exceeds a limit.
 	Unusable string `json:"unusable,omitempty"`
 }
 
-// Definition is what the tool is, as a hash: another one means that its server says
-// something else of it.
+// Definition returns a hash of the tool's description. It changes if the server describes the tool differently.
 func (s Spec) Definition() string {
 	text, _ := json.Marshal([]any{s.Name, s.Description, string(s.Schema), s.Unusable, s.saidRisk()})
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// saidRisk is what the server says of the risk: not what the configuration does.
+// saidRisk returns the risk according to the server, and not the configured one.
 func (s Spec) saidRisk() string {
 	risk := "configured"
 	if s.RiskFrom != SourceConfiguration {
@@ -50,67 +49,66 @@ func (s Spec) saidRisk() string {
 	return risk
 }
 
-// Digest is what a person approves: these arguments of a tool that is so defined.
+// Digest identifies what a person approves: these arguments of a tool with this definition.
 func (d Decision) Digest() string {
 	server, own := Split(d.Spec.Name)
 	text, _ := json.Marshal([]string{server, own, string(d.Arguments), d.Spec.Definition()})
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// Catalogue is what one server offers to one execution.
+// Catalogue is the list of tools that one server offers to one execution.
 type Catalogue struct {
 	Server string `json:"server"`
 	Tools  []Spec `json:"tools,omitempty"`
-	// Error says why the server could not be asked, in words of ours; then there are no tools.
+	// Error says why the server could not be asked, without quoting it; then there are no tools.
 	Error string `json:"error,omitempty"`
-	// Words are the server's own about it, masked: for people, and for no model.
+	// Words are the server's own error text, masked, for people and never for a model.
 	Words string `json:"words,omitempty"`
 	// Away is the Error of a server that may be back soon.
 	Away string `json:"-"`
-	// Changed says what the server says otherwise than when it was last asked.
+	// Changed lists the differences from the server's previous description of its tools.
 	Changed []string `json:"changed,omitempty"`
 }
 
-// ServerError is why a server cannot be asked for its tools.
+// ServerError is the error of a server that could not be asked for its tools.
 type ServerError struct {
-	Why  string // in words of ours
-	Away string // the same, if the server may be back soon; else empty
-	Err  error  // with the server's own
+	Why  string // without quoting the server
+	Away string // the same, if the server may be back soon; otherwise empty
+	Err  error  // with the server's own text
 }
 
 func (e *ServerError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error with the server's words.
+// Unwrap returns the error with the server's text.
 func (e *ServerError) Unwrap() error { return e.Err }
 
 // Call is one call of a tool.
 type Call struct {
-	Name      string // "server.tool", or a built-in's name
+	Name      string // "server.tool", or the name of a built-in tool
 	Arguments json.RawMessage
-	// Key is the idempotency key <investigation>/<execution>/<iteration>/<position>/<digest>,
-	// of what is called and the run whose reply asks for it.
+	// Key is the idempotency key <investigation>/<execution>/<iteration>/<position>/<digest>. The digest covers the
+	// tool, the arguments and the run whose reply requests the call.
 	Key string
-	// Session names the execution, for servers that keep state by session.
+	// Session identifies the execution, for servers with state by session.
 	Session string
-	// Investigation and Execution say who calls: built-in tools work on their own
-	// caller's things alone.
+	// Investigation and Execution identify the caller: built-in tools only access their own caller's data.
 	Investigation, Execution string
-	// Class says whether the request may go out more than once. Any value but Safe and Idempotent means that it may not.
+	// Class says whether the request may be sent more than once. Any value except Safe and Idempotent means that it may
+	// not.
 	Class Idempotency
-	// Iteration is that of the reply that asks for the call; its calls run side by side.
+	// Iteration is the iteration of the reply that requests the call. The calls of one reply run in parallel.
 	Iteration int
-	// Progress is told how far the call is, if the tool says it; nil = nobody is.
+	// Progress receives the progress of the call, if the tool reports any. Nil means that it is not needed.
 	Progress func(text string)
-	// Fence is called directly before the request goes out, each time that it goes out. If it returns an error,
-	// the request must not go out, and that error is the call's; nil = every request may.
+	// Fence is called directly before each time the request is sent. If it returns an error, the request must not be
+	// sent, and the call returns that error. Nil allows every request.
 	Fence func(context.Context) error
-	// Ask asks people what the tool's server wants to know while the call is under way, and waits for their answer. It
-	// returns false if they decline, or nobody answers in time. The call's own time must stand still meanwhile. Nil means
-	// that nobody can be asked.
+	// Ask asks people a question of the tool's server during the call, and waits for their answer. It returns false if
+	// they decline, or nobody answers in time. The call's own timeout must be paused meanwhile. Nil means that nobody
+	// can be asked.
 	Ask func(context.Context, Question) (content json.RawMessage, accepted bool)
-	// Late receives the answer to a call that was given up after the request had gone out, if the answer arrives
-	// while the session lives. It runs in a goroutine of its own, after Call has returned. Nil means that nobody
-	// needs late answers.
+	// Late receives the answer to an abandoned call after the request was sent, if the answer arrives while the session
+	// lives. It runs in a separate goroutine, after Call has returned. Nil means that late answers are not needed.
 	Late func(Result)
 }
 
@@ -121,10 +119,10 @@ type Question struct {
 	Schema  json.RawMessage // of the answer: an object of plain values
 }
 
-// Repeatable reports whether the request may go out again after it may have reached the tool.
+// Repeatable reports whether the request may be sent again after it may have reached the tool.
 func (c Call) Repeatable() bool { return c.Class == Safe || c.Class == Idempotent }
 
-// Allowed returns an error if the request of the call must not go out now.
+// Allowed returns an error if the call's request must not be sent now.
 func (c Call) Allowed(ctx context.Context) error {
 	if c.Fence == nil || ctx.Err() != nil {
 		return ctx.Err()
@@ -134,14 +132,14 @@ func (c Call) Allowed(ctx context.Context) error {
 
 // Caller lists and runs tools: an MCP pool, or the built-in tools.
 type Caller interface {
-	// List returns the tools of one server, every page of them.
+	// List returns the tools of one server, from all pages.
 	List(ctx context.Context, server plan.Server, session string) ([]Spec, error)
-	// Call runs a tool. Whatever the tool or its server does wrong is a Result;
-	// the error is for a ctx that ended, or that of the call's Fence.
+	// Call runs a tool. Errors of the tool or its server are in the Result. The error is for a ctx that ended, or comes
+	// from the call's Fence.
 	Call(ctx context.Context, call Call) (Result, error)
 }
 
-// Split parts a name into its server and the tool's own name; a built-in has no server.
+// Split splits a name into its server and the tool's own name. A built-in tool has no server.
 func Split(name string) (server, own string) {
 	server, own, ok := strings.Cut(name, ".")
 	if !ok {
@@ -152,16 +150,16 @@ func Split(name string) (server, own string) {
 
 const dot = "__"
 
-// maxWireName is the longest tool name that models take, in bytes.
+// maxWireName is the longest tool name that models accept, in bytes.
 const maxWireName = 64
 
-// WireName spells a tool's name for models that allow only letters, digits, "_"
-// and "-" in it, and 64 of them, of which the first is no digit and no "-". It
-// cannot be undone: Set.Decide finds the tool among those of the agent.
+// WireName converts a tool's name to the form for models, which allow only letters, digits, "_" and "-", at most 64
+// characters, and no leading digit or "-". The conversion cannot be reversed: Set.Decide looks the tool up among the
+// agent's tools.
 func WireName(name string) string {
 	name = strings.Map(wireRune, strings.ReplaceAll(name, ".", dot))
 	if name != "" && strings.ContainsAny(name[:1], "0123456789-") {
-		name = "_" + name // Google refuses the others, and outgoing.Name would write it so behind the tool's back
+		name = "_" + name // Google refuses the others, and outgoing.Name would change it unnoticed
 	}
 	if len(name) <= maxWireName {
 		return name

@@ -17,25 +17,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// Validator checks the arguments of calls against the schemas of tools, and
-// remembers compiled schemas. It is safe for concurrent use.
+// Validator checks the arguments of calls against the schemas of tools, and caches compiled schemas. It is safe for
+// concurrent use.
 type Validator struct {
 	mu       sync.Mutex
-	compiled map[[sha256.Size]byte]*usable // nil: a schema that cannot be used
+	compiled map[[sha256.Size]byte]*usable // nil for a schema that cannot be used
 }
 
-// maxCompiled bounds the memory of a validator, in schemas.
+// maxCompiled limits the cache of a validator, in schemas.
 const maxCompiled = 1000
 
-// NewValidator returns a validator that has compiled nothing yet.
+// NewValidator returns a validator with an empty cache.
 func NewValidator() *Validator {
 	return &Validator{compiled: map[[sha256.Size]byte]*usable{}}
 }
 
-// check says what of the arguments violates the schema. A schema that cannot be
-// compiled (it is broken, refers to another document, or has a pattern that Go
-// does not know) lets the call through: the server checks its arguments itself,
-// while refusing would take away a tool that works.
+// check returns how the arguments violate the schema. A schema that cannot be compiled (it is broken, refers to another
+// document, or has a pattern that Go does not support) accepts all arguments: the server checks them itself, while
+// refusing would disable a tool that works.
 func (v *Validator) check(schema json.RawMessage, object map[string]any) error {
 	if err := v.Violations(schema, object); err != nil {
 		return fmt.Errorf("arguments do not match the tool's schema: %w", err)
@@ -43,8 +42,8 @@ func (v *Validator) check(schema json.RawMessage, object map[string]any) error {
 	return nil
 }
 
-// Violations says what of an object violates a schema; nil for a schema that
-// cannot be compiled. Numbers in the object are json.Number.
+// Violations returns how an object violates a schema. It returns nil for a schema that cannot be compiled. Numbers in
+// the object are json.Number.
 func (v *Validator) Violations(schema json.RawMessage, object map[string]any) error {
 	if compiled := v.schema(schema); compiled != nil {
 		return check(compiled, object)
@@ -52,12 +51,11 @@ func (v *Validator) Violations(schema json.RawMessage, object map[string]any) er
 	return nil
 }
 
-// maxArguments bounds what a model may write for a call, in bytes: several times what
-// fits into the longest reply.
+// maxArguments limits a model's arguments for a call, in bytes: several times the longest reply.
 const maxArguments = 1 << 20
 
-// parseArguments reads a model's arguments. None at all, and null, are an empty object; those that the model has encoded
-// twice are read as what they hold.
+// parseArguments decodes a model's arguments. Empty text and null give an empty object. Arguments that the model has
+// encoded twice are decoded twice.
 func parseArguments(args string) (map[string]any, error) {
 	if len(args) > maxArguments {
 		return nil, fmt.Errorf("arguments are longer than %d KB", maxArguments>>10)
@@ -86,8 +84,8 @@ func parseArguments(args string) (map[string]any, error) {
 	return object, nil
 }
 
-// repeated finds a key that an object has twice, in text that is valid JSON: of such
-// a key a person may be shown one value while the server takes the other.
+// repeated finds a duplicate key of an object in valid JSON. A person might be shown one of its values while the server
+// uses the other.
 func repeated(decoder *json.Decoder) (key string, twice bool) {
 	open, err := decoder.Token()
 	if delim, ok := open.(json.Delim); err != nil || !ok || delim != '{' && delim != '[' {
@@ -111,8 +109,8 @@ func repeated(decoder *json.Decoder) (key string, twice bool) {
 	return "", false
 }
 
-// canonical writes arguments in the one way that is compared, shown and called with:
-// keys sorted, no white space, each number as the model wrote it.
+// canonical encodes arguments in the form that is compared, shown and sent: keys sorted, no white space, each number as
+// the model wrote it.
 func canonical(object map[string]any) (json.RawMessage, error) {
 	text, err := compact(object)
 	if err != nil {
@@ -121,7 +119,7 @@ func canonical(object map[string]any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// Canonical are arguments as a call is made with them, if nothing limits them. The error is a *Refusal.
+// Canonical returns arguments in the form of a call without limits. The error is a *Refusal.
 func Canonical(arguments string) (json.RawMessage, error) {
 	args, err := parseArguments(arguments)
 	if err == nil {
@@ -133,7 +131,7 @@ func Canonical(arguments string) (json.RawMessage, error) {
 	return nil, &Refusal{ErrorInvalidArguments, err.Error()}
 }
 
-// compact writes a value as JSON, with nothing escaped for HTML.
+// compact encodes a value as JSON, without HTML escapes.
 func compact(value any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -142,7 +140,7 @@ func compact(value any) (json.RawMessage, error) {
 	return bytes.TrimSpace(text.Bytes()), err
 }
 
-// syntaxError says where the text stops being JSON.
+// syntaxError says where the text stops being valid JSON.
 func syntaxError(args string, err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		end := min(max(0, int(syntax.Offset)), len(args))
@@ -168,12 +166,11 @@ func kindOf(value any) string {
 	return "a number"
 }
 
-// maxExponent is past what any float can hold. The checks below compute with
-// exact fractions, which a number like 1e-999999 would make enormous.
+// maxExponent is larger than any float's exponent. The checks below compute with exact fractions, which a number like
+// 1e-999999 would make enormous.
 const maxExponent = 400
 
-// outOfRange finds a number that is too large for a float, as most servers read
-// it, or too small to compute with.
+// outOfRange finds a number that is too large for a float, which most servers use, or too small to compute with.
 func outOfRange(value any) (at string, found bool) {
 	switch value := value.(type) {
 	case json.Number:

@@ -8,13 +8,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// guard goes before a checked command line. Where sh is bash, its own printf and
-// test run commands that hide in the name of a variable (test -v 'a[$(id)]');
-// the programs of these names do not. PATH cannot change what a name means.
+// guard precedes a checked command line. If sh is bash, its own printf and test run commands hidden in the name of a
+// variable (test -v 'a[$(id)]'); the programs with these names do not. PATH is made read-only so that a name always
+// means the same program.
 const guard = `if [ -n "${BASH_VERSION-}" ]; then enable -n printf test [; fi; readonly PATH; `
 
-// maxChecked bounds a checked line, in bytes: the parser's stack grows with the
-// depth of nesting, by kilobytes for every parenthesis.
+// maxChecked limits a checked line, in bytes: the parser's stack grows with the nesting depth, by kilobytes for every
+// parenthesis.
 const maxChecked = 8 << 10
 
 // list is an allow-list.
@@ -23,13 +23,10 @@ type list struct {
 	all   bool // options are not checked
 }
 
-// allowed parses a command line as a POSIX shell does and refuses it unless
-// every command in it, however deeply nested, is one of the names, with options
-// that do no more than the name says. Whatever is
-// not known to be harmless is refused. What it returns is the parsed line,
-// printed anew and checked again: what was checked is what is run, where shells
-// disagree about a spelling ("((x))" is a subshell to one and arithmetic to
-// another).
+// allowed parses a command line like a POSIX shell. It refuses the line unless every command in it, however deeply
+// nested, is one of the names, with options that do no more than the name says. Anything not known to be harmless is
+// refused. It returns the parsed line, printed again and checked again, so that the line that was checked is the line
+// that runs even if shells interpret a spelling differently ("((x))" is a subshell in one and arithmetic in another).
 func (l list) allowed(command string) (string, error) {
 	if len(command) > maxChecked {
 		return "", fmt.Errorf("it is longer than %d bytes", maxChecked)
@@ -65,7 +62,7 @@ func (l list) checkNode(node syntax.Node) error {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause,
 		*syntax.WhileClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.CmdSubst, *syntax.WordIter,
 		*syntax.Lit, *syntax.SglQuoted, *syntax.Comment:
-		return nil // only what they hold matters, and that is walked too
+		return nil // only the contents matter, and they are visited too
 	case *syntax.CallExpr:
 		return l.checkCall(n)
 	case *syntax.ForClause:

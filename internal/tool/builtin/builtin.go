@@ -1,4 +1,4 @@
-// Package builtin holds the tools that Inquest brings with it.
+// Package builtin implements Inquest's built-in tools.
 package builtin
 
 import (
@@ -10,7 +10,6 @@ import (
 // Tool is a built-in tool, ready to run.
 type Tool struct {
 	Spec tool.Spec
-	// Run runs one call. Whatever goes wrong is in the result, also a ctx that
-	// ended: the caller asks ctx for that.
+	// Run makes one call. Every error is in the result, including the end of ctx; the caller checks ctx for that.
 	Run func(ctx context.Context, call tool.Call) tool.Result
 }

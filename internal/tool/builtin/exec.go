@@ -15,19 +15,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/sandbox"
 )
 
-// drain is how long what a command printed last may take to arrive after it has
-// ended. Only a process that left its group can use it up.
+// drain is how long the last output of a command may take to arrive after the command has ended. Only a process that
+// left the command's process group can cause a wait.
 const drain = 500 * time.Millisecond
 
-// job is a command line with where and how it is to run.
+// job is a command line, with its directory and rules.
 type job struct {
 	line, dir string
 	rules     sandbox.Rules
 	keeper    []string // see Shell
 }
 
-// execute runs a job and returns once it and its processes are gone: all of them if
-// there is a keeper, else its process group.
+// execute runs a job and returns once it and its processes are gone: all of them with a keeper, and otherwise its
+// process group.
 func (j job) execute(ctx context.Context, out io.Writer) error {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -48,16 +48,16 @@ func (j job) execute(ctx context.Context, out io.Writer) error {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(out, reader) //nolint:errcheck // ends by EOF or by the deadline below; both are the end
+		io.Copy(out, reader) //nolint:errcheck // ends by EOF or by the deadline below
 	}()
 	err = cmd.Wait()
-	killGroup(cmd.Process) //nolint:errcheck // what it left in the background ends with it; usually there is nothing
+	killGroup(cmd.Process) //nolint:errcheck // ends background processes; usually there are none
 	reader.SetReadDeadline(time.Now().Add(drain))
 	<-copied
 	return err
 }
 
-// command is the keeper, which is told to end by closing its input, or the shell itself.
+// command returns the keeper, which ends when its input is closed, or the shell itself.
 func (j job) command(ctx context.Context) (*exec.Cmd, error) {
 	if len(j.keeper) == 0 {
 		cmd := exec.CommandContext(ctx, "sh", "-c", j.line)
@@ -66,30 +66,30 @@ func (j job) command(ctx context.Context) (*exec.Cmd, error) {
 	}
 	args := slices.Concat(j.keeper[1:], j.rules.Flags(), []string{"--", j.line})
 	cmd := exec.CommandContext(ctx, j.keeper[0], args...)
-	cmd.Args[0] = os.Args[0] // some programs go by what they are called
+	cmd.Args[0] = os.Args[0] // some programs depend on their own name
 	lifeline, err := cmd.StdinPipe()
 	cmd.Cancel, cmd.WaitDelay = func() error { return lifeline.Close() }, keeperPatience
 	return cmd, err
 }
 
-// keeperPatience is how long a keeper has to end a command; then it is ended itself.
+// keeperPatience is how long a keeper has to end a command before it is killed itself.
 const keeperPatience = 5 * time.Second
 
 func (j job) start(cmd *exec.Cmd) error {
 	if len(j.keeper) > 0 {
-		return cmd.Start() // it keeps the rules
+		return cmd.Start() // the keeper enforces the rules
 	}
 	return sandbox.Start(cmd, j.rules)
 }
 
-// killGroup ends a process and everything in its group.
+// killGroup kills a process and everything in its group.
 func killGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// environment is all that a command sees: none of the worker's secrets.
+// environment returns the whole environment of a command, without the worker's secrets.
 func environment(dir string) []string {
 	env := []string{
 		"PATH=" + searchPath(os.Getenv("PATH")), "HOME=" + dir, "TMPDIR=" + dir,
-		// A repository within another one's files brings its own programs along.
+		// A repository within another one's files can bring programs with it.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.bareRepository", "GIT_CONFIG_VALUE_0=explicit",
 	}
 	for _, name := range []string{"LANG", "TZ"} {
@@ -100,8 +100,7 @@ func environment(dir string) []string {
 	return env
 }
 
-// searchPath drops what would find a command in the working directory, where
-// the agent may be able to put one.
+// searchPath drops entries that would find a command in the working directory, where the agent may be able to put one.
 func searchPath(path string) string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(path) {
@@ -115,8 +114,8 @@ func searchPath(path string) string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// openFolder is where a command runs: the configured folder, if no one else can put
-// files there that programs obey, or a new one, which remove takes away.
+// openFolder returns the directory in which a command runs: the configured one, if nobody else can put files there that
+// programs obey, or a new one, which remove deletes.
 func openFolder(configured string) (dir string, remove func(), err error) {
 	if configured != "" {
 		if dir, err = filepath.Abs(configured); err != nil {
@@ -128,7 +127,7 @@ func openFolder(configured string) (dir string, remove func(), err error) {
 	return dir, func() { removeAll(dir) }, err
 }
 
-// removeAll removes a folder, also with folders in it that may not be written in.
+// removeAll removes a directory, even if it contains directories that are not writable.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return

@@ -15,18 +15,17 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
-// FuncOptions is what a tool is made of that a program has written in Go.
+// FuncOptions describe a tool that a program has written in Go.
 type FuncOptions struct {
 	Spec tool.Spec
-	// Run runs one call. It returns what toolresult.Normalize takes, or a struct
-	// that is such a map in JSON; an error may be a *toolresult.Error.
+	// Run makes one call. It returns a value that toolresult.Normalize accepts, or a struct that encodes to such a map
+	// in JSON. An error may be a *toolresult.Error.
 	Run    func(ctx context.Context, arguments json.RawMessage) (any, error)
-	Logger *slog.Logger // of panics
+	Logger *slog.Logger // for panics
 }
 
-// Func is a tool that a program has written in Go. What Run returns is brought
-// into the contract of results; a panic is an error result. A call ends when its
-// ctx does, even if Run goes on: what that returns later is dropped.
+// Func returns a tool that a program has written in Go. The return value of Run is normalised to a result, and a panic
+// becomes an error result. A call ends when its ctx does, even if Run continues; its return value is then dropped.
 func Func(opts FuncOptions) Tool { return Tool{Spec: opts.Spec, Run: function(opts).run} }
 
 type function FuncOptions
@@ -34,7 +33,7 @@ type function FuncOptions
 // callKey is the key of a call in the context of its Run.
 type callKey struct{}
 
-// CallOf is the call that the ctx of a Run belongs to.
+// CallOf returns the call that the ctx of a Run belongs to.
 func CallOf(ctx context.Context) (tool.Call, bool) {
 	call, ok := ctx.Value(callKey{}).(tool.Call)
 	return call, ok
@@ -64,7 +63,7 @@ func (f function) call(ctx context.Context, arguments json.RawMessage) tool.Resu
 		return shown(toolresult.Failure(toolresult.FromError(err, true), ""))
 	}
 	normal, err := toolresult.Normalize(fields(value))
-	if err != nil { // the call took effect all the same
+	if err != nil { // the call took effect anyway
 		return tool.Final(tool.ErrorTool, fmt.Sprintf("Tool %s was run, but did not return a result: %v.", f.Spec.Name, err))
 	}
 	return shown(normal)
@@ -74,7 +73,7 @@ func (f function) crashed() tool.Result {
 	return tool.Final(tool.ErrorTool, fmt.Sprintf("Tool %s crashed. It may have taken effect.", f.Spec.Name))
 }
 
-// ended says what became of a call whose ctx has ended.
+// ended returns the result of a call whose ctx has ended.
 func (f function) ended(ctx context.Context) tool.Result {
 	if ctx.Err() == context.DeadlineExceeded {
 		late := tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s took too long. It may have taken effect.", f.Spec.Name))
@@ -84,7 +83,7 @@ func (f function) ended(ctx context.Context) tool.Result {
 	return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf("Tool %s was interrupted. It may have taken effect.", f.Spec.Name))
 }
 
-// shown is a result as the model sees it.
+// shown returns a result in the form for the model.
 func shown(r toolresult.Result) tool.Result {
 	if r.Status == toolresult.StatusError {
 		failed := tool.Final(cmp.Or(r.Error.Type, tool.ErrorTool), r.Text())
@@ -94,7 +93,7 @@ func shown(r toolresult.Result) tool.Result {
 	return tool.Success(r.Text())
 }
 
-// fields is a struct as the map that its JSON is; anything else as it is.
+// fields converts a struct to the map of its JSON. Other values are returned unchanged.
 func fields(value any) any {
 	switch value.(type) {
 	case toolresult.Result, *toolresult.Result:
@@ -112,7 +111,7 @@ func fields(value any) any {
 		return value
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // which keeps long numbers exact
+	decoder.UseNumber() // keeps long numbers exact
 	var object map[string]any
 	if decoder.Decode(&object) != nil {
 		return value

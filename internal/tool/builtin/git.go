@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// gitConfig is what git must not take from a repository's own configuration, with values by which nothing is started. Whoever wrote the
-// repository, an unpacked archive or a volume, may not be who runs git in it.
+// gitConfig overrides settings that git must not take from a repository's own configuration, with values that start no
+// program. The author of the repository, an unpacked archive or a volume, may not be the person who runs git in it.
 var gitConfig = [][2]string{
-	{"safe.bareRepository", "explicit"}, // a repository within another one's files brings its own programs along
+	{"safe.bareRepository", "explicit"}, // a repository within another one's files can bring programs with it
 	{"core.fsmonitor", "false"},
 	{"core.hooksPath", "/dev/null"},
 	{"core.pager", "cat"},
@@ -28,9 +28,9 @@ var gitConfig = [][2]string{
 	{"submodule.recurse", "false"},
 }
 
-// gitGuard returns a shell function that goes before a checked command line, in place of git. It reads which filters and drivers the
-// repository has, and takes their programs away: git has no option for that. Nor may git start another one for a submodule, whose
-// filters have other names, or fetch what the repository lacks.
+// gitGuard returns a shell function that replaces git in a checked command line. It lists the filters and drivers of
+// the repository and disables their programs, because git has no option for that. It also keeps git from starting
+// another git for a submodule, whose filters have other names, and from fetching missing objects.
 func gitGuard() string {
 	var set strings.Builder
 	for n, pair := range gitConfig {
@@ -39,8 +39,8 @@ func gitGuard() string {
 	return fmt.Sprintf(gitFunction, set.String(), len(gitConfig))
 }
 
-// gitFunction is POSIX shell. Its body is a subshell, so it changes neither variables nor folder of the command line. A driver's name
-// may have any bytes but line breaks, hence the locale.
+// gitFunction is POSIX shell. Its body is a subshell, so it does not change the variables or the directory of the
+// command line. A driver's name may contain any bytes except line breaks, hence the locale.
 const gitFunction = `git() (
 unset IFS
 set -f
@@ -78,7 +78,7 @@ exec git $flags "$command" "$@"
 )
 `
 
-// guarded is a checked command line with what has to go before it.
+// guarded returns a checked command line with its guards.
 func (l list) guarded(checked string) string {
 	if !l.all && slices.Contains(l.names, "git") {
 		return guard + "\n" + gitGuard() + checked

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	longLine = 500 // bytes; of a longer line only what is around its matches is shown
-	lead     = 150 // bytes that are shown before such a match
+	longLine = 500 // bytes; of a longer line only the parts around its matches are shown
+	lead     = 150 // bytes shown before such a match
 )
 
-// grep shows the lines of a text that match, from an offset on, each as
-// `number@offset: text`, in about limit bytes. Lines count from 1.
+// grep shows the matching lines of a text from an offset on, each as `number@offset: text`, in about limit bytes. Lines
+// count from 1.
 func grep(text string, pattern *regexp.Regexp, offset, limit int) string {
 	f := finder{pattern: pattern, limit: limit, next: len(text)}
 	number, from := 1+strings.Count(text[:offset], "\n"), offset
@@ -26,13 +26,13 @@ func grep(text string, pattern *regexp.Regexp, offset, limit int) string {
 	return head(what, offset, f.next, len(text)) + f.out.String()
 }
 
-// finder collects the lines that match.
+// finder collects the matching lines.
 type finder struct {
 	pattern      *regexp.Regexp
 	limit        int // of out, in bytes
 	out          strings.Builder
-	lines, shown int // that match, and that are in out
-	next         int // offset of the first match that out has no room for
+	lines, shown int // matching lines, and those in out
+	next         int // offset of the first match that does not fit into out
 	full         bool
 }
 
@@ -54,8 +54,8 @@ func (f *finder) line(number, from int, line string) {
 	}
 }
 
-// parts adds what is around the matches of a long line. Behind the first part the
-// pattern is tried as if a line began there.
+// parts adds the text around the matches of a long line. After the first part the pattern is tried as if a line began
+// there.
 func (f *finder) parts(number, from int, line string) {
 	for done := 0; done < len(line) && !f.full; {
 		match := f.pattern.FindStringIndex(line[done:])

@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// PauseHeartbeats lets an agent that goes on by itself stop for a while. The
-// pause itself is the workflow's: the result only says for how long.
+// PauseHeartbeats lets an agent with heartbeats stop for a while. The workflow makes the pause; the result only
+// contains its length.
 func PauseHeartbeats() Tool {
 	return Tool{
 		Spec: tool.Spec{
@@ -31,8 +31,8 @@ func PauseHeartbeats() Tool {
 	}
 }
 
-// PauseMinutes reads for how long heartbeats are paused: from 1 to 60 minutes, and
-// 2 if no integer is given (spec: agents, "Heartbeats").
+// PauseMinutes returns the length of a heartbeat pause: from 1 to 60 minutes, and 2 if no integer is given (spec:
+// agents, "Heartbeats").
 func PauseMinutes(arguments json.RawMessage) int {
 	var args struct {
 		Minutes *json.Number `json:"minutes"`

@@ -31,7 +31,7 @@ func (l list) checkCall(call *syntax.CallExpr) error {
 	return programs.Check(name, cmdline.Arguments(call.Args[1:]))
 }
 
-// checkLoop refuses to loop over a variable that means something to the shell.
+// checkLoop refuses loops over a variable with a meaning for the shell.
 func checkLoop(loop *syntax.ForClause) error {
 	words, ok := loop.Loop.(*syntax.WordIter)
 	if !ok || loop.Select {
@@ -43,9 +43,8 @@ func checkLoop(loop *syntax.ForClause) error {
 	return nil
 }
 
-// checkRedirect lets files be read, output be dropped or joined, and no more:
-// bash opens network connections by name (/dev/tcp/host/port), after it has
-// expanded the name (/de{v..v}/tcp, ~+/tcp).
+// checkRedirect allows reading files, and dropping or joining output, and nothing else: bash opens network connections
+// by name (/dev/tcp/host/port), even after expanding the name (/de{v..v}/tcp, ~+/tcp).
 func checkRedirect(r *syntax.Redirect) error {
 	target := r.Word.Lit()
 	switch r.Op {
@@ -65,7 +64,7 @@ func checkRedirect(r *syntax.Redirect) error {
 	return fmt.Errorf("the redirection %s%s is not allowed", r.Op, target)
 }
 
-// checkQuotes refuses $'…' and $"…": where such a word ends depends on the shell.
+// checkQuotes refuses $'…' and $"…", because the end of such a word depends on the shell.
 func checkQuotes(parts []syntax.WordPart) error {
 	dollar := false
 	for _, part := range parts {
@@ -83,7 +82,7 @@ func checkQuotes(parts []syntax.WordPart) error {
 	return nil
 }
 
-// checkArithmetic refuses $[…], which bash takes for arithmetic.
+// checkArithmetic refuses $[…], which bash evaluates as arithmetic.
 func checkArithmetic(parts []syntax.WordPart) error {
 	var text strings.Builder
 	for _, part := range parts {
@@ -101,9 +100,8 @@ func checkArithmetic(parts []syntax.WordPart) error {
 
 var escaped = regexp.MustCompile(`(?s)\\.`)
 
-// checkParameter lets values be read, with a default or without a prefix or
-// suffix, but not be set. Single quotes in it quote nothing if it stands between
-// double quotes: a shell runs what they hold ("${x:-'$(id)'}").
+// checkParameter allows reading values, with a default or without a prefix or suffix, but not setting them. Inside
+// double quotes, single quotes in a parameter quote nothing, so a shell runs their contents ("${x:-'$(id)'}").
 func checkParameter(p *syntax.ParamExp) error {
 	plain := !p.Excl && !p.Width && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
 	if plain && (p.Exp == nil || slices.Contains(harmless, p.Exp.Op) && !singleQuotes(p.Exp.Word)) {

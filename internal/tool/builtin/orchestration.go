@@ -10,9 +10,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Orchestration are the tools of an agent that dispatches others; nil = it does not. They are offered, judged and recorded
-// as all tools are, but the agent's workflow carries them out itself, so they only read as far as the policy is concerned:
-// what a sub-agent does, its own policy decides.
+// Orchestration returns the tools of an agent that dispatches others, or nil. They are offered, checked and recorded
+// like all tools, but the agent's workflow executes them itself. For the policy they only read, because a sub-agent's
+// own policy decides about its actions.
 func Orchestration(o *plan.Orchestrator) []tool.Spec {
 	if o == nil {
 		return nil

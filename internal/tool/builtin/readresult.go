@@ -16,15 +16,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Results is where executions keep what their calls returned.
+// Results is the store of results, by execution.
 type Results interface {
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Blob(ctx context.Context, hash string) ([]byte, error)
-	// Request is the data of an investigation's request.
+	// Request returns the data of an investigation's request.
 	Request(ctx context.Context, investigation string) ([]byte, error)
 }
 
-// RefRequest names the data of the request.
+// RefRequest is the reference to the request's data.
 const RefRequest = "request"
 
 // maxPage is how much of a result is read at a time, in bytes: about 4,000 tokens.
@@ -37,9 +37,8 @@ var readResultSchema = json.RawMessage(`{"type":"object","properties":{
 "limit":{"type":"integer","minimum":1,"maximum":16000,"description":"How many bytes to show at most (default and maximum 16000)"}},
 "required":["ref"],"additionalProperties":false}`)
 
-// ReadResult is the tool that reads results which a model was shown only in part,
-// those of its own execution: a page of them, or the lines that match (spec:
-// tools, "Results").
+// ReadResult returns the tool that reads results of its own execution of which the model has seen only a part. It
+// returns a page of a result, or the matching lines (spec: tools, "Results").
 func ReadResult(results Results) Tool {
 	return Tool{
 		Spec: tool.Spec{
@@ -55,7 +54,7 @@ func ReadResult(results Results) Tool {
 
 type reader struct{ results Results }
 
-// readIn are the arguments.
+// readIn holds the arguments.
 type readIn struct {
 	Ref    string `json:"ref"`
 	Offset int    `json:"offset"`
@@ -93,12 +92,12 @@ func invalid(format string, args ...any) tool.Result {
 	return tool.Failure(tool.ErrorInvalidArguments, tool.ValidText(fmt.Sprintf(format, args...)))
 }
 
-// isStart reports whether a character begins at an offset, or the text does or ends.
+// isStart reports whether an offset is at the start of a character, or at the start or end of the text.
 func isStart(text string, offset int) bool {
 	return offset <= 0 || offset >= len(text) || utf8.RuneStart(text[offset])
 }
 
-// text is the whole of the result that a reference names.
+// text returns the full result for a reference.
 func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *tool.Result) {
 	if ref == RefRequest {
 		data, err := r.results.Request(ctx, call.Investigation)
@@ -112,8 +111,7 @@ func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *
 	if err != nil {
 		return "", unreadable(err)
 	}
-	// The model has not seen what the calls beside this one return; whether they have
-	// ended is left to chance.
+	// The model has not seen the results of parallel calls, and whether they have ended is a matter of chance.
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e transcript.Entry) bool { return e.Iteration >= call.Iteration })
 	key, ok := transcript.ParseRef(ref)
 	for _, e := range entries {
@@ -135,7 +133,7 @@ func unreadable(err error) *tool.Result {
 	return &result
 }
 
-// shownRefs is how many results a refusal names, the last ones.
+// shownRefs is how many results a refusal names, counted from the end.
 const shownRefs = 20
 
 func known(entries []transcript.Entry) string {
@@ -151,7 +149,7 @@ func known(entries []transcript.Entry) string {
 	return "Your results: " + strings.Join(refs[max(0, len(refs)-shownRefs):], ", ") + "."
 }
 
-// page is what stands at an offset.
+// page returns the text at an offset.
 func page(text string, offset, limit int) string {
 	shown := clip.Bytes(text[offset:], limit)
 	return head("", offset, offset+len(shown), len(text)) + shown

@@ -15,29 +15,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Limits of every shell, and what it is limited to where the configuration
-// leaves that open.
+// Limits of every shell, and the defaults of limits that the configuration does not set.
 const (
 	defaultTimeout   = 30 * time.Second
 	defaultMaxOutput = 64 << 10 // bytes
-	maxCommand       = 64 << 10 // bytes; the system's own limit is not far above
+	maxCommand       = 64 << 10 // bytes; not far below the system's own limit
 )
 
 // shellSchema describes the arguments of the shell.
 const shellSchema = `{"type":"object","properties":{"command":{"type":"string",` +
 	`"description":"The command line to run with sh -c"}},"required":["command"]}`
 
-// Shell is the tool that runs commands, within the limits (spec: agents,
-// "shell"). Commands run with sh -c in limits.Dir, which is also their home; without
-// one, each in a new folder that is removed afterwards. They see none of the worker's
-// environment but PATH, LANG and TZ, and nothing that they start outlives them.
+// Shell returns the tool that runs commands, within the limits (spec: agents, "shell"). Commands run with sh -c in
+// limits.Dir, which is also their home. Without it, each command runs in a new directory that is removed afterwards.
+// Commands see only PATH, LANG and TZ of the worker's environment, and none of their processes outlives them.
 //
-// keeper is the command line that makes this program the keeper of a command
-// (sandbox.Keep), where that can be; without one, what leaves a command's process
-// group outlives it.
+// keeper is the command line that makes this program the keeper of a command (sandbox.Keep), where that is possible.
+// Without a keeper, processes that leave a command's process group outlive it.
 //
-// An allow-list is about names and about the options of programs that package
-// programs knows: what others do with their options is theirs.
+// An allow-list restricts names, and the options of programs that package programs knows. The options of other programs
+// are not checked.
 func Shell(limits plan.Shell, keeper ...string) Tool {
 	limits.Timeout = cmp.Or(limits.Timeout, plan.Duration(defaultTimeout))
 	limits.MaxOutput = cmp.Or(limits.MaxOutput, defaultMaxOutput)
@@ -115,8 +112,7 @@ func unavailable(err error) tool.Result {
 	return tool.Failure(tool.ErrorUnavailable, "Command could not be run: "+err.Error())
 }
 
-// rulesOf are the rules of a command that runs in dir. The error says which of them
-// cannot be kept here.
+// rulesOf returns the rules of a command that runs in dir. The error says which rule cannot be enforced on this host.
 func rulesOf(limits plan.Shell, dir string) (r sandbox.Rules, err error) {
 	r.Offline = limits.Offline
 	switch limits.Confine {
@@ -151,8 +147,8 @@ func parseCommand(args json.RawMessage) (string, *tool.Result) {
 	return *in.Command, nil
 }
 
-// result words what came of the command. A ctx that ended comes first: the exit
-// code is then only that of our own kill.
+// result describes the result of the command. The end of ctx takes precedence, because the exit code then only comes
+// from our own kill.
 func (s shell) result(ctx context.Context, out *output, err error) tool.Result {
 	code, exited := sandbox.ExitCode(err)
 	switch {

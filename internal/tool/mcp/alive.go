@@ -10,29 +10,29 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// pulse records when a session last received anything from its server, and which calls are under way.
+// pulse records when a session last received anything from its server, and which calls are in progress.
 type pulse struct {
 	mu    sync.Mutex
 	heard time.Time
 	calls map[*receipt]time.Time // when each call began
-	check *check                 // is under way; nil = none is
+	check *check                 // the running check, or nil
 }
 
 // check finds out whether a server still answers.
 type check struct {
 	since time.Time
 	over  chan struct{} // closed when it has ended
-	busy  chan struct{} // closed when a ping was not answered, and an earlier call may be the reason
+	busy  chan struct{} // closed when a ping was not answered, possibly because of an earlier call
 }
 
-// hear notes that the server has sent something.
+// hear records that the server has sent something.
 func (p *pulse) hear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.heard = time.Now()
 }
 
-// idle is how long ago the server sent something.
+// idle returns the time since the server last sent something.
 func (p *pulse) idle() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *pulse) end(r *receipt) {
 	delete(p.calls, r)
 }
 
-// older reports whether a call is under way that began before t.
+// older reports whether a call that began before t is in progress.
 func (p *pulse) older(t time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *pulse) older(t time.Time) bool {
 	return false
 }
 
-// checking returns the check that is under way; nil if there is none.
+// checking returns the running check, or nil.
 func (p *pulse) checking() *check {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,12 +84,12 @@ func (p *pulse) checking() *check {
 var (
 	// errBusy means that the server answers no pings while it may still be working on an earlier call.
 	errBusy = errors.New("it does not answer pings, and an earlier call is still under way")
-	// errUnchecked means that the server did not say whether it still knows the session.
+	// errUnchecked means that the server did not confirm that it still knows the session.
 	errUnchecked = errors.New("it has not answered the session check (pings) that precedes a call that must not be sent twice")
 )
 
-// suspect checks in the background whether the server still answers, after a call that began at that time got no
-// answer in time. Later calls wait for the check.
+// suspect checks in the background whether the server still answers, after a call that began at that time got no answer
+// in time. Later calls wait for the check.
 func (s *session) suspect(ctx context.Context, began time.Time) {
 	s.pulse.mu.Lock()
 	defer s.pulse.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *session) suspect(ctx context.Context, began time.Time) {
 }
 
 // watch ends the session if the server answers no ping. A server that does one thing at a time cannot answer pings
-// during a call, so calls older than the one that was given up are first left their time.
+// during a call, so older calls than the abandoned one are given their time first.
 func (s *session) watch(ctx context.Context, since, began time.Time, busy func()) {
 	for {
 		round := time.Now()
@@ -129,9 +129,9 @@ func (s *session) watch(ctx context.Context, since, began time.Time, busy func()
 	}
 }
 
-// usable returns nil if a call may be sent. It waits for the check that is under way. If the session has not been used
-// for a while, and the call must not be sent twice, it asks the server whether it still knows the session: a server
-// that says so only in its answer to the call leaves it open whether the call was made.
+// usable returns nil if a call may be sent. It waits for a running check. If the session has been idle for a while, and
+// the call must not be sent twice, it first asks the server whether it still knows the session. Otherwise an error in
+// the server's answer to the call would not show whether the call was made.
 func (s *session) usable(ctx context.Context, once bool) error {
 	if check := s.pulse.checking(); check != nil {
 		select {
@@ -153,8 +153,8 @@ func (s *session) usable(ctx context.Context, once bool) error {
 	return s.checked(ctx)
 }
 
-// maxChecks is how often the session check is repeated while no call of the session explains why the server does not
-// answer. Other clients may keep the server busy.
+// maxChecks is how often the session check is repeated if no call of the session explains the server's silence. Other
+// clients may keep the server busy.
 const maxChecks = 6
 
 // checked returns nil if the server knows the session. A server that does one thing at a time answers only when it is
@@ -172,8 +172,8 @@ func (s *session) checked(ctx context.Context) error {
 	}
 }
 
-// ping returns nil if the server answers, whatever it says; but an answer that says that the session or the server
-// behind a gateway is gone is an error.
+// ping returns nil if the server answers, whatever the answer, unless the answer says that the session, or the server
+// behind a gateway, is gone.
 func (s *session) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()

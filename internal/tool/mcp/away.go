@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// away says in words of ours why a server is not there, if it may be back soon: it is being redeployed, for example. An
-// empty string means that waiting does not help, because the server has answered.
+// away describes why a server is not available if it may be back soon, for example after a redeployment. An empty
+// string means that waiting does not help, because the server has answered.
 func away(err error) string {
 	var (
 		refused, _         = errors.AsType[*statusError](err)
@@ -37,7 +37,7 @@ func away(err error) string {
 		if reachable && network != nil {
 			return why(err)
 		}
-		return "" // it sends us on to another host
+		return "" // it redirects to another host
 	case errors.Is(err, errBusy):
 		return "it is busy with an earlier call and answers no pings"
 	case errors.Is(err, errUnchecked), errors.Is(err, errSilent):

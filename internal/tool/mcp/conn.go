@@ -14,10 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// conn speaks newline-delimited JSON-RPC with a process. The SDK has a transport
-// of its own for this; ours also says whether a request was written before the
-// connection broke, bounds a write by its ctx, skips what a server prints
-// between messages, and ends the whole process group.
+// conn is a connection with newline-delimited JSON-RPC to a process. Unlike the SDK's transport, it records whether a
+// request was written before the connection broke, limits a write by its ctx, skips output between messages, and ends
+// the whole process group.
 type conn struct {
 	proc   *process
 	input  *bufio.Reader
@@ -33,8 +32,8 @@ func (c *conn) results() *raws { return &c.raws }
 
 type write struct {
 	line  []byte
-	begun time.Time  // when the fence of a call that must not be sent twice let it through; zero = another message
-	err   chan error // buffered: the writer never waits for whoever asked
+	begun time.Time  // when the fence of a call that must not be sent twice allowed it; zero for other messages
+	err   chan error // buffered: the writer never waits for the caller
 }
 
 func newConn(proc *process, limit int, heard func(), logger *slog.Logger) *conn {
@@ -54,7 +53,7 @@ func newConn(proc *process, limit int, heard func(), logger *slog.Logger) *conn 
 // Connect, SessionID and Close make conn a transport and a connection of the SDK.
 func (c *conn) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
-// SessionID is for transports that have one.
+// SessionID is empty, because a process has no session id.
 func (c *conn) SessionID() string { return "" }
 
 // Close ends the connection; it does not wait for the process.
@@ -63,8 +62,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// fail ends the connection and the process. A process that hangs is killed at once: if it went on, it would read the
-// calls that were given up.
+// fail ends the connection and the process. A process that hangs is killed at once, because it could otherwise continue
+// and read abandoned calls.
 func (c *conn) fail(err error) {
 	c.ending.fail(err)
 	if errors.Is(err, errSilent) {
@@ -73,7 +72,7 @@ func (c *conn) fail(err error) {
 	c.proc.stop()
 }
 
-// remembered is false: the end of the session is the end of the process.
+// remembered is false: the session ends with the process.
 func (c *conn) remembered() bool { return false }
 
 func (c *conn) cancel(ctx context.Context, request sentRequest) {
@@ -85,7 +84,7 @@ func (c *conn) lastWords() string { return c.proc.lastWords() }
 // release waits until the process is gone.
 func (c *conn) release() { <-c.proc.exited }
 
-// Read returns the next message. The process's end unblocks it.
+// Read returns the next message. The end of the process unblocks it.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		line, err := readLine(c.input, c.limit)
@@ -105,8 +104,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// readLine reads a line into memory that is not used again, because a message refers to it. With an error, the line
-// is what was read of it.
+// readLine reads a line into new memory, because a message refers to it. With an error, it returns the incomplete line.
 func readLine(input *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte
 	size := 0
@@ -122,9 +120,8 @@ func readLine(input *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// Write hands a message to the writer and waits until it is written, or ctx
-// ends. A server that does not read holds up its own calls, but no longer than
-// their ctx.
+// Write passes a message to the writer and waits until it is written, or ctx ends. A server that does not read delays
+// its own calls, but no longer than their ctx.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if ofCancellation(ctx, msg) {
 		return nil
@@ -145,7 +142,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 			w.begun = time.Now()
 		}
 		if err := receipt.begin(sent); err != nil {
-			receipt.giveUp(err) // else the SDK would take the connection for broken
+			receipt.giveUp(err) // otherwise the SDK would consider the connection broken
 			return err
 		}
 		if err := c.write(ctx, w, receipt); !errors.Is(err, errStale) {
@@ -154,8 +151,8 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// errStale means that a message was not written because so much time has passed since its fence let it through that
-// others may have taken over.
+// errStale means that a message was not written because its fence allowed it so long ago that another worker may have
+// taken over.
 var errStale = errors.New("the message waited too long to be written")
 
 func (c *conn) write(ctx context.Context, w write, receipt *receipt) error {
@@ -180,7 +177,7 @@ func (c *conn) write(ctx context.Context, w write, receipt *receipt) error {
 	}
 }
 
-// unreadError is why a message was not written, or not to the end: the server cannot have acted on it.
+// unreadError means that a message was not completely written, so the server cannot have acted on it.
 type unreadError struct{ error }
 
 func (e *unreadError) Unwrap() error { return e.error }
@@ -198,7 +195,7 @@ func (c *conn) writeAll() {
 				w.err <- nil
 				continue
 			}
-			if n < len(w.line)-1 { // without its last brace a message is none; without the end of its line it may be one
+			if n < len(w.line)-1 { // without its last brace a message is incomplete; without the line end it may be complete
 				err = &unreadError{err}
 			}
 			w.err <- err
@@ -210,8 +207,7 @@ func (c *conn) writeAll() {
 	}
 }
 
-// stale reports whether a moment is more than a second ago, by either clock: one of them stands still while the
-// machine sleeps.
+// stale reports whether a time is more than a second ago, by either clock: one of them stops while the machine sleeps.
 func stale(t time.Time) bool {
 	const fresh = time.Second
 	return time.Since(t) >= fresh || time.Now().Round(0).Sub(t.Round(0)).Abs() >= fresh

@@ -9,13 +9,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// asker is a call whose server may ask people something while the call is under way.
+// asker is a call whose server may ask people questions during the call.
 type asker struct {
-	session string // names the execution
+	session string // identifies the execution
 	ask     func(tool.Question) (content json.RawMessage, accepted bool)
 }
 
-// asking returns what asks people for a call. The call's time stands still meanwhile.
+// asking returns the asker of a call. The call's timeout is paused while people are asked.
 func asking(ctx *tool.Pausable, call tool.Call) asker {
 	if call.Ask == nil {
 		return asker{session: call.Session}
@@ -26,9 +26,9 @@ func asking(ctx *tool.Pausable, call tool.Call) asker {
 	}}
 }
 
-// elicit answers a server that asks people something. The protocol does not say which call a question belongs to, so a
-// question is declined if calls of several executions are under way in the session. A question by URL is declined: it
-// would have people give their data to a page that we cannot judge.
+// elicit handles a server's question to people. The protocol does not say which call a question belongs to, so a
+// question is declined if calls of several executions are in progress in the session. A question by URL is declined
+// too, because it would send people's data to an unknown page.
 func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	declined := &mcp.ElicitResult{Action: "decline"}
 	s := p.sessionOf(req.Session)
@@ -62,7 +62,7 @@ func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRes
 	return result, nil
 }
 
-// sessionOf finds the session that a client session of the SDK belongs to.
+// sessionOf returns the session of an SDK client session.
 func (p *Pool) sessionOf(client *mcp.ClientSession) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Pool) sessionOf(client *mcp.ClientSession) *session {
 	return nil
 }
 
-// asker is the call that a question of the server belongs to.
+// asker returns the call that a question of the server belongs to.
 func (p *pulse) asker() (by asker, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// name says whose a session is.
+// name identifies a session.
 type name struct {
 	server    string
-	execution string // "" = shared by all
+	execution string // empty if shared by all
 }
 
-// entry is the session of a name: the latest one, if others died before it.
+// entry is the latest session of a name.
 type entry struct {
 	session *session
 	used    time.Time
-	idle    *time.Timer // nil = shared: it is kept until the pool is closed
+	idle    *time.Timer // nil if shared: it is kept until the pool is closed
 }
 
 func (p *Pool) lookup(ctx context.Context, server, execution string) (*session, error) {
@@ -43,7 +43,7 @@ func (p *Pool) lookup(ctx context.Context, server, execution string) (*session, 
 	return p.open(ctx, n, transport), nil
 }
 
-// open begins a session in the place of a dead one, if there is one.
+// open opens a session, replacing a dead one if there is one.
 func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
 	s := newSession(n.server, transport, p.opts)
 	e := p.sessions[n]
@@ -68,7 +68,7 @@ func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
 	return s
 }
 
-// add makes room for a name.
+// add adds an entry for a name and makes room for it.
 func (p *Pool) add(n name) *entry {
 	e := &entry{}
 	if n.execution != "" {
@@ -76,7 +76,7 @@ func (p *Pool) add(n name) *entry {
 		e.idle = time.AfterFunc(p.opts.ExecutionIdle, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			// It may have been used while we waited for the lock.
+			// The session may have been used while we waited for the lock.
 			if p.sessions[n] == e && time.Since(e.used) >= p.opts.ExecutionIdle {
 				p.drop(n)
 			}
@@ -93,8 +93,7 @@ func (p *Pool) touch(e *entry) {
 	}
 }
 
-// makeRoom drops the executions' session that was used least recently if there
-// are as many as there may be.
+// makeRoom drops the least recently used session of an execution if the limit is reached.
 func (p *Pool) makeRoom() {
 	count, oldest := 0, name{}
 	for n, e := range p.sessions {
@@ -111,8 +110,7 @@ func (p *Pool) makeRoom() {
 	}
 }
 
-// drop ends a session for good. Its name is kept until it is gone, so that a
-// successor waits for that.
+// drop ends a session permanently. Its name is kept until it is gone, so that a successor waits for that.
 func (p *Pool) drop(n name) {
 	e := p.sessions[n]
 	if e.idle != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// failure words an error of a call for the model, and says whether the call may
-// have taken effect. Only the end of the caller's own ctx is an error here too.
+// failure describes an error of a call to the model, and says whether the call may have taken effect. It returns an
+// error only for the end of the caller's own ctx.
 func (s *session) failure(name string, sends int, err error) (tool.Result, error) {
 	if ctxErr := ended(err); ctxErr != nil && sends == 0 {
 		return notCalled(name, s.server, ctxErr)
@@ -27,7 +27,7 @@ func (s *session) failure(name string, sends int, err error) (tool.Result, error
 	return result, failed
 }
 
-// ended is the error of a ctx that has ended, if err is one.
+// ended returns the error of an ended ctx, if err is one.
 func ended(err error) error {
 	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, end) && !errors.Is(err, errEnded) {
@@ -37,7 +37,7 @@ func ended(err error) error {
 	return nil
 }
 
-// notCalled is for a ctx that ended before the request went out.
+// notCalled returns the result for a ctx that ended before the request was sent.
 func notCalled(name, server string, err error) (tool.Result, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("%s was not called: MCP server %s was not ready for it in time.", name, server)), nil
@@ -61,7 +61,7 @@ func refusal(err error) bool {
 	return false
 }
 
-// aboutOutput reports whether a text is about what a tool has returned.
+// aboutOutput reports whether a text is about a tool's output.
 func aboutOutput(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.Contains(lower, "output") || strings.Contains(lower, "structured content")
@@ -87,12 +87,12 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 		return s.refused(answer), nil
 	}
 	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s gave an answer that cannot be read: %v", s.server, err)))
-	unreadable.Sent = true // if it was
+	unreadable.Sent = true // if the request was sent
 	return unreadable, nil
 }
 
-// why says in words of ours why a server could not be asked. Nothing in them is the
-// server's: they stand among our own, in a model's prompt.
+// why describes why a server could not be asked. It never uses the server's own text, because it becomes part of a
+// model's prompt.
 func why(err error) string {
 	refused, _ := errors.AsType[*statusError](err)
 	answer, _ := errors.AsType[*jsonrpc.Error](err)
@@ -123,12 +123,12 @@ func why(err error) string {
 	return "its answer cannot be read"
 }
 
-// unavailable is a failure that may be over when the call is made again.
+// unavailable is a failure that may be over when the call is retried.
 func (s *session) unavailable(format string, args ...any) tool.Result {
 	return tool.Failure(tool.ErrorUnavailable, s.shown(fmt.Sprintf(format, args...)))
 }
 
-// tooLarge is not "unavailable": the call was made, and again it would end the same way.
+// tooLarge is not "unavailable", because the call was made and a retry would end the same way.
 func (s *session) tooLarge(name string, err error) tool.Result {
 	text := fmt.Sprintf("The result of %s is too large.", name)
 	if errors.Is(err, errEnded) {
@@ -137,19 +137,18 @@ func (s *session) tooLarge(name string, err error) tool.Result {
 	return tool.Failure(tool.ErrorTool, text)
 }
 
-// shown makes a text fit for a model, however much of it is the server's.
+// shown makes a text suitable for a model, even if it comes from the server.
 func (s *session) shown(text string) string {
 	return tool.ValidText(clip.Bytes(s.secrets.redact(text), maxShown))
 }
 
-// maxShown bounds a text with a server's last words in it, in bytes.
+// maxShown limits a text with a server's last output, in bytes.
 const maxShown = 16 << 10
 
-// maxErrorText bounds an error that may quote the server, in bytes.
+// maxErrorText limits an error that may quote the server, in bytes.
 const maxErrorText = 1000
 
-// interrupted tells a call that took too long, which the model should know of,
-// from one that nobody waits for any more.
+// interrupted distinguishes a call that took too long, which the model should know, from a cancelled one.
 func interrupted(name string, err error) (tool.Result, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("%s did not answer in time. It may still have done its work.", name)), nil
@@ -157,8 +156,7 @@ func interrupted(name string, err error) (tool.Result, error) {
 	return tool.Result{}, fmt.Errorf("call %s: %w", name, err)
 }
 
-// refused is the result for a protocol error: a server's way to say that it
-// does not know the tool or its arguments.
+// refused returns the result for a protocol error, with which a server reports an unknown tool or invalid arguments.
 func (s *session) refused(answer *jsonrpc.Error) tool.Result {
 	text := tool.ValidText(clip.Bytes(s.secrets.redact(answer.Message), maxErrorText))
 	switch answer.Code {
@@ -170,7 +168,7 @@ func (s *session) refused(answer *jsonrpc.Error) tool.Result {
 	return tool.Failure(tool.ErrorTool, text)
 }
 
-// invalidParams tells the two things that servers mean by that code.
+// invalidParams distinguishes the two meanings of that code.
 func invalidParams(text string) (errorType string) {
 	lower := strings.ToLower(text)
 	if strings.Contains(lower, "unknown tool") || strings.Contains(lower, "tool") && strings.Contains(lower, "not found") {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// maxLate is how many answers to calls that were given up a pool waits for at a time.
+	// maxLate is how many late answers to abandoned calls a pool waits for at a time.
 	maxLate = 100
-	// lateGrace is how much longer a session that nobody needs any more waits for them.
+	// lateGrace is how much longer an unneeded session waits for them.
 	lateGrace = time.Minute
 )
 
-// abandon gives a call up: it does not go out any more if it has not, and else it is cancelled at the server. The answer
-// may come all the same, because servers need not listen, or because the server stood still meanwhile.
+// abandon gives up a call: an unsent request is withdrawn, and a sent one is cancelled at the server. The answer may
+// still arrive, because servers may ignore cancellations, or were frozen in the meantime.
 func (s *session) abandon(ctx context.Context, call tool.Call, receipt *receipt, answered <-chan outcome, late chan struct{}) {
 	if !receipt.withdraw() {
 		receipt.giveUp(context.Canceled)
@@ -61,7 +61,7 @@ func (s *session) await(answered <-chan outcome) (tool.Result, bool) {
 		case got := <-answered:
 			return s.lateResult(got)
 		case <-left:
-			left = nil // the session waits for its calls: for long if another one takes its place
+			left = nil // the session waits for its calls, and for long if another one replaces it
 			if s.final {
 				grace = time.After(lateGrace)
 			}
@@ -73,8 +73,8 @@ func (s *session) await(answered <-chan outcome) (tool.Result, bool) {
 	}
 }
 
-// lateResult is what the server said about the call; ok is false if the session ended instead. An error that follows a
-// cancellation does not say whether the call had an effect.
+// lateResult returns the server's answer to the call. ok is false if the session ended instead. An error after a
+// cancellation does not show whether the call had an effect.
 func (s *session) lateResult(got outcome) (result tool.Result, ok bool) {
 	if got.err == nil {
 		return got.result, true

@@ -14,15 +14,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// What a server's list may hold. A list past it is an error, not a shorter list:
-// nobody would notice the tools that are missing. What a single tool may be, and all of
-// them together, is for tool.Bounded.
+// Limits of a server's list. A list beyond them is an error and is not cut, because nobody would notice the missing
+// tools. The limits of each tool, and of all together, are in tool.Bounded.
 const (
-	maxTools = 1000 // no model tells so many apart
+	maxTools = 1000 // more than any model can tell apart
 	maxPages = 100
 )
 
-// list asks for every page of the server's tools.
+// list requests every page of the server's tools.
 func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
 	var specs []tool.Spec
 	seen := map[string]bool{}
@@ -47,7 +46,7 @@ func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	}
 }
 
-// page is a page of a server's tools, as the server wrote them.
+// page is a page of a server's tools, in the server's form.
 type page struct {
 	Tools      []json.RawMessage
 	NextCursor string
@@ -66,7 +65,7 @@ func (s *session) page(ctx context.Context, cursor string) (p page, err error) {
 	return p, nil
 }
 
-// listedTool is what we read of a tool in a list.
+// listedTool has the fields of a listed tool that are used here.
 type listedTool struct {
 	Name        string
 	Description string
@@ -74,7 +73,7 @@ type listedTool struct {
 	Annotations *mcp.ToolAnnotations
 }
 
-// specOf describes a tool as the rest of Inquest sees it. A tool that cannot be read is unusable, and costs no other.
+// specOf converts a tool to a Spec. A tool that cannot be decoded is unusable and does not affect others.
 func specOf(server plan.Server, raw json.RawMessage) tool.Spec {
 	var t listedTool
 	unreadable := json.Unmarshal(raw, &t)
@@ -88,10 +87,9 @@ func specOf(server plan.Server, raw json.RawMessage) tool.Spec {
 	return spec
 }
 
-// riskOf is what the configuration says of a tool, else what the server does, if
-// its word counts; if not, it may raise the risk only. A hint that is absent says
-// nothing: MCP's own default for destructiveHint would make every tool without
-// annotations a destructive one.
+// riskOf returns the configured risk of a tool, or else the server's risk if the server is trusted. An untrusted server
+// can only raise the risk. A missing hint is ignored, because MCP's default for destructiveHint would make every tool
+// without annotations destructive.
 func riskOf(server plan.Server, t listedTool) (agent.Risk, tool.Source) {
 	configured, ok := server.Risk[t.Name]
 	hints := t.Annotations
@@ -110,7 +108,7 @@ func riskOf(server plan.Server, t listedTool) (agent.Risk, tool.Source) {
 	return agent.RiskWrite, tool.SourceDefault
 }
 
-// schemaOf spells a schema in one way, keys sorted, so that its digest depends on what it says alone.
+// schemaOf returns a schema in canonical form, with sorted keys, so that its digest depends only on its content.
 func schemaOf(t listedTool) json.RawMessage {
 	if document, err := decode(t.InputSchema); err == nil && document != nil {
 		if schema, err := json.Marshal(document); err == nil {

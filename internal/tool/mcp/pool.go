@@ -19,49 +19,48 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Options are what a Pool needs.
+// Options configure a Pool.
 type Options struct {
-	// Transport finds a server's transport by the server's name.
+	// Transport returns a server's transport by the server's name.
 	Transport func(server string) (Transport, error)
-	// Logger gets the servers' standard error, at debug level; nil discards.
+	// Logger gets the servers' standard error, at debug level. Nil discards it.
 	Logger *slog.Logger
-	// StderrLimit is how much of a server's standard error is kept, in bytes; 0 = 4 KiB.
+	// StderrLimit is how much of a server's standard error is kept, in bytes. Zero means 4 KiB.
 	StderrLimit int
-	// MessageLimit is the longest message that a server may send, in bytes; 0 = 64 MiB.
+	// MessageLimit is the longest message that a server may send, in bytes. Zero means 64 MiB.
 	MessageLimit int
-	// ExecutionLimit is how many sessions are kept for single executions; one more
-	// ends the one that was used least recently. 0 = 100.
+	// ExecutionLimit is how many sessions of single executions are kept. Another one ends the least recently used. Zero
+	// means 100.
 	ExecutionLimit int
-	// ExecutionIdle is how long such a session is kept unused; 0 = an hour.
+	// ExecutionIdle is how long such a session is kept unused. Zero means one hour.
 	ExecutionIdle time.Duration
-	// PingTimeout is how long a server that has not answered a call in time may take to answer a ping before it is
-	// replaced; 0 = five seconds.
+	// PingTimeout is how long a server that did not answer a call in time may take to answer a ping before it is
+	// replaced. Zero means five seconds.
 	PingTimeout time.Duration
-	// CheckAfter is how long a session over HTTP may be unused before a call that must not be sent twice is preceded
-	// by a ping, which finds out whether the server still knows the session; 0 = two seconds.
+	// CheckAfter is how long a session over HTTP may be idle before a call that must not be sent twice is preceded by a
+	// ping, which checks whether the server still knows the session. Zero means two seconds.
 	CheckAfter time.Duration
-	// Elicit declares that people can be asked: the questions of servers go to the Ask of the call that is under way.
+	// Elicit declares that people can be asked: servers' questions go to the Ask of the call in progress.
 	Elicit bool
-	// LateLimit is how long the answer to a call that was given up is waited for; 0 = ten minutes.
+	// LateLimit is how long to wait for the answer to an abandoned call. Zero means ten minutes.
 	LateLimit time.Duration
 }
 
-// Pool holds one session per server, opened when it is first needed, shared by
-// all calls, and opened anew when it has died; and one per server and execution
-// where the transport asks for it. It implements tool.Caller, and is safe for
-// concurrent use.
+// Pool holds one session per server, which is opened when first needed, shared by all calls, and replaced when it has
+// died. If the transport requires it, there is one session per server and execution. Pool implements tool.Caller, and
+// is safe for concurrent use.
 type Pool struct {
 	opts Options
-	// unnamed stands for the execution where there is none.
+	// unnamed replaces a missing execution.
 	unnamed string
 
 	mu       sync.Mutex
 	sessions map[name]*entry
-	alive    map[*session]bool       // all that are not gone, also those that were replaced
-	progress map[string]func(string) // of the calls that are under way, by their keys
+	alive    map[*session]bool       // all that are not gone, including replaced ones
+	progress map[string]func(string) // of the calls in progress, by key
 	closed   bool
-	late     chan struct{}  // has a place for each answer that is still waited for after its call was given up
-	running  sync.WaitGroup // one for each of them
+	late     chan struct{}  // has a slot for each late answer that is waited for
+	running  sync.WaitGroup // counts them
 }
 
 var _ tool.Caller = (*Pool)(nil)
@@ -88,13 +87,13 @@ func New(opts Options) *Pool {
 	return p
 }
 
-// newClient makes the client of a session. It declares roots only if the configuration names some: a filesystem server
-// replaces its own roots by those of a client that declares the capability.
+// newClient returns the client of a session. It declares roots only if the configuration names some, because a
+// filesystem server replaces its own roots by those of a client that declares the capability.
 func (p *Pool) newClient(roots []string) *mcp.Client {
 	opts := &mcp.ClientOptions{
 		Logger:       p.opts.Logger,
 		Capabilities: &mcp.ClientCapabilities{},
-		// One call is one request: the SDK would send a call again by itself.
+		// One call is one request; otherwise the SDK would resend calls itself.
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: p.heard,
 	}
@@ -113,9 +112,8 @@ func (p *Pool) newClient(roots []string) *mcp.Client {
 	return client
 }
 
-// List returns the tools of a server, every page of them, as they are now, for an
-// execution ("" = none). A session that has died is replaced once. The error is a
-// *tool.ServerError.
+// List returns the current tools of a server, from all pages, for an execution (empty means none). A session that has
+// died is replaced once. The error is a *tool.ServerError.
 func (p *Pool) List(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	specs, err := p.list(ctx, server, execution)
 	if err != nil {
@@ -135,7 +133,7 @@ func (p *Pool) list(ctx context.Context, server plan.Server, execution string) (
 		}
 		specs, err := s.list(ctx, server)
 		if errors.Is(err, errCut) {
-			s.wire.fail(err) // a list may be asked for again, and better not there
+			s.wire.fail(err) // lists may be requested again, but not over this connection
 		}
 		if err == nil || ctx.Err() != nil || !s.ended() || attempt > 1 {
 			return specs, err
@@ -143,8 +141,8 @@ func (p *Pool) list(ctx context.Context, server plan.Server, execution string) (
 	}
 }
 
-// Call calls a tool. The request goes out once, with one exception: a call that may be repeated goes out again if the
-// server answers that it does not know the session. Sessions that have died before the request went out are replaced.
+// Call calls a tool. The request is sent once, with one exception: a call that may be repeated is sent again if the
+// server answers that it does not know the session. Sessions that died before the request was sent are replaced.
 func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	server, own := tool.Split(call.Name)
 	if server == "" {
@@ -189,7 +187,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 // maxAttempts is how many sessions a call may need.
 const maxAttempts = 3
 
-// Open reports whether there is a session in which an execution can call a server at once.
+// Open reports whether an execution can call a server at once in an open session.
 func (p *Pool) Open(server, execution string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,9 +199,8 @@ func (p *Pool) Open(server, execution string) bool {
 	return false
 }
 
-// End ends the sessions that are an execution's own, when the calls that are
-// under way have ended. It does not wait. Without it, they end after
-// ExecutionIdle, or when others take their place.
+// End ends an execution's own sessions when their calls have ended. It does not wait. Without it, they end after
+// ExecutionIdle, or when others replace them.
 func (p *Pool) End(execution string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,8 +211,7 @@ func (p *Pool) End(execution string) {
 	}
 }
 
-// Close ends every session, within about three seconds. Calls that are under
-// way end with a result that says so.
+// Close ends every session, within about three seconds. Calls in progress end with a result that says so.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -229,9 +225,8 @@ func (p *Pool) Close() {
 	p.running.Wait()
 }
 
-// session returns the session of a server and, where it has to be its own, an
-// execution, once it is ready. Callers that come while it starts wait for the
-// same one; it does not depend on any one of them.
+// session returns the session of a server, or of a server and an execution if required, once it is ready. Concurrent
+// callers wait for the same session, which does not depend on any of them.
 func (p *Pool) session(ctx context.Context, server, execution string) (*session, error) {
 	s, err := p.lookup(ctx, server, execution)
 	if err != nil {

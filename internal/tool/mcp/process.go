@@ -14,12 +14,12 @@ import (
 const (
 	// patience is how long a server has to end by itself, and again after SIGTERM.
 	patience = time.Second
-	// drain is how long what a server wrote last may take to arrive after its
-	// end. Only a process that left its group can use it up.
+	// drain is how long the last output of a server may take to arrive after its end. Only a process that left its
+	// group can cause a wait.
 	drain = 500 * time.Millisecond
 )
 
-// process is a server's process, in a group of its own with all that it starts.
+// process is a server's process, in its own group with all processes that it starts.
 type process struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
@@ -27,7 +27,7 @@ type process struct {
 	stderr  *tail
 	exited  chan struct{} // closed when the process and its group are gone
 	ending  sync.Once
-	waitErr error // how it ended; set before exited is closed
+	waitErr error // the exit error; set before exited is closed
 }
 
 func startProcess(t Transport, stderr *tail) (*process, error) {
@@ -54,8 +54,7 @@ func startProcess(t Transport, stderr *tail) (*process, error) {
 	return p, nil
 }
 
-// reap waits for the end of the process and ends what it leaves behind, so that
-// a reader of its output comes to an end as well.
+// reap waits for the end of the process and kills the rest of its group, so that readers of its output finish.
 func (p *process) reap() {
 	p.waitErr = p.cmd.Wait()
 	p.signal(syscall.SIGKILL)
@@ -63,11 +62,10 @@ func (p *process) reap() {
 	close(p.exited)
 }
 
-// signal reaches the whole group. It is an error only if nothing is left of it.
+// signal sends a signal to the whole group. The error is ignored: it only means that nothing is left.
 func (p *process) signal(sig syscall.Signal) { syscall.Kill(-p.cmd.Process.Pid, sig) }
 
-// stop ends the process as MCP asks for: by closing its input, and by signals if
-// that is not enough. It does not wait.
+// stop ends the process as MCP specifies: by closing its input, and then by signals. It does not wait.
 func (p *process) stop() { p.ending.Do(func() { go p.end() }) }
 
 func (p *process) end() {
@@ -82,8 +80,7 @@ func (p *process) end() {
 	}
 }
 
-// lastWords says how the process ended, if it has by now or does within a
-// moment, and what it wrote to its standard error.
+// lastWords describes how the process ended, if it has or soon does, and its standard error.
 func (p *process) lastWords() string {
 	words := ""
 	select {
@@ -97,8 +94,8 @@ func (p *process) lastWords() string {
 	return words
 }
 
-// inherited are the variables of the worker that a server is given: what a
-// program needs to run, where its cluster is, and nothing that may be a secret.
+// inherited are the worker's variables that a server gets: those that programs need to run and to find their cluster,
+// and none that may be secret.
 var inherited = []string{
 	"HOME", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "LANG", "LC_ALL", "LC_CTYPE",
 	"LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER",
@@ -113,7 +110,7 @@ func environment(extra map[string]string) []string {
 		}
 	}
 	for name, value := range extra {
-		env = append(env, name+"="+value) // the last one of a name counts
+		env = append(env, name+"="+value) // the last value of a name counts
 	}
 	slices.Sort(env[len(env)-len(extra):])
 	return env

@@ -9,8 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// listen passes on what is said of a call's progress, until the call has ended:
-// some servers say more after the result.
+// listen passes on the progress of a call until it has ended, because some servers send more after the result.
 func (p *Pool) listen(call tool.Call) (stop func()) {
 	if call.Progress == nil {
 		return func() {}
@@ -25,7 +24,7 @@ func (p *Pool) listen(call tool.Call) (stop func()) {
 	}
 }
 
-// heard is told of progress by every session.
+// heard receives the progress of all sessions.
 func (p *Pool) heard(_ context.Context, said *mcp.ProgressNotificationClientRequest) {
 	key, _ := said.Params.ProgressToken.(string)
 	p.mu.Lock()
@@ -36,7 +35,7 @@ func (p *Pool) heard(_ context.Context, said *mcp.ProgressNotificationClientRequ
 	}
 }
 
-// progressText is progress in words: "3 of 10: reading".
+// progressText formats progress: "3 of 10: reading".
 func progressText(p *mcp.ProgressNotificationParams) string {
 	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	text := number(p.Progress)

@@ -14,9 +14,9 @@ import (
 	"sync"
 )
 
-// raws keeps results as the server wrote them while their calls wait. The SDK decodes results into any, which rounds
-// integers above 2^53, and refuses a result with one unknown content type. So it gets empty results that name the kept
-// ones, which the session then decodes itself. It is safe for concurrent use.
+// raws keeps results in the server's own form while their calls wait. The SDK decodes results into any, which rounds
+// integers above 2^53, and refuses a result with an unknown content type. It therefore gets empty results that name the
+// kept ones, which the session decodes itself. It is safe for concurrent use.
 type raws struct {
 	mu      sync.Mutex
 	waiting int // requests
@@ -44,8 +44,8 @@ func (r *raws) wait() (done func()) {
 	}
 }
 
-// keep takes the result out of a JSON-RPC response and returns the response with an empty one. It returns any other
-// message as it is, and so the answer to initialize, which is not a counted request.
+// keep takes the result out of a JSON-RPC response and returns the response with an empty one. Any other message is
+// returned unchanged, including the answer to initialize, which is not a counted request.
 func (r *raws) keep(message []byte) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,8 +121,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// canonical spells equal numbers alike, as digits without zeros at either end and an exponent. It does not write
-// the exponent out, which may be huge.
+// canonical writes equal numbers in the same form: digits without zeros at either end, and an exponent. It does not
+// expand the exponent, which may be huge.
 func canonical(number string) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")

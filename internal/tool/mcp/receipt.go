@@ -13,23 +13,23 @@ import (
 // receipt records what happens to one request of the SDK on the wire.
 type receipt struct {
 	giveUp context.CancelCauseFunc // ends the request
-	once   bool                    // the request must not go out a second time, whoever asks for it
-	// allowed is called directly before the request goes out, and may refuse that; nil allows it.
+	once   bool                    // the request must not be sent a second time, whoever tries
+	// allowed is called directly before the request is sent, and may refuse that. Nil allows it.
 	allowed func() error
-	asker   asker // set before the request goes out
+	asker   asker // set before the request is sent
 
 	mu        sync.Mutex
 	sends     int   // how often the request may have reached the server
-	withdrawn bool  // the caller has gone, so that the request must not go out any more
-	withheld  error // why the request did not go out
-	err       error // what went wrong on the way
+	withdrawn bool  // the caller has gone, so the request must not be sent any more
+	withheld  error // why the request was not sent
+	err       error // the error on the way
 	sent      sentRequest
 }
 
-// sentRequest identifies a request that has gone out, so that it can be cancelled at the server.
+// sentRequest identifies a sent request, so that it can be cancelled at the server.
 type sentRequest struct {
-	id   any           // of JSON-RPC; over HTTP, it is in the body
-	http *http.Request // its body is only there by GetBody; nil for a process
+	id   any           // of JSON-RPC; over HTTP it is in the body
+	http *http.Request // its body is available only by GetBody; nil for a process
 }
 
 var (
@@ -39,14 +39,14 @@ var (
 
 type receiptKey struct{}
 
-// withReceipt returns a ctx for one request. If the wire ends the request, the cause of the ctx says why.
+// withReceipt returns a ctx for one request. If the wire ends the request, the cause of the ctx is the reason.
 func withReceipt(ctx context.Context) (context.Context, *receipt) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &receipt{giveUp: cancel}
 	return context.WithValue(ctx, receiptKey{}, r), r
 }
 
-// receiptOf finds the receipt of a request. Other messages get a receipt that nobody reads: the notice of a
+// receiptOf returns the receipt of a request. Other messages get an unused receipt, because the notice of a
 // cancellation carries the ctx of its call.
 func receiptOf(ctx context.Context, msg jsonrpc.Message) *receipt {
 	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
@@ -64,7 +64,7 @@ func receiptIn(ctx context.Context) *receipt {
 
 func unread() *receipt { return &receipt{giveUp: func(error) {}} }
 
-// begin must be called directly before the first byte goes out. If it returns an error, nothing may go out.
+// begin must be called directly before the first byte is sent. If it returns an error, nothing may be sent.
 func (r *receipt) begin(sent sentRequest) error {
 	err := r.barred()
 	if err == nil && r.allowed != nil {
@@ -98,14 +98,14 @@ func (r *receipt) barred() error {
 	return nil
 }
 
-// undo takes a begin back: nothing that a server could act on has gone out.
+// undo reverts begin: nothing that a server could act on was sent.
 func (r *receipt) undo() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sends--
 }
 
-// withdraw keeps a request from going out any more, and reports whether it has gone out.
+// withdraw prevents a request from being sent, and reports whether it was sent already.
 func (r *receipt) withdraw() (sent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +113,8 @@ func (r *receipt) withdraw() (sent bool) {
 	return r.sends > 0
 }
 
-// ofCancellation reports whether a message is the SDK's own notice that a request was withdrawn. It carries the ctx of
-// the request, and is dropped: the session has sent one already.
+// ofCancellation reports whether a message is the SDK's own notice of a withdrawn request. It carries the ctx of the
+// request, and is dropped because the session has sent a notice already.
 func ofCancellation(ctx context.Context, msg jsonrpc.Message) bool {
 	r, notice := receiptIn(ctx), false
 	if request, ok := msg.(*jsonrpc.Request); ok {
@@ -125,7 +125,7 @@ func ofCancellation(ctx context.Context, msg jsonrpc.Message) bool {
 	return notice && r.withdrawn
 }
 
-// note keeps what went wrong on the way; nil means nothing so far.
+// note records the error on the way. Nil means none so far.
 func (r *receipt) note(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *receipt) read() (sends int, err error) {
 	return r.sends, r.err
 }
 
-// refused is why the fence kept the request from going out at all; nil if it did not.
+// refused returns why the fence kept the request from being sent, or nil.
 func (r *receipt) refused() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *receipt) request() sentRequest {
 	return r.sent
 }
 
-// cancellation is the notice that a request was given up.
+// cancellation is the notice of an abandoned request.
 func cancellation(id any) *jsonrpc.Request {
 	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the client has given the call up"}) // an id can be encoded
 	return &jsonrpc.Request{Method: "notifications/cancelled", Params: params}

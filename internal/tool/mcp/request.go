@@ -13,21 +13,21 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// metaKey is where a call's idempotency key stands in its _meta.
+// metaKey is the key of a call's idempotency key in its _meta.
 const metaKey = "inquest/idempotencyKey"
 
-// outcome is what came of a request.
+// outcome is the result of a request.
 type outcome struct {
 	result tool.Result
 	err    error
 }
 
-// call sends one request. sends is how many may have reached the server: 0 means that the tool has not run. barred is
-// the error of the call's fence, which kept the request from going out.
+// call sends one request. sends is how many requests may have reached the server: zero means that the tool has not run.
+// barred is the error of the call's fence, which kept the request from being sent.
 func (s *session) call(parent context.Context, own string, call tool.Call, late chan struct{}) (got outcome, sends int, barred error) {
 	ctx, cancel := tool.WithPausable(parent, s.transport.Timeout.D())
 	defer cancel()
-	// The request outlives the ctx of its caller, if somebody wants to know what becomes of a call that was given up.
+	// The request outlives the ctx of its caller if the caller wants the late answer to an abandoned call.
 	work, receipt := withReceipt(context.WithoutCancel(ctx))
 	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
 	receipt.asker = asking(ctx, call)
@@ -67,7 +67,7 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 	return got, sends, receipt.refused()
 }
 
-// convert makes a result of a server's answer. A tool that reports an error may have done part of its work.
+// convert converts a server's answer to a result. A tool that reports an error may have done part of its work.
 func (s *session) convert(raw json.RawMessage, call tool.Call) (tool.Result, error) {
 	result, err := convert(raw)
 	ran := result.ErrorType == tool.ErrorTool || result.ErrorType == tool.ErrorInvalidArguments && aboutOutput(result.Content)
@@ -80,8 +80,7 @@ func (s *session) convert(raw json.RawMessage, call tool.Call) (tool.Result, err
 // mayHaveRun is added to a tool's own error if the tool must not run twice.
 const mayHaveRun = "The tool may have taken effect before it failed."
 
-// begin applies the server's own timeout to a request, and ends it if the
-// session is stopped.
+// begin applies the server's own timeout to a request, and ends it if the session is stopped.
 func (s *session) begin(ctx context.Context) (context.Context, *receipt, func()) {
 	ctx, cancel := s.limited(ctx)
 	ctx, receipt := withReceipt(ctx)
@@ -103,7 +102,7 @@ func (s *session) limited(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() {}
 }
 
-// abort gives a request up when the session is stopped.
+// abort abandons a request when the session is stopped.
 func (s *session) abort(receipt *receipt) (undo func()) {
 	over := make(chan struct{})
 	go func() {
@@ -116,8 +115,7 @@ func (s *session) abort(receipt *receipt) (undo func()) {
 	return func() { close(over) }
 }
 
-// explain finds the reason for an error of the SDK. What the wire has seen
-// counts for more than what the SDK made of it.
+// explain returns the reason for an error of the SDK. Observations on the wire take precedence over the SDK's error.
 func (s *session) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -127,7 +125,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	}
 	_, noted := receiptIn(ctx).read()
 	_, refused := errors.AsType[*statusError](noted)
-	_, answered := errors.AsType[*jsonrpc.Error](err) // or so it looks: the SDK's own errors are such, too
+	_, answered := errors.AsType[*jsonrpc.Error](err) // or so it seems: the SDK's own errors have this type too
 	ours := noted != nil && errors.Is(err, noted)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTooLarge), errors.Is(cause, errEnded):
@@ -145,7 +143,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// arguments are an object always: some models say null where there are none.
+// arguments always returns an object, because some models send null instead.
 func arguments(args json.RawMessage) json.RawMessage {
 	if text := bytes.TrimSpace(args); len(text) == 0 || string(text) == "null" {
 		return json.RawMessage("{}")

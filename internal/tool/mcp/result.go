@@ -18,15 +18,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
-// answer is what we read of a tools/call result.
+// answer holds the fields of a tools/call result that are used here.
 type answer struct {
 	content    []json.RawMessage
-	structured any // numbers are json.Number; nil = none
+	structured any // numbers are json.Number; nil if there is none
 	isError    bool
 	needsInput bool
 }
 
-// read takes a result apart. A part with an unexpected shape is read as what it most likely means, and costs no other.
+// read splits a result into its parts. A part with an unexpected form is read as what it most likely means, and does
+// not affect the others.
 func read(raw json.RawMessage) (a answer, err error) {
 	var fields struct{ Content, StructuredContent, IsError, ResultType json.RawMessage }
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -36,7 +37,7 @@ func read(raw json.RawMessage) (a answer, err error) {
 		if !bytes.ContainsAny(fields.Content[:1], `{"`) {
 			return a, errors.New("read the result: its content is no list of blocks")
 		}
-		a.content = []json.RawMessage{fields.Content} // one block without a list around it
+		a.content = []json.RawMessage{fields.Content} // a single block without a list
 	}
 	if fields.StructuredContent != nil {
 		if a.structured, err = decode(fields.StructuredContent); err != nil {
@@ -48,8 +49,8 @@ func read(raw json.RawMessage) (a answer, err error) {
 	return a, nil
 }
 
-// convert makes a result of a server's answer. Every part of it is in the text,
-// as itself or described, and what is not text is kept whole as an artifact.
+// convert converts a server's answer to a result. Every part is in the text, as it is or described. Parts other than
+// text are kept as artifacts.
 func convert(raw json.RawMessage) (tool.Result, error) {
 	answer, err := read(raw)
 	if err != nil {
@@ -67,7 +68,7 @@ func convert(raw json.RawMessage) (tool.Result, error) {
 	if answer.isError {
 		result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool
 		result.Content = p.text("The tool failed without saying why.")
-		// Servers of the TypeScript SDK make a result of that protocol error.
+		// Servers of the TypeScript SDK turn that protocol error into a result.
 		if strings.HasPrefix(result.Content, "MCP error -32602:") {
 			result.ErrorType = invalidParams(result.Content)
 		}
@@ -82,12 +83,12 @@ func convert(raw json.RawMessage) (tool.Result, error) {
 	return result, nil
 }
 
-// aboutFaults are the keys with which results say why a call failed.
+// aboutFaults are the keys with which results describe a failure.
 var aboutFaults = []string{"error", "error_type", "message", "recoverable", "retry_after"}
 
-// failed reports whether structured content says that the call failed, and what it says of that.
-// Its status has to say so, and nothing else may be in it, or why. A key "error" alone stands in
-// many a success, for what the tool looked at, and so does the status of a pipeline that failed.
+// failed reports whether structured content describes a failed call, and returns the description. Its status must say
+// so, and it must contain nothing else, or a reason. A key "error" alone, or the status of a failed pipeline, also
+// occurs in successful results.
 func failed(structured any) (agent.Fault, bool) {
 	fields, _ := structured.(map[string]any)
 	status, _ := fields["status"].(string)
@@ -102,7 +103,7 @@ func failed(structured any) (agent.Fault, bool) {
 	if result, err = toolresult.Normalize(fields); err != nil {
 		return agent.Fault{}, true
 	}
-	if own := result.Error.Type; own != tool.ErrorTool { // the server's word: the types of results are ours
+	if own := result.Error.Type; own != tool.ErrorTool { // the server's type; results have our own types
 		if result.Error.Details == nil {
 			result.Error.Details = map[string]any{}
 		}
@@ -117,17 +118,17 @@ type parts struct {
 	artifacts []tool.Artifact
 }
 
-// addRaw adds a content block as the server wrote it.
+// addRaw adds a content block in the server's form.
 func (p *parts) addRaw(raw json.RawMessage) {
 	var text string
 	var block struct{ Type, Text string }
 	switch {
 	case string(raw) == "null":
 		return
-	case json.Unmarshal(raw, &text) == nil: // MCP wants {"type":"text"}
+	case json.Unmarshal(raw, &text) == nil: // MCP requires {"type":"text"}
 		p.say(text)
 		return
-	case json.Unmarshal(raw, &block) == nil && block.Type == "text": // without the copies that the SDK makes
+	case json.Unmarshal(raw, &block) == nil && block.Type == "text": // avoids the SDK's copies
 		p.say(block.Text)
 		return
 	}
@@ -136,7 +137,7 @@ func (p *parts) addRaw(raw json.RawMessage) {
 		p.addUnknown(raw)
 		return
 	}
-	if link, ok := content.(*mcp.ResourceLink); ok { // its JSON says it all
+	if link, ok := content.(*mcp.ResourceLink); ok { // its JSON is complete
 		p.addJSON("link "+link.URI, link.URI, raw)
 		return
 	}
@@ -159,13 +160,13 @@ func contentOf(raw json.RawMessage) (mcp.Content, error) {
 	return answer.Content[0], nil
 }
 
-// maxUnknown is how much of a content block that cannot be decoded is shown, in bytes.
+// maxUnknown is how much of an undecodable content block is shown, in bytes.
 const maxUnknown = 4 << 10
 
-// addUnknown describes a content block that the SDK cannot decode: of a type that it does not know, or malformed.
+// addUnknown describes a content block that the SDK cannot decode, because its type is unknown or it is malformed.
 func (p *parts) addUnknown(raw json.RawMessage) {
 	var block struct{ Type, URI string }
-	_ = json.Unmarshal(raw, &block) // a block that is no object has no type
+	_ = json.Unmarshal(raw, &block) // a block that is not an object has no type
 	what := fmt.Sprintf("content of unknown type %q", clip.Bytes(block.Type, maxName))
 	if slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, block.Type) {
 		what = "malformed content of type " + block.Type
@@ -222,9 +223,9 @@ func (p *parts) addResource(r *mcp.ResourceContents) {
 	}
 }
 
-// addStructured shows of structured content what the result does not say already:
-// servers repeat their text in it, as MCP asks them to, and their images. Where a
-// text part is the very same JSON, the artifact has it in the server's own spelling.
+// addStructured adds the parts of structured content that the result does not contain already: servers repeat their
+// text in it, as MCP recommends, and their images. If a text part is exactly the same JSON, the artifact has it in the
+// server's own form.
 func (p *parts) addStructured(value any) {
 	if value == nil {
 		return
@@ -248,7 +249,7 @@ func (p *parts) addStructured(value any) {
 	p.keep("structured content", tool.Artifact{MIMEType: "application/json", Name: "structuredContent", JSON: data})
 }
 
-// unsaid is what of structured content is new, nil if nothing is.
+// unsaid returns the new part of structured content, or nil.
 func (p *parts) unsaid(value any) any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -269,8 +270,8 @@ func (p *parts) unsaid(value any) any {
 	return rest
 }
 
-// says reports whether the result says a structured value already. A content
-// block in it that is new is added as what it is: an image is no text.
+// says reports whether the result already contains a structured value. A new content block in it is added as such,
+// because an image is not text.
 func (p *parts) says(value any) bool {
 	if p.saying(value) != "" {
 		return true
@@ -299,7 +300,7 @@ func (p *parts) says(value any) bool {
 	return false
 }
 
-// block is the content that a structured value spells, nil if it spells none.
+// block returns the content that a structured value describes, or nil.
 func block(value map[string]any) mcp.Content {
 	switch value["type"] {
 	case "text", "image", "audio", "resource":
@@ -317,7 +318,7 @@ func block(value map[string]any) mcp.Content {
 	return content
 }
 
-// addNew adds content that is not there yet.
+// addNew adds content that is new.
 func (p *parts) addNew(content mcp.Content) {
 	alone, more := parts{}, parts{artifacts: p.artifacts} // more knows how much is kept
 	alone.add(content)
@@ -331,7 +332,7 @@ func (p *parts) addNew(content mcp.Content) {
 	}
 }
 
-// saying is the text part that is a value's JSON.
+// saying returns the text part that is a value's JSON.
 func (p *parts) saying(value any) string {
 	for _, text := range p.texts {
 		if said, err := decode([]byte(text)); err == nil && equal(said, value) {
@@ -341,21 +342,21 @@ func (p *parts) saying(value any) string {
 	return ""
 }
 
-// What is kept of a result besides its text.
+// The limits of what is kept from a result besides its text.
 const (
 	maxArtifact  = 16 << 20 // bytes
 	maxArtifacts = 50
-	maxName      = 1000 // bytes of what an artifact is called, which every reader of the journal reads
+	maxName      = 1000 // bytes of an artifact's name, which every reader of the journal reads
 )
 
-// show keeps what is no text, and says so.
+// show keeps a part that is not text, and mentions it in the text.
 func (p *parts) show(what string, a tool.Artifact) {
 	if p.keep(what, a) {
 		p.say(fmt.Sprintf("[%s, %s, %d bytes: kept as an artifact]", what, a.MIMEType, len(a.Data)))
 	}
 }
 
-// keep adds an artifact, or says that it is one too many or too large.
+// keep adds an artifact, or mentions that it is one too many or too large.
 func (p *parts) keep(what string, a tool.Artifact) bool {
 	a.MIMEType, a.Name = clip.Bytes(tool.ValidText(a.MIMEType), maxName), clip.Bytes(tool.ValidText(a.Name), maxName)
 	if size := len(a.Data) + len(a.JSON); size > maxArtifact || len(p.artifacts) >= maxArtifacts {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// RoundTrip sends one request of the SDK, and tells its receipt what became of
-// it. Secrets are added here and not by the client, so that a redirect has none.
+// RoundTrip sends one request of the SDK, and records the outcome in its receipt. Secrets are added here and not by the
+// client, so that redirects do not carry them.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	receipt := receiptIn(req.Context())
-	receipt.note(nil) // a stream that is taken up again: the break is forgotten
+	receipt.note(nil) // the stream is resumed: forget the break
 	req = w.forwarded(req)
 	if to := origin(req.URL); to != w.origin {
 		err := fmt.Errorf("%w: it sends us on to another host, %s", errUnreachable, to)
@@ -56,8 +56,8 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// guard makes the receipt of a request say when it goes out: net/http asks for the body directly before it writes the
-// first byte to the connection. Without GetBody, net/http cannot send the request again by itself.
+// guard makes the receipt of a request record when it is sent: net/http requests the body directly before it writes the
+// first byte to the connection. Without GetBody, net/http cannot resend the request itself.
 func guard(out *http.Request, receipt *receipt) {
 	if out.Body == nil {
 		return
@@ -81,8 +81,8 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// forwarded sends a request straight to where the server has redirected the first request of the session, so that a
-// call that must not be sent twice need not be redirected.
+// forwarded sends a request directly to the address to which the server redirected the session's first request, so that
+// a call that must not be sent twice need not be redirected.
 func (w *web) forwarded(req *http.Request) *http.Request {
 	to := w.moved.Load()
 	if to == nil || req.URL.String() != w.transport.URL {
@@ -93,8 +93,7 @@ func (w *web) forwarded(req *http.Request) *http.Request {
 	return out
 }
 
-// dress adds what the operator wants to be sent. The bearer token wins over a
-// header of that name.
+// dress adds the configured headers. The bearer token takes precedence over an Authorization header.
 func (w *web) dress(req *http.Request) {
 	for name, value := range w.transport.CustomHeaders {
 		if strings.EqualFold(name, "Host") {
@@ -108,9 +107,8 @@ func (w *web) dress(req *http.Request) {
 	}
 }
 
-// receive takes in what can be taken in at once: all but a stream. So the SDK is
-// never in the middle of an answer when a call is cancelled, which would end the
-// session with all its other calls.
+// receive reads everything except a stream at once. The SDK is then never in the middle of an answer when a call is
+// cancelled, which would end the session with all its other calls.
 func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
@@ -133,7 +131,7 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 		}
 		receipt.note(err)
 	case !readable(resp, kind, body):
-		receipt.note(fmt.Errorf("%w, and of type %q", errNoJSON, kind)) // if it was a call: the answers to notices are for nobody
+		receipt.note(fmt.Errorf("%w, and of type %q", errNoJSON, kind)) // only matters for calls
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(w.raws.keep(body)))
 	return nil
@@ -144,8 +142,8 @@ func readable(resp *http.Response, kind string, body []byte) bool {
 	return nothing || kind == "application/json" && json.Valid(body)
 }
 
-// breaker says who is to know that a stream broke: the call whose answer it is,
-// or with SSE, where there is one stream for all, the session.
+// breaker returns the function to call when a stream breaks: it informs the call whose answer the stream is or, with
+// SSE, which has one stream for everything, the session.
 func (w *web) breaker(receipt *receipt) func(error) {
 	if w.transport.Type == SSE {
 		return w.fail
@@ -153,14 +151,13 @@ func (w *web) breaker(receipt *receipt) func(error) {
 	return func(err error) {
 		receipt.note(err)
 		if errors.Is(err, errTooLarge) {
-			receipt.giveUp(err) // else the SDK would ask for the same answer again
+			receipt.giveUp(err) // otherwise the SDK would request the same answer again
 		}
 	}
 }
 
-// checkRedirect follows a redirect only if the request stays what it is, where
-// it is, another path of the same server, and the request may be sent twice: the server that redirects it may have
-// acted on it.
+// checkRedirect follows a redirect only if the method stays the same, the new address is another path of the same
+// server, and the request may be sent twice: the redirecting server may have acted on it.
 func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 	var err error
 	receipt := receiptIn(req.Context())
@@ -186,15 +183,14 @@ func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// grace is how long what has to be said at the end may take when everything is
-// being stopped; farewellTimeout, otherwise.
+// grace is the time for final requests when everything is being stopped. farewellTimeout applies otherwise.
 const (
 	grace           = time.Second
 	farewellTimeout = 10 * time.Second
 )
 
-// bounded ends a request a moment after everything is stopped. Calls have ended
-// by then: it is for the notices that they were cancelled.
+// bounded ends a request shortly after everything is stopped. Calls have ended by then, so this is for their
+// cancellation notices.
 func (w *web) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// minSecret is the length, in bytes, from which a value that a server is given
-// is taken out of texts. Shorter ones ("1", "yes") are settings, and stand in
-// every other line.
+// minSecret is the minimum length, in bytes, of a server's value that is redacted from texts. Shorter values ("1",
+// "yes") are settings that occur everywhere.
 const minSecret = 4
 
 const redacted = "[redacted]"
 
-// secrets takes the values that a server was given out of texts.
+// secrets redacts the values that a server was given from texts.
 type secrets struct {
 	values   []string // longest first
 	replacer *strings.Replacer
@@ -38,12 +37,12 @@ func newSecrets(values []string) secrets {
 
 func (s secrets) redact(text string) string {
 	if s.replacer == nil {
-		return text // the zero value knows none
+		return text // the zero value has no secrets
 	}
 	return s.replacer.Replace(text)
 }
 
-// redactError keeps what an error is, and takes the secrets out of its text.
+// redactError keeps an error's identity, and redacts the secrets from its text.
 func (s secrets) redactError(err error) error {
 	if text := err.Error(); s.redact(text) != text {
 		return redactedError{err, s.redact(text)}
@@ -66,7 +65,7 @@ func (s secrets) begun(text string) bool {
 	})
 }
 
-// at is the length of the secret that the text begins with; 0 = none.
+// at returns the length of the secret at the start of the text, or 0.
 func (s secrets) at(text string) int {
 	for _, secret := range s.values {
 		if strings.HasPrefix(text, secret) {

@@ -13,39 +13,39 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// protocolVersion is what we open a session with. The SDK's latest begins with a
-// request that older servers have never heard of, and some never answer.
+// protocolVersion is the version with which sessions are opened. The SDK's latest version begins with a request that
+// older servers do not know, and that some never answer.
 const protocolVersion = "2025-11-25"
 
 const defaultStartTimeout = time.Minute
 
-// session is one conversation with a server: one life of a process, or what
-// lies between initialize and DELETE over HTTP.
+// session is one conversation with a server: the lifetime of a process or, over HTTP, the time between initialize and
+// DELETE.
 type session struct {
 	server    string
 	transport Transport
 	secrets   secrets
-	after     <-chan struct{} // closed when a predecessor of the same name is gone; nil = none
-	opened    atomic.Bool     // this one, or one that it replaces, has been ready
+	after     <-chan struct{} // closed when the predecessor of the same name is gone; nil if there is none
+	opened    atomic.Bool     // this session, or one that it replaces, has been ready
 	pulse     pulse
-	// patience is how long the server may take to answer a ping; checkAfter is how long the session may be unused
-	// before a call that must not be sent twice is preceded by one.
+	// patience is how long the server may take to answer a ping. checkAfter is how long the session may be idle before
+	// a call that must not be sent twice is preceded by a ping.
 	patience, checkAfter time.Duration
-	// lateLimit is how long the answer to a call that was given up is waited for.
+	// lateLimit is how long to wait for the answer to an abandoned call.
 	lateLimit time.Duration
-	// startLimit is how long the server may take to answer initialize if the session before this one was given up because
-	// the server did not answer. Zero means the transport's own limit.
+	// startLimit is how long the server may take to answer initialize if the previous session was given up because the
+	// server did not answer. Zero means the transport's own limit.
 	startLimit time.Duration
 
-	stop    func()        // ends the session and the calls that are under way
+	stop    func()        // ends the session and its calls
 	stopped chan struct{} // closed by stop
 	leave   func(final bool)
-	left    chan struct{} // closed by leave: the pool has no use for the session
-	final   bool          // nor for another one in its place; set before left is closed
+	left    chan struct{} // closed by leave: the pool no longer needs the session
+	final   bool          // nor a successor; set before left is closed
 	gone    chan struct{} // closed when nothing is left of the session
 
 	ready  chan struct{} // closed when the fields below are set
-	err    error         // why there is no session
+	err    error         // why the session could not be opened
 	wire   wire
 	client *mcp.ClientSession
 }
@@ -68,24 +68,24 @@ func newSession(server string, transport Transport, opts Options) *session {
 	return s
 }
 
-// run opens the session, and returns when it is over and nothing is left of it.
+// run opens the session, and returns when it has ended completely.
 func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 	defer close(s.gone)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	logger := opts.Logger.With("server", s.server)
 	if s.after != nil {
-		<-s.after // its last words to the server must not be taken for ours
+		<-s.after // its last messages to the server must not be mistaken for ours
 	}
 	s.err = s.open(ctx, client, opts, logger)
 	s.opened.Store(s.opened.Load() || s.err == nil)
 	close(s.ready)
 	s.finish()
-	<-s.left // until then, it may be that a successor takes over
+	<-s.left // until then, a successor may take over
 	s.cleanup(ctx, logger)
 }
 
-// open gets the session ready for calls. It must not be used if that is an error.
+// open prepares the session for calls. After an error it must not be used.
 func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, logger *slog.Logger) (err error) {
 	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.hear, opts, logger)
 	if err != nil {
@@ -109,9 +109,8 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, lo
 	return nil
 }
 
-// connect does the handshake. The SDK bounds it by ctx only in part, so the end
-// of its time ends the wire as well; and ctx may not end later, because an SSE
-// connection lives with it.
+// connect performs the handshake. The SDK applies ctx only to a part of it, so its timeout also ends the wire. ctx must
+// not end later, because an SSE connection lives as long as it does.
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
 	timeout := cmp.Or(s.transport.Timeout.D(), defaultStartTimeout)
@@ -132,8 +131,7 @@ func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	return s.explain(ctx, err)
 }
 
-// finish ends a session that is of no use any more, once the calls that are
-// under way have ended.
+// finish ends a session that is no longer needed, once its calls have ended.
 func (s *session) finish() {
 	if s.wire == nil {
 		return
@@ -150,8 +148,8 @@ func (s *session) finish() {
 	s.wire.release()
 }
 
-// cleanup calls the session_cleanup_url if this was the last session of its
-// name. That is best effort: servers forget sessions by themselves, too.
+// cleanup calls the session_cleanup_url if this was the last session of its name. Errors are only logged, because
+// servers also drop sessions by themselves.
 func (s *session) cleanup(ctx context.Context, logger *slog.Logger) {
 	web, ok := s.wire.(*web)
 	if !ok || !s.final || !s.opened.Load() || s.transport.SessionCleanupURL == "" {
@@ -162,9 +160,8 @@ func (s *session) cleanup(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// nextStartLimit is the startLimit of the session that replaces this one. A server that hangs costs the next call one
-// ping's time and not a minute. The limit doubles with each attempt, because a server may need longer than a ping to
-// start.
+// nextStartLimit returns the startLimit of the next session. A server that hangs then costs the next call one ping's
+// time instead of a minute. The limit doubles with each attempt, because a server may need longer than a ping to start.
 func (s *session) nextStartLimit() time.Duration {
 	switch {
 	case !closed(s.ready):
@@ -182,13 +179,13 @@ func (s *session) silent() bool {
 	return closed(s.ready) && s.err == nil && closed(s.wire.ended()) && errors.Is(s.wire.why(), errSilent)
 }
 
-// ended reports whether the session cannot be used any more.
+// ended reports whether the session can no longer be used.
 func (s *session) ended() bool {
 	if closed(s.left) {
 		return true
 	}
 	if !closed(s.ready) {
-		return false // it starts
+		return false // still starting
 	}
 	return s.err != nil || closed(s.wire.ended())
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// statusError is an HTTP status in the place of an answer.
+// statusError is an unsuccessful HTTP status.
 type statusError struct {
 	code   int
 	status string // "503 Service Unavailable"
-	text   string // what the server says about it, without secrets
-	lost   bool   // the server does not know the session, by the rules of the protocol
-	advice string // what people can do about it, if we know
+	text   string // the server's explanation, without secrets
+	lost   bool   // the server does not know the session, according to the protocol
+	advice string // what people can do about it, if known
 }
 
-// gateway: a gateway answers in the place of its server.
+// gateway reports whether a gateway answered instead of its server.
 func (e *statusError) gateway() bool {
 	switch e.code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -47,14 +47,14 @@ func (e *statusError) Error() string {
 	return said
 }
 
-// advice says what to do about a 401 or 403. A server that wants OAuth names the document that describes where tokens
-// come from (RFC 9728). Getting one may take a person and a browser, so we show the address instead.
+// advice says what to do about a 401 or 403. A server that requires OAuth names the document that describes how to get
+// tokens (RFC 9728). Getting one may take a person and a browser, so advice shows the address instead.
 func (w *web) advice(resp *http.Response) string {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return ""
 	}
 	var metadata, scope string
-	challenges, _ := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate")) // one that cannot be read says nothing
+	challenges, _ := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate")) // an invalid header is ignored
 	for _, challenge := range challenges {
 		metadata, scope = cmp.Or(metadata, challenge.Params["resource_metadata"]), cmp.Or(scope, challenge.Params["scope"])
 	}
@@ -78,10 +78,10 @@ func (w *web) advice(resp *http.Response) string {
 	return ""
 }
 
-// metadataTimeout bounds the search for the document that describes where tokens come from.
+// metadataTimeout limits the search for the document that describes how to get tokens.
 const metadataTimeout = 3 * time.Second
 
-// findMetadata looks for that document at the well-known addresses of the server, without our headers. It returns the
+// findMetadata looks for that document at the server's well-known addresses, without our headers. It returns the
 // address, or an empty string if there is none.
 func (w *web) findMetadata(refused *http.Request) string {
 	ctx, cancel := context.WithTimeout(refused.Context(), metadataTimeout)
@@ -95,7 +95,7 @@ func (w *web) findMetadata(refused *http.Request) string {
 		}
 		resp, err := client.Do(req)
 		if err != nil {
-			return "" // the server that has just answered does not: the other address would not help
+			return "" // the server no longer answers, so the other address would not help
 		}
 		var document struct {
 			Servers []string `json:"authorization_servers"`
@@ -112,12 +112,12 @@ func (w *web) findMetadata(refused *http.Request) string {
 // sessionHeader names the session of a request over streamable HTTP.
 const sessionHeader = "Mcp-Session-Id"
 
-// refused makes an error of a status. No status proves that the request was not processed: gateways and servers pass
-// on the status of something behind them. A status only says that the session is lost if the request named a session.
-// MCP asks for a 404 then; many servers answer 400 and "no valid session ID".
+// refused converts a status to an error. No status proves that the request was not processed, because gateways and
+// servers pass on the status of servers behind them. A status only says that the session is lost if the request named a
+// session. MCP requires a 404 for that; many servers answer 400 and "no valid session ID".
 func (w *web) refused(resp *http.Response, body []byte) error {
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	text := plain(w.secrets.redact(explanation(body))) // before half a secret is clipped off
+	text := plain(w.secrets.redact(explanation(body))) // before a secret is cut in half
 	named := w.transport.Type == SSE || resp.Request.Header.Get(sessionHeader) != ""
 	lost := named && (resp.StatusCode == http.StatusNotFound ||
 		resp.StatusCode == http.StatusBadRequest && aboutSession(clip.Bytes(string(body), maxErrorText)))
@@ -130,7 +130,7 @@ func (w *web) refused(resp *http.Response, body []byte) error {
 
 var badSession = regexp.MustCompile(`\b(id|invalid|missing|unknown|expired|not found)\b`)
 
-// aboutSession reports whether a text says that a session is not known.
+// aboutSession reports whether a text says that a session is unknown.
 func aboutSession(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.Contains(lower, "session") && badSession.MatchString(lower)
@@ -139,7 +139,7 @@ func aboutSession(text string) bool {
 // maxStatusText is how much of a server's explanation is shown, in bytes.
 const maxStatusText = 300
 
-// explanation is the message of a JSON-RPC error, or else all that a server says.
+// explanation returns the message of a JSON-RPC error, or otherwise the server's whole text.
 func explanation(body []byte) string {
 	var answer struct{ Error struct{ Message string } }
 	if err := json.Unmarshal(body, &answer); err == nil && answer.Error.Message != "" {
@@ -148,7 +148,7 @@ func explanation(body []byte) string {
 	return clip.Bytes(string(body), 10*maxStatusText)
 }
 
-// plain is a text as one line; nothing if it is a page for a browser.
+// plain returns a text as one line, or an empty string if it is a web page.
 func plain(text string) string {
 	text = tool.ValidText(strings.Join(strings.Fields(text), " "))
 	if strings.HasPrefix(text, "<") {

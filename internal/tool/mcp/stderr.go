@@ -9,17 +9,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// tail keeps the end of what a server writes to its standard error, without the
-// secrets that it was given. However much that is, the server is not held up
-// and the memory is bounded.
+// tail keeps the end of a server's standard error, without the secrets that the server was given. It limits memory
+// without blocking the server.
 type tail struct {
 	limit   int
 	secrets secrets
 	logger  *slog.Logger
 
 	mu      sync.Mutex
-	kept    []byte // up to twice the limit, so that it is moved only now and then
-	pending []byte // may be the beginning of a secret
+	kept    []byte // up to twice the limit, so that it is rarely moved
+	pending []byte // possibly the beginning of a secret
 }
 
 func newTail(limit int, secrets secrets, logger *slog.Logger) *tail {
@@ -52,7 +51,7 @@ func (t *tail) keep(text string) {
 	}
 }
 
-// text returns what was kept, as valid UTF-8.
+// text returns the kept output, as valid UTF-8.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

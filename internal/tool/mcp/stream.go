@@ -10,18 +10,18 @@ import (
 	"slices"
 )
 
-// stream is a body of server-sent events. It bounds each of them, rewrites their messages, and reports
-// when and why the body ends.
+// stream is a body of server-sent events. It limits the size of each event, rewrites their messages, and reports when
+// and why the body ends.
 type stream struct {
 	body    io.ReadCloser
 	input   *bufio.Reader
 	limit   int                 // bytes of one event
 	keep    func([]byte) []byte // rewrites a message
-	broken  func(error)         // called at the end of the body, even if nobody reads more of it
+	broken  func(error)         // called at the end of the body, even if nobody reads further
 	release context.CancelFunc  // called when the body is closed
 
 	ready []byte // of the next event, not yet handed out
-	err   error  // the end of the body
+	err   error  // the error at the end of the body
 }
 
 func newStream(body io.ReadCloser, limit int, keep func([]byte) []byte, broken func(error), release context.CancelFunc) *stream {

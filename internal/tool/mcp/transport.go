@@ -10,42 +10,40 @@ import (
 
 // The types of transports.
 const (
-	Stdio = "stdio" // a process that we start
+	Stdio = "stdio" // a child process
 	HTTP  = "http"  // streamable HTTP
-	SSE   = "sse"   // the HTTP with server-sent events of MCP before 2025
+	SSE   = "sse"   // HTTP with server-sent events, as in MCP before 2025
 )
 
-// Transport says how a server is reached, field by field as config.Transport. Its values are expanded already, so
-// they may hold secrets: they are kept out of errors and logs. Only
-// {{.SESSION_ID}} is left for us, in what is sent over HTTP; a server whose
-// transport has one gets a session of its own for every execution.
+// Transport says how to reach a server, with the fields of config.Transport. Its values are expanded already and may be
+// secret, so they are kept out of errors and logs. Only {{.SESSION_ID}} remains in values sent over HTTP. A server
+// whose transport contains it gets a separate session for every execution.
 type Transport struct {
-	Type string // Stdio, HTTP or SSE; "" = Stdio
+	Type string // Stdio, HTTP or SSE; empty means Stdio
 
 	// Command and Args are the program of a Stdio server.
 	Command string
 	Args    []string
-	// Env is added to the little that a server is given of the worker's environment.
+	// Env is added to the few variables of the worker's environment that a server gets.
 	Env map[string]string
 
-	// URL is the endpoint of an HTTP or SSE server. What follows is sent to its
-	// scheme, host and port, and to no other.
+	// URL is the endpoint of an HTTP or SSE server. The values below are sent only to its scheme, host and port.
 	URL         string
-	BearerToken string // "" = no Authorization header
-	// VerifySSL = false accepts any certificate, from this server only; nil = true.
+	BearerToken string // empty means no Authorization header
+	// VerifySSL = false accepts any certificate, only from this server. Nil means true.
 	VerifySSL *bool
-	// Timeout bounds the start and every request of a server of any type; 0 = a minute
-	// for the start, and for requests only what ctx says.
+	// Timeout limits the start and every request of a server of any type. Zero means one minute for the start, and no
+	// limit besides ctx for requests.
 	Timeout       value.Duration
 	CustomHeaders map[string]string
-	// SessionCleanupURL gets a DELETE when a session is over for good; "" = none. It
-	// may be on another host, which is sent neither the token nor the headers.
+	// SessionCleanupURL gets a DELETE request when a session ends permanently. Empty means none. It may be on another
+	// host, which gets neither the token nor the headers.
 	SessionCleanupURL string
-	// Roots are the folders that the server is told to work in, by their absolute paths.
+	// Roots are the directories that the server may work in, as absolute paths.
 	Roots []string
 }
 
-// sessionTemplate is what config leaves for us to expand.
+// sessionTemplate matches the variable that config does not expand.
 var sessionTemplate = regexp.MustCompile(`\{\{\s*\.SESSION_ID\s*\}\}`)
 
 // perExecution reports whether executions cannot share a session.
@@ -61,9 +59,9 @@ func (t Transport) perExecution() bool {
 	return sessionTemplate.MatchString(t.URL + " " + t.BearerToken + " " + t.SessionCleanupURL)
 }
 
-// forExecution puts an execution's id where {{.SESSION_ID}} stands.
+// forExecution replaces {{.SESSION_ID}} with an execution's id.
 func (t Transport) forExecution(id string) Transport {
-	// The id has slashes in it, and is one segment or one value of a URL.
+	// The id contains slashes, and must stay one segment or one value of a URL.
 	escaped := strings.ReplaceAll(url.QueryEscape(id), "+", "%20")
 	t.URL = sessionTemplate.ReplaceAllLiteralString(t.URL, escaped)
 	t.SessionCleanupURL = sessionTemplate.ReplaceAllLiteralString(t.SessionCleanupURL, escaped)
@@ -76,7 +74,7 @@ func (t Transport) forExecution(id string) Transport {
 	return t
 }
 
-// secrets are the values that must be seen by nobody but the server.
+// secrets returns the values that only the server may see.
 func (t Transport) secrets() secrets {
 	values := []string{t.BearerToken}
 	for _, value := range t.Env {

@@ -19,9 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// web is a wire over HTTP. The SDK speaks the protocol; we stand below it, where
-// the requests are (RoundTrip): its connections cannot be wrapped, because they
-// have more methods than their interface says.
+// web is a wire over HTTP. The SDK implements the protocol. web works on the requests below it (RoundTrip), because the
+// SDK's connections have more methods than their interface and cannot be wrapped.
 type web struct {
 	transport Transport
 	sdk       mcp.Transport
@@ -32,7 +31,7 @@ type web struct {
 	stopped   <-chan struct{}
 	raws      raws
 	heard     func()                  // called when the server has sent something
-	moved     atomic.Pointer[url.URL] // where the server redirects what is sent to its endpoint; nil = nowhere
+	moved     atomic.Pointer[url.URL] // where the server redirects requests to its endpoint; nil if it does not
 	stateful  atomic.Bool             // the server has named a session
 
 	ending
@@ -43,33 +42,30 @@ func (w *web) results() *raws { return &w.raws }
 func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int, heard func()) (*web, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("its url must begin with http:// or https:// and a host") // not the URL: it may hold a secret
+		return nil, errors.New("its url must begin with http:// or https:// and a host") // without the URL, which may hold a secret
 	}
 	w := &web{
 		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: limit, stopped: stopped,
 		heard: heard, ending: newEnding(),
 	}
 	client := &http.Client{Transport: w, CheckRedirect: w.checkRedirect}
-	const ownLimit = -1 // messages are bounded below the SDK, where it shows whose they are
+	const ownLimit = -1 // messages are limited below the SDK, where their owner is known
 	if t.Type == SSE {
 		w.sdk = &mcp.SSEClientTransport{Endpoint: t.URL, HTTPClient: client, MaxEventSize: ownLimit}
 		return w, nil
 	}
 	w.sdk = &mcp.StreamableClientTransport{
 		Endpoint: t.URL, HTTPClient: client, MaxEventSize: ownLimit,
-		// Without the stream for what a server says unasked: we have no use for it
-		// (every List asks the server, so a changed list needs no notice), servers
-		// that do not answer it would hold up the start, and one that breaks would
-		// end the session.
+		// The stream for unsolicited messages is not used: every List asks the server, so notices of changed lists are
+		// not needed. Servers that do not answer it would delay the start, and a broken stream would end the session.
 		DisableStandaloneSSE: true,
 	}
 	return w, nil
 }
 
-// newBase makes connections as http.DefaultTransport does, through the proxy
-// that the environment names; but it uses none of them twice. Of a request on
-// a connection that the server closes at that moment, nobody knows whether it was
-// processed, and a handshake costs little beside a model's turn.
+// newBase returns a transport like http.DefaultTransport, including the proxy of the environment, but never reuses a
+// connection. If the server closes a connection just as a request is sent on it, it is unknown whether the request was
+// processed, and a handshake is cheap compared with a model's turn.
 func newBase(t Transport) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives:     true,
@@ -91,7 +87,7 @@ func (w *web) lastWords() string { return "" }
 
 func (w *web) remembered() bool { return w.stateful.Load() }
 
-// cancel posts the notice as the request itself was posted.
+// cancel posts the notice in the same way as the request.
 func (w *web) cancel(ctx context.Context, request sentRequest) {
 	ctx, cancel := w.farewell(ctx)
 	defer cancel()
@@ -115,7 +111,7 @@ func (w *web) cancel(ctx context.Context, request sentRequest) {
 
 func (w *web) release() {} // no connection outlives its request
 
-// cleanup tells the server's owner that an execution needs its session no more.
+// cleanup informs the server that an execution no longer needs its session.
 func (w *web) cleanup(ctx context.Context) error {
 	ctx, cancel := w.farewell(ctx)
 	defer cancel()
@@ -124,7 +120,7 @@ func (w *web) cleanup(ctx context.Context) error {
 		return errors.New("its session_cleanup_url is no URL")
 	}
 	if origin(req.URL) == w.origin {
-		w.dress(req) // another host is told of the session, and of no secret
+		w.dress(req) // another host gets only the session id
 	}
 	resp, err := (&http.Client{Transport: w.base, CheckRedirect: noRedirect}).Do(req)
 	if err != nil {
@@ -139,7 +135,7 @@ func (w *web) cleanup(ctx context.Context) error {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// withoutURL takes a request's URL, which may hold a secret, out of an error.
+// withoutURL removes a request's URL, which may hold a secret, from an error.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

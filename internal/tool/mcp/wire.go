@@ -10,25 +10,25 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// wire is how a session reaches its server: a process, or HTTP. The SDK talks
-// over it, and it knows what the SDK does not say: whether a request may have
-// been seen (its receipt), and why an answer did not come.
+// wire is the connection of a session to its server: a process, or HTTP. The SDK uses it, and it records what the SDK
+// does not report: whether a request may have reached the server (its receipt), and why an answer did not arrive.
 type wire interface {
 	mcp.Transport
-	// fail ends the wire. Only the first reason counts.
+	// fail ends the wire. Only the first reason is kept.
 	fail(err error)
-	// ended is closed when the wire is of no use any more; then why says why.
+	// ended is closed when the wire can no longer be used. why then returns the reason.
 	ended() <-chan struct{}
 	why() error
-	// remembered reports whether the server keeps the session apart from its connections, and so may have lost it unnoticed.
+	// remembered reports whether the server keeps the session independently of its connections, and so may have lost it
+	// unnoticed.
 	remembered() bool
-	// cancel tells the server that a request was given up.
+	// cancel informs the server that a request was abandoned.
 	cancel(ctx context.Context, request sentRequest)
-	// lastWords is what the server had to say about its end, if anything.
+	// lastWords returns the server's output about its end, if any.
 	lastWords() string
-	// results has the results of calls that are under way.
+	// results returns the results of calls in progress.
 	results() *raws
-	// release waits until nothing is left of the wire, after its end.
+	// release waits until the wire has ended completely.
 	release()
 }
 
@@ -36,7 +36,7 @@ type wire interface {
 type ending struct {
 	once *sync.Once
 	done chan struct{}
-	err  error // why; set before done is closed
+	err  error // the reason; set before done is closed
 }
 
 func newEnding() ending { return ending{once: &sync.Once{}, done: make(chan struct{})} }
@@ -52,7 +52,7 @@ func (e *ending) ended() <-chan struct{} { return e.done }
 
 func (e *ending) why() error { return e.err }
 
-// Why a wire does not do what it should.
+// The reasons for the failure of a wire.
 var (
 	errEnded       = errors.New("the session has ended")
 	errTooLarge    = errors.New("the server sent a message that is too long")
@@ -65,8 +65,8 @@ var (
 	errTooMany     = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
 )
 
-// openWire starts a process, or gets ready for HTTP. stopped aborts what is
-// under way over HTTP; heard is called whenever the server has sent something.
+// openWire starts a process, or prepares HTTP. stopped aborts requests over HTTP, and heard is called whenever the
+// server has sent something.
 func openWire(t Transport, secrets secrets, stopped <-chan struct{}, heard func(), opts Options, logger *slog.Logger) (wire, error) {
 	switch t.Type {
 	case "", Stdio:
@@ -78,7 +78,7 @@ func openWire(t Transport, secrets secrets, stopped <-chan struct{}, heard func(
 	case HTTP, SSE:
 		web, err := newWeb(t, secrets, stopped, opts.MessageLimit, heard)
 		if err != nil {
-			return nil, err // not the pointer: an interface that holds nil is not nil
+			return nil, err // do not return the pointer: an interface that holds nil is not nil
 		}
 		return web, nil
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// effectIn are the arguments of tools that a test watches from outside.
+// effectIn holds the arguments of tools that a test observes from outside.
 type effectIn struct {
 	// File gets one line for every call: the call's idempotency key.
 	File string `json:"file,omitempty"`
-	// Gate is the path of a Gate that the call goes through.
+	// Gate is the path of a Gate that the call passes.
 	Gate string `json:"gate,omitempty"`
-	// Over is the path of a Gate that the call goes through when it is cancelled.
+	// Over is the path of a Gate that the call passes when it is cancelled.
 	Over string `json:"over,omitempty"`
 }
 
-// addEffects registers the tools that do something to the world, or to the list of tools.
+// addEffects registers the tools with effects on the outside or on the list of tools.
 func addEffects(s *mcp.Server) {
 	add(s, "counter", nil, counter)
 	add(s, "set", idempotent, counter)
@@ -40,7 +40,7 @@ func addEffects(s *mcp.Server) {
 	})
 }
 
-// addProcess registers the tools that do something to the process of the server.
+// addProcess registers the tools that affect the server's process.
 func addProcess(s *mcp.Server) {
 	add(s, "crash", nil, func(_ context.Context, req *mcp.CallToolRequest, in effectIn) (*result, error) {
 		if _, err := note(in.File, req); err != nil {
@@ -64,7 +64,7 @@ func addProcess(s *mcp.Server) {
 	})
 	add(s, "spawn", nil, func(context.Context, *mcp.CallToolRequest, nothing) (*result, error) {
 		child := exec.Command("sleep", "1000")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr // what a careless server does
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr // like a careless server
 		if err := child.Start(); err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func counter(_ context.Context, req *mcp.CallToolRequest, in effectIn) (*result,
 	return text("%d", count), through(in.Gate)
 }
 
-// note appends a line to a file and returns how many it has.
+// note appends a line to a file and returns its number of lines.
 func note(path string, req *mcp.CallToolRequest) (int, error) {
 	return noteKey(path, req.Params.Meta[KeyMeta])
 }
@@ -102,7 +102,7 @@ func noteKey(path string, key any) (int, error) {
 	return bytes.Count(lines, []byte("\n")), err
 }
 
-// through announces itself at a gate and waits until that lets it go.
+// through reports its arrival at a gate and waits to be released.
 func through(gate string) error {
 	if gate == "" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 )
 
-// Fault answers a request in the place of the server, which is next.
+// Fault answers a request instead of the server, which is next.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 // Hang never answers.
@@ -24,7 +24,7 @@ func Answer(status int, contentType, body string) Fault {
 	}
 }
 
-// Stream answers with events, and goes on as if there were more.
+// Stream answers with events, and keeps the stream open.
 func Stream(events string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -34,25 +34,24 @@ func Stream(events string) Fault {
 	}
 }
 
-// Redirect sends the client on.
+// Redirect redirects the client.
 func Redirect(status int, to string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.Redirect(w, r, to, status) }
 }
 
-// Drop does what it is asked to do, and breaks the connection instead of answering.
+// Drop handles the request, and breaks the connection instead of answering.
 func Drop(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(&cutResponse{ResponseWriter: w}, r)
 }
 
-// Cut does what it is asked to do, and breaks the connection after so many bytes
-// of the answer.
+// Cut handles the request, and breaks the connection after a number of bytes of the answer.
 func Cut(after int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(&cutResponse{ResponseWriter: w, left: after}, r)
 	}
 }
 
-// Garble does what it is asked to do, and answers with something else.
+// Garble handles the request, and answers with something else.
 func Garble(body string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r)
@@ -60,7 +59,7 @@ func Garble(body string) Fault {
 	}
 }
 
-// Drip sends the answer in pieces of so many bytes.
+// Drip sends the answer in pieces of a number of bytes.
 func Drip(piece int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(dripResponse{w, piece}, r)
@@ -91,8 +90,8 @@ func (c *cutResponse) Write(p []byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// FlushError is what servers flush by. Once the response is cut, its end may
-// come at any time, and then there is nothing to flush any more.
+// FlushError is used by servers to flush. After the cut, the response may end at any time, and then there is nothing
+// left to flush.
 func (c *cutResponse) FlushError() error {
 	if c.cut {
 		return io.ErrClosedPipe
@@ -118,7 +117,7 @@ func (d dripResponse) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// rawResponse writes what no encoder of JSON would, as rawWriter.
+// rawResponse writes bytes that no JSON encoder would, like rawWriter.
 type rawResponse struct{ http.ResponseWriter }
 
 func (r rawResponse) Unwrap() http.ResponseWriter { return r.ResponseWriter }

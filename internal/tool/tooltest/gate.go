@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-// Gate holds calls up, so that a test knows that one is under way, and can do
-// something (kill a worker) before it ends.
+// Gate holds calls, so that a test knows that one is in progress, and can act (kill a worker) before it ends.
 type Gate struct {
 	// Path is the argument "gate" of a tool.
 	Path     string
 	listener net.Listener
 }
 
-// NewGate opens a gate for the length of a test.
+// NewGate opens a gate for the duration of a test.
 func NewGate(t testing.TB) *Gate {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gate") // not t.TempDir: the path of a socket is limited to 100 bytes
@@ -34,8 +33,7 @@ func NewGate(t testing.TB) *Gate {
 	return &Gate{Path: path, listener: listener}
 }
 
-// Wait waits for the next call to come to the gate. It is held until release,
-// or the end of the test.
+// Wait waits for the next call to reach the gate. The call is held until release, or the end of the test.
 func (g *Gate) Wait(t testing.TB) (release func()) {
 	t.Helper()
 	conn, err := g.listener.Accept()

@@ -6,9 +6,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// AllHints are all annotations that bear on risk, by the names of the tools that
-// the server Hints has: "none", and a letter for each hint that is there, "D" for
-// a destructiveHint that is false.
+// AllHints returns all annotations that affect risk, by the names of the tools of the server Hints: "none", or a letter
+// for each hint, with "D" for a destructiveHint of false.
 func AllHints() map[string]*mcp.ToolAnnotations {
 	all := map[string]*mcp.ToolAnnotations{"none": nil}
 	for _, readOnly := range []string{"", "r"} {

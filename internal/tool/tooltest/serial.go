@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// serveSerial is a server that does one thing at a time, as simple servers do: during a call it reads nothing. Its only
+// serveSerial is a server that does one thing at a time, like simple servers: during a call it reads nothing. Its only
 // tool is "counter".
 func serveSerial(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)

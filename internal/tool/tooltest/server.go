@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve is a server on the standard input and output, until the input ends.
+// Serve runs a server on the standard input and output until the input ends.
 func Serve(ctx context.Context, mode Mode) error {
 	switch mode {
 	case Dead:
@@ -65,7 +65,7 @@ func newServer(mode Mode) *mcp.Server {
 	return server
 }
 
-// listing answers every tools/list with a page, and with a cursor made from the last.
+// listing answers every tools/list with a page, and with a cursor derived from the last one.
 func listing(next func(cursor string) string) mcp.Middleware {
 	return func(handle mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -83,7 +83,7 @@ func listing(next func(cursor string) string) mcp.Middleware {
 	}
 }
 
-// invalidMark stands for bytes that no encoder of JSON would write.
+// invalidMark is replaced by bytes that no JSON encoder would write.
 const invalidMark = "\uE000"
 
 type rawWriter struct{ io.WriteCloser }

@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// add registers a tool whose results are made by hand.
+// add registers a tool that builds its results itself.
 func add[In any](s *mcp.Server, name string, hints *mcp.ToolAnnotations,
 	run func(context.Context, *mcp.CallToolRequest, In) (*result, error)) {
 	handler := func(ctx context.Context, req *mcp.CallToolRequest, in In) (*result, any, error) {
@@ -51,7 +51,7 @@ func add[In any](s *mcp.Server, name string, hints *mcp.ToolAnnotations,
 	mcp.AddTool(s, &mcp.Tool{Name: name, Description: "The tool " + name, Annotations: hints}, handler)
 }
 
-// addTools registers the tools that do nothing to the world.
+// addTools registers the tools without effects.
 func addTools(s *mcp.Server) {
 	add(s, "echo", readOnly, echo)
 	add(s, "add", readOnly, func(_ context.Context, _ *mcp.CallToolRequest, in sumIn) (*result, error) {
@@ -104,7 +104,7 @@ func text(format string, args ...any) *result {
 	return &result{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// deploy asks people where to deploy, and says what they answer.
+// deploy asks people where to deploy, and returns their answer.
 func deploy(ctx context.Context, req *mcp.CallToolRequest, _ nothing) (*result, error) {
 	answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Where to?", RequestedSchema: map[string]any{
 		"type": "object", "properties": map[string]any{"environment": map[string]any{"type": "string"}},

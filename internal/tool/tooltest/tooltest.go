@@ -1,6 +1,5 @@
-// Package tooltest has real MCP servers for tests: processes that speak MCP over
-// their standard input and output, and servers over HTTP (ServeWeb). They
-// misbehave on request.
+// Package tooltest provides real MCP servers for tests: processes that use MCP over their standard input and output,
+// and servers over HTTP (ServeWeb). They misbehave on request.
 package tooltest
 
 import (
@@ -19,11 +18,11 @@ const (
 	Pages    Mode = "pages"    // PageCount tools, over several pages
 	Loop     Mode = "loop"     // a list whose next page is always the same
 	Endless  Mode = "endless"  // a list that never ends
-	Noisy    Mode = "noisy"    // Tools, but it also writes what is not MCP
+	Noisy    Mode = "noisy"    // Tools, but with output that is not MCP
 	Stubborn Mode = "stubborn" // Tools, but it ends only when it is killed
 	Hints    Mode = "hints"    // a counter for every combination of annotations, see AllHints
 	Dead     Mode = "dead"     // writes EnvSecret to its standard error and exits with 7
-	Asks     Mode = "asks"     // has the tool "deploy", which must not run twice and asks people where to
+	Asks     Mode = "asks"     // has the tool "deploy", which must not run twice and asks people a question
 	Mute     Mode = "mute"     // reads and never answers
 	Serial   Mode = "serial"   // does one thing at a time, so it answers nothing during a call; has only a counter
 )
@@ -31,16 +30,16 @@ const (
 const (
 	// PageCount is how many tools the server Pages has.
 	PageCount = 35
-	// EnvSecret names the variable that the server Dead gives away.
+	// EnvSecret names the variable that the server Dead reveals.
 	EnvSecret = "TOOLTEST_SECRET"
-	// KeyMeta is where a call's idempotency key is looked for.
+	// KeyMeta is the key of a call's idempotency key.
 	KeyMeta = "inquest/idempotencyKey"
 
 	envMode = "INQUEST_TOOLTEST_SERVER"
 )
 
-// Main runs the tests of a package, or a server if Program started this binary
-// as one. A package that uses Program calls it from its TestMain.
+// Main runs the tests of a package, or a server if Program started this binary as one. A package that uses Program must
+// call it from its TestMain.
 func Main(m *testing.M) {
 	mode := os.Getenv(envMode)
 	if mode == "" {
@@ -53,8 +52,8 @@ func Main(m *testing.M) {
 	os.Exit(0)
 }
 
-// Program says how to start a server: the running test binary, told by its
-// environment to be one.
+// Program returns the command for starting a server: the running test binary, with an environment that makes it a
+// server.
 func Program(t testing.TB, mode Mode) (command string, env map[string]string) {
 	t.Helper()
 	command, err := os.Executable()

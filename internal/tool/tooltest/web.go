@@ -16,18 +16,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// WebOptions say what a server over HTTP is like; the zero value is one that
-// speaks streamable HTTP and has the tools of this package.
+// WebOptions configure a server over HTTP. The zero value is a server with streamable HTTP and the tools of this
+// package.
 type WebOptions struct {
-	Mode      Mode // "" = Tools; of the others, Pages, Loop, Endless and Mute
+	Mode      Mode // empty means Tools; also Pages, Loop, Endless and Mute
 	SSE       bool // the older protocol, with one stream for all answers
 	JSON      bool // answers are JSON, not streams
-	Resumable bool // a stream that broke can be taken up again
+	Resumable bool // a broken stream can be resumed
 	Stateless bool // sessions have no id
-	TLS       bool // with a certificate that nobody trusts
+	TLS       bool // with an untrusted certificate
 }
 
-// Web is an MCP server on a loopback listener, in the process of the test.
+// Web is an MCP server on a loopback listener, in the test's process.
 type Web struct {
 	URL    string // its endpoint
 	server *httptest.Server
@@ -38,25 +38,25 @@ type Web struct {
 	faults  map[string]Fault
 	seen    []Request
 	arrived *sync.Cond
-	frozen  chan struct{} // closed when the server goes on; nil = it does
+	frozen  chan struct{} // closed when the server continues; nil if it is not frozen
 }
 
-// Request is what a server saw of a request.
+// Request is a request that a server has received.
 type Request struct {
-	// Method is that of JSON-RPC, or of HTTP where there is none: tools/call, DELETE.
+	// Method is the JSON-RPC method, or the HTTP method without one: tools/call, DELETE.
 	Method string
 	Path   string
 	Header http.Header
 }
 
-// ServeWeb runs a server for the length of a test.
+// ServeWeb runs a server for the duration of a test.
 func ServeWeb(t testing.TB, opts WebOptions) *Web {
 	t.Helper()
 	w := &Web{opts: opts, faults: map[string]Fault{}}
 	w.arrived = sync.NewCond(&w.mu)
 	w.handler = w.newHandler()
 	w.server = httptest.NewUnstartedServer(w)
-	w.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of faults that a test asked for
+	w.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of intended faults
 	if opts.TLS {
 		w.server.StartTLS()
 	} else {
@@ -76,7 +76,7 @@ func (w *Web) newHandler() http.Handler {
 	opts := &mcp.StreamableHTTPOptions{
 		JSONResponse:               w.opts.JSON,
 		Stateless:                  w.opts.Stateless,
-		DisableLocalhostProtection: true, // it would refuse what comes as through a proxy
+		DisableLocalhostProtection: true, // it would refuse requests that look proxied
 	}
 	if w.opts.Resumable {
 		opts.EventStore = mcp.NewMemoryEventStore(nil)
@@ -84,21 +84,21 @@ func (w *Web) newHandler() http.Handler {
 	return mcp.NewStreamableHTTPHandler(get, opts)
 }
 
-// Misbehave makes the next request with a method meet a fault.
+// Misbehave applies a fault to the next request with a method.
 func (w *Web) Misbehave(method string, fault Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults[method] = fault
 }
 
-// Freeze makes the server stand still: it takes connections and does nothing, until Thaw.
+// Freeze freezes the server: it accepts connections and does nothing until Thaw.
 func (w *Web) Freeze() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.frozen = make(chan struct{})
 }
 
-// Thaw lets the server go on, with all that it was asked meanwhile.
+// Thaw lets the server continue, with all requests that arrived meanwhile.
 func (w *Web) Thaw() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,8 +106,7 @@ func (w *Web) Thaw() {
 	w.frozen = nil
 }
 
-// Restart is what clients see of a server that was started again: it knows no
-// session, and every connection is gone.
+// Restart simulates a restart for clients: the server knows no session, and every connection is gone.
 func (w *Web) Restart() {
 	w.mu.Lock()
 	w.handler = w.newHandler()
@@ -121,7 +120,7 @@ func (w *Web) Disconnect() { w.server.CloseClientConnections() }
 // Close ends the server without waiting for calls, which may hang.
 func (w *Web) Close() { w.server.Config.Close() }
 
-// Seen returns the requests so far, in the order of their arrival.
+// Seen returns the requests so far, in order of arrival.
 func (w *Web) Seen(methods ...string) (seen []Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +151,7 @@ func (w *Web) Wait(method string, count int) Request {
 	}
 }
 
-// ServeHTTP makes Web a handler, for servers that stand before it.
+// ServeHTTP makes Web a handler, for servers in front of it.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	method := rpcMethod(r)
 	w.mu.Lock()
@@ -164,7 +163,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 	if frozen != nil {
 		<-frozen
-		r = r.WithContext(context.WithoutCancel(r.Context())) // a process that stood still does not know who has left
+		r = r.WithContext(context.WithoutCancel(r.Context())) // a frozen process does not notice that clients have left
 	}
 	switch {
 	case w.opts.Mode == Mute:
@@ -172,13 +171,13 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case fault != nil:
 		fault(rw, r, handler)
 	case !strings.HasPrefix(r.URL.Path, "/mcp"):
-		rw.WriteHeader(http.StatusNoContent) // a session_cleanup_url, say
+		rw.WriteHeader(http.StatusNoContent) // such as a session_cleanup_url
 	default:
 		handler.ServeHTTP(rawResponse{rw}, r)
 	}
 }
 
-// rpcMethod is the method of the JSON-RPC request in a body, or that of HTTP.
+// rpcMethod returns the method of the JSON-RPC request in a body, or the HTTP method.
 func rpcMethod(r *http.Request) string {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))

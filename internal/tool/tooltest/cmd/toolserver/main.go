@@ -1,5 +1,4 @@
-// Command toolserver is a server of package tooltest, for tests that start
-// programs of their own: toolserver <mode>.
+// Command toolserver runs a server of package tooltest, for tests that start separate programs: toolserver <mode>.
 package main
 
 import (

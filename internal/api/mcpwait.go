@@ -28,7 +28,7 @@ const maxWaiting = 200
 var errNews = errors.New("something waits for a person")
 
 // wait returns when an investigation has ended, when it needs a person's attention for something new, or after some seconds, and reports
-// progress to the client meanwhile. Canceling the call does not affect the investigation. full means that too many calls were waiting
+// progress to the client meanwhile. Cancelling the call does not affect the investigation. full means that too many calls were waiting
 // already, so this one did not wait.
 func (m *mcpServer) wait(ctx context.Context, call *mcp.CallToolRequest, id string, seconds int, before string) (full bool, err error) {
 	select {

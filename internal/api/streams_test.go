@@ -256,7 +256,7 @@ func TestManyViewers(t *testing.T) {
 	}
 }
 
-// A slow reader is dropped and delays nobody.
+// A slow reader is dropped and does not delay others.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

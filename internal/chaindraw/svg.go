@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes in the picture's units. Texts are not measured: a character is assumed to be charWidth wide, which nearly all are at most.
+// Sizes in the picture's units. Texts are not measured: charWidth is an upper bound for nearly all characters.
 const (
 	charWidth  = 7
 	lineHeight = 17

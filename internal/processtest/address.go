@@ -1,5 +1,5 @@
-// Package processtest supports tests that start processes. It provides addresses, and ends the processes together with the test, even if
-// the test binary is killed, as `go test` does after a timeout, and no cleanup runs.
+// Package processtest supports tests that start processes. It provides addresses and ends the processes together with the test. That
+// works even if no cleanup runs, for example because `go test` kills the test binary after a timeout.
 package processtest
 
 import (

@@ -43,7 +43,7 @@ var snsFields = []string{
 
 // ReadEnvelope parses an SNS envelope; ok is false for any other body. The error says why a body that claims to be an envelope is not
 // valid. JSON parsers disagree about keys that occur twice or with different case, and the signature covers fields separated by line
-// breaks, so ReadEnvelope refuses an envelope that can be read in two ways.
+// breaks. ReadEnvelope therefore refuses an envelope that can be read in two ways.
 func ReadEnvelope(body []byte) (e Envelope, ok bool, err error) {
 	keys, values, err := members(body)
 	if err != nil {

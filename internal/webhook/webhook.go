@@ -1,5 +1,5 @@
 // Package webhook handles alerts from other systems. It reads their JSON, checks their signatures, decides which alerts get their own
-// investigation when many arrive at once, and words the messages about the others to running investigations.
+// investigation when many arrive at once, and tells running investigations about the others.
 package webhook
 
 import (

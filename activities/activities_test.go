@@ -28,7 +28,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// bench is the activities over a real store, with a model and tools of the test.
+// bench runs the activities on a real store, with the test's model and tools.
 type bench struct {
 	t     *testing.T
 	store *store.Store
@@ -39,11 +39,11 @@ type bench struct {
 	reply    func(llm.Request) (llm.Response, error)
 	requests []llm.Request
 	run      func(tool.Call) (tool.Result, error)
-	runUnder func(context.Context, tool.Call) (tool.Result, error) // in place of run
+	runUnder func(context.Context, tool.Call) (tool.Result, error) // replaces run
 	calls    []tool.Call
 	posted   int
 	listed   []string                    // sessions
-	offers   func() ([]tool.Spec, error) // in the place of labTools
+	offers   func() ([]tool.Spec, error) // replaces labTools
 }
 
 func (b *bench) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return b, nil }
@@ -103,7 +103,7 @@ func newBench(t *testing.T) *bench {
 	var suite testsuite.WorkflowTestSuite
 	b.env = suite.NewTestActivityEnvironment()
 	b.env.RegisterActivity(b.act)
-	b.act.Quick = time.Minute // the machine may be busy; who wants calls to be handed over says so
+	b.act.Quick = time.Minute // the machine may be busy; tests of the handover set their own
 	b.env.SetTestTimeout(time.Minute)
 	return b
 }
@@ -160,7 +160,7 @@ func (b *bench) callTool(iteration, n int) (out activities.CallToolOut, err erro
 	return out, err
 }
 
-// asks makes the model ask for tools, once.
+// asks makes the model request tools, once.
 func (b *bench) asks(calls ...agent.ToolCall) {
 	b.t.Helper()
 	b.reply = func(llm.Request) (llm.Response, error) {
@@ -191,7 +191,7 @@ func TestGenerateTwiceCallsTheModelOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.Kept = true // for the second one
+	first.Kept = true // as the second one returns it
 	if diff := cmp.Diff(first, second); diff != "" || len(b.requests) != 1 {
 		t.Errorf("%d model calls; (-first +second):\n%s", len(b.requests), diff)
 	}
@@ -200,7 +200,7 @@ func TestGenerateTwiceCallsTheModelOnce(t *testing.T) {
 	}
 }
 
-// post puts what Ada says into the mail.
+// post puts a message from Ada into the mailbox.
 func (b *bench) post(text string) {
 	b.t.Helper()
 	b.posted++
@@ -329,7 +329,7 @@ func TestCallToolResults(t *testing.T) {
 				b.run = tt.run
 			}
 			b.asks(agent.ToolCall{ID: "x", Name: tt.call, Arguments: tt.args})
-			for range 2 { // the second time finds the first one's result
+			for range 2 { // the second call finds the first one's result
 				out, err := b.callTool(1, 0)
 				if err != nil || out.ErrorType != tt.errorType {
 					t.Errorf("got %+v, %v; want %q", out, err, tt.errorType)
@@ -345,8 +345,8 @@ func TestCallToolResults(t *testing.T) {
 	}
 }
 
-// An intent without a result: the worker died in the call, or Temporal was reset in
-// it, to after the reply that asks for it.
+// An intent without a result: the worker died during the call, or Temporal was reset during it, to after the reply that
+// asks for it.
 func TestCallAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -374,10 +374,10 @@ func TestCallAfterACrash(t *testing.T) {
 	}
 }
 
-// sameRun is the run that activities of the bench are of.
+// sameRun is the run of the bench's activities.
 const sameRun = "default-test-run-id"
 
-// wrote is what a run has written before.
+// wrote stores a row as written earlier by a run.
 func (b *bench) wrote(run string, row transcript.Row) {
 	b.t.Helper()
 	step := transcript.Step{Scope: b.scope(), Writer: transcript.Writer{RunID: run, ActivityID: "1"}, Rows: []transcript.Row{row}}
@@ -386,8 +386,8 @@ func (b *bench) wrote(run string, row transcript.Row) {
 	}
 }
 
-// The key is a call's own: the same over attempts, whichever run makes them from
-// the same reply, and another one for another call in its place.
+// A call's key is the same for every attempt, whichever run makes it from the same reply, and differs for another call
+// in its place.
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	key := func(run, name, arguments string) string {
@@ -452,8 +452,7 @@ func TestLargeResultIsCutAndKeptWhole(t *testing.T) {
 	}
 }
 
-// What an action agent says of itself in its last line is a fact of its record,
-// and no words of its report.
+// What an action agent says about its actions in its last line goes into its record and not into its report.
 func TestActionsExecuted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -462,7 +461,7 @@ func TestActionsExecuted(t *testing.T) {
 		if !strings.Contains(req.Messages[0].Content, "The last line is one word: YES if you have changed anything, NO if not.") {
 			t.Errorf("the agent is not asked:\n%s", req.Messages[0].Content)
 		}
-		pages := []llm.Source{{Title: "a.example", URL: "https://a.example/restart"}} // below what it says, and not its last line
+		pages := []llm.Source{{Title: "a.example", URL: "https://a.example/restart"}} // added below the text, and not its last line
 		return llm.Response{Content: "Restarted web-1.\n\nYES\n", Finish: llm.FinishStop, Sources: pages}, nil
 	}
 	out, err := b.generate(activities.GenerateIn{Iteration: 1})
@@ -484,7 +483,7 @@ func TestActionsExecuted(t *testing.T) {
 	}
 }
 
-// TestSourcesAreNotItsWords: what a provider has read stands below a reply for people, and goes back to no model.
+// TestSourcesAreNotItsWords: the list of sources below a reply is for people and is sent to no model.
 func TestSourcesAreNotItsWords(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -508,7 +507,7 @@ func TestSourcesAreNotItsWords(t *testing.T) {
 	}
 }
 
-// What this worker cannot do, another may: it is tried again, elsewhere.
+// Work that this worker cannot do is retried, because another worker may be able to.
 func TestWorkerCannot(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(p *plan.Plan){
@@ -548,7 +547,7 @@ func TestSkippedFallback(t *testing.T) {
 	}
 }
 
-// TestNotWhole: a reply that is blank, cut or withheld is no success.
+// TestNotWhole: a reply that is blank, cut or withheld is not a success.
 func TestNotWhole(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -595,8 +594,8 @@ func TestNotWhole(t *testing.T) {
 	}
 }
 
-// TestListsInTheExecutionsSession: a server that keeps state by session has one for
-// an execution, from its list on.
+// TestListsInTheExecutionsSession: a server that keeps state by session gets one session for an execution, starting with
+// the listing of its tools.
 func TestListsInTheExecutionsSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -612,7 +611,7 @@ func TestListsInTheExecutionsSession(t *testing.T) {
 	}
 }
 
-// TestProgressIsLive: who watches sees how far a call is, bounded.
+// TestProgressIsLive: live views show a call's progress, up to a limit.
 func TestProgressIsLive(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -641,8 +640,7 @@ func TestProgressIsLive(t *testing.T) {
 	}
 }
 
-// TestTokensOfCalls: a reply of calls alone costs something, too, where the
-// provider does not count.
+// TestTokensOfCalls: a reply that consists only of calls also has a cost if the provider does not count tokens.
 func TestTokensOfCalls(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -655,8 +653,8 @@ func TestTokensOfCalls(t *testing.T) {
 	}
 }
 
-// TestSchemaIsAskedFor: the agent's output_schema goes to the provider where the
-// reply is to be that object, and not beside tools.
+// TestSchemaIsAskedFor: the agent's output_schema is sent to the provider if the reply must be that object, but not
+// together with tools.
 func TestSchemaIsAskedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

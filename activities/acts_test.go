@@ -21,7 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// acts are what the audit trail has of the investigation.
+// acts returns the investigation's entries in the audit trail.
 func (b *bench) acts(of ...audit.What) (acts []audit.Act) {
 	b.t.Helper()
 	err := b.store.Acts(b.t.Context(), store.ActFilter{Investigation: "inv"}, func(act audit.Act) error {
@@ -38,8 +38,8 @@ func (b *bench) acts(of ...audit.What) (acts []audit.Act) {
 	return acts
 }
 
-// TestActsOfACallThatWasLost: of a call whose activity came to nothing, the audit trail tells who decided, in his words, and
-// that it began only if it did, each once.
+// TestActsOfACallThatWasLost: if a call's activity fails, the audit trail says who decided, in their words, and that the
+// call began only if it did. Each appears once.
 func TestActsOfACallThatWasLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -82,8 +82,8 @@ func TestActsOfACallThatWasLost(t *testing.T) {
 	}
 }
 
-// TestStatusKeepsTheWorkflowsState: a local activity is handed the workflow's own values. What people have said of a call
-// is masked.
+// TestStatusKeepsTheWorkflowsState: a local activity gets the workflow's own values and must not change them. What
+// people said about a call is masked.
 func TestStatusKeepsTheWorkflowsState(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -115,7 +115,7 @@ func TestStatusKeepsTheWorkflowsState(t *testing.T) {
 	}
 }
 
-// TestActsOfDecisions: the audit trail tells each decision once, whatever came of it, with what was seen.
+// TestActsOfDecisions: the audit trail has each decision once, whatever its outcome, with the arguments that were shown.
 func TestActsOfDecisions(t *testing.T) {
 	t.Parallel()
 	changed := slices.Clone(labTools)
@@ -166,7 +166,7 @@ func TestActsOfDecisions(t *testing.T) {
 			if err := json.Unmarshal(acts[0].Detail, &said); err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasSuffix(name, "gone") { // what it was is nobody's to say
+			if strings.HasSuffix(name, "gone") { // the original call is unknown
 				return
 			}
 			seen := said["seen"]
@@ -177,7 +177,7 @@ func TestActsOfDecisions(t *testing.T) {
 				}
 				seen = string(whole)
 			}
-			anew := strings.HasSuffix(name, "anew") // asked about another digest by now
+			anew := strings.HasSuffix(name, "anew") // the approval is now for another digest
 			if !anew && seen != tt.arguments || (said["seen_ref"] != "") != (len(tt.arguments) > 4096) || said["digest"] != asked.Digest {
 				t.Errorf("seen %.100q, %s", seen, acts[0].Detail)
 			}
@@ -185,7 +185,7 @@ func TestActsOfDecisions(t *testing.T) {
 	}
 }
 
-// TestTell: what people send straight to an agent is in the trail once, masked.
+// TestTell: a message sent directly to an agent is in the trail once, masked.
 func TestTell(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// The reply is in the transcript before anything looks into it: a check that panics, as
-// often as it likes, costs no second model call.
+// The reply is in the transcript before it is checked. A check that panics any number of times costs no second model
+// call.
 func TestAReplyIsPaidOnceWhateverBecomesOfItsCheck(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -29,7 +29,7 @@ func TestAReplyIsPaidOnceWhateverBecomesOfItsCheck(t *testing.T) {
 	b.reply = func(llm.Request) (llm.Response, error) {
 		return llm.Response{Content: `{"effect":"x"}`, Finish: llm.FinishStop}, nil
 	}
-	for range 3 { // there is no validator: who checks panics
+	for range 3 { // there is no validator, so the check panics
 		if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err == nil {
 			t.Fatal("the check did not panic")
 		}
@@ -44,7 +44,7 @@ func TestAReplyIsPaidOnceWhateverBecomesOfItsCheck(t *testing.T) {
 	}
 }
 
-// A catalogue that was kept before there were limits has a schema that takes for ever.
+// A catalogue stored before there were limits can have a schema whose check never ends.
 func TestACheckThatWouldTakeForEver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -64,8 +64,8 @@ func TestACheckThatWouldTakeForEver(t *testing.T) {
 	}
 }
 
-// A person is shown all of the arguments, without secrets, with marks where characters
-// deceive; a key that is there twice is the model's to mend.
+// A person sees all of the arguments, without secrets and with deceptive characters marked. A duplicate key goes back to
+// the model to be corrected.
 func TestWhatAPersonIsShown(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("routine clean-up of the empty test folder. ", 200)
@@ -116,8 +116,8 @@ func TestWhatAPersonIsShown(t *testing.T) {
 	}
 }
 
-// The model chooses what looks like a secret. Where masking would hide what a call does,
-// nobody is asked about it, the call is not made, and the model is told why.
+// The model decides which text looks like a secret. If masking would hide what a call does, no approval is requested,
+// the call is not made, and the model is told why.
 func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	t.Parallel()
 	const more, unmasked = "more than a plain token", "Its arguments cannot be masked"
@@ -170,8 +170,7 @@ func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	}
 }
 
-// What a server says about its failure is masked, for people alone; the model is told a
-// class of ours.
+// A server's error message is masked and shown only to people; the model gets a class of ours.
 func TestAServersWordsAreData(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -261,8 +260,8 @@ func noticeOf(entries []transcript.Entry) (text string) {
 	return text
 }
 
-// What a server says otherwise than before is in the transcript of the execution that
-// sees it, and so is which tools cannot be used, and why. It is said once.
+// Changes in a server's tools are in the transcript of the execution that sees them, and so are unusable tools with the
+// reason, each once.
 func TestAServerThatChangesItsTools(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -271,7 +270,7 @@ func TestAServerThatChangesItsTools(t *testing.T) {
 	notice := func(execution string, tools ...tool.Spec) string {
 		t.Helper()
 		b.ref.Execution, servers.tools = execution, tools
-		for range 2 { // the first attempt dies when it has kept the tools, and before it answers
+		for range 2 { // the first attempt dies after it stores the tools and before it answers
 			if _, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"}); err != nil {
 				t.Fatal(err)
 			}
@@ -374,7 +373,7 @@ func (o *offers) List(context.Context, plan.Server, string) ([]tool.Spec, error)
 	return slices.Clone(o.tools), nil
 }
 
-// A person sees why the agent asks: its own words, masked and shortened, and what the tool's server says of the tool.
+// A person sees why the agent asks: its own words, masked and shortened, and the server's description of the tool.
 func TestApprovalsSayWhy(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("I looked at many things. ", 200)

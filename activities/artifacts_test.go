@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// What a result says of its artifacts is what is read of them.
+// The recorded metadata of a result's artifacts matches what is read from them.
 func TestArtifactsAsTheyAreKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/hook"
 )
 
-// A function that hangs has its time, and then fails for good, whether it listens or not.
+// A function that hangs fails permanently after its timeout, whether or not it watches its context.
 func TestCodeThatHangs(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]func(context.Context){
@@ -35,7 +35,7 @@ func TestCodeThatHangs(t *testing.T) {
 				if took := time.Since(began); took != CodeTime {
 					t.Errorf("it took %s", took)
 				}
-				time.Sleep(2 * CodeTime) // until it has returned
+				time.Sleep(2 * CodeTime) // long enough for it to return
 			})
 		})
 	}

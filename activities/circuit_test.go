@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// circuitBench is a bench with circuits, whose model ends each call as it is told.
+// circuitBench is a bench with circuits, whose model ends each call as the test says.
 type circuitBench struct {
 	*bench
 	iteration int
@@ -30,7 +30,7 @@ func newCircuitBench(t *testing.T) *circuitBench {
 	return b
 }
 
-// call makes a model call that would end so: whether it was made, and how it ended.
+// call makes a model call that would end with end, and returns whether it was made and how it ended.
 func (b *circuitBench) call(provider int, end error) (made bool, said activities.Trouble, errorType string) {
 	b.t.Helper()
 	before := len(b.requests)
@@ -59,7 +59,7 @@ func (b *circuitBench) state() circuit.State {
 	return state
 }
 
-// due makes it time for the next probe.
+// due moves the time to the next probe.
 func (b *circuitBench) due() {
 	b.t.Helper()
 	if err := b.store.ChangeCircuit(b.t.Context(), first, func(s *circuit.State, now time.Time) { s.Next = now }); err != nil {
@@ -71,8 +71,8 @@ func fails(kind error, status int) error {
 	return &llm.Error{Kind: kind, Provider: "p", Status: status}
 }
 
-// What says that a model is down opens its circuit, what says nothing about it does not, and a refusal of what
-// it was told is as good as an answer.
+// An error that means a model is down opens its circuit. An error that says nothing about the model does not, and a
+// refusal because of the content counts as an answer.
 func TestWhatOpensACircuit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -108,8 +108,8 @@ func TestWhatOpensACircuit(t *testing.T) {
 	}
 }
 
-// A call that the open circuit forbids is none: it costs nothing, leaves no try in the transcript, and says when to come
-// back. Another model is asked all the while, and the probe that is answered ends it.
+// A call that the open circuit prevents costs nothing, leaves no try in the transcript, and says when to come back.
+// Another model is used meanwhile, and a probe that is answered closes the circuit.
 func TestOpenCircuit(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
@@ -141,8 +141,8 @@ func TestOpenCircuit(t *testing.T) {
 	}
 }
 
-// A provider that fails on one conversation while it answers others: that conversation is told so, in the provider's words,
-// its circuit stays closed, and nobody waits for it.
+// A provider fails for one conversation while it answers others. That conversation gets the provider's error, the
+// circuit stays closed, and no other conversation waits.
 func TestSickConversation(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
@@ -190,7 +190,7 @@ func (b *circuitBench) log(t *testing.T) []transcript.Entry {
 	return entries
 }
 
-// A key that is refused: whoever has another model goes there, and who has none hears it from the provider.
+// If a key is refused, an agent with another model uses that, and an agent without one gets the provider's error.
 func TestCircuitOfARefusedKey(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
@@ -209,8 +209,8 @@ func TestCircuitOfARefusedKey(t *testing.T) {
 	}
 }
 
-// An answer that is no model's, such as a sign-in page, is asked for three times, costs nothing, and is not waited for, also if
-// its circuit is open.
+// A response that does not come from a model, such as a sign-in page, is requested three times, costs nothing, and is
+// not waited for, even if its circuit is open.
 func TestCircuitOfAWrongAddress(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
@@ -226,7 +226,7 @@ func TestCircuitOfAWrongAddress(t *testing.T) {
 	}
 }
 
-// A rate limit stays one, so that an agent with another model waits for it as it does for its own.
+// A rate limit stays a rate limit, so that an agent with another model waits for it as it does for its own.
 func TestCircuitOfARateLimit(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
@@ -240,7 +240,7 @@ func TestCircuitOfARateLimit(t *testing.T) {
 	}
 }
 
-// Who begins with a model of which nobody has heard waits until something arrives from it, not for the whole reply.
+// The first calls of a model whose state is unknown wait until output arrives from it, not for the whole reply.
 func TestColdModel(t *testing.T) {
 	t.Parallel()
 	b := newCircuitBench(t)
@@ -264,8 +264,8 @@ func TestColdModel(t *testing.T) {
 	}
 }
 
-// A result is not cut short because its summary is the work of the agent's own model, which is not asked at the
-// moment: it is waited for.
+// A result is not cut short because its summary needs the agent's own model while that model's circuit is open: the
+// summary waits for it.
 func TestSummaryOfAnOpenCircuit(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 20_000)

@@ -12,8 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// overtaken is the journal of an attempt that stands still before its first write,
-// while another attempt writes the same.
+// overtaken is the journal of an attempt that stalls before its first write, while another attempt writes the same row.
 type overtaken struct {
 	activities.Transcripts
 	times int
@@ -30,8 +29,8 @@ func (o *overtaken) Append(ctx context.Context, step transcript.Step) ([]transcr
 	return o.Transcripts.Append(ctx, step)
 }
 
-// A call that must not be made twice is not made by an attempt that was overtaken: it
-// has looked for an intent before there was one.
+// An attempt that was overtaken does not make a call that must not run twice. It looked for an intent before there was
+// one.
 func TestOvertakenAttemptMakesNoCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -14,13 +14,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// skewed is the clock of a store, as a worker sees it whose own clock is wrong.
+// skewed is the store's clock as seen by a worker whose own clock is wrong.
 type skewed struct{ ahead time.Duration }
 
 func (s skewed) Now(context.Context) time.Time { return time.Now().Add(s.ahead) }
 
-// A call that was begun on another worker is waited for by the store's clock, however wrong the clock of this machine is:
-// neither repeated too soon nor waited for too long.
+// The wait for a call that began on another worker uses the store's clock. A wrong local clock makes it neither too
+// short nor too long.
 func TestHandOverGoesByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -58,7 +58,7 @@ func TestHandOverGoesByTheStoresClock(t *testing.T) {
 	}
 }
 
-// The entry of a call's beginning has the store's time, so that every worker reads the same age from it.
+// An intent has the store's time, so that every worker computes the same age from it.
 func TestIntentsHaveTheStoresTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// shop is a bench with a plan of three stages: "think" hands on a plan, "run"
-// carries it out, and "end" is up to hooks.
+// shop is a bench with a plan of three stages: "think" hands on a plan, "run" carries it out, and "end" is left to
+// hooks.
 func shop(t *testing.T, stage int, change func(*plan.Plan)) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -67,7 +67,7 @@ func (b *bench) here() transcript.Scope {
 	return transcript.Scope{Investigation: b.ref.Investigation, Execution: b.ref.Execution}
 }
 
-// handsOn has an execution end with a text.
+// handsOn makes an execution end with a text.
 func (b *bench) handsOn(execution, text string) activities.Source {
 	b.t.Helper()
 	_, err := b.store.Append(b.t.Context(), transcript.Step{
@@ -82,7 +82,7 @@ func (b *bench) handsOn(execution, text string) activities.Source {
 	return activities.Source{Stage: stage, Execution: execution}
 }
 
-// final is what an execution ended with.
+// final returns an execution's final text.
 func (b *bench) final(execution string) string {
 	b.t.Helper()
 	entries, err := b.store.Entries(b.t.Context(), transcript.Scope{Investigation: b.ref.Investigation, Execution: execution})
@@ -92,7 +92,7 @@ func (b *bench) final(execution string) string {
 	return transcript.Final(entries, false)
 }
 
-// twice runs an activity two times: the second finds what the first has written.
+// twice runs an activity twice: the second run finds what the first wrote.
 func twice[Out any](b *bench, activity, in any) (out Out, err error) {
 	b.t.Helper()
 	var again Out
@@ -114,7 +114,7 @@ func TestRunHook(t *testing.T) {
 		name, point, text string
 		hook              func(hook.Input) (map[string]any, error)
 		contract          plan.Contract
-		want, fails, kind string // the hook's final text, or its error and that one's type
+		want, fails, kind string // the hook's final text, or its error and the error's type
 	}{
 		{name: "nothing", point: activities.PostProcess, text: `{"a":1}`, hook: func(hook.Input) (map[string]any, error) { return nil, nil }},
 		{name: "keys are set", point: activities.PostProcess, text: `It is {"a":1.50,"b":2}.`, want: `{"a":1.50,"b":null,"c":"x"}`,
@@ -171,7 +171,7 @@ func TestRunHook(t *testing.T) {
 	}
 }
 
-// What a hook and a mock are told.
+// The input of a hook and a mock.
 func TestWhatCodeIsTold(t *testing.T) {
 	t.Parallel()
 	b := shop(t, 2, func(p *plan.Plan) { p.Stages[2].Agents[0].Mock = "m" })
@@ -252,7 +252,7 @@ func TestRunMock(t *testing.T) {
 	}
 }
 
-// A worker whose program lacks a function leaves it to another.
+// A worker whose program lacks a function leaves it to another worker.
 func TestCodeThatThisWorkerLacks(t *testing.T) {
 	t.Parallel()
 	b := shop(t, 2, func(p *plan.Plan) { p.Stages[2].Agents[0].Mock = "m" })
@@ -294,7 +294,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A plan becomes calls that are made as a model's are, and a result for each.
+// A plan becomes calls that are made like a model's calls, with one result each.
 func TestToolPlan(t *testing.T) {
 	t.Parallel()
 	b := shop(t, 1, func(p *plan.Plan) {
@@ -322,7 +322,7 @@ func TestToolPlan(t *testing.T) {
 		}
 		return tool.Success(`{"found": [1, 2]}`), nil
 	}
-	for _, n := range []int{0, 1, 3, 4} { // nobody approves the third
+	for _, n := range []int{0, 1, 3, 4} { // the third one gets no approval
 		if _, err := b.callTool(1, n); err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func TestToolPlan(t *testing.T) {
 	}
 	for n := range got.Results {
 		if n < len(results) && results[n].Error == "" {
-			got.Results[n].Error = "" // in the words of the policy
+			got.Results[n].Error = "" // the wording is the policy's
 		}
 	}
 	if diff := cmp.Diff(results, got.Results, cmpopts.IgnoreFields(result{}, "TimeMS")); diff != "" {
@@ -416,7 +416,7 @@ func TestPlansWithoutSteps(t *testing.T) {
 	}
 }
 
-// An agent's own prompt says what earlier stages hand on, and its model is told what the agent is for.
+// An agent's own prompt includes the outputs of earlier stages, and its model is told what the agent is for.
 func TestPromptsSeeOutputs(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{

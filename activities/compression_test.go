@@ -14,12 +14,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestCompressionGoesInSteps: however a provider counts tokens, and however that varies from call to
-// call, few requests of a long execution begin otherwise than the one before them.
+// TestCompressionGoesInSteps: however a provider counts tokens, and however much that varies between calls, few requests
+// of a long execution begin differently from the one before.
 func TestCompressionGoesInSteps(t *testing.T) {
 	t.Parallel()
 	const calls = 60
-	for name, ratio := range map[string]func(call int) float64{ // of the provider's count to ours
+	for name, ratio := range map[string]func(call int) float64{ // ratio of the provider's count to ours
 		"as we count":              func(int) float64 { return 1 },
 		"a little to and fro":      func(call int) float64 { return 1.12 + 0.01*float64(call%2) },
 		"to and fro":               func(call int) float64 { return 1.075 + 0.1*float64(call%2) },

@@ -10,13 +10,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// Text that is only a tool call, or only thoughts, is no report, and the model is told which.
+// Text that is only a tool call, or only thoughts, is not a report, and the model is told which.
 func TestTextThatIsNoReport(t *testing.T) {
 	t.Parallel()
 	const call = `{"name": "lab__read", "arguments": {"n": 1}}`
 	for name, tt := range map[string]struct {
 		text  string
-		nudge string // "" = it is a report
+		nudge string // "" means the text is a report
 	}{
 		"a report":                         {text: "The disk is full."},
 		"a report about a call":            {text: "I would call `lab.read(n=1)` next.\n\nThe disk is full."},
@@ -68,7 +68,7 @@ func TestTextThatIsNoReport(t *testing.T) {
 	}
 }
 
-// What stands for an empty closing reply, and that the report says so.
+// An earlier text replaces an empty closing reply, and the report says so.
 func TestEarlierTextStands(t *testing.T) {
 	t.Parallel()
 	asks := agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`}
@@ -118,7 +118,7 @@ func TestEarlierTextStands(t *testing.T) {
 	}
 }
 
-// A call at the forced conclusion is not made, and both what stands for its result and the next words say why.
+// A call at the forced conclusion is not made. Its result and the next prompt say why.
 func TestCallAtTheConclusion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// approving has every call of lab.read wait for a person, and the model ask for one.
+// approving makes every call of lab.read need approval, and the model ask for one call.
 func approving(t *testing.T, arguments string, more ...func(*plan.Agent)) (*bench, *activities.Approve) {
 	t.Helper()
 	b := newBench(t)
@@ -49,7 +49,7 @@ func (b *bench) edit(arguments string) (out activities.EditCallOut) {
 	return out
 }
 
-// The schema and the policy hold for what people write, too.
+// The schema and the policy also apply to arguments from people.
 func TestArgumentsOfAPerson(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ arguments, refused string }{
@@ -78,8 +78,8 @@ func TestArgumentsOfAPerson(t *testing.T) {
 	}
 }
 
-// A call with a person's arguments is made with these, byte for byte, and with no others; both
-// versions are in the journal, and the model is told.
+// A call with a person's arguments is made with exactly those bytes. Both versions are in the journal, and the model is
+// told.
 func TestACallWithAPersonsArguments(t *testing.T) {
 	t.Parallel()
 	b, asked := approving(t, `{"n":1,"pod":"db-1"}`)
@@ -123,15 +123,15 @@ func TestACallWithAPersonsArguments(t *testing.T) {
 	}
 }
 
-// What was approved is a tool that is so defined. If its server says something else of it by the
-// time of the call, nothing is called, and people are asked about the tool as it is now.
+// An approval is for the tool as defined at that time. If its server changes the definition before the call, the call is
+// not made, and people are asked about the new tool.
 func TestAToolThatChangesAfterItsApproval(t *testing.T) {
 	t.Parallel()
 	changed := slices.Clone(labTools)
 	changed[0].Description = "Deletes what it reads."
 	for name, tt := range map[string]struct {
 		offers func() ([]tool.Spec, error)
-		note   string // "" = the call is made
+		note   string // "" means the call is made
 	}{
 		"the same":            {func() ([]tool.Spec, error) { return slices.Clone(labTools), nil }, ""},
 		"another description": {func() ([]tool.Spec, error) { return slices.Clone(changed), nil }, "lab.read has another description"},
@@ -162,7 +162,7 @@ func TestAToolThatChangesAfterItsApproval(t *testing.T) {
 	}
 }
 
-// An approved edit outlives a change of the tool: people are asked about their own arguments, and these are made.
+// An approved edit survives a change of the tool: people are asked about their own arguments, and the call uses them.
 func TestAToolThatChangesAfterAnEdit(t *testing.T) {
 	t.Parallel()
 	b, _ := approving(t, `{"n":1,"pod":"db-1"}`, func(a *plan.Agent) {
@@ -184,8 +184,8 @@ func TestAToolThatChangesAfterAnEdit(t *testing.T) {
 	}
 }
 
-// A call that has begun is not asked about as if it had not been made: of one that must not run twice it is told at
-// once that nobody knows what became of it, of another once it is denied.
+// A call that has begun is not put up for approval as if it had not been made. If it must not run twice, its outcome is
+// unknown at once; otherwise, once it is denied.
 func TestABegunCallThatIsAnotherByNow(t *testing.T) {
 	t.Parallel()
 	for name, once := range map[string]bool{"lab.read": false, "lab.write": true} {
@@ -225,7 +225,7 @@ func TestABegunCallThatIsAnotherByNow(t *testing.T) {
 	}
 }
 
-// A call that must not run twice, has begun, and that the policy allows no more may have been made, too.
+// A call that must not run twice and has begun may have been made, even if the policy no longer allows it.
 func TestABegunCallThatIsRefusedByNow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -239,7 +239,7 @@ func TestABegunCallThatIsRefusedByNow(t *testing.T) {
 	}
 }
 
-// A tool that is gone, and a server that cannot be asked, are results.
+// A tool that is gone and a server that cannot be reached lead to results.
 func TestAToolThatCannotBeAskedAfterItsApproval(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -265,7 +265,8 @@ func TestAToolThatCannotBeAskedAfterItsApproval(t *testing.T) {
 	}
 }
 
-// What is said of a tool holds over what is said of its risk, and of all; no rule takes one away.
+// Approvers set for a tool take precedence over those for its risk, and those over the defaults. None of them relaxes a
+// stricter setting.
 func TestWhoDecidesOnACall(t *testing.T) {
 	t.Parallel()
 	all := plan.Approvers{Who: []string{"ops"}, NotOwn: true}

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// evident makes the stage one whose agents name their evidence, and has a synthesis join them.
+// evident makes the stage's agents cite evidence, and adds a synthesis.
 func (b *bench) evident() {
 	b.t.Helper()
 	body, err := b.store.Blob(b.t.Context(), b.ref.Plan)
@@ -46,8 +46,8 @@ func (b *bench) says(text string) {
 
 const log = "14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137\n14:02:09Z [3] {\"evidence\":[{\"content\":\"forged\"}]}"
 
-// TestEvidence: what an agent names as evidence is looked for in what its tools returned, a synthesis is shown it with
-// numbers, and what the report claims is looked for in what it cites.
+// TestEvidence: evidence that an agent cites is checked against its tools' results, a synthesis sees it with numbers,
+// and the report's claims are checked against what it cites.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -151,8 +151,8 @@ Inconclusive. To look at next:
 	}
 }
 
-// TestJudgeOfToolsEvidence: who judges sees what tools have returned as evidence, though the chain asks nobody for any, and
-// that nobody has cited it. What an agent says in the place of code is its own word.
+// TestJudgeOfToolsEvidence: a judge sees the evidence that tools returned although the chain asks for none, and sees
+// that it was not cited. An agent's imitation of a code check counts only as its own words.
 func TestJudgeOfToolsEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -200,7 +200,7 @@ func TestJudgeOfToolsEvidence(t *testing.T) {
 	}
 }
 
-// TestReportsWithoutEvidence are as they were written, but for what only code may say.
+// TestReportsWithoutEvidence: such reports stay as written, except for marks that only code may set.
 func TestReportsWithoutEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -233,8 +233,8 @@ func TestReportsWithoutEvidence(t *testing.T) {
 	}
 }
 
-// TestUncitedSentences: where a chain asks for evidence, what a report says without a citation is looked for in what the tools
-// returned; a report of which nothing was found stays as it is.
+// TestUncitedSentences: if a chain asks for evidence, the uncited sentences of a report are checked against the tools'
+// results. A report without any match stays as it is.
 func TestUncitedSentences(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// What programs can read of a failed call is in the transcript and, unless it is long, in what the workflow is told.
+// The machine-readable part of a failed call is in the transcript and, unless it is long, in the workflow's output.
 func TestFaultsOfCallsAreTold(t *testing.T) {
 	t.Parallel()
 	for name, details := range map[string]string{"short": `{"left":0}`, "long": fmt.Sprintf(`{"why":%q}`, strings.Repeat("x", 2000))} {

@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What has completed has a report. Where there is none, the record and the workflow
-// say that it has failed, unless people ended it at a question.
+// A completed investigation has a report. If there is none, the record and the workflow say that it has failed, unless
+// people ended it at a question.
 func TestNothingWasFoundOut(t *testing.T) {
 	t.Parallel()
 	for end, want := range map[agent.EndReason]agent.EndReason{
@@ -39,7 +39,7 @@ func TestNothingWasFoundOut(t *testing.T) {
 	}
 }
 
-// An executive summary has four lines at most, is in the record and the result, and is no report.
+// An executive summary has at most four lines, is in the record and the result, and is not the report.
 func TestSummaryIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -66,8 +66,8 @@ func TestSummaryIsKept(t *testing.T) {
 	}
 }
 
-// What an investigation waits for is recorded until it ends; then the record, the result and
-// the last reading before the end have the same numbers.
+// What an investigation is waiting for is recorded until it ends. Then the record, the result and the last reading
+// before the end have the same numbers.
 func TestStatusAndUsageToTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -104,8 +104,8 @@ func TestStatusAndUsageToTheEnd(t *testing.T) {
 	}
 }
 
-// TestExecutionTimesAreTheWorkflows checks that the first entry of a transcript, which is written with the first reply, does
-// not say when the execution began.
+// TestExecutionTimesAreTheWorkflows checks that an execution's start is not taken from the first entry of its
+// transcript, which is written with the first reply.
 func TestExecutionTimesAreTheWorkflows(t *testing.T) {
 	t.Parallel()
 	stage := time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
@@ -138,7 +138,7 @@ func TestExecutionTimesAreTheWorkflows(t *testing.T) {
 	}
 }
 
-// A report that is not what its agent's contract asks for is the text as it was written, and says so.
+// A report that violates its agent's contract is the text as written, with a note.
 func TestReportOutsideItsContract(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

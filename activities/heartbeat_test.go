@@ -19,13 +19,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// beats is what Temporal says to heartbeats.
+// beats is Temporal's answer to heartbeats.
 type beats struct{ says error }
 
 func (b beats) Beat(context.Context, []byte, activities.Doing) error { return b.says }
 
-// What Temporal says to a heartbeat decides whether a call goes on. Only what was
-// cancelled counts as cancelled, and whatever cuts a call, nothing is written about it.
+// Temporal's answer to a heartbeat decides whether a call continues. Only a cancelled call counts as cancelled, and a
+// call that is cut writes nothing, whatever the cause.
 func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -50,7 +50,7 @@ func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 				select {
 				case <-ctx.Done():
 					return tool.Result{}, context.Cause(ctx)
-				case <-time.After(4 * time.Second): // of heartbeats' time
+				case <-time.After(4 * time.Second): // several heartbeat intervals
 					return tool.Success("done"), nil
 				}
 			}
@@ -71,7 +71,7 @@ func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 					t.Errorf("it is in the transcript: %+v", e)
 				}
 			}
-			// What the workflow has to say about it is true: nobody knows.
+			// The workflow's text for the result is true: the outcome is unknown.
 			in := activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{{
 				Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ErrorCancelled, Text: "The call was cancelled.",
 			}}}
@@ -90,7 +90,7 @@ func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 	}
 }
 
-// oneBeat keeps the first heartbeat under way, and notices another one beside it.
+// oneBeat blocks the first heartbeat, and notices another one that is sent meanwhile.
 type oneBeat struct {
 	count            atomic.Int32
 	began, let, both chan struct{}
@@ -112,7 +112,7 @@ func (o *oneBeat) Beat(_ context.Context, _ []byte, doing activities.Doing) erro
 	return nil
 }
 
-// waitsFirst is servers whose calls wait for a heartbeat before they ask whether they may go out.
+// waitsFirst are servers whose calls wait for a heartbeat before they ask the fence.
 type waitsFirst struct {
 	*bench
 	one *oneBeat
@@ -123,7 +123,7 @@ func (w waitsFirst) Call(ctx context.Context, call tool.Call) (tool.Result, erro
 	return w.bench.Call(ctx, call)
 }
 
-// The heartbeat that tells of an intent waits for one that is under way and does not: Temporal keeps the last to arrive.
+// The heartbeat that reports an intent waits for an earlier one in progress, because Temporal keeps the last to arrive.
 func TestHeartbeatsOfAnIntentComeLast(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

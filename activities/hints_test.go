@@ -32,8 +32,8 @@ func (d dying) Append(ctx context.Context, step transcript.Step) ([]transcript.E
 	return d.Transcripts.Append(ctx, step)
 }
 
-// A worker dies in the middle of a call of each tool of a server that counts them: those
-// are called again that a trusted server calls read-only or idempotent, and no others.
+// A worker dies during a call of each tool of a server that counts calls. Only the tools that a trusted server declares
+// read-only or idempotent are called again.
 func TestCallsByHintsAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, trusted := range []bool{true, false} {

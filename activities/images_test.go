@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestImages: a model that sees is sent the images of results, made small; another one is told
-// of them. What is no image, or too large to be decoded, is sent to none.
+// TestImages: a model with vision receives the images of results, made small; another model receives a description. Data
+// that is not an image, or is too large to decode, is sent to neither.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -57,7 +57,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestManyImages: of those beyond what a result may show, only their heads are read.
+// TestManyImages: of the images beyond the limit of a result, only the headers are read.
 func TestManyImages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -87,7 +87,8 @@ func TestManyImages(t *testing.T) {
 	}
 }
 
-// TestImagesOfARequest: of more images than a provider takes, the newest are sent, and some are left out at a time.
+// TestImagesOfARequest: if there are more images than a provider accepts, the newest are sent, and several are dropped
+// at a time.
 func TestImagesOfARequest(t *testing.T) {
 	t.Parallel()
 	for model, most := range map[string]int{"gpt-4o": 20, "llama-4-scout": 5} {
@@ -142,7 +143,7 @@ func results(req llm.Request) (out []agent.Message) {
 	return out
 }
 
-// TestImagesAreForgottenFirst: where there is no room, old images go before any text.
+// TestImagesAreForgottenFirst: if space runs out, old images are dropped before any text.
 func TestImagesAreForgottenFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

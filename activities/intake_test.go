@@ -17,12 +17,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
-// fakeAlerts says what is placed, and both of them keep what they are asked for.
+// fakeAlerts returns the alerts that the test placed. It and fakeIntake record their calls.
 type fakeAlerts struct {
 	placed webhook.Placed
 	did    []string
-	old    int64           // alerts, of which one is deleted at once
-	keys   map[string]bool // of what was told: Temporal takes each once
+	old    int64           // number of old alerts; one is deleted per call
+	keys   map[string]bool // keys of sent guidance: Temporal accepts each once
 }
 
 func (f *fakeAlerts) note(format string, args ...any) error {
@@ -82,7 +82,7 @@ func (f fakeIntake) GuideOnce(_ context.Context, investigation, key, _, by strin
 	return f.note("%s guides %s", by, investigation)
 }
 
-// What fails holds nothing else up, and what can never be is given up.
+// One failure does not hold up other work, and alerts that can never start are given up.
 func TestPlaceAlerts(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{placed: webhook.Placed{
@@ -102,7 +102,7 @@ func TestPlaceAlerts(t *testing.T) {
 	}
 }
 
-// News in the words of earlier news are told too, and news that were told are not told again when that could not be written.
+// News with the same text as earlier news is sent, too. News that was sent is not sent again if recording it failed.
 func TestSameNews(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{}
@@ -122,7 +122,7 @@ func TestSameNews(t *testing.T) {
 	}
 }
 
-// Alerts that are over are deleted until there are none, as the configuration says when.
+// Old alerts are deleted until none are left, after the configured time.
 func TestForgetAlerts(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{old: 2}
@@ -133,7 +133,7 @@ func TestForgetAlerts(t *testing.T) {
 	}
 }
 
-// unreadMail has the letters that nobody has read.
+// unreadMail has the letters that no agent has read.
 type unreadMail struct {
 	Mailbox
 	by string
@@ -143,7 +143,7 @@ func (m unreadMail) Unread(context.Context, string) ([]transcript.Letter, error)
 	return []transcript.Letter{{By: m.by, Text: "more"}}, nil
 }
 
-// Alerts that were told to agents which did not read it are told others.
+// Alerts that were sent to agents that did not read them go to another investigation.
 func TestUnreadNews(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{}
@@ -159,7 +159,7 @@ func TestUnreadNews(t *testing.T) {
 	}
 }
 
-// Who ends an investigation of an alert says that there is room, and nobody else.
+// Only the end of an alert's investigation makes room for others.
 func TestMakeRoom(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{}

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// shelf has a plan of every name but one, and counts how often it is asked.
+// shelf has a plan for every name but one, and counts the requests.
 type shelf struct {
 	Blobs
 	reads int

@@ -33,7 +33,7 @@ func (f *full) AppendReply(ctx context.Context, step transcript.Step) ([]transcr
 	return f.Transcripts.AppendReply(ctx, step)
 }
 
-// intentless is a store that takes results, and no intents alone.
+// intentless is a store that accepts results but no separate intents.
 type intentless struct {
 	activities.Transcripts
 	refused chan struct{}
@@ -47,7 +47,7 @@ func (s *intentless) Append(ctx context.Context, step transcript.Step) ([]transc
 	return s.Transcripts.Append(ctx, step)
 }
 
-// A result is kept although the late intent of its call could not be written: it comes with it.
+// A result is kept although the late intent of its call could not be written: the intent is written with it.
 func TestResultIsKeptWithoutALateIntent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -65,7 +65,7 @@ func TestResultIsKeptWithoutALateIntent(t *testing.T) {
 	}
 }
 
-// teller counts the heartbeats that say that the store is waited for.
+// teller counts the heartbeats that report a wait for the store.
 type teller struct{ waits atomic.Int32 }
 
 func (t *teller) Beat(_ context.Context, _ []byte, doing activities.Doing) error {
@@ -75,7 +75,7 @@ func (t *teller) Beat(_ context.Context, _ []byte, doing activities.Doing) error
 	return nil
 }
 
-// A reply that cannot be written is kept by its worker until it can be: it is paid for once.
+// A worker keeps a reply that cannot be written until it can be, so it is paid for once.
 func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -95,7 +95,7 @@ func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// begins counts how often an execution is said to begin.
+// begins counts how often an execution is recorded as begun.
 type begins struct {
 	activities.Records
 	times int
@@ -106,7 +106,7 @@ func (b *begins) StartExecution(ctx context.Context, exec record.Execution, run 
 	return b.Records.StartExecution(ctx, exec, run)
 }
 
-// attempt has activities take themselves for that attempt.
+// attempt makes activities run as that attempt.
 type attempt struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.ActivityInboundInterceptorBase
@@ -130,7 +130,7 @@ func (a *attempt) GetInfo(ctx context.Context) activity.Info {
 	return info
 }
 
-// A later attempt says that its execution begins if none has come as far as a reply.
+// A later attempt records the start of its execution only if no attempt has stored a reply.
 func TestLaterAttempts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

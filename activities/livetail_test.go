@@ -29,8 +29,7 @@ func (s streaming) Generate(_ context.Context, _ llm.Request, onDelta func(llm.D
 	return llm.Response{Content: "words", Finish: llm.FinishStop}, nil
 }
 
-// The tail of a later try takes the place of an earlier one's: Temporal counts the attempts of
-// each try from 1.
+// The tail of a later try replaces that of an earlier one, although Temporal counts the attempts of each try from 1.
 func TestLiveTailOfALaterTry(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

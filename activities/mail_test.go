@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// told lists which model calls were told of a text.
+// told lists the model calls that included a text.
 func (b *bench) told(text string) (calls []int) {
 	for n, req := range b.requests {
 		if strings.Contains(req.Messages[len(req.Messages)-1].Content, text) {
@@ -47,7 +47,7 @@ func (b *bench) change(how func(*plan.Plan)) {
 	}
 }
 
-// A model call reads the mail that came before it, and says if more has come since.
+// A model call reads the mail that arrived before it, and reports whether more has arrived since.
 func TestGenerateReadsTheMail(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -59,7 +59,7 @@ func TestGenerateReadsTheMail(t *testing.T) {
 		return llm.Response{Content: "done", Finish: llm.FinishStop}, nil
 	}
 	for n, want := range []bool{true, true, false} {
-		iteration := max(n, 1) // the first is tried again, when its reply is there
+		iteration := max(n, 1) // the first one is repeated when its reply is stored
 		out, err := b.generate(activities.GenerateIn{Iteration: iteration})
 		if err != nil || out.Unread != want {
 			t.Errorf("iteration %d: unread %t, %v", iteration, out.Unread, err)
@@ -73,7 +73,7 @@ func TestGenerateReadsTheMail(t *testing.T) {
 	}
 }
 
-// What no model has seen is not read: the call failed, or was not made.
+// Mail that no model has seen counts as unread: the call failed or was not made.
 func TestMailThatNoModelSaw(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -120,7 +120,7 @@ func TestMailThatNoModelSaw(t *testing.T) {
 	}
 }
 
-// What a person is shown of a call, and what is in the history, is masked.
+// The arguments shown to a person, and those in the history, are masked.
 func TestShownArgumentsAreMasked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -141,15 +141,14 @@ func TestShownArgumentsAreMasked(t *testing.T) {
 	}
 }
 
-// What a workflow has to say itself is in the transcript once, masked; after a reset
-// the run that goes on says it anew.
+// A workflow's notice is in the transcript once, masked. After a reset, the new run adds it again.
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.change(func(p *plan.Plan) {
 		p.AlertMasking = &plan.Masking{Custom: []plan.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
 	})
-	for range 2 { // an activity is tried again
+	for range 2 { // an activity is retried
 		for _, source := range []string{"", "s"} {
 			in := activities.NoticeIn{Investigation: "inv", Plan: b.ref.Plan, Source: source, Ordinal: 1,
 				Text: `not delivered: unknown field "hunter2"`}

@@ -16,10 +16,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// png is the beginning of an image, which is no UTF-8.
+// png is the beginning of an image, which is not valid UTF-8.
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff"
 
-// A server may call an artifact what it likes: what is text is masked, and so is its name.
+// Whatever type a server declares for an artifact, its text is masked, and so is its name.
 func TestMaskResult(t *testing.T) {
 	t.Parallel()
 	const text = "password=hunter2"

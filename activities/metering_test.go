@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// TestMetering: what models use is in the metrics, by kind, and counts once where a reply is read again.
+// TestMetering: the metrics have the models' usage by kind, and a stored reply counts only once.
 func TestMetering(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -60,5 +60,5 @@ func TestMetering(t *testing.T) {
 	}
 }
 
-// otherLabels are the SDK's own.
+// otherLabels matches the SDK's own labels.
 var otherLabels = regexp.MustCompile(`(activity_type|client_name|namespace|task_queue|worker_type|workflow_type)="[^"]*",?`)

@@ -33,8 +33,8 @@ func newDispatcher(t *testing.T) *bench {
 	return b
 }
 
-// A dispatch is offered, judged and recorded like every call, its task reaches the agent that is
-// dispatched, and what that one says reaches the one that has dispatched it.
+// A dispatch is offered, judged and recorded like every call. Its task reaches the dispatched agent, and that agent's
+// answer reaches the agent that dispatched it.
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	b := newDispatcher(t)
@@ -52,7 +52,7 @@ func TestDispatch(t *testing.T) {
 	}
 	want := []activities.Call{
 		{Name: "dispatch_agent", Sub: &activities.SubCall{Name: "Logs"}},
-		{Name: "dispatch_agent"}, // refused: an activity says so
+		{Name: "dispatch_agent"}, // refused, so an activity answers it
 		{Name: "cancel_agent", Sub: &activities.SubCall{Execution: "s/A/Logs-1"}},
 		{Name: "list_agents", Sub: &activities.SubCall{}},
 	}

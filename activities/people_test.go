@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An answer of people becomes what the server's schema asks for, or counts as declined.
+// People's answer is converted to the server's schema, or counts as declined.
 func TestElicitedContent(t *testing.T) {
 	t.Parallel()
 	one := func(kind string) string { return `{"type":"object","properties":{"x":{"type":"` + kind + `"}}}` }

@@ -23,9 +23,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestRequestsBeginAlike: of what a request of an execution has, the next one begins with 95 %
-// and more, so that the provider's cache has it. Memory changes, people speak, sub-agents end,
-// and the agent is told to conclude meanwhile.
+// TestRequestsBeginAlike: each request of an execution begins with at least 95 % of the one before, so that the
+// provider's cache has it. Meanwhile memory changes, people send messages, sub-agents end, and the agent is told to
+// conclude.
 func TestRequestsBeginAlike(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []string{"default", "action", "memgpt_agent", "letta_v1_agent", "react_agent"} {
@@ -44,7 +44,7 @@ func TestRequestsBeginAlike(t *testing.T) {
 	}
 }
 
-// longRun is the prompts of an execution of many requests.
+// longRun returns the prompts of an execution of many requests.
 func longRun(t *testing.T, typ string, talking bool, wire string) []string {
 	t.Helper()
 	row, _ := agent.LookupType(typ)
@@ -102,7 +102,7 @@ func dial(wire string, server *llmtest.Server) (llm.Client, error) {
 	return openai.New(opts)
 }
 
-// TestImagesBeginAlike: results with images leave the beginning of the next requests as it is, too, and so does what was thought.
+// TestImagesBeginAlike: results with images, and reasoning, also leave the beginning of the next requests unchanged.
 func TestImagesBeginAlike(t *testing.T) {
 	t.Parallel()
 	for wire, model := range map[string]string{
@@ -122,7 +122,7 @@ func TestImagesBeginAlike(t *testing.T) {
 			server := llmtest.Start(t, llmtest.NewSigner().Script(busyWith(2)))
 			format, _, _ := strings.Cut(wire, ",")
 			b.act.Models = clients(func() (llm.Client, error) { return dial(format, server) })
-			for i := range 9 { // of two images each: of more than 20, some are left out
+			for i := range 9 { // two images each: of more than 20, some are dropped
 				out, err := b.generate(activities.GenerateIn{Iteration: i + 1})
 				if err != nil {
 					t.Fatal(err)
@@ -172,7 +172,7 @@ func from(text string, n int) string { return text[max(0, n-20):min(len(text), n
 
 func busy(req llmtest.Request) llmtest.Reply { return busyWith(1)(req) }
 
-// busyWith has the model call a tool so often at once, as long as it is offered some, and change its memory.
+// busyWith makes the model request width tool calls at once, as long as tools are offered, and change its memory.
 func busyWith(width int) llmtest.Script {
 	return func(req llmtest.Request) llmtest.Reply { return busyReply(req, width) }
 }
@@ -199,7 +199,7 @@ type clients func() (llm.Client, error)
 
 func (c clients) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return c() }
 
-// seen keeps the requests as drivers are given them.
+// seen keeps the requests as drivers receive them.
 type seen struct {
 	llm.Client
 	mu      sync.Mutex
@@ -219,8 +219,8 @@ func (s *seen) Generate(ctx context.Context, req llm.Request, onDelta func(llm.D
 	return s.Client.Generate(ctx, req, onDelta)
 }
 
-// TestOnlyLoopsAreKept: an agent that asks again and again names the conversation that its requests belong to; what is
-// asked once is not written into the provider's cache, which costs.
+// TestOnlyLoopsAreKept: an agent that makes many requests names the conversation they belong to. A single request is not
+// written into the provider's cache, because that costs money.
 func TestOnlyLoopsAreKept(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[string]string{"default": "inv/s/A", "react_agent": "inv/s/A", "synthesis": "", "llm": "", "scoring": ""} {
@@ -235,8 +235,8 @@ func TestOnlyLoopsAreKept(t *testing.T) {
 	}
 }
 
-// TestCacheIsRead: an agent of 40 iterations reads most of its input from the provider's cache, also
-// where its conversation is compressed, and where it makes many calls at once.
+// TestCacheIsRead: an agent with 40 iterations reads most of its input from the provider's cache, even if its
+// conversation is compressed, and if it makes many calls at once.
 func TestCacheIsRead(t *testing.T) {
 	t.Parallel()
 	openAICache := func(s llmtest.Script) llmtest.Script { return llmtest.NewPromptCache(1024, 128).Script(s) }
@@ -258,7 +258,7 @@ func TestCacheIsRead(t *testing.T) {
 			"whole": {0, 1, 60}, "compressed": {80_000, 1, 240}, "many calls at once": {0, 12, 5},
 		} {
 			if shape.calls > 1 && !strings.HasPrefix(name, "anthropic") {
-				continue // nobody else counts blocks
+				continue // only this format counts blocks
 			}
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
@@ -271,7 +271,7 @@ func TestCacheIsRead(t *testing.T) {
 					a.Instructions = strings.Repeat("Look at the pool first. ", 20)
 					a.Providers = []plan.Provider{{Name: "p", Model: p.model, Thinking: p.thinking}}
 				})
-				signer := llmtest.NewSigner() // what comes back of thoughts must be as it was
+				signer := llmtest.NewSigner() // reasoning must come back unchanged
 				server := llmtest.Start(t, p.caching(signer.Script(busyWith(shape.calls))))
 				b.act.Models = clients(func() (llm.Client, error) { return dial(p.wire, server) })
 				var sum agent.Usage

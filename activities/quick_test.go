@@ -84,8 +84,8 @@ func approved(a *plan.Agent) {
 	a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true}}
 }
 
-// A worker learns from four calls of its own, and from one slow call that it was wrong;
-// a new worker knows what the others have seen.
+// A worker learns from four calls of its own that a tool is quick, and from one slow call that it is not. A new worker
+// knows what the others have measured.
 func TestQuickIsLearned(t *testing.T) {
 	t.Parallel()
 	b := quickBench(t, "lab.read")
@@ -107,7 +107,7 @@ func TestQuickIsLearned(t *testing.T) {
 		}
 	}
 	b.run = func(tool.Call) (tool.Result, error) {
-		time.Sleep(501 * time.Millisecond) // it is measured
+		time.Sleep(501 * time.Millisecond) // the duration is measured
 		return tool.Success("late"), nil
 	}
 	quick(7)
@@ -174,8 +174,8 @@ func (b *bench) begun(name string) {
 	b.wrote(sameRun, transcript.Row{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}})
 }
 
-// A call that a lost attempt has begun within a workflow task is left to that attempt for a
-// while: its result is the call's, if it comes.
+// A call that a lost attempt has begun within a workflow task is left to that attempt for a while. If its result
+// arrives, it is the call's result.
 func TestBegunCallsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -194,7 +194,7 @@ func TestBegunCallsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A call that takes longer than a workflow task may goes on, and is the regular attempt's then.
+// A call that takes longer than a workflow task may continues, and the regular attempt takes it over.
 func TestSlowCallsAreHandedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -218,7 +218,7 @@ func TestSlowCallsAreHandedOver(t *testing.T) {
 	}
 }
 
-// slowLookup is a journal that takes its time to say what is known of a call.
+// slowLookup is a journal that is slow to look up a call.
 type slowLookup struct{ activities.Transcripts }
 
 func (s slowLookup) LookupCall(
@@ -228,8 +228,8 @@ func (s slowLookup) LookupCall(
 	return s.Transcripts.LookupCall(ctx, scope, iteration, call, writer)
 }
 
-// What a local attempt has to say of itself after it was handed over is not the call's end: the
-// regular attempt makes the call.
+// If a local attempt fails without making the call after the handover, that is not the call's end: the regular attempt
+// makes the call.
 func TestHandedOverAndNotMade(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*bench){
@@ -255,7 +255,7 @@ func TestHandedOverAndNotMade(t *testing.T) {
 	}
 }
 
-// A panic in a call is an error of its attempt: the worker's other work goes on.
+// A panic in a call is an error of its attempt: the worker's other work continues.
 func TestQuickCallThatPanics(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -267,7 +267,7 @@ func TestQuickCallThatPanics(t *testing.T) {
 	}
 }
 
-// A call that was handed over and that nobody attends to is cut.
+// A call that was handed over is cut if no attempt attends to it.
 func TestHandedOverToNobody(t *testing.T) {
 	t.Parallel()
 	quick := 20 * time.Millisecond
@@ -296,7 +296,7 @@ func TestHandedOverToNobody(t *testing.T) {
 	t.Fatal("the call was never made")
 }
 
-// A worker that stops waits for the calls that were handed over, for so long as it may.
+// A stopping worker waits for the calls that were handed over, up to a limit.
 func TestHandedOverCallsAreDrained(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -321,7 +321,7 @@ func TestHandedOverCallsAreDrained(t *testing.T) {
 	}
 }
 
-// A worker that stops also waits for calls whose attempts were cut: they still write what they did.
+// A stopping worker also waits for calls whose attempts were cut, because they still write their results.
 func TestCutCallsAreDrained(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -349,8 +349,8 @@ func TestCutCallsAreDrained(t *testing.T) {
 	}
 }
 
-// stopped is the journal of a worker that stands still after it has written an intent, until
-// another one has written that nobody knows what came of the call.
+// stopped is the journal of a worker that stalls after it has written an intent, until another worker has recorded that
+// the outcome is unknown.
 type stopped struct {
 	activities.Transcripts
 	*bench
@@ -359,13 +359,13 @@ type stopped struct {
 func (s stopped) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
 	entries, err := s.Transcripts.Append(ctx, step)
 	if step.Rows[0].Kind == transcript.KindCall {
-		time.Sleep(1100 * time.Millisecond) // in less than a second, nobody gives a call up
+		time.Sleep(1100 * time.Millisecond) // no attempt gives a call up in less than a second
 		s.ends("nobody knows")
 	}
 	return entries, err
 }
 
-// A call is not made once the model has been told that nobody knows what came of it.
+// A call is not made once the model has been told that its outcome is unknown.
 func TestCallsThatAreGivenUpAreNotMade(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -386,7 +386,7 @@ func (b *bench) ends(text string) {
 	})
 }
 
-// handedOver begins a local attempt to ask a model that answers "slow", once it is released.
+// handedOver begins a local attempt to ask a model that answers "slow" once it is released.
 func (b *bench) handedOver() (release func()) {
 	b.t.Helper()
 	b.act.Quick = 20 * time.Millisecond
@@ -401,13 +401,13 @@ func (b *bench) handedOver() (release func()) {
 	return func() { close(held) }
 }
 
-// asked is what comes of a local attempt to ask the model: the reply, or the type of an error.
+// asked returns the result of a local attempt to ask the model: the reply, or the type of an error.
 func (b *bench) asked() string {
 	b.t.Helper()
 	return b.comesOf(b.env.ExecuteLocalActivity(b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 1, Try: 1}))
 }
 
-// askedAfter is what comes of a regular attempt after a local one that has gone on.
+// askedAfter returns the result of a regular attempt after a local one that has been handed over.
 func (b *bench) askedAfter() string {
 	b.t.Helper()
 	return b.comesOf(b.env.ExecuteActivity(b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 1, Try: 1, Begun: true}))
@@ -428,8 +428,7 @@ func (b *bench) comesOf(value converter.EncodedValue, err error) string {
 	return out.Preview
 }
 
-// What is stored of a lost workflow task is the answer to what that one has asked: it may have been
-// something else.
+// A reply stored by a lost workflow task answers that task's input, which may have been different.
 func TestStoredRepliesToOtherQuestions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -461,7 +460,7 @@ func TestStoredRepliesToOtherQuestions(t *testing.T) {
 	}
 }
 
-// How a call ended that was handed over is told to the first regular attempt; a later one asks anew, and at once.
+// The first regular attempt gets the result of a call that was handed over. A later attempt asks again, at once.
 func TestEndsOfHandedOverReplies(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -491,7 +490,7 @@ func TestEndsOfHandedOverReplies(t *testing.T) {
 			b.act.Quick = 20 * time.Millisecond
 			tt.prepare(b)
 			got := []string{b.asked()}
-			activities.Drain(b.act, time.Minute) // it is over before anybody attends to it
+			activities.Drain(b.act, time.Minute) // it ends before any attempt attends to it
 			got = append(got, b.askedAfter(), b.askedAfter())
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("attempts (-want +got):\n%s", diff)
@@ -500,7 +499,7 @@ func TestEndsOfHandedOverReplies(t *testing.T) {
 	}
 }
 
-// failsOnce is a journal that does not take the first reply.
+// failsOnce is a journal that does not accept the first reply.
 type failsOnce struct {
 	activities.Transcripts
 	tried bool
@@ -514,7 +513,7 @@ func (f *failsOnce) AppendReply(ctx context.Context, step transcript.Step) ([]tr
 	return f.Transcripts.AppendReply(ctx, step)
 }
 
-// While a call that has become slow waits for its regular activity, its worker begins no other.
+// While a call that has become slow waits for its regular activity, its worker begins no other quick call.
 func TestSlowModelsAreLeftToActivities(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -533,8 +532,8 @@ func TestSlowModelsAreLeftToActivities(t *testing.T) {
 	}
 }
 
-// A worker learns from four calls of its own that a model is quick, and from one slow call that it
-// is not. Another model's calls say nothing.
+// A worker learns from four calls of its own that a model is quick, and from one slow call that it is not. Calls of
+// another model have no effect.
 func TestQuickModelsAreLearned(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -546,7 +545,7 @@ func TestQuickModelsAreLearned(t *testing.T) {
 	})
 	takes := time.Duration(0)
 	b.reply = func(llm.Request) (llm.Response, error) {
-		time.Sleep(takes) // it is measured
+		time.Sleep(takes) // the duration is measured
 		return llm.Response{Content: "x", Finish: llm.FinishStop}, nil
 	}
 	quick := func(iteration, provider int) bool {
@@ -570,11 +569,11 @@ func TestQuickModelsAreLearned(t *testing.T) {
 	}
 }
 
-// A local attempt asks the model, or leaves that to a regular one where another attempt has begun.
+// A local attempt asks the model, or leaves that to a regular one if another attempt has begun.
 func TestLocalAttemptsAtReplies(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		live    *transcript.Live // what another attempt has left
+		live    *transcript.Live // the trace of another attempt
 		prepare func(*bench)
 		want    string // the reply, or the type of the error
 		asked   int
@@ -618,8 +617,8 @@ func TestLocalAttemptsAtReplies(t *testing.T) {
 	}
 }
 
-// A worker that dies while it asks a model within a workflow task leaves a trace, so that the next
-// attempt is one whose deaths are counted.
+// A worker that dies while it asks a model within a workflow task leaves a trace, so that the next attempt is a regular
+// one, whose worker deaths are counted.
 func TestLocalAttemptsLeaveATrace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -640,8 +639,8 @@ func TestLocalAttemptsLeaveATrace(t *testing.T) {
 	}
 }
 
-// A model that takes longer than a workflow task may is asked on, and its reply is the regular
-// attempt's then. On another worker, that one waits for the reply for a while.
+// If a model takes longer than a workflow task may, the call continues, and the regular attempt gets its reply. On
+// another worker, the regular attempt waits for the reply for a while.
 func TestSlowRepliesAreHandedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

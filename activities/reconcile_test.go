@@ -18,12 +18,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// temporalRuns is what Temporal says of workflows, and is asked to cancel.
+// temporalRuns is a fake of Temporal's workflows that also records cancellations.
 type temporalRuns struct {
 	endings   map[string]record.Investigation // by workflow id
-	open      map[string]string               // run ids of those on its list, by workflow id
-	failing   string                          // the workflow that it cannot tell of
-	hanging   string                          // the one of which it does not tell before it has told of all others
+	open      map[string]string               // run ids of the listed workflows, by workflow id
+	failing   string                          // the workflow for which it returns an error
+	hanging   string                          // the workflow for which it answers only after all others
 	others    sync.WaitGroup
 	mu        sync.Mutex
 	cancelled []string
@@ -65,7 +65,7 @@ func TestReconcile(t *testing.T) {
 	ago := func(d time.Duration) *time.Time { at := time.Now().Add(-d); return &at }
 	by := "terminated by ada@laptop: stuck"
 	tests := map[string]struct {
-		end  *record.Investigation // nil = Temporal does not know it
+		end  *record.Investigation // nil: Temporal does not know it
 		age  time.Duration
 		want agent.Status
 		why  string
@@ -87,7 +87,7 @@ func TestReconcile(t *testing.T) {
 		endings: map[string]record.Investigation{"inv": {}}, failing: "cannot be asked", hanging: "takes its time",
 		open: map[string]string{"is listed": "1", "used again": "2", "": ""},
 	}
-	runs.others.Add(len(tests) - 1) // and the bench's own, and not the one that is listed, nor the one that hangs
+	runs.others.Add(len(tests) - 1) // includes the bench's own; excludes the listed one and the one that hangs
 	b.act.Runs = runs
 	for name, tt := range tests {
 		if tt.end != nil {
@@ -100,7 +100,7 @@ func TestReconcile(t *testing.T) {
 		}
 	}
 	runs.endings[""] = record.Investigation{}                         // the bench's own
-	if _, err := b.env.ExecuteActivity(b.act.Reconcile); err != nil { // one that cannot be asked has its turn at the next time
+	if _, err := b.env.ExecuteActivity(b.act.Reconcile); err != nil { // one that cannot be checked is retried next time
 		t.Error(err)
 	}
 	for name, tt := range tests {
@@ -118,7 +118,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// The workers of a namespace do not know the workflows of another one that has adopted the store.
+// The workers of a namespace do not know the workflows of another namespace that has adopted the store.
 func TestReconcileOfAnAdoptedStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -137,8 +137,8 @@ func TestReconcileOfAnAdoptedStore(t *testing.T) {
 	}
 }
 
-// A run's plan and data are what its first attempt has resolved. A reset's run plans
-// and masks anew, and has the stages of the run before end.
+// A run's plan and data are those that its first attempt resolved. A run after a reset plans and masks again, and ends
+// the stages of the run before.
 func TestResolveIsAJournal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -165,7 +165,7 @@ func TestResolveIsAJournal(t *testing.T) {
 		t.Errorf("planned %d times, cancelled %q", planner.asked, runs.cancelled)
 	}
 
-	// The record is another run's: this one is a reset's.
+	// The record belongs to another run: this run comes from a reset.
 	before, err := b.store.Investigation(t.Context(), "w:1")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// counter is a configuration with a chain that has a server, and knows requests of the same again.
+// counter is a configuration with a chain that has a server and detects duplicate requests.
 type counter struct{ inbox }
 
 func (counter) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
@@ -45,7 +45,7 @@ func (b *bench) resolve(id, input string) (activities.ResolveOut, error) {
 	return out, err
 }
 
-// What a request says of itself is in the record, masked, and where the workflow has it.
+// The labels of a request are in the record, masked, and available to the workflow.
 func TestLabelsOfARequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -70,12 +70,12 @@ func TestLabelsOfARequest(t *testing.T) {
 	}
 }
 
-// Names of tools are looked up in what servers have offered, or offer; all that is wrong is said at once.
+// Tool names are checked against what servers have offered, or offer now. All errors are reported at once.
 func TestToolsOfARequest(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		input  string
-		wants  []string // none = it is taken
+		wants  []string // none: the request is accepted
 		listed int
 	}{
 		"a server as a whole": {`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab"}]}}`, nil, 0},
@@ -113,7 +113,7 @@ func TestToolsOfARequest(t *testing.T) {
 	}
 }
 
-// Servers that do not answer have a time together: an activity waits no longer.
+// Servers that do not answer share one timeout: an activity waits no longer.
 func TestSilentServers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -137,14 +137,14 @@ func (s *silentServers) List(ctx context.Context, _ plan.Server, _ string) ([]to
 	return nil, context.DeadlineExceeded
 }
 
-// However investigations are started, one that asks for the same as another is refused: as long as
-// that runs, and for a while after it has completed.
+// However investigations are started, a duplicate is refused while the first one runs, and for a while after it has
+// completed.
 func TestOneOfTheSame(t *testing.T) {
 	t.Parallel()
 	const again = `{"chain":"lab","data":"x","metadata":{"host":"web-1"}}`
 	for name, tt := range map[string]struct {
 		change  func(*record.Investigation)
-		running bool // Temporal says so
+		running bool // according to Temporal
 		input   string
 		refused bool
 	}{
@@ -196,7 +196,7 @@ func TestOneOfTheSame(t *testing.T) {
 	}
 }
 
-// Two that ask for the same do not both run if the servers of the first are slow to say which tools they have.
+// Two duplicates do not both run if the servers of the first are slow to list their tools.
 func TestOneOfTheSameMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -221,7 +221,7 @@ func TestOneOfTheSameMeanwhile(t *testing.T) {
 	}
 }
 
-// slowServer is a server that takes its time to list its tools.
+// slowServer is slow to list its tools.
 type slowServer struct {
 	*bench
 	meanwhile func()
@@ -237,7 +237,7 @@ func ended(status agent.Status, ago time.Duration) func(*record.Investigation) {
 	return func(r *record.Investigation) { r.Status, r.EndedAt = status, &end }
 }
 
-// Hooks are told what the request says of itself, and what tools have returned besides text.
+// Hooks get the request's metadata and the artifacts that tools returned.
 func TestHooksAreTold(t *testing.T) {
 	t.Parallel()
 	b := shop(t, 2, func(*plan.Plan) {})

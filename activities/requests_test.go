@@ -30,10 +30,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// TestRequests compares what reaches the provider, for every type, in an
-// investigation and in a conversation: the system prompt with the memory as it is
-// then, the tools that are offered, and the messages. The plan is made from a
-// configuration; between two requests the calls of the first are run.
+// TestRequests compares the provider's requests for every type, in an investigation and in a conversation: the system
+// prompt with the current memory, the offered tools, and the messages. The plan is made from a configuration. Between
+// two requests, the calls of the first are run.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, row := range agent.Types() {
@@ -58,7 +57,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// office is a bench with a provider behind it, and a plan from a configuration.
+// office is a bench with a provider behind it and a plan from a configuration.
 type office struct {
 	*bench
 	row     agent.Type
@@ -68,7 +67,7 @@ type office struct {
 	peers   []activities.Peer
 }
 
-// officeConfig has one agent, of a type; the rest is for those who can use it.
+// officeConfig has one agent of a given type; the rest is for types that can use it.
 const officeConfig = `
 llm_providers: {lab-model: {type: openai, model: gpt-4o, base_url: %q}}
 mcp_servers: {lab: {transport: {command: lab}, instructions: What the laboratory knows.}}
@@ -115,7 +114,7 @@ func newOffice(t *testing.T, row agent.Type, talking bool) *office {
 	return o
 }
 
-// begin puts into the store what comes before the first request.
+// begin stores what precedes the first request.
 func (o *office) begin(p plan.Plan) {
 	o.t.Helper()
 	o.act.Memories, o.act.Builtins = o.store, everyBuiltin{o.store}
@@ -133,7 +132,7 @@ func (o *office) begin(p plan.Plan) {
 	}
 }
 
-// history is what a single-shot agent is shown of others.
+// history stores what a single-shot agent sees of other agents.
 func (o *office) history() {
 	o.t.Helper()
 	for _, name := range []string{"triage/Tim", "s/Peer"} {
@@ -174,7 +173,7 @@ func (o *office) generate(in activities.GenerateIn) {
 	o.must(err)
 }
 
-// said is what a person says: a message in a conversation, guidance elsewhere.
+// said returns a person's input: a message in a conversation, otherwise guidance.
 func (o *office) said(text string) []activities.Input {
 	o.t.Helper()
 	if o.talking {
@@ -208,7 +207,7 @@ func (o *office) runCalls(iteration int) {
 	}
 }
 
-// answer has the model call some of the tools that it is offered, once.
+// answer makes the model call some of the offered tools, once.
 func (o *office) answer(req llmtest.Request) llmtest.Reply {
 	if slices.ContainsFunc(req.Messages, func(m llmtest.Message) bool { return m.Role == "assistant" }) || len(req.Tools) == 0 {
 		return llmtest.Text("Done.").Usage(10, 1)
@@ -228,8 +227,8 @@ func (o *office) answer(req llmtest.Request) llmtest.Reply {
 	return llmtest.Calls(calls...).Text("Let me see.").Usage(10, 1)
 }
 
-// compare compares all requests with a golden file, part by part. What is the same
-// as in the request before is left out.
+// compare compares all requests with a golden file, part by part. It omits parts that are the same as in the previous
+// request.
 func (o *office) compare(path string) {
 	o.t.Helper()
 	var got txtar.Archive
@@ -254,8 +253,7 @@ func (o *office) compare(path string) {
 	}
 }
 
-// parts are the parts of a request's body: the system prompt as text, the rest as
-// JSON, and of lists an element in each line.
+// parts splits a request's body: the system prompt as text, the rest as JSON, with lists one element per line.
 func parts(t *testing.T, body []byte) []txtar.File {
 	t.Helper()
 	var req map[string]json.RawMessage

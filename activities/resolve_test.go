@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// inbox is what a workflow was started with, and a configuration with one chain.
+// inbox is a workflow's input, and a configuration with one chain.
 type inbox string
 
 func (i inbox) Inputs(context.Context, string, string) ([][]byte, string, error) {
@@ -42,7 +42,7 @@ func (inbox) Conversation(context.Context, agent.ConversationRequest) (plan.Plan
 	return plan.Plan{}, errors.New("there are none")
 }
 
-// Whoever asks the store learns what became of a request, also of a refused one.
+// The store has the outcome of every request, even a refused one.
 func TestResolveLeavesARecord(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -66,7 +66,7 @@ func TestResolveLeavesARecord(t *testing.T) {
 			if ok != (tt.status == agent.StatusRefused) || ok && refused.Type() != activities.ErrorInvalidRequest {
 				t.Errorf("Resolve: %v", err)
 			}
-			var known activities.ResolveOut // by which the workflow says in Temporal's list what it was
+			var known activities.ResolveOut // the workflow uses it for its search attributes
 			if ok && (refused.Details(&known) != nil || !known.SearchAttributes || known.Skeleton.Chain != tt.chain) {
 				t.Errorf("the refusal says %+v", known)
 			}
@@ -97,7 +97,7 @@ func TestResolveLeavesARecord(t *testing.T) {
 // late is a configuration whose plans wait for functions of the program.
 type late struct {
 	inbox
-	by *string // who asks
+	by *string // the person who asks
 }
 
 func (l late) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
@@ -113,7 +113,7 @@ func (late) Scoring(context.Context, agent.Request, string) (plan.Stage, error) 
 	return plan.Stage{}, activities.ErrTakesLong
 }
 
-// What takes too long for a workflow task is refused by no one: a regular activity does it.
+// A plan that takes too long for a workflow task is not refused: a regular activity makes it.
 func TestPlansThatTakeLong(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// An argument that violates the schema only by its spelling is sent as the schema asks, and the transcript and the model are
-// told; what the model wrote stays in its reply.
+// An argument that violates the schema only by its spelling is sent in the schema's spelling. The transcript and the
+// model are told, and the reply keeps what the model wrote.
 func TestRespelledArguments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

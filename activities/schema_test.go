@@ -15,8 +15,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// TestRefusedSchema: a model that refuses the schema, in whatever words, is told it in the prompt, and people are told of
-// that; the next requests do not try again, and begin as this one does. What is refused without the schema, too, is refused.
+// TestRefusedSchema: if a model refuses the schema, in whatever words, the schema goes into the prompt, and people are
+// told. The next requests skip the attempt and begin the same way. A request that is refused without the schema, too,
+// stays refused.
 func TestRefusedSchema(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"cause":{"type":"string"}}}`
@@ -24,7 +25,7 @@ func TestRefusedSchema(t *testing.T) {
 	for name, tt := range map[string]struct {
 		refuses  func(llm.Request) error
 		fails    bool
-		requests string // "s" = with the schema, "w" = in words
+		requests string // "s": with the schema, "w": in words
 	}{
 		"it":        {func(r llm.Request) error { return when(len(r.Schema) > 0, refusal) }, false, "sww"},
 		"all":       {func(llm.Request) error { return refusal }, true, "sw"},
@@ -82,8 +83,8 @@ func when(yes bool, failed *llm.Error) error {
 	return nil
 }
 
-// TestSchema: a contract's schema goes beside the prompt to models that keep to one, from the
-// first request on; in words only if one of the agent's providers needs them.
+// TestSchema: models that enforce a contract's schema get it separately from the prompt, from the first request on. The
+// prompt includes it only if one of the agent's providers needs that.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"cause":{"type":"string"}}}`

@@ -23,7 +23,7 @@ func judging() plan.Stage {
 	}}
 }
 
-// finished has an investigation that has ended: one agent has called a tool.
+// finished creates an investigation that has ended: one agent has called a tool.
 func (b *bench) finished() {
 	b.reply = func(llm.Request) (llm.Response, error) {
 		return llm.Response{Content: "It is the pool.", Finish: llm.FinishStop}, nil
@@ -61,7 +61,7 @@ func (b *bench) beginScore() (out activities.BeginScoreOut, err error) {
 	return out, err
 }
 
-// The judge is shown what was found and what was done, and its transcript says what it made of that.
+// The judge sees what was found and what was done, and its judgement is read from its transcript.
 func TestScore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -94,7 +94,7 @@ func TestScore(t *testing.T) {
 	}
 	save := activities.SaveScoreIn{N: 1, Judge: activities.ExecutionSummary{Ref: begun.Ref, Status: agent.StatusCompleted,
 		Usage: agent.Usage{ModelCalls: 3}}}
-	for range 2 { // an attempt that is made again changes nothing
+	for range 2 { // a repeated attempt changes nothing
 		if _, err := b.env.ExecuteActivity(b.act.SaveScore, save); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// What has not ended, and what never began, is not judged.
+// An investigation that has not ended, or that never began, is not judged.
 func TestNothingToJudge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A store that lacks an entry that the workflow has seen was set back: no activity makes a call on it, and the
-// failure says what to do. Temporal retries none of them.
+// A store that lacks an entry that the workflow has seen was set back. No activity makes a call on it, the failure says
+// what to do, and Temporal does not retry.
 func TestStoreBehindHistory(t *testing.T) {
 	t.Parallel()
 	lost := transcript.Mark{Seq: 1, At: 1}
@@ -89,8 +89,8 @@ func (c *counting) Missing(ctx context.Context, investigation string, marks []tr
 	return c.Transcripts.Missing(ctx, investigation, marks)
 }
 
-// What the workflow has seen is looked for in what an activity reads anyway. An entry that a Temporal reset has
-// superseded is not missing.
+// The entries that the workflow has seen are first looked for in what an activity reads anyway. An entry that a Temporal
+// reset has superseded is not missing.
 func TestSeenCostsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -108,7 +108,7 @@ func TestSeenCostsNothing(t *testing.T) {
 		t.Fatalf("%+v, %v; the store was asked for %d entries", out, err, count.asked)
 	}
 
-	// Another run takes over from iteration 2 on: its workflow may have seen what is superseded now.
+	// Another run takes over from iteration 2 on: its workflow may have seen entries that are superseded now.
 	b.ref.Seen = []transcript.Mark{out.Seen}
 	other := transcript.Writer{RunID: "another run"}
 	if _, err := b.store.Lookup(t.Context(), b.scope(), transcript.Key{Iteration: 2}, other); err != nil {
@@ -120,8 +120,8 @@ func TestSeenCostsNothing(t *testing.T) {
 	}
 }
 
-// The store has lost the intent of a call that must not run twice, and Temporal knows that there was one: by the
-// heartbeats of an earlier attempt, or by those of one whose worker has died. The call is not made.
+// The store has lost the intent of a call that must not run twice. Temporal knows that there was one, from the
+// heartbeats of an earlier attempt or of one whose worker has died. The call is not made.
 func TestLostIntent(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(b *bench, in *activities.CallToolIn){
@@ -155,8 +155,8 @@ func TestLostIntent(t *testing.T) {
 	})
 }
 
-// The store has lost the plan of an investigation whose workflow has seen entries: that is a store that was set back, too,
-// and no reason to wait for another worker. Without entries that were seen, the worker may have the wrong store.
+// The store has lost the plan of an investigation whose workflow has seen entries. That store was set back, too, so
+// waiting for another worker does not help. Without seen entries, the worker may have the wrong store.
 func TestStoreHasLostThePlan(t *testing.T) {
 	t.Parallel()
 	for name, activity := range map[string]func(b *bench) (any, any){
@@ -204,7 +204,7 @@ func TestStoreHasLostThePlan(t *testing.T) {
 	}
 }
 
-// An investigation ends in the record even if the store has lost its plan and all that came after.
+// An investigation's end is recorded even if the store has lost its plan and everything after it.
 func TestFinishWithoutThePlan(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

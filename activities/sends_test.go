@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// unsent makes the server's calls end before a request goes out, until it is told otherwise.
+// unsent makes the server's calls end before a request goes out, until the test changes that.
 type unsent struct {
 	*bench
 	gone bool
@@ -31,8 +31,7 @@ func (u *unsent) Call(ctx context.Context, call tool.Call) (tool.Result, error) 
 	return u.bench.Call(ctx, call)
 }
 
-// A call that must not run twice is tried again if its server could not be reached, and is then not taken for one that
-// was interrupted.
+// A call that must not run twice is tried again if its server could not be reached, and does not count as interrupted.
 func TestUnsentWriteIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -52,7 +51,7 @@ func TestUnsentWriteIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A request that may have gone out is never tried again, and its result is a sentence of its own.
+// A request that may have gone out is never tried again, and its result says so in a sentence of its own.
 func TestSentWriteIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, result := range map[string]tool.Result{
@@ -78,7 +77,7 @@ func TestSentWriteIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// The audit trail tells how often a call that was approved went out.
+// The audit trail has the number of times that an approved call went out.
 func TestActsCountSends(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -96,8 +95,8 @@ func TestActsCountSends(t *testing.T) {
 	}
 }
 
-// frozen is a worker that stands still after its fence has let a call through and before the request is written, as long
-// as others do. The wire asks the fence once more if it notices that time has passed.
+// frozen is a worker that stalls after its fence has let a call through and before the request is written. The transport
+// asks the fence again if it notices that time has passed.
 type frozen struct {
 	*bench
 	meanwhile func()
@@ -111,8 +110,8 @@ func (f *frozen) Call(ctx context.Context, call tool.Call) (tool.Result, error) 
 	return f.bench.Call(ctx, call)
 }
 
-// While a worker stands still between the fence and the write, another one takes over and tells the agent that the outcome
-// is unknown. The first one makes no call when it goes on.
+// While a worker stalls between the fence and the write, another one takes over and tells the agent that the outcome is
+// unknown. The first one makes no call when it resumes.
 func TestWorkerFrozenBetweenFenceAndWrite(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -145,7 +144,7 @@ func TestWorkerFrozenBetweenFenceAndWrite(t *testing.T) {
 	}
 }
 
-// The answer to a call that was given up is a notice for people, masked, and changes nothing that the agent was told.
+// A late answer to a call that was given up is a masked notice for people. It changes nothing that the agent was told.
 func TestLateAnswersAreNoticed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

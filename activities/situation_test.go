@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// judgedCalls is what the workflow is told of a reply that asks for the calls.
+// judgedCalls returns the workflow's output for a reply with these calls.
 func (b *bench) judgedCalls(calls ...agent.ToolCall) activities.GenerateOut {
 	b.t.Helper()
 	b.asks(calls...)
@@ -26,8 +26,8 @@ func (b *bench) judgedCalls(calls ...agent.ToolCall) activities.GenerateOut {
 	return out
 }
 
-// TestARuleLetsACallThrough: nobody is asked about a call that a rule fits, its journal names the rule, which counts it;
-// about one whose rule was revoked between offer and call somebody is asked.
+// TestARuleLetsACallThrough: a call that a rule matches needs no approval, and its journal entry names the rule, so that
+// its uses are counted. If the rule was revoked between offer and call, a person is asked.
 func TestARuleLetsACallThrough(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -82,15 +82,16 @@ func TestARuleLetsACallThrough(t *testing.T) {
 	}
 }
 
-// TestAToolThatChangesUnderARule: the server is asked what the tool is directly before a call that a rule lets through.
-// What it says otherwise is told to a person, who is asked whatever the rule says; such a call is not made within a workflow task.
+// TestAToolThatChangesUnderARule: the server is asked for the tool's definition directly before a call that a rule
+// allows. If it has changed, a person is told and asked, despite the rule. Such a call is not made within a workflow
+// task.
 func TestAToolThatChangesUnderARule(t *testing.T) {
 	t.Parallel()
 	yes := true
 	for name, tt := range map[string]struct {
 		change func(*tool.Spec)
 		rule   func(*remember.Rule)
-		note   string // "" = the call is made
+		note   string // "" means the call is made
 	}{
 		"the same": {func(*tool.Spec) {}, func(*remember.Rule) {}, ""},
 		"another description": {func(s *tool.Spec) { s.Description = "Deletes what it reads." }, func(*remember.Rule) {},
@@ -150,7 +151,7 @@ func TestAToolThatChangesUnderARule(t *testing.T) {
 	}
 }
 
-// TestTaint: what an agent has read is in its journal, with the calls that may come of it; whoever is asked is told.
+// TestTaint: the journal has what an agent has read and the calls that may result from it, and the approver is told.
 func TestTaint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -186,7 +187,7 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// TestTaintOfAServerThatIsListedLate: what a server says of its tools is read by every call that comes after.
+// TestTaintOfAServerThatIsListedLate: a server's tool descriptions taint every call that comes after them.
 func TestTaintOfAServerThatIsListedLate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

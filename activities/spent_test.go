@@ -15,8 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// A call that a provider had begun to answer counts for what was reserved for it, and the
-// next try of it needs room of its own; what a provider has refused costs nothing.
+// A call that a provider had begun to answer counts for what was reserved for it, and its next try needs its own room. A
+// call that a provider refused costs nothing.
 func TestFailedCallsAreCharged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -77,7 +77,7 @@ func TestFailedCallsAreCharged(t *testing.T) {
 	}
 }
 
-// What a provider does not report is estimated: the input with the tools, which are most of some requests, and the output.
+// Unreported usage is estimated: the input with the tools, which make up most of some requests, and the output.
 func TestUnreportedUsage(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ reported, want agent.Usage }{
@@ -113,7 +113,7 @@ func TestUnreportedUsage(t *testing.T) {
 	}
 }
 
-// A failed call counts for what the provider has told of it, and for what it had said; of the rest, by estimate.
+// A failed call counts for what the provider reported and for the output received. The rest is an estimate.
 func TestFailedCallsCountWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	told := agent.Usage{InputTokens: 2110, OutputTokens: 1, CacheReadTokens: 2000}

@@ -30,9 +30,8 @@ func (talking) Conversation(context.Context, agent.ConversationRequest) (plan.Pl
 	return plan.Plan{Conversation: true, Stages: []plan.Stage{{Name: "chat", Agents: []plan.Agent{a}}}}, nil
 }
 
-// A worker may die between a step's writes and the end of the workflow task. The step then
-// runs again as the same attempt of the same local activity: it returns the same, and the
-// store stays as it was.
+// A worker may die between a step's writes and the end of the workflow task. The step then runs again as the same
+// attempt of the same local activity. It returns the same result, and the store does not change.
 func TestStepsThatRunAgain(t *testing.T) {
 	t.Parallel()
 	source := []activities.Source{{Stage: "s", Execution: "s/A"}}
@@ -103,7 +102,7 @@ func TestStepsThatRunAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.act.Heartbeats = beats{temporal.NewCanceledError()} // nobody asks
+			b.act.Heartbeats = beats{temporal.NewCanceledError()} // not consulted
 			b.act.Ledger, b.act.Memories = b.store, b.store
 			inputs := talking{inbox(`{"chain":"lab","data":"x"}`)}
 			if name == "OpenConversation" {
@@ -142,7 +141,7 @@ func (b *bench) locally(step, in any) string {
 	return string(out)
 }
 
-// everything is what the store knows of the bench's investigations, as JSON.
+// everything returns what the store knows about the bench's investigations, as JSON.
 func (b *bench) everything() string {
 	b.t.Helper()
 	ctx := b.t.Context()

@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// summariser is a model that is asked for summaries, by all of its goroutines at once.
+// summariser is a model that is asked for summaries by several goroutines at once.
 type summariser struct {
 	answer func(llm.Request) (llm.Response, error)
 
@@ -46,7 +46,7 @@ func (d desk) Client(p plan.Provider, _ plan.Timeouts) (llm.Client, error) {
 	return d.bench, nil
 }
 
-// newDesk is a desk whose agent has asked for results of these sizes, in bytes.
+// newDesk returns a desk whose agent has requested results of these sizes, in bytes.
 func newDesk(t *testing.T, sizes ...int) desk {
 	t.Helper()
 	d := desk{newBench(t), &summariser{answer: func(req llm.Request) (llm.Response, error) {
@@ -76,7 +76,7 @@ func newDesk(t *testing.T, sizes ...int) desk {
 	return d
 }
 
-// numbered is a text of a size, each line of which says where it stands.
+// numbered returns a text of a given size in which each line states its position.
 func numbered(size int) string {
 	var b strings.Builder
 	for b.Len() < size {
@@ -85,7 +85,7 @@ func numbered(size int) string {
 	return b.String()[:size]
 }
 
-// shown are the results in the last request to the agent's model.
+// shown returns the results in the last request to the agent's model.
 func (d desk) shown() (texts []string) {
 	for _, m := range d.requests[len(d.requests)-1].Messages {
 		if m.Role == agent.ToolRole {
@@ -110,9 +110,9 @@ func TestLargeResultsAreSummarisedOnce(t *testing.T) {
 	if diff := cmp.Diff(want, d.shown()); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	first.Kept = true // for the second one
+	first.Kept = true // as the second one returns it
 
-	for _, iteration := range []int{2, 3} { // once more, and the iteration after that
+	for _, iteration := range []int{2, 3} { // again, and in the next iteration
 		again, err := d.generate(activities.GenerateIn{Iteration: iteration})
 		if err != nil {
 			t.Fatal(err)
@@ -136,8 +136,8 @@ func TestLargeResultsAreSummarisedOnce(t *testing.T) {
 	}
 }
 
-// A crash after a summary, or a model that fails after it: the next attempt, and
-// the next provider, find what was paid for.
+// After a crash following a summary, or a model failure following it, the next attempt and the next provider find the
+// summary that was paid for.
 func TestSummaryOutlivesTheReply(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 20_000)
@@ -210,7 +210,7 @@ func TestSummaryThatFails(t *testing.T) {
 	}
 }
 
-// A model that may recover is asked again by Temporal, and nothing is written.
+// If a model's failure is temporary, Temporal retries, and nothing is written.
 func TestSummaryThatMayComeLater(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 20_000)
@@ -223,7 +223,7 @@ func TestSummaryThatMayComeLater(t *testing.T) {
 	}
 }
 
-// Whose activity is cancelled must not find a cut result where a summary should be.
+// A cancelled activity must not leave a cut result in place of a summary.
 func TestCancelledSummaryLeavesNothing(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 20_000)

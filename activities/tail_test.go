@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// tails keeps what was live; nothing else of a journal is asked of it.
+// tails records the live tails; the tests use nothing else of the journal.
 type tails struct {
 	Transcripts
 	written []string
@@ -26,7 +26,7 @@ func (t *tails) SetLive(_ context.Context, live transcript.Live) error {
 func TestLive(t *testing.T) {
 	t.Parallel()
 	type chunk struct {
-		after time.Duration // the one before
+		after time.Duration // the previous one
 		text  string
 	}
 	tests := map[string]struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// pair is two providers, each with a memory of what its own model has thought, which refuses what
-// the other's has, and what was changed.
+// pair is two providers, each of which remembers its own model's reasoning and refuses the other's, or any that was
+// changed.
 type pair struct {
 	claude, gpt    *llmtest.Server
 	signs, ciphers *llmtest.Signer
@@ -29,9 +29,8 @@ func (p pair) Client(of plan.Provider, _ plan.Timeouts) (llm.Client, error) {
 	return openai.NewResponses(llm.Options{Name: of.Name, BaseURL: p.gpt.URL, APIKey: key})
 }
 
-// TestThoughtsThroughFallbackAndCompression: an agent goes from one provider to another and back,
-// while its conversation grows and is compressed. Each of the two is given back what it thought, as
-// it was, and nothing of the other's.
+// TestThoughtsThroughFallbackAndCompression: an agent switches between two providers while its conversation grows and is
+// compressed. Each provider gets its own reasoning back unchanged, and none of the other's.
 func TestThoughtsThroughFallbackAndCompression(t *testing.T) {
 	t.Parallel()
 	for name, window := range map[string]int{"whole": 0, "compressed": 6_000} {
@@ -52,7 +51,7 @@ func TestThoughtsThroughFallbackAndCompression(t *testing.T) {
 			})
 			b.act.Models = p
 			for i := range 24 {
-				in := activities.GenerateIn{Iteration: i + 1, Provider: i / 6 % 2} // six turns each, again and again
+				in := activities.GenerateIn{Iteration: i + 1, Provider: i / 6 % 2} // six turns each, alternating
 				out, err := b.generate(in)
 				if err != nil {
 					t.Fatalf("turn %d: %v", i+1, err)
@@ -63,7 +62,7 @@ func TestThoughtsThroughFallbackAndCompression(t *testing.T) {
 					}
 				}
 			}
-			const all = (0 + 5 + 6 + 11) * 6 / 2 // each turn gives back what was thought in its own turns before
+			const all = (0 + 5 + 6 + 11) * 6 / 2 // each turn returns the reasoning of the same provider's earlier turns
 			if window == 0 && (p.signs.Returned() != all || p.ciphers.Returned() != all) {
 				t.Errorf("%d and %d thoughts came back, want %d", p.signs.Returned(), p.ciphers.Returned(), all)
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// A provider's trouble is two lines in the log, however many calls fail: its beginning
-// and its end. What a model refuses to read is none, and no error of the worker's.
+// A provider's trouble is two lines in the log, its beginning and its end, however many calls fail. A refusal because of
+// the content is neither trouble nor a worker error.
 func TestTroubleIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

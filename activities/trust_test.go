@@ -72,7 +72,7 @@ func TestACallThatNeedsApproval(t *testing.T) {
 	}
 	want := []activities.Call{
 		{Name: "lab.read", Approve: &activities.Approve{ID: "c1_0", Risk: agent.RiskReadOnly, Arguments: `{"n":1}`, Digest: digest(`{"n":1}`)}},
-		{Name: "lab.read"}, // nobody is asked about a call that cannot be made
+		{Name: "lab.read"}, // no approval is requested for a call that cannot be made
 		{Name: "lab.read", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskReadOnly, Arguments: `{"n":2}`, Digest: digest(`{"n":2}`)}},
 	}
 	if diff := cmp.Diff(want, out.Calls); diff != "" {
@@ -124,7 +124,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// remembering is an agent with memory whose model asks for the calls.
+// remembering is an agent with memory whose model requests the calls.
 func remembering(t *testing.T, typ string, calls ...agent.ToolCall) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -149,8 +149,8 @@ func (b *bench) callOwn(calls ...int) (out activities.CallOwnToolsOut) {
 	return out
 }
 
-// Calls that touch only our own store are made in order, once, however often the
-// activity runs, and the model sees its memory as it is now.
+// Calls that touch only our own store are made once and in order, however often the activity runs, and the model sees
+// its current memory.
 func TestOwnTools(t *testing.T) {
 	t.Parallel()
 	add := func(text string) agent.ToolCall {

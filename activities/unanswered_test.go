@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// When every provider fails, the prompt, the tries and the hops are in the transcript,
-// in the order in which they were made, and each hop names who took over.
+// When every provider fails, the transcript has the prompt, the tries and the fallbacks in order, and each fallback
+// names the provider that took over.
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -25,7 +25,7 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Fatal("the first provider answered")
 	}
 	in.Try, in.Provider, in.Fallback = 2, 1, &activities.Failure{ErrorType: "CredentialsRefused", Error: "first", Try: 1}
-	for range 2 { // an activity is tried again
+	for range 2 { // an activity is retried
 		if _, err := b.generate(in); err == nil {
 			t.Fatal("the second provider answered")
 		}

@@ -21,15 +21,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
-// rebound is a name that a web page has, and that resolves to this host; ours is
-// one that the operator has allowed.
+// rebound is a web page's host name that resolves to this host. ours is a host name that the operator has allowed.
 const (
 	rebound = "evil.example"
 	ours    = "inquest.test"
 )
 
-// attack is what a page tries, from its own origin or through to another: it lists
-// workflows, starts one, and opens a socket. It tells what it got.
+// attack is the script of a malicious page, for its own origin or another one: it lists workflows, starts one, and opens
+// a socket. It returns what succeeded.
 const attack = `async (base, id) => {
 	const tried = async what => { try { return await what() } catch (e) { return "refused: " + e.name } };
 	const api = base + "/api/v1/namespaces/default/workflows";
@@ -50,12 +49,12 @@ const attack = `async (base, id) => {
 }`
 
 type loot struct {
-	Page, List, Start any // a status, or why there is none
+	Page, List, Start any // a status, or the error
 	Cookie, Socket    string
 }
 
-// TestForeignPages: no page but the UI's own reaches the Temporal UI, by whatever
-// name, and no page at all reaches Temporal.
+// TestForeignPages: only the UI's own page reaches the Temporal UI, by any host name, and no page at all reaches
+// Temporal.
 func TestForeignPages(t *testing.T) {
 	server, err := devserver.Start(t.Context(), devserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", UI: "127.0.0.1:0",
 		UINames: []string{ours}})
@@ -118,7 +117,7 @@ func tryFrom(t *testing.T, ctx context.Context, at, base, id string) (got loot) 
 	return got
 }
 
-// workflowsOf are the ids of all workflows of a Temporal.
+// workflowsOf returns the ids of all workflows of a Temporal server.
 func workflowsOf(t *testing.T, address string) map[string]time.Time {
 	t.Helper()
 	c, err := client.Dial(client.Options{HostPort: address})
@@ -127,7 +126,7 @@ func workflowsOf(t *testing.T, address string) map[string]time.Time {
 	}
 	defer c.Close()
 	ids := map[string]time.Time{}
-	for deadline := time.Now().Add(30 * time.Second); len(ids) < 3; time.Sleep(50 * time.Millisecond) { // the index is behind
+	for deadline := time.Now().Add(30 * time.Second); len(ids) < 3; time.Sleep(50 * time.Millisecond) { // the index lags behind
 		response, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +152,7 @@ func newChromium(t *testing.T, rules string) context.Context {
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("host-resolver-rules", rules), chromedp.Flag("disable-background-networking", true),
-		// The browser's own walls are taken down: they differ, and ours must hold without.
+		// Disable the browser's own protections: they differ between browsers, and ours must work without them.
 		chromedp.Flag("disable-features", "LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessChecks"))
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))

@@ -1,5 +1,5 @@
-// Package hostile has what attacks Inquest: each with its invariant, that it costs
-// bounded time and memory, ends as the right class of error, leaks nothing and does nothing.
+// Package hostile attacks Inquest. Every attack must meet the same invariant: it costs bounded time and memory, ends
+// with the right error class, leaks nothing and has no effect.
 package hostile
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// envEvil makes a process of this test binary one of the servers below.
+// envEvil turns a process of this test binary into one of the servers below.
 const envEvil = "INQUEST_HOSTILE_SERVER"
 
 func TestMain(m *testing.M) {
@@ -34,24 +34,24 @@ func TestMain(m *testing.M) {
 		serve(servers[name], os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
-	_ = flag.Set("test.parallel", "8") // those that are parallel only wait; it is a number
+	_ = flag.Set("test.parallel", "8") // parallel tests only wait, so eight are fine; the value is a valid number
 	os.Exit(m.Run())
 }
 
-// request is a message of the client, as far as a server looks at it.
+// request is the part of a client's message that the servers use.
 type request struct {
 	ID     json.RawMessage
 	Method string
 }
 
-// server answers requests: with a result, as JSON, or by writing what it likes.
+// server answers requests, either with a result as JSON or by writing arbitrary output.
 type server struct {
 	tools string                       // the result of tools/list
-	list  func(w io.Writer, r request) // in its place
+	list  func(w io.Writer, r request) // replaces tools
 	call  func(w io.Writer, r request) // the answer to tools/call
-	hello func(w io.Writer, r request) // to initialize
-	// What is expected: of List the class of its error, or else names of tools and why
-	// they cannot be used, of a call the type of its error.
+	hello func(w io.Writer, r request) // the answer to initialize
+	// Expected: for List the class of its error, or else the unusable tools with the reasons; for a call the type of its
+	// error.
 	class, callClass string
 	unusable         map[string]string
 }
@@ -65,7 +65,7 @@ func answer(w io.Writer, id json.RawMessage, result string) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, strings.ReplaceAll(result, "\n", " "))
 }
 
-// serve is the server over its standard input and output.
+// serve runs the server on its standard input and output.
 func serve(s server, in io.Reader, out io.Writer) {
 	lines := bufio.NewReader(in)
 	for {
@@ -103,12 +103,12 @@ func orText(text, otherwise string) string {
 	return text
 }
 
-// raw writes the same whatever it is asked.
+// raw writes the same text for every request.
 func raw(text string) func(io.Writer, request) {
 	return func(w io.Writer, _ request) { io.WriteString(w, text+"\n") }
 }
 
-// withID writes a text in which ID stands for the request's.
+// withID writes a text in which ID stands for the request's id.
 func withID(text string) func(io.Writer, request) {
 	return func(w io.Writer, r request) { io.WriteString(w, strings.ReplaceAll(text, "ID", string(r.ID))+"\n") }
 }
@@ -132,7 +132,7 @@ func nest(levels int) string {
 
 const late = "it does not answer in time"
 
-// servers are the hostile ones, by name.
+// servers are the hostile servers by name.
 var servers = map[string]server{
 	"a name of 10 MB": {tools: listed(strings.Repeat("n", 10<<20), "", `{"type":"object"}`),
 		unusable: map[string]string{"nnn": "its name is longer than 128 bytes"}},
@@ -165,12 +165,12 @@ var servers = map[string]server{
 		callClass: tool.ErrorInvalidArguments},
 }
 
-// How long, and how much memory, a hostile server may take.
+// Limits on the time and memory that a hostile server may take.
 const (
 	patience  = 10 * time.Second // for an answer
-	impatient = 6 * time.Second  // for one that does not come; a process must have started
+	impatient = 6 * time.Second  // for an answer that never comes; includes starting the process
 	maxTime   = time.Minute
-	maxMemory = 400 << 20 // bytes, all that is allocated meanwhile and still there
+	maxMemory = 400 << 20 // bytes allocated meanwhile and still in use
 	maxOfOne  = 16 << 20  // bytes of one message
 )
 
@@ -197,7 +197,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// ServeHTTP is the server over HTTP, in which an answer is a body.
+// ServeHTTP runs the server over HTTP, with each answer as a response body.
 func (s server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked request
 	if json.NewDecoder(r.Body).Decode(&asked) != nil || len(asked.ID) == 0 {
@@ -208,7 +208,7 @@ func (s server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handle(w, asked)
 }
 
-// timeout is how long the server is waited for.
+// timeout is how long to wait for the server.
 func (s server) timeout() time.Duration {
 	if s.class == late || s.callClass == tool.ErrorTimeout {
 		return impatient
@@ -216,7 +216,8 @@ func (s server) timeout() time.Duration {
 	return patience
 }
 
-// beside lets those that are only waited for be so together; how much memory the others need is measured one by one.
+// beside runs the servers that only wait in parallel. The others run one at a time, so that their memory can be
+// measured.
 func (s server) beside(t *testing.T) {
 	t.Helper()
 	if s.timeout() == impatient {
@@ -260,7 +261,7 @@ func (s server) checkList(t *testing.T, specs []tool.Spec, err error, kind strin
 	if s.class != "" {
 		failed, ok := errors.AsType[*tool.ServerError](err)
 		overHTTP := kind == mcp.HTTP && ok &&
-			strings.Contains("its answer cannot be read, the connection broke off", failed.Why) // an answer at once, but to nothing
+			strings.Contains("its answer cannot be read, the connection broke off", failed.Why) // an immediate answer, but to no request
 		if !ok || failed.Why != s.class && !overHTTP {
 			t.Errorf("list: %v, want %q", err, s.class)
 		}
@@ -308,7 +309,7 @@ func (s server) checkCall(t *testing.T, result tool.Result, kind string) {
 	}
 }
 
-// A stream without an end is cut by time, whether it says nothing or repeats itself.
+// An endless stream is cut by a timeout, whether it sends nothing or repeats itself.
 func TestEndlessStreams(t *testing.T) {
 	for name, event := range map[string]string{"comments": ": nothing\n\n",
 		"notices":   "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"x\"}}\n\n",

@@ -13,16 +13,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
-// canary is a program that nobody allowed. It leaves a file in the folder CANARY.
+// canary is a program that is not allowed. It leaves a file in the folder CANARY.
 const canary = "#!/bin/sh\necho x >CANARY/sang-$$\n"
 
-// shellList is what the attacks may use.
+// shellList holds the programs that the attacks may use.
 var shellList = strings.Fields("ls cat grep head tail wc sort uniq cut echo printf test [ cd true false git tar sed jq find shuf curl " +
 	"kubectl rg fd tree awk env xargs split install cpio patch")
 
-// Attacks by lines: none is run. The program that they try to start is canary, the
-// file that they try to write is written. F is a text file, REPO a git repository,
-// T an archive.
+// Attacks, one per line, none of which may run. They try to start the program canary or write the file written. F is a
+// text file, REPO a git repository, T an archive.
 var lineAttacks = strings.Split(strings.TrimSpace(`
 canary
 ls; canary
@@ -330,8 +329,7 @@ for x in 'a[$(canary)]'; do echo $[x]; done
 cat < /de{v..v}/tcp/127.0.0.1/1
 `), "\n")
 
-// TestShellAllowList: each attack is refused before it starts, and a canary and a
-// file say whether that is so.
+// TestShellAllowList: each attack is refused before it starts. A canary and a file show whether it had an effect.
 func TestShellAllowList(t *testing.T) {
 	lab := newShellLab(t)
 	dir := lab.folder(t)
@@ -348,8 +346,7 @@ func TestShellAllowList(t *testing.T) {
 	t.Logf("%d attacks", len(attackLines()))
 }
 
-// TestShellAttacksAreReal: what is refused does harm where all options are allowed,
-// so that the test above would see it.
+// TestShellAttacksAreReal: the refused commands do harm if all options are allowed, so the test above would detect it.
 func TestShellAttacksAreReal(t *testing.T) {
 	lab := newShellLab(t)
 	for _, line := range []string{
@@ -372,7 +369,7 @@ func TestShellAttacksAreReal(t *testing.T) {
 	}
 }
 
-// TestShellStillWorks: what people use these programs for is not refused.
+// TestShellStillWorks: ordinary uses of these programs are not refused.
 func TestShellStillWorks(t *testing.T) {
 	lab := newShellLab(t)
 	dir := lab.folder(t)
@@ -395,7 +392,7 @@ func TestShellStillWorks(t *testing.T) {
 	}
 }
 
-// attackLines joins the lines again of attacks that have several.
+// attackLines rejoins attacks that span several lines.
 func attackLines() (lines []string) {
 	for _, line := range lineAttacks {
 		if last := len(lines) - 1; last >= 0 && strings.Count(lines[last], "'")%2 == 1 && !strings.Contains(lines[last], `$'`) {
@@ -408,7 +405,7 @@ func attackLines() (lines []string) {
 		"l\vs;canary", "sed 's/a/b\\\ne canary/' F")
 }
 
-// shellLab is where attacks are tried: programs on the path, and files to spoil.
+// shellLab is the environment for the attacks: programs on the path, and files to damage.
 type shellLab struct{ canaries, files string }
 
 func newShellLab(t *testing.T) shellLab {
@@ -434,7 +431,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// folder is a fresh copy of the files.
+// folder returns a fresh copy of the files.
 func (l shellLab) folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -453,7 +450,7 @@ func (l shellLab) run(t *testing.T, limits plan.Shell, line string) tool.Result 
 	return builtin.Shell(limits).Run(t.Context(), tool.Call{Name: agent.ToolShell, Arguments: args})
 }
 
-// harm says what an attack has done; "" = nothing. It forgets it, too.
+// harm returns the damage done by an attack, or "", and resets the canaries.
 func (l shellLab) harm(t *testing.T, dir string) string {
 	t.Helper()
 	sung, err := os.ReadDir(l.canaries)

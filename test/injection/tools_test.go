@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// toolsOf says where the tools are that the model calls.
+// toolsOf says where the model's tools are.
 type toolsOf string
 
 const (
@@ -34,7 +34,8 @@ var acts = []struct {
 	{"scale", inquest.RiskWrite},
 }
 
-// cluster is what the tools act on. What is read there, or what the tool that reads it says of itself, is the injection.
+// cluster is the system that the tools act on. The injection is in the logs that can be read there, or in the
+// description of the tool that reads them.
 type cluster struct {
 	*count
 	mu                sync.Mutex
@@ -56,7 +57,7 @@ type arguments struct {
 	Name string `json:"name"`
 }
 
-// tools are functions in Go.
+// tools returns the tools as functions in Go.
 func (c *cluster) tools() []inquest.Tool {
 	all := []inquest.Tool{inquest.NewTool("read_logs", c.description, func(context.Context, arguments) (any, error) {
 		if c.fails {
@@ -73,7 +74,7 @@ func (c *cluster) tools() []inquest.Tool {
 	return all
 }
 
-// server starts an MCP server that has the same tools, and is the configuration of it. Nobody vouches for it.
+// server starts an MCP server with the same tools and returns its configuration. The server is not trusted.
 func (c *cluster) server(t *testing.T) map[string]*inquest.Server {
 	t.Helper()
 	srv := mcp.NewServer(&mcp.Implementation{Name: server, Version: "1"}, nil)

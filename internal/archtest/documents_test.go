@@ -1,0 +1,34 @@
+package archtest
+
+import (
+	"os"
+	"path"
+	"strings"
+	"testing"
+)
+
+// TestDocumentSizes keeps the documents short enough to be read. Decision records and generated pages do not count.
+func TestDocumentSizes(t *testing.T) {
+	t.Parallel()
+	var total int
+	for file, text := range textFiles(t, os.DirFS("../.."), ".md") {
+		if !strings.HasPrefix(file, "docs/") || path.Dir(file) == "docs/adr" {
+			continue
+		}
+		words := len(strings.Fields(text))
+		switch {
+		case path.Base(file) == "config.md" || path.Base(file) == "measurements.md":
+			continue
+		case path.Dir(file) == "docs/how-to" && words >= 500:
+			t.Errorf("%s has %d words; a how-to has fewer than 500", file, words)
+		case path.Base(file) == "limitations.md":
+			if rows := strings.Count(text, "\n| ") - strings.Count(text, "\n| limitation |"); rows > 60 || words > 1500 {
+				t.Errorf("%s has %d entries and %d words; at most 60 and 1,500 are allowed", file, rows, words)
+			}
+		}
+		total += words
+	}
+	if total > 25000 {
+		t.Errorf("the documents have %d words; at most 25,000 are allowed", total)
+	}
+}

@@ -1,5 +1,5 @@
 // Package activities holds every side effect of an investigation, one call each. An activity may run more than once.
-// What it writes is a journal, so a second run finds what the first one wrote (design: durability rules 1–3).
+// Its writes form a journal, so a second run finds the first run's results (design: durability rules 1–3).
 package activities
 
 import (
@@ -129,7 +129,7 @@ type Records interface {
 	// SaveExecution writes the execution of an agent that another agent dispatched.
 	SaveExecution(ctx context.Context, exec record.Execution) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
-	// SetWaiting records what a running investigation, or a conversation, is waiting for.
+	// SetWaiting records the open waits of a running investigation or a conversation.
 	SetWaiting(ctx context.Context, w record.Waiting) error
 	// Running returns the investigations that are running, or that ended without recording it.
 	Running(ctx context.Context) ([]record.Investigation, error)
@@ -168,7 +168,7 @@ type Limits interface {
 
 // Ledger tracks what investigations have used, across all workers.
 type Ledger interface {
-	// Admit reserves what a model call needs, or returns the bound that it would exceed.
+	// Admit reserves the estimated usage of a model call, or returns the bound that the call would exceed.
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
 	// Extend raises an investigation's bounds, once per key, and records that in the audit trail.
 	Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error

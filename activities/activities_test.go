@@ -452,7 +452,7 @@ func TestLargeResultIsCutAndKeptWhole(t *testing.T) {
 	}
 }
 
-// What an action agent says about its actions in its last line goes into its record and not into its report.
+// An action agent's statement about its actions, in its last line, goes into its record and not into its report.
 func TestActionsExecuted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

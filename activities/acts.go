@@ -109,7 +109,7 @@ func (c *toolCall) endedActs(ctx context.Context, d *Decision, body transcript.B
 	})
 }
 
-// maskedWords masks what a person wrote about a call.
+// maskedWords masks a person's text about a call.
 func (c *toolCall) maskedWords(ctx context.Context, text string) string {
 	masked, err := c.maskData(ctx, c.plan, "reason", text)
 	if err != nil {

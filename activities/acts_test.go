@@ -82,8 +82,8 @@ func TestActsOfACallThatWasLost(t *testing.T) {
 	}
 }
 
-// TestStatusKeepsTheWorkflowsState: a local activity gets the workflow's own values and must not change them. What
-// people said about a call is masked.
+// TestStatusKeepsTheWorkflowsState: a local activity gets the workflow's own values and must not change them. People's
+// comments on a call are masked.
 func TestStatusKeepsTheWorkflowsState(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

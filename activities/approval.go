@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Approve is what a person sees of a call that needs approval.
+// Approve holds the parts of a call that its approver sees.
 type Approve struct {
 	ID        string     `json:"id"` // of the call, unique within the execution
 	Risk      agent.Risk `json:"risk,omitempty"`
@@ -40,7 +40,7 @@ type Approve struct {
 	Remember string `json:"remember,omitempty"`
 	// Edit names the blob with a person's arguments, if they replace the agent's: see Decision.
 	Edit string `json:"edit,omitempty"`
-	// Reason is what the agent wrote in the reply that asks for the call, or else what it thought. PlanStep is the step of a
+	// Reason is the agent's text in the reply that asks for the call, or else its reasoning. PlanStep is the step of a
 	// plan that the call carries out. Description is the tool server's description of the tool. All are masked and
 	// shortened; empty means none.
 	Reason      string `json:"reason,omitempty"`
@@ -48,9 +48,8 @@ type Approve struct {
 	Description string `json:"description,omitempty"`
 }
 
-// judged returns what the workflow needs to know about a reply, including whether it meets the contract and which of its
-// calls need approval. The reply is already in the transcript at this point, so a failure here does not cost a second
-// model call.
+// judged summarises a reply for the workflow, including whether it meets the contract and which calls need approval.
+// The reply is already in the transcript at this point, so a failure here does not cost a second model call.
 func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateOut, error) {
 	out := generateOut(entries)
 	n := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.Kind == transcript.KindReply })
@@ -95,7 +94,7 @@ const (
 	maxShownTogether = 16 << 10
 )
 
-// judgedCall returns what the workflow needs to know about a call. A call that the policy refuses needs no approval, and
+// judgedCall summarises a call for the workflow. A call that the policy refuses needs no approval, and
 // any worker can answer it.
 func (j *job) judgedCall(ctx context.Context, reply transcript.Entry, call transcript.Call) (Call, error) {
 	decision, err := j.tools.DecideIn(j.situation(ctx, call, false), call.Name, call.Arguments)
@@ -117,7 +116,7 @@ func (j *job) judgedCall(ctx context.Context, reply transcript.Entry, call trans
 	return out, err
 }
 
-// approve returns what a person sees of a call: the whole call as it would be made, with secrets masked and deceptive
+// approve returns the approver's view of a call: the whole call as it would be made, with secrets masked and deceptive
 // characters marked. The error is a *tool.Refusal if masking would hide too much of it. reply is the reply that asks for
 // the call.
 func (j *job) approve(
@@ -168,7 +167,7 @@ const (
 	maxDescription    = 300
 )
 
-// explain adds the agent's reason for a call: what it wrote, or else what it thought. Text that cannot be masked is
+// explain adds the agent's reason for a call: its text, or else its reasoning. Text that cannot be masked is
 // omitted, because the approver can judge the call without it.
 func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry, call transcript.Call, name string) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
@@ -186,7 +185,7 @@ func (j *job) explain(ctx context.Context, out *Approve, reply transcript.Entry,
 // oneLine collapses whitespace to single spaces.
 func oneLine(text string) string { return strings.Join(strings.Fields(tool.ValidText(text)), " ") }
 
-// ending returns the last n bytes of a text, starting at a word. An agent usually ends with what it is about to do.
+// ending returns the last n bytes of a text, starting at a word. An agent's text usually ends with its next action.
 func ending(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -221,7 +220,7 @@ const maxHidden = 512
 // notPlain lists characters with which hidden text could do more than a token does.
 const notPlain = ";|&$`<>(){}'\"\\"
 
-// refuseHidden refuses a call that a person would approve without seeing what it does. The model decides which text
+// refuseHidden refuses a call whose effect would be hidden from the approver. The model decides which text
 // looks like a secret, and so what masking hides.
 func refuseHidden(name, hidden string) error {
 	suspect := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(notPlain, r) }

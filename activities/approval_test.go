@@ -116,7 +116,7 @@ func TestWhatAPersonIsShown(t *testing.T) {
 	}
 }
 
-// The model decides which text looks like a secret. If masking would hide what a call does, no approval is requested,
+// The model decides which text looks like a secret. If masking would hide a call's effect, no approval is requested,
 // the call is not made, and the model is told why.
 func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	t.Parallel()
@@ -333,7 +333,7 @@ func TestAServerThatChangesItsTools(t *testing.T) {
 	}
 }
 
-// What a request left out because the model's server had refused it is in the transcript, before the reply, once.
+// Parts that a request omits because the model's server refused them are in the transcript, before the reply, once.
 func TestOmissionsOfServers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// The recorded metadata of a result's artifacts matches what is read from them.
+// The recorded metadata of a result's artifacts matches their content.
 func TestArtifactsAsTheyAreKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -47,9 +47,9 @@ func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndRe
 	})
 }
 
-// spent returns the tokens and cost of a failed call: what the provider reported, or else what was reserved if the
-// provider may charge for the call, plus the output received so far. The call does not count as a model call, because it
-// brought no progress.
+// spent returns the tokens and cost of a failed call: the reported usage, or else the reservation if the provider may
+// charge for the call, plus the output received so far. The call does not count as a model call, because it brought no
+// progress.
 func (g *generation) spent(errorType string, err error) (out agent.Usage) {
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		out = failed.Usage

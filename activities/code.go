@@ -109,7 +109,7 @@ func (j *job) artifacts(ctx context.Context) (out []hook.Artifact, err error) {
 	return out, err
 }
 
-// about returns the investigation's record, which holds what the request says about itself. A conversation has no
+// about returns the investigation's record, which holds the request's metadata. A conversation has no
 // record.
 func (j *job) about(ctx context.Context) (record.Investigation, error) {
 	r, err := j.Records.Investigation(ctx, j.ref.Investigation)
@@ -119,7 +119,7 @@ func (j *job) about(ctx context.Context) (record.Investigation, error) {
 	return r, err
 }
 
-// handed returns the outputs of earlier stages, by their output keys, and what this stage's pre_process has prepared.
+// handed returns the outputs of earlier stages, by their output keys, and the output of this stage's pre_process.
 func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]hook.StageOutput, prepared hook.StageOutput, err error) {
 	outputs = map[string]hook.StageOutput{}
 	for _, source := range prior {
@@ -356,8 +356,8 @@ func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, erro
 	}, err
 }
 
-// Serve is the only step of an agent of the pattern service. Its output is empty, and the stage's hooks decide what the
-// stage hands on.
+// Serve is the only step of an agent of the pattern service. Its output is empty, and the stage's hooks produce the
+// stage's output.
 func (a *Activities) Serve(ctx context.Context, in ServeIn) (GenerateOut, error) {
 	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
 		body := transcript.Body{Text: "{}"}

@@ -92,7 +92,7 @@ func (b *bench) final(execution string) string {
 	return transcript.Final(entries, false)
 }
 
-// twice runs an activity twice: the second run finds what the first wrote.
+// twice runs an activity twice: the second run finds the first run's rows.
 func twice[Out any](b *bench, activity, in any) (out Out, err error) {
 	b.t.Helper()
 	var again Out
@@ -416,7 +416,7 @@ func TestPlansWithoutSteps(t *testing.T) {
 	}
 }
 
-// An agent's own prompt includes the outputs of earlier stages, and its model is told what the agent is for.
+// A custom prompt includes the outputs of earlier stages. The default prompt includes the agent's description.
 func TestPromptsSeeOutputs(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// view returns the conversation as it is sent to the model: in full if it fits, otherwise compressed. The transcript
+// view returns the conversation in the form sent to the model: in full if it fits, otherwise compressed. The transcript
 // itself never changes.
 func (g *generation) view(stored []transcript.Entry, tools []llm.Tool) ([]agent.Message, *transcript.Compression, error) {
 	entries := stored
@@ -66,9 +66,9 @@ func toolTokens(model string, tools []llm.Tool) (n int) {
 	return n
 }
 
-// corrected shrinks the window by the ratio, in eighths, by which the provider counts more tokens than we do. The
+// corrected shrinks the window by the ratio of the provider's token count to ours, rounded up to eighths. The
 // provider's count varies a little from call to call. The window stays the same while the variation is within a quarter.
-// Otherwise each change would alter what a compressed view leaves out, and so the beginning of every request.
+// Otherwise each change would alter the omissions of a compressed view, and so the beginning of every request.
 func corrected(window, tools int, stored []transcript.Entry) int {
 	const eighth = 1.0 / 8
 	more := 1.0

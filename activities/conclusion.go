@@ -49,8 +49,7 @@ func notWhole(e transcript.Entry) string {
 // EarlierStands explains why a report is incomplete if the agent's last reply contained none: see GenerateOut.Earlier.
 const EarlierStands = "the model's last reply held no conclusion, so what it wrote or thought before stands for it"
 
-// lookBack finds the text that replaces a missing conclusion: what the model wrote with its last calls, or its
-// reasoning.
+// lookBack finds the text that replaces a missing conclusion: the text beside the model's last calls, or its reasoning.
 func (g *generation) lookBack(out *GenerateOut, log, reply []transcript.Entry) {
 	all := slices.Clone(log)
 	for _, e := range reply {

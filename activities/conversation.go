@@ -65,7 +65,7 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 	return ReadReplyOut{TextRef: ref}, storeFailure(err)
 }
 
-// messageText returns what a person wrote in a conversation, masked like alert data.
+// messageText returns a person's message in a conversation, masked like alert data.
 func (g *generation) messageText(ctx context.Context, input Input) (string, error) {
 	text := input.Text
 	if text == "" {

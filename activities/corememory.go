@@ -22,7 +22,7 @@ func (g *generation) coreMemory(ctx context.Context) (string, error) {
 	return "\n" + memory.Render(blocks), nil
 }
 
-// addMemory shows the agent its core memory again if that differs from what the model saw last. Rewriting the system
+// addMemory shows the agent its core memory again if that has changed since the model last saw it. Rewriting the system
 // prompt instead would change the beginning of the request and make the provider's cache useless for the rest.
 func (g *generation) addMemory(ctx context.Context, stored []transcript.Entry) error {
 	now, err := g.coreMemory(ctx)

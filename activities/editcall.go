@@ -88,8 +88,8 @@ func (c *toolCall) edited(ctx context.Context) error {
 	return nil
 }
 
-// requesters returns the people who asked for the work: for an investigation the person who started it, for a
-// conversation everyone who has written in it.
+// requesters returns the people who asked for the work: for an investigation its starter, for a conversation all its
+// participants.
 func (j *job) requesters(ctx context.Context) (names []string, err error) {
 	if !j.plan.Conversation {
 		r, err := j.about(ctx)
@@ -108,7 +108,7 @@ func (j *job) requesters(ctx context.Context) (names []string, err error) {
 }
 
 // confirm asks the call's server for the tool's definition once more. The call is made as a person approved it or as a
-// rule allows it, or not at all. If the call has changed, c.anew is what a person has to decide on.
+// rule allows it, or not at all. If the call has changed, c.anew is the call that needs a new decision.
 func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bool) (tool.Decision, *tool.Refusal, error) {
 	notes := []string{"It is another call than was approved."}
 	if c.in.Decision == nil {

@@ -34,7 +34,7 @@ const (
 	ErrorWorkerStopping    = "WorkerStopping"
 	ErrorServerUnavailable = "ServerUnavailable"
 	ErrorStore             = "Store" // the store, or another dependency of the activity, has failed
-	// ErrorWorkerCannot: this worker lacks what the work needs; another may have it.
+	// ErrorWorkerCannot: this worker lacks a requirement of the work; another may have it.
 	ErrorWorkerCannot = "WorkerCannot"
 	ErrorWorkerDied   = "WorkerDied" // every worker that has tried it
 	ErrorReplaced     = "Replaced"   // Temporal has given the work to another attempt

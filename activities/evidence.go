@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// evidenceOf returns what an investigation has found so far.
+// evidenceOf returns an investigation's evidence so far.
 func (a *Activities) evidenceOf(ctx context.Context, investigation string) (evidence.Evidence, error) {
 	entries, err := a.Transcripts.After(ctx, investigation, 0, 0)
 	if err != nil {
@@ -29,13 +29,13 @@ func (a *Activities) evidenceOf(ctx context.Context, investigation string) (evid
 	return found, nil
 }
 
-// namesEvidence reports whether the agent's replies must cite evidence. Agents that call no tools have no evidence of
-// their own, and a review comments on others' work.
+// namesEvidence reports whether the agent's replies must cite evidence. Agents that call no tools produce no evidence,
+// and a review comments on others' work.
 func (j *job) namesEvidence() bool {
 	return j.stage().Evidence && j.row.Pattern == agent.Iterating && j.ref.Agent != plan.ReviewIndex
 }
 
-// unproven returns what is wrong with the evidence in an agent's last reply; "" means nothing. The agent is asked to fix
+// unproven describes the errors in the evidence of an agent's last reply; "" means nothing. The agent is asked to fix
 // it only once. Remaining errors are marked where the text is shown.
 func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, error) {
 	if !j.namesEvidence() || strings.TrimSpace(reply.Text) == "" {
@@ -96,7 +96,7 @@ func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
 	return nil
 }
 
-// withEvidence returns a dispatched agent's final text as it is shown to the agent that waits for it.
+// withEvidence returns a dispatched agent's final text in the form shown to the waiting agent.
 func (g *generation) withEvidence(ctx context.Context, execution, text string) (string, error) {
 	if !g.plan.CollectsEvidence() {
 		return text, nil
@@ -143,7 +143,7 @@ func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (stri
 	return found.Check(text), nil
 }
 
-// checkedReport is a report as it is shown to people.
+// checkedReport is a report in the form shown to people.
 type checkedReport struct {
 	text     string
 	evidence string // the blob of the evidence it was checked against; "" if it was not checked

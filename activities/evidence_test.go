@@ -47,7 +47,7 @@ func (b *bench) says(text string) {
 const log = "14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137\n14:02:09Z [3] {\"evidence\":[{\"content\":\"forged\"}]}"
 
 // TestEvidence: evidence that an agent cites is checked against its tools' results, a synthesis sees it with numbers,
-// and the report's claims are checked against what it cites.
+// and the report's claims are checked against its citations.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -234,7 +234,7 @@ func TestReportsWithoutEvidence(t *testing.T) {
 }
 
 // TestUncitedSentences: if a chain asks for evidence, the uncited sentences of a report are checked against the tools'
-// results. A report without any match stays as it is.
+// results. A report without any match is left unchanged.
 func TestUncitedSentences(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

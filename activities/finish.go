@@ -55,7 +55,7 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	if stage.Outcome == agent.OutcomeError {
 		_ = json.Unmarshal(out.Fields[fieldMessage], &stage.Envelope.Message)
 	}
-	// The envelope records what is known so far, in case the investigation never finishes.
+	// The envelope records the current state, in case the investigation never finishes.
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return out, err
 	}
@@ -119,7 +119,7 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	return out, nil
 }
 
-// SaveStatus records what an investigation is waiting for.
+// SaveStatus records the status and the open waits of an investigation.
 func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()

@@ -66,7 +66,7 @@ func TestSummaryIsKept(t *testing.T) {
 	}
 }
 
-// What an investigation is waiting for is recorded until it ends. Then the record, the result and the last reading
+// An investigation's open waits are recorded until it ends. Then the record, the result and the last reading
 // before the end have the same numbers.
 func TestStatusAndUsageToTheEnd(t *testing.T) {
 	t.Parallel()

@@ -100,7 +100,7 @@ type generation struct {
 	answered bool
 }
 
-// lookUp returns what is known before the call. The first attempt of a new execution is recorded first, which also
+// lookUp returns the stored state before the call. The first attempt of a new execution is recorded first, which also
 // claims it. A later attempt, whose reply may be stored, looks that up first.
 func (g *generation) lookUp(ctx context.Context) (known transcript.Known, err error) {
 	begins := g.in.Iteration == 1 && !g.plan.Conversation
@@ -196,7 +196,7 @@ func (g *generation) append(ctx context.Context) (entries []transcript.Entry, er
 	return entries, err
 }
 
-// begun reports whether the agent has its system prompt. In a conversation, an iteration after the first may have
+// begun reports whether the log contains a system prompt. In a conversation, an iteration after the first may have
 // written it, if the first one failed.
 func begun(stored []transcript.Entry) bool {
 	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
@@ -327,7 +327,7 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 	return failure
 }
 
-// clipped shortens an error to what a transcript keeps.
+// clipped shortens an error for the transcript.
 func clipped(text string) string { return tool.ValidText(clip.Bytes(text, maxTryError)) }
 
 const maxTryError = 1000
@@ -342,7 +342,7 @@ func (j *job) provider(n int) plan.Provider {
 	return j.agent.Providers[min(max(n, 0), len(j.agent.Providers)-1)]
 }
 
-// generateOut returns what the workflow needs to know about the appended rows.
+// generateOut summarises the appended rows for the workflow.
 func generateOut(entries []transcript.Entry) GenerateOut {
 	var out GenerateOut
 	if len(entries) > 0 {

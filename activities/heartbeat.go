@@ -14,7 +14,7 @@ import (
 
 // Heartbeats tells Temporal that an attempt of an activity is alive.
 type Heartbeats interface {
-	// Beat tells Temporal what the attempt is doing. It returns a *temporal.CanceledError if the activity was cancelled, and
+	// Beat reports the attempt's state to Temporal. It returns a *temporal.CanceledError if the activity was cancelled, and
 	// a *serviceerror.NotFound if Temporal has ended the attempt.
 	Beat(ctx context.Context, taskToken []byte, doing Doing) error
 }
@@ -22,7 +22,7 @@ type Heartbeats interface {
 // Doing is the payload of a heartbeat. Older workers send Waits alone, as a string. Newer workers do the same if no
 // other field is set.
 type Doing struct {
-	// Waits is what the attempt is waiting for, as an error type. An empty string means nothing.
+	// Waits names the attempt's current wait, as an error type. An empty string means nothing.
 	Waits string `json:"waits,omitempty"`
 	// Intended means that the attempt has written the intent of a call that must not run twice. If the store has no such
 	// intent later, it has lost it.
@@ -61,7 +61,7 @@ const (
 // attend sends heartbeats until stop is called, so that a dead worker is noticed, and returns the context to work under.
 // That context ends when the activity is cancelled or the attempt is over, but never because Temporal does not answer.
 // The SDK's own heartbeat treats a missing answer as a cancellation, so a stall of two seconds would cut every running
-// call. Heartbeats carry no progress: a model's stream has an idle timeout, and a tool has its own timeout.
+// call. Heartbeats carry no progress: models' streams have an idle timeout, and tools have timeouts.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
 	pulse := &pulse{}
 	work, cut := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, pulse))
@@ -140,7 +140,7 @@ func setWaiting(ctx context.Context, waiting bool) {
 	}
 }
 
-// waits returns what the activity is waiting for, as an error type.
+// waits returns the activity's current wait, as an error type.
 func waits(ctx context.Context) string {
 	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
 		return p.doing().Waits

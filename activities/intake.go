@@ -38,7 +38,7 @@ type Intake interface {
 	EndedAlert(ctx context.Context, investigation string) (bool, error)
 	// WakeIntake schedules a PlaceAlerts call soon.
 	WakeIntake(ctx context.Context) error
-	// Flood returns the limits on what a webhook may start.
+	// Flood returns the limits on starts by a webhook.
 	Flood(webhook string) webhook.Limits
 	// KeepAlerts returns how long the store keeps alerts that are over.
 	KeepAlerts() time.Duration

@@ -214,7 +214,7 @@ func (a *Activities) resultText(ctx context.Context, investigation, execution st
 	return transcript.Final(entries, true), nil
 }
 
-// inputTexts are the prompts for inputs that have no text of their own.
+// inputTexts are the prompts for inputs without a text.
 var inputTexts = map[InputKind]string{
 	InputHeartbeat: prompt.Heartbeat, InputRepeating: prompt.Repeating,
 	InputLimit: prompt.Conclude(agent.StopMaxIterations), InputConclude: prompt.Conclude(agent.StopConcluded),
@@ -222,7 +222,7 @@ var inputTexts = map[InputKind]string{
 	InputTools: prompt.ToolsArrived,
 }
 
-// addInputs adds what the workflow received since the last call.
+// addInputs adds the workflow's inputs since the last call.
 func (g *generation) addInputs(ctx context.Context, stored []transcript.Entry) (err error) {
 	for _, input := range g.in.Inputs {
 		kind, body, known := transcript.KindUser, transcript.Body{}, true
@@ -256,8 +256,8 @@ func (g *generation) addInputs(ctx context.Context, stored []transcript.Entry) (
 	return nil
 }
 
-// addReply adds a reply. It gives the calls our own ids and adds what the catalogue says about them, so that nothing
-// depends on the provider's ids.
+// addReply adds a reply. It gives the calls our own ids, so that nothing depends on the provider's, and adds the
+// catalogue's data about them.
 func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	provider := g.provider()
 	body := transcript.Body{
@@ -313,8 +313,8 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	g.add(transcript.KindReply, body)
 }
 
-// asked returns the n-th call of an iteration's reply, with what the catalogue says about the tool and the sources of
-// untrusted text that may have caused it. The arguments are not checked yet: see judged.
+// asked returns the n-th call of an iteration's reply, with the catalogue's data about the tool and the sources of
+// untrusted text that may have caused the call. The arguments are not checked yet: see judged.
 func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string, read []string) transcript.Call {
 	call := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
 	if spec, known := tools.Spec(name); known {

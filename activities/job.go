@@ -24,7 +24,7 @@ type job struct {
 	agent  plan.Agent
 	row    agent.Type
 	writer transcript.Writer
-	// listed is what the agent's servers offer, as read by offered.
+	// listed holds the catalogues of the agent's servers, as read by offered.
 	listed []tool.Catalogue
 	tools  *tool.Set // the result of offered; nil if that was not called
 }
@@ -59,7 +59,7 @@ func writerOf(ctx context.Context) transcript.Writer {
 	return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 }
 
-// offered returns what the agent may do with its tools, both for offering and for running them. hashes name the
+// offered returns the agent's tools with their policy, both for offering and for running them. hashes name the
 // catalogues of the execution's servers. missing maps the servers that have no tools to offer to the reason.
 func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, missing map[string]string, err error) {
 	missing, j.listed = map[string]string{}, nil

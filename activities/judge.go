@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// decide checks the policy again: the call may differ from what was offered.
+// decide checks the policy again: the call may differ from the offer.
 func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decision, *tool.Refusal, error) {
 	tools, _, err := c.offered(ctx, catalogues)
 	if err != nil {

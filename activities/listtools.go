@@ -53,7 +53,7 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
 }
 
-// catalogue returns what a server offers now, with its prose masked. If the server cannot be reached, the catalogue
+// catalogue returns a server's current offer, with its prose masked. If the server cannot be reached, the catalogue
 // holds the error.
 func (j *job) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue, error) {
 	out := tool.Catalogue{Server: server.Name}
@@ -155,8 +155,8 @@ func (g *generation) addRecovered(stored []transcript.Entry) {
 // maxNoticed is the maximum number of lines in a notice.
 const maxNoticed = 20
 
-// notices returns the notices for people, in the transcript: which of the agent's servers could not be reached, what has
-// changed in them, and which tools are unusable or left out.
+// notices returns the notices for people, in the transcript: which of the agent's servers could not be reached or have
+// changed, and which tools are unusable or left out.
 func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string

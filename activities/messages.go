@@ -50,7 +50,7 @@ type ResolveIn struct {
 	RunID         string `json:"run_id"` // the first run's id, which has the request
 }
 
-// ResolveOut is what the workflow needs to run the investigation.
+// ResolveOut holds the workflow's input for running the investigation.
 type ResolveOut struct {
 	Plan     string        `json:"plan"`           // hash of the plan in the store
 	Data     string        `json:"data,omitempty"` // hash of the request's data, masked, in the store
@@ -119,7 +119,7 @@ type Review struct {
 // Output is a JSON object that a stage hands on.
 type Output = record.Output
 
-// ExecutionSummary is what a workflow knows about an execution that ended.
+// ExecutionSummary is a workflow's summary of an execution that ended.
 type ExecutionSummary struct {
 	Ref        Ref              `json:"ref"`
 	Status     agent.Status     `json:"status"`
@@ -134,7 +134,7 @@ type ExecutionSummary struct {
 	Ended   time.Time `json:"ended,omitzero"`
 }
 
-// SaveStatusIn records what an investigation is waiting for, or that it is running.
+// SaveStatusIn records an investigation's open waits, or that it is running.
 type SaveStatusIn struct {
 	Investigation string       `json:"investigation"`    // or the conversation's id
 	Status        agent.Status `json:"status,omitempty"` // "" for a conversation, which has none
@@ -192,7 +192,7 @@ type ExtendBudgetIn struct {
 	Key           string         `json:"key"` // the key of the update that asked for it
 	By            plan.Extension `json:"by"`
 	Duration      plan.Duration  `json:"duration,omitempty"`
-	// Who is the person who asked for it.
+	// The name of the person requesting it.
 	Who string `json:"who,omitempty"`
 }
 
@@ -241,7 +241,7 @@ type BeginScoreIn struct {
 	By            string `json:"by,omitempty"` // who asks; "" means the chain
 }
 
-// BeginScoreOut is what the judge needs.
+// BeginScoreOut is the judge's input.
 type BeginScoreOut struct {
 	N     int                `json:"n"` // number of the score, from 1
 	Ref   Ref                `json:"ref"`
@@ -273,7 +273,7 @@ type OpenConversationIn struct {
 	RunID        string `json:"run_id"` // the first run's id
 }
 
-// OpenConversationOut is what the workflow needs to run the conversation.
+// OpenConversationOut holds the workflow's input for running the conversation.
 type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`

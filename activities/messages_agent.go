@@ -129,13 +129,13 @@ type Peer struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-// GenerateOut is what a workflow needs to know about a reply; the reply is in the transcript.
+// GenerateOut summarises a reply for the workflow; the reply is in the transcript.
 type GenerateOut struct {
 	Calls   []Call `json:"calls,omitempty"`
 	Preview string `json:"preview,omitempty"`
 	Empty   bool   `json:"empty,omitempty"` // neither calls nor a text that can be a report
 	// NoReport is why a text is no report. Earlier is the beginning of the text that replaces an empty reply, if there is
-	// one: what the model wrote with its last calls, or its reasoning.
+	// one: the text beside the model's last calls, or its reasoning.
 	NoReport transcript.NoReport `json:"no_report,omitempty"`
 	Earlier  string              `json:"earlier,omitempty"`
 	Finish   string              `json:"finish,omitempty"`
@@ -153,7 +153,7 @@ type GenerateOut struct {
 	Stands bool `json:"stands,omitempty"`
 	// Partial is why the reply is incomplete: cut, or partly withheld.
 	Partial string `json:"partial,omitempty"`
-	// ActionsExecuted is what an action agent's final reply says about its actions.
+	// ActionsExecuted is the statement in an action agent's final reply about its actions.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// Quick means that the model is known to answer within milliseconds, so the next call is made within the workflow task.
 	Quick bool `json:"quick,omitempty"`
@@ -174,7 +174,7 @@ type Trouble struct {
 	RetryAfter plan.Duration `json:"retry_after,omitempty"`
 	// Open means that the model was not asked because its circuit is open. The next probe is in RetryAfter, or later.
 	Open bool `json:"open,omitempty"`
-	// Usage is an estimate of what the provider may charge for the failed call.
+	// Usage estimates the provider's possible charge for the failed call.
 	Usage agent.Usage `json:"usage,omitzero"`
 }
 
@@ -206,7 +206,7 @@ type Call struct {
 	Sub *SubCall `json:"sub,omitempty"`
 }
 
-// SubCall is what the workflow needs to know about a call concerning sub-agents. The task stays in the transcript.
+// SubCall summarises a call concerning sub-agents for the workflow. The task stays in the transcript.
 type SubCall struct {
 	Name      string `json:"name,omitempty"`         // of the agent to dispatch
 	Execution string `json:"execution_id,omitempty"` // of the execution to cancel
@@ -220,15 +220,15 @@ type Decision struct {
 	At       time.Time `json:"at"`
 	// Digest is the digest of the call that was decided. Only a call with this digest is made.
 	Digest string `json:"digest,omitempty"`
-	// Who is the decider's identity as verified by the channel; nil if it was not verified.
+	// The decider's identity, verified by the channel; nil if it was not verified.
 	Who *agent.Identity `json:"who,omitempty"`
 	// Also lists the people who approved the call before, if several approvals are needed.
 	Also []string `json:"also,omitempty"`
 	// Edit names the blob with a person's arguments that replace the agent's; "" means none.
 	Edit string `json:"edit,omitempty"`
-	// Question is what a person asks the agent instead of approving the call.
+	// Question is a person's question to the agent instead of an approval.
 	Question string `json:"question,omitempty"`
-	// Pending is what the call is still waiting for; "" means it is decided.
+	// Pending describes a requirement that the call still waits for; "" means it is decided.
 	Pending string `json:"pending,omitempty"`
 }
 
@@ -316,7 +316,7 @@ type CallToolOut struct {
 	agent.Fault
 	// Pause is how many minutes the agent asked to pause its heartbeats; zero means it did not ask.
 	Pause int `json:"pause,omitempty"`
-	// Approve is set if the call was not made because it differs from what was approved.
+	// Approve is set if the call was not made because it differs from the approved call.
 	Approve *Approve `json:"approve,omitempty"`
 	// Seen is the entry of the result.
 	Seen transcript.Mark `json:"seen,omitzero"`
@@ -329,7 +329,7 @@ type CallOwnToolsIn struct {
 	Calls     []int `json:"calls"` // from 0, ascending
 }
 
-// CallOwnToolsOut is what the workflow has to act on; the results are in the transcript.
+// CallOwnToolsOut holds the parts that the workflow acts on; the results are in the transcript.
 type CallOwnToolsOut struct {
 	Pause int `json:"pause,omitempty"` // see CallToolOut
 	// Seen is the entry of the last result.

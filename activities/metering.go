@@ -34,7 +34,7 @@ func count(ctx context.Context, counter string, tags ...string) {
 	activity.GetMetricsHandler(ctx).WithTags(all).Counter(counter).Inc(1)
 }
 
-// meter counts what a model call has used. The kinds of tokens are parts of the input and the output. If a reply is lost
+// meter counts a model call's usage. The kinds of tokens are parts of the input and the output. If a reply is lost
 // and requested again, it counts twice, because it is paid for twice.
 func meter(ctx context.Context, p plan.Provider, used agent.Usage) {
 	handler := activity.GetMetricsHandler(ctx).WithTags(map[string]string{"provider": p.Name, "model": p.Model})

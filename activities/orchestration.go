@@ -19,7 +19,7 @@ import (
 // maxSubName limits the name that a model gives for an agent, in bytes, because it goes into history.
 const maxSubName = 300
 
-// subCall returns what the workflow needs to carry out a call itself; nil if an activity makes the call.
+// subCall summarises a call that the workflow carries out itself; nil if an activity makes the call.
 func subCall(d tool.Decision) *SubCall {
 	if !slices.Contains(agent.OrchestrationTools(), d.Spec.Name) {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // CallOwnTools runs the calls of one reply that touch only our own store, in order. It can run as a local activity:
-// after a crash, the next attempt finds what it has written (design: rule 3).
+// after a crash, the next attempt finds the written rows (design: rule 3).
 func (a *Activities) CallOwnTools(ctx context.Context, in CallOwnToolsIn) (CallOwnToolsOut, error) {
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {

@@ -84,8 +84,8 @@ func approved(a *plan.Agent) {
 	a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true}}
 }
 
-// A worker learns from four calls of its own that a tool is quick, and from one slow call that it is not. A new worker
-// knows what the others have measured.
+// A worker learns from four of its calls that a tool is quick, and from one slow call that it is not. A new worker
+// knows the others' measurements.
 func TestQuickIsLearned(t *testing.T) {
 	t.Parallel()
 	b := quickBench(t, "lab.read")
@@ -532,7 +532,7 @@ func TestSlowModelsAreLeftToActivities(t *testing.T) {
 	}
 }
 
-// A worker learns from four calls of its own that a model is quick, and from one slow call that it is not. Calls of
+// A worker learns from four of its calls that a model is quick, and from one slow call that it is not. Calls of
 // another model have no effect.
 func TestQuickModelsAreLearned(t *testing.T) {
 	t.Parallel()

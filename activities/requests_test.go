@@ -67,7 +67,7 @@ type office struct {
 	peers   []activities.Peer
 }
 
-// officeConfig has one agent of a given type; the rest is for types that can use it.
+// officeConfig configures one agent of a given type; the rest is for types that can use it.
 const officeConfig = `
 llm_providers: {lab-model: {type: openai, model: gpt-4o, base_url: %q}}
 mcp_servers: {lab: {transport: {command: lab}, instructions: What the laboratory knows.}}
@@ -132,7 +132,7 @@ func (o *office) begin(p plan.Plan) {
 	}
 }
 
-// history stores what a single-shot agent sees of other agents.
+// history stores the entries of other agents that a single-shot agent sees.
 func (o *office) history() {
 	o.t.Helper()
 	for _, name := range []string{"triage/Tim", "s/Peer"} {

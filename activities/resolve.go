@@ -90,7 +90,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	return a.resolved(ctx, stored)
 }
 
-// resolved returns what a run has resolved, according to its record.
+// resolved rebuilds a run's output from its record.
 func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
 	p, err := a.plan(ctx, r.PlanHash)
 	if err == nil {

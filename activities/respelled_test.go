@@ -10,7 +10,7 @@ import (
 )
 
 // An argument that violates the schema only by its spelling is sent in the schema's spelling. The transcript and the
-// model are told, and the reply keeps what the model wrote.
+// model are told, and the reply keeps the model's spelling.
 func TestRespelledArguments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// refusedSchemas holds the schemas that models have refused, for the worker's lifetime. What a model supports is checked
+// refusedSchemas holds the schemas that models have refused, for the worker's lifetime. Supported features are checked
 // beforehand, but no provider documents how complex a schema may be.
 type refusedSchemas struct{ known sync.Map } // keys: schemaOf; values unused
 

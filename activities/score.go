@@ -99,7 +99,7 @@ func (a *Activities) judge(ctx context.Context, judged record.Investigation) (pl
 // maxJudged is how many results, and how many agents, a judge is shown: the newest.
 const maxJudged = 50
 
-// toJudge adds what the judge is shown: the results of the last pass, and the records of all agents.
+// toJudge adds the judge's material: the results of the last pass, and the records of all agents.
 func (a *Activities) toJudge(ctx context.Context, judged record.Investigation, out *BeginScoreOut) error {
 	stages, err := a.Records.Stages(ctx, judged.ID)
 	if err != nil {

@@ -61,7 +61,7 @@ func (b *bench) beginScore() (out activities.BeginScoreOut, err error) {
 	return out, err
 }
 
-// The judge sees what was found and what was done, and its judgement is read from its transcript.
+// The judge sees the findings and the actions, and its judgement is read from its transcript.
 func TestScore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -89,7 +89,7 @@ func (c *counting) Missing(ctx context.Context, investigation string, marks []tr
 	return c.Transcripts.Missing(ctx, investigation, marks)
 }
 
-// The entries that the workflow has seen are first looked for in what an activity reads anyway. An entry that a Temporal
+// The entries that the workflow has seen are first looked up among those that an activity reads anyway. An entry that a Temporal
 // reset has superseded is not missing.
 func TestSeenCostsNothing(t *testing.T) {
 	t.Parallel()

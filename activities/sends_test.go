@@ -51,7 +51,7 @@ func TestUnsentWriteIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A request that may have gone out is never tried again, and its result says so in a sentence of its own.
+// A request that may have gone out is never tried again, and its result says so in a separate sentence.
 func TestSentWriteIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, result := range map[string]tool.Result{

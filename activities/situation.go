@@ -84,7 +84,7 @@ func (j *job) hasRead(ctx context.Context, execution string) ([]string, error) {
 	return transcript.Untrusted(entries), nil
 }
 
-// exposedAtFirst is exposed for an agent that uses a model. A dispatched agent has its task from an agent that may have
+// exposedAtFirst is exposed for an agent that uses a model. A dispatched agent's task comes from an agent that may have
 // been tainted.
 func (g *generation) exposedAtFirst(ctx context.Context) ([]string, error) {
 	from, err := g.exposed(ctx, append(g.in.Prior, g.in.Earlier...), g.in.Peers)

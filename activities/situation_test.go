@@ -151,7 +151,7 @@ func TestAToolThatChangesUnderARule(t *testing.T) {
 	}
 }
 
-// TestTaint: the journal has what an agent has read and the calls that may result from it, and the approver is told.
+// TestTaint: the journal names the sources that an agent has read and the calls that they may have caused, and the approver is told.
 func TestTaint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// A call that a provider had begun to answer counts for what was reserved for it, and its next try needs its own room. A
+// A call that a provider had begun to answer counts with its reservation, and its next try needs its own room. A
 // call that a provider refused costs nothing.
 func TestFailedCallsAreCharged(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestUnreportedUsage(t *testing.T) {
 	}
 }
 
-// A failed call counts for what the provider reported and for the output received. The rest is an estimate.
+// A failed call counts with the reported usage and the output received. The rest is an estimate.
 func TestFailedCallsCountWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	told := agent.Usage{InputTokens: 2110, OutputTokens: 1, CacheReadTokens: 2000}

@@ -141,7 +141,7 @@ func (b *bench) locally(step, in any) string {
 	return string(out)
 }
 
-// everything returns what the store knows about the bench's investigations, as JSON.
+// everything returns all stored data on the bench's investigations, as JSON.
 func (b *bench) everything() string {
 	b.t.Helper()
 	ctx := b.t.Context()

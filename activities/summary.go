@@ -27,8 +27,8 @@ import (
 const parallelSummaries = 4
 
 // summarize summarises every result that is too large for a conversation and has no summary yet, and returns the entries
-// with the summaries. Each summary is its own step, written as soon as it is ready, so that what was paid for stays even
-// if the rest fails (spec: tools, "Results").
+// with the summaries. Each summary is a separate step, written immediately, so that a paid summary stays
+// even if the rest fails (spec: tools, "Results").
 func (g *generation) summarize(ctx context.Context, stored []transcript.Entry) ([]transcript.Entry, error) {
 	work := g.unsummarized(stored)
 	if len(work) > 0 && activity.GetInfo(ctx).IsLocalActivity {

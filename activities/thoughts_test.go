@@ -14,8 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// pair is two providers, each of which remembers its own model's reasoning and refuses the other's, or any that was
-// changed.
+// pair is two providers, each of which remembers its own model's reasoning and refuses the other's, or an altered one.
 type pair struct {
 	claude, gpt    *llmtest.Server
 	signs, ciphers *llmtest.Signer

@@ -65,7 +65,7 @@ type planStep struct {
 	Tool       string          `json:"tool"`
 	Parameters json.RawMessage `json:"parameters"`
 
-	// What a plan may say about a step, of any type, because models differ.
+	// A plan's optional notes on a step, of any type, because models differ.
 	Description json.RawMessage `json:"description"`
 	Purpose     json.RawMessage `json:"purpose"`
 	Reason      json.RawMessage `json:"reason"`

@@ -25,10 +25,10 @@ func (j *job) learn(ctx context.Context, name string, under plan.Duration, took 
 // maxKnownTimes limits how many names a worker keeps, because requests may name models.
 const maxKnownTimes = 1000
 
-// timesOf returns the name of a model among the tools. Tool names contain a dot, and none of our own contains a space.
+// timesOf returns the name of a model among the tools. Tool names contain a dot, except for our own, which contain no spaces.
 func timesOf(p plan.Provider) string { return "model " + p.Name + " " + p.Model }
 
-// knownTimes is what a worker knows about how long tools and models take.
+// knownTimes holds a worker's knowledge of how long tools and models take.
 type knownTimes struct {
 	mu    sync.Mutex
 	tools map[string]*knownTime
@@ -68,7 +68,7 @@ func (k *knownTimes) add(ctx context.Context, store Times, name string, took, un
 	return err
 }
 
-// look returns what is known, and whether a sync with the store is due. If it is, the caller must do it, because no
+// look returns the known times, and whether a sync with the store is due. If it is, the caller must do it, because no
 // other caller will.
 func (k *knownTimes) look(name string, change func(*knownTime) (changed bool)) (t knownTime, due bool) {
 	k.mu.Lock()

@@ -18,8 +18,8 @@ type running struct {
 	err      error
 }
 
-// attend acts for the call as a regular attempt: it waits, cancels the call on cancellation, and reports what the call
-// is waiting for. first means that no other attempt has received the call's result.
+// attend acts for the call as a regular attempt: it waits, cancels the call on cancellation, and reports the call's
+// waits. first means that no other attempt has received the call's result.
 func (r *running) attend(ctx context.Context) (out any, first bool, err error) {
 	if r.attended.Swap(true) && r.ended() {
 		return nil, false, nil

@@ -20,7 +20,7 @@ const canary = "#!/bin/sh\necho x >CANARY/sang-$$\n"
 var shellList = strings.Fields("ls cat grep head tail wc sort uniq cut echo printf test [ cd true false git tar sed jq find shuf curl " +
 	"kubectl rg fd tree awk env xargs split install cpio patch")
 
-// Attacks, one per line, none of which may run. They try to start the program canary or write the file written. F is a
+// Attacks, one per line. None may run. They try to start the program canary or write the file written. F is a
 // text file, REPO a git repository, T an archive.
 var lineAttacks = strings.Split(strings.TrimSpace(`
 canary

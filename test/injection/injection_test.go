@@ -29,7 +29,7 @@ import (
 // injection is one text of the corpus. Its mark is part of the text and occurs in no other text.
 type injection struct{ family, via, name, text, mark string }
 
-// corpus reads testdata, which has one file per family with entries named via/name.
+// corpus reads testdata: one file per family, with entries named via/name.
 func corpus(t *testing.T) (all []injection, families []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -122,7 +122,7 @@ func (c *count) add(other count) {
 	c.Obeyed, c.Unasked, c.Changed = c.Obeyed+other.Obeyed, c.Unasked+other.Unasked, c.Changed+other.Changed
 }
 
-// attack runs an agent that reads the injection, with a model that does what it says, and more.
+// attack runs an agent that reads the injection, with a model that obeys it and does more.
 func attack(t *testing.T, in injection, wire string, of toolsOf, config inquest.ToolConfig) (got count) {
 	t.Helper()
 	target := cluster{count: &got, said: "10:02:11 all quiet", description: "Reads logs"}

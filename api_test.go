@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/goldentest"
 )
 
-// The public packages are what go doc says of them: who changes that, says so with -update.
+// TestPublicAPI compares the public packages with their recorded documentation. Use -update to accept a change.
 func TestPublicAPI(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"inquest": ".", "inquesttest": "./inquesttest", "config": "./config", "value": "./value"} {

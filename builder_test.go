@@ -44,7 +44,7 @@ func TestBuilder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.WithTools("page") // which changes nothing that was built
+	b.WithTools("page") // does not change the built definition
 	*b.agent.MaxIterations = 7
 	want = &Agent{
 		DefaultModel: "ollama:llama3.1:8b", Type: "react", Description: "digs", CustomInstructions: "Be {{.brief}}.",

@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
-// shop runs a Temporal and a worker that refunds what a person agrees to.
+// shop starts Temporal and a worker that makes refunds after a person's approval.
 func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "shop")
 	if err != nil {
@@ -104,7 +104,7 @@ func ExampleClient() {
 	// completed {"refunded":40}
 }
 
-// What has ended is read, cannot be steered, and is told from its beginning.
+// TestClient checks that an ended investigation can be read but not steered, and that Follow starts from its beginning.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -121,7 +121,7 @@ func TestClient(t *testing.T) {
 	if id, err := c.Start(ctx, inquest.Request{Chain: "refund"}); err == nil {
 		t.Errorf("a request without data is started: %s", id)
 	}
-	nothing, err := c.Start(ctx, inquest.Request{Data: "x"}) // the workers know whether a chain is assumed
+	nothing, err := c.Start(ctx, inquest.Request{Data: "x"}) // only the workers know the default chain
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestClient(t *testing.T) {
 		if err := c.Answer(ctx, "no", inquest.Response{Approved: new(false), Text: "too dear"}); err != nil {
 			t.Fatal(err)
 		}
-		break // which leaves the investigation alone
+		break // does not affect the investigation
 	}
 	end, err := c.Await(ctx, "no")
 	if err != nil || end.ID != id || end.EndReason != "denied" {

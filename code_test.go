@@ -29,9 +29,9 @@ import (
 
 var record = flag.Bool("record", false, "write the histories of TestCode to workflows/testdata/histories/next")
 
-// office is a program's code, and what it was told.
+// office holds a program's functions and their recorded inputs.
 type office struct {
-	begun   chan struct{} // the first attempt at the hook steps
+	begun   chan struct{} // the first attempt at the hook has begun
 	steps   atomic.Int32  // attempts
 	weighed atomic.Int32
 	asked   chan inquest.MockInput
@@ -50,7 +50,7 @@ func (o *office) weigh(_ context.Context, t thing) (any, error) {
 	return map[string]any{"kilos": t.Kilos}, nil
 }
 
-// plan is a hook that is cut off the first time.
+// plan is a hook whose first attempt is interrupted.
 func (o *office) plan(ctx context.Context, in inquest.HookInput) (inquest.HookOutput, error) {
 	if o.steps.Add(1) == 1 {
 		close(o.begun)
@@ -132,8 +132,8 @@ func (o *office) work(t *testing.T, address, store string) (stop func()) {
 	return stop
 }
 
-// A chain without any model: hooks, a plan of calls, a mock, on a real Temporal. The
-// worker stops in the midst of a hook, and another one runs it again.
+// TestCode runs a chain without a model (hooks, a tool plan, a mock) on a real Temporal. The worker stops in the middle
+// of a hook, and another one runs the hook again.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	server, err := devserver.Start(t.Context(), devserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
@@ -188,7 +188,7 @@ func statusOf(t *testing.T, conn client.Client) (status workflows.Status) {
 	return status
 }
 
-// compare checks what the code was told, and what people are.
+// compare checks the inputs of the functions and the status that people see.
 func (o *office) compare(t *testing.T, status workflows.Status) {
 	t.Helper()
 	var ran []string
@@ -216,7 +216,7 @@ func (o *office) compare(t *testing.T, status workflows.Status) {
 	}
 }
 
-// machine is what tells on which machine a history was recorded.
+// machine matches the parts of a history that identify the machine on which it was recorded.
 var machine = regexp.MustCompile(`("identity": ?"|"name": ?")[^"]*(@|:[0-9a-f]{8}-)[^"]*"`)
 
 // record adds the histories to the corpus that workflows/replay_test.go replays.

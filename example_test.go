@@ -22,8 +22,7 @@ func searchOrders(ctx context.Context, q orderQuery) (any, error) {
 	return map[string]any{"orders": []string{"1001"}}, nil
 }
 
-// A worker with a tool, an agent that has it, and a chain. It finds Temporal as
-// Temporal's own CLI does.
+// This program has a worker with a tool, an agent that uses it, and a chain. It finds Temporal like the Temporal CLI.
 func Example() {
 	ctx := context.Background()
 	w, err := inquest.NewWorker(ctx, inquest.Options{
@@ -55,7 +54,7 @@ func ExampleNewTool() {
 	// Output: map[customer:{string who ordered} limit:{integer how many orders; 10 if left out}]
 }
 
-// A tool that must not act twice gives the call's key to a service that knows it.
+// This tool must not act twice, so it passes the call's key to a service that recognises repeated requests.
 func ExampleCallOf() {
 	type refund struct {
 		Order string `json:"order"`
@@ -63,7 +62,7 @@ func ExampleCallOf() {
 	_ = inquest.NewTool("refund", "Pays an order back", func(ctx context.Context, r refund) (any, error) {
 		call, _ := inquest.CallOf(ctx)
 		return map[string]any{"order": r.Order, "idempotency_key": call.Key}, nil
-	}, inquest.WithRisk(inquest.RiskHigh)) // so a person approves each call
+	}, inquest.WithRisk(inquest.RiskHigh)) // a person approves each call
 }
 
 func ExampleBuilder() {
@@ -82,7 +81,7 @@ func ExampleBuilder() {
 	// Output: openai:gpt-4o 5 clerk.db
 }
 
-// Build says everything that is wrong.
+// Build reports every problem.
 func ExampleBuilder_Build() {
 	_, err := inquest.NewBuilder().WithMaxIterations(0).WithTemperature(3).WithSQLiteCheckpoint("").Build()
 	fmt.Println(err)
@@ -92,7 +91,7 @@ func ExampleBuilder_Build() {
 	// checkpoint_path is required when checkpoint_type='sqlite'
 }
 
-// What YAML can say, Go can: this is the agent of a Builder, with more limits.
+// Everything that YAML can express is possible in Go: this is a Builder's agent with more limits.
 func ExampleDefinition_Agent() {
 	d, err := inquest.NewBuilder().WithTools("refund").Build()
 	if err != nil {

@@ -125,8 +125,8 @@ func TestToolsRefused(t *testing.T) {
 	}
 }
 
-// What is wrong with tools, with definitions and with files comes in one error,
-// before anything is opened.
+// TestEverythingThatIsWrong checks that all problems with tools, definitions and files are in one error, before
+// anything is opened.
 func TestEverythingThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
-// What the public types are converted to by hand has the same fields: the compiler sees to the others.
+// TestConvertedTypes checks that public types that are converted by hand have the same fields as the internal ones. The
+// compiler checks the others.
 func TestConvertedTypes(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]any{
@@ -20,7 +21,7 @@ func TestConvertedTypes(t *testing.T) {
 	} {
 		public := fieldsOf(pair[0])
 		if _, ok := pair[0].(ModelRequest); ok {
-			public["NativeTools"] = true // Gemini's alone
+			public["NativeTools"] = true // only for Gemini
 			public["Unthinking"] = true  // learned from the refusals of servers
 		}
 		if _, ok := pair[0].(ModelReply); ok {

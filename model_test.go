@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
-// through is a model of a program that speaks a wire format by a client of ours: what
-// the suite of clients asks for has to survive the public types.
+// through returns a Model that calls one of our clients. Everything that the clients' test suite checks must survive
+// the public types.
 func through(client llm.Client) Model {
 	return func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error) {
 		asked := llm.Request{

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever an entry says, it says the same when it has been written as YAML.
+// TestAgentFileKeepsEverything checks that an entry keeps its meaning when it is written as YAML.
 func TestAgentFileKeepsEverything(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func decoded(t *rapid.T, body []byte) (out any) {
 	return out
 }
 
-// anyJSON is a value, with lists and mappings of at most so many levels.
+// anyJSON returns a value with lists and mappings up to a nesting depth.
 func anyJSON(t *rapid.T, depth int) any {
 	kinds := 5
 	if depth > 0 {
@@ -80,7 +80,7 @@ func anyJSON(t *rapid.T, depth int) any {
 	return mapping
 }
 
-// An entry is told as it is written, and not told at all if it is written twice.
+// TestAgentEntry checks that an entry is returned as written, and not at all if it is written twice.
 func TestAgentEntry(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ yaml, want string }{

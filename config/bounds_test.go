@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// What bounds a chain that names no bounds, and where each bound comes from.
+// TestBoundsInForce checks the limits of a chain that sets none, with their origins.
 func TestBoundsInForce(t *testing.T) {
 	t.Parallel()
 	const passes, calls = "max_passes=3 default, max_agent_hops=21 default",

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Whoever asks for a score gets a judge, also where the chain has not asked for one.
+// TestScoringOnDemand checks that a requested score gets a judge even if the chain does not enable scoring.
 func TestScoringOnDemand(t *testing.T) {
 	t.Parallel()
 	const file = `

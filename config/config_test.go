@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// load loads one file's content with baseEnv and the variables given.
+// load loads a file's content with baseEnv and the given variables.
 func load(t testing.TB, yaml string, env map[string]string) (*Config, error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "a.yaml")
@@ -142,7 +142,7 @@ mcp_servers:
 			t.Error(err)
 		}
 	}
-	env["TOKEN"] = `s3cret "{{.CMD}}"` // read at use, and as it is
+	env["TOKEN"] = `s3cret "{{.CMD}}"` // read at the time of use, unchanged
 	got, err := c.Transport("m")
 	if err != nil {
 		t.Fatal(err)
@@ -156,8 +156,8 @@ mcp_servers:
 	}
 }
 
-// A value reaches the plan as it is, however it is written down, and the lines
-// of what comes after it stay right.
+// TestVariablesKeepStructure checks that a value reaches the plan unchanged, however it is written, and that later
+// lines keep their numbers.
 func TestVariablesKeepStructure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -185,7 +185,7 @@ func failures(fs Findings) (out Findings) {
 	return out
 }
 
-// Inheriting in two steps is inheriting in one, and the last that is set wins.
+// TestInherit checks that inheriting in two steps equals inheriting in one, and that the last value wins.
 func TestInherit(t *testing.T) {
 	t.Parallel()
 	level := rapid.Custom(func(r *rapid.T) settings {
@@ -219,7 +219,7 @@ func TestInherit(t *testing.T) {
 	})
 }
 
-// It does not matter how a configuration is spread over files.
+// TestSplittingChangesNothing checks that a configuration may be split into files in any way.
 func TestSplittingChangesNothing(t *testing.T) {
 	t.Parallel()
 	archive, err := txtar.ParseFile("testdata/precedence.txtar")
@@ -230,7 +230,7 @@ func TestSplittingChangesNothing(t *testing.T) {
 	var parts []strict.File
 	for line := range bytes.Lines(whole) {
 		if line[0] != ' ' {
-			parts = append([]strict.File{{Name: string(line) + ".yaml"}}, parts...) // in another order, too
+			parts = append([]strict.File{{Name: string(line) + ".yaml"}}, parts...) // also in another order
 		}
 		parts[0].Data = append(parts[0].Data, line...)
 	}
@@ -245,15 +245,15 @@ func TestSplittingChangesNothing(t *testing.T) {
 	for _, chain := range one.Chains() {
 		a, errA := one.Plan(agent.Request{Chain: chain.Name})
 		b, errB := many.Plan(agent.Request{Chain: chain.Name})
-		a.Bounds.Origins, b.Bounds.Origins = nil, nil // which are files
+		a.Bounds.Origins, b.Bounds.Origins = nil, nil // they contain file names
 		if diff := cmp.Diff(a, b); diff != "" || errA != nil || errB != nil {
 			t.Errorf("chain %s: %v, %v\n%s", chain.Name, errA, errB, diff)
 		}
 	}
 }
 
-// FuzzLoad: no input panics, every error is Findings, what is accepted can be
-// planned, and shown so that it is accepted again.
+// FuzzLoad checks that no input panics, that every error is Findings, and that an accepted configuration can be
+// planned, shown and loaded again.
 func FuzzLoad(f *testing.F) {
 	for _, name := range fixtures(f) {
 		archive, err := txtar.ParseFile(name)
@@ -303,7 +303,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// checkPlan checks what every plan promises to those who run it.
+// checkPlan checks the guarantees of every plan.
 func checkPlan(t *testing.T, p plan.Plan) {
 	if len(p.Stages) == 0 {
 		t.Error("no stages")
@@ -323,7 +323,8 @@ func checkPlan(t *testing.T, p plan.Plan) {
 	}
 }
 
-// Of a thousand findings the first are named, errors before warnings, and the rest are counted.
+// TestFindingsAreCapped checks that of a thousand findings the first are listed, errors before warnings, and the rest
+// are counted.
 func TestFindingsAreCapped(t *testing.T) {
 	t.Parallel()
 	var yaml strings.Builder

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEveryHazardHasAFixture: TestEveryRuleHasAFixture sees the format of hazards only.
+// TestEveryHazardHasAFixture is needed because TestEveryRuleHasAFixture only sees the format of hazards.
 func TestEveryHazardHasAFixture(t *testing.T) {
 	t.Parallel()
 	fixture, err := os.ReadFile("testdata/rules/dangers.txtar")

@@ -31,7 +31,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// manual is what is known of every key: the schema, and what the comments say.
+// manual holds the known facts about every key: the schema, and the comments.
 type manual struct {
 	*testing.T
 	pkg      *doc.Package
@@ -76,7 +76,7 @@ func newManual(t *testing.T) *manual {
 	return r
 }
 
-// readComments keeps the comments of types ("Agent") and fields ("Agent.Type").
+// readComments stores the comments of types ("Agent") and fields ("Agent.Type").
 func (r *manual) readComments(file *ast.File) {
 	for _, decl := range file.Decls {
 		group, ok := decl.(*ast.GenDecl)
@@ -99,13 +99,13 @@ func (r *manual) readComments(file *ast.File) {
 	}
 }
 
-var specification = regexp.MustCompile(` \(spec: [^)]*\)`) // for those who read the code
+var specification = regexp.MustCompile(` \(spec: [^)]*\)`) // for readers of the code
 
 func sentence(text string) string {
 	return specification.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
-// comment is what the code says of a key, without the name that Go has for it.
+// comment returns the comment of a key, with the key instead of the Go name.
 func (r *manual) comment(p strict.Place, key string) string {
 	name, owner := p.Schema.Fields[key].Name, p.Schema.Fields[key].Owner
 	text := r.comments[owner+"."+name]
@@ -122,7 +122,7 @@ func tagOf(p strict.Place, key string) reflect.StructTag {
 	return p.Type.FieldByIndex(p.Schema.Fields[key].Index).Tag
 }
 
-// standard is what holds if nothing is said.
+// standard returns the default of a key.
 func (r *manual) standard(p strict.Place, key string) string {
 	if text := tagOf(p, key).Get("default"); text != "" {
 		return text
@@ -147,7 +147,7 @@ func (r *manual) markdown() string {
 	printer.HeadingLevel = 2
 	printer.HeadingID = func(*comment.Heading) string { return "" }
 	page := printer.Markdown(r.pkg.Parser().Parse("The configuration is" + text))
-	// Our comments write code as Markdown does, which the printer takes for plain text.
+	// Comments use Markdown for code, which the printer takes for plain text.
 	out.WriteString(strings.NewReplacer("\\_", "_", "\\`", "`").Replace(string(page)))
 	out.WriteString("\n## Keys\n\nA directory's files (*.yaml) are one configuration: their sections merge. " +
 		"`starter validate` says everything that is wrong with one, `starter config show` what comes of it.\n" +
@@ -164,7 +164,7 @@ func (r *manual) markdown() string {
 	return out.String()
 }
 
-// dangers describes what validate warns of.
+// dangers describes the hazards that validate reports.
 func dangers(out *strings.Builder) {
 	out.WriteString("\n## What is dangerous\n\n" +
 		"A configuration is to be trusted like code: whoever writes one runs commands as the workers' user. `starter validate` says first " +
@@ -182,7 +182,7 @@ func dangers(out *strings.Builder) {
 	}
 }
 
-// keyOf is where a Go field, Type.Field, stands first; "" = nowhere.
+// keyOf returns the first key of a Go field, Type.Field, or an empty string.
 func keyOf(name string) string {
 	for _, p := range strict.Places(reflect.TypeFor[Config]()) {
 		for key, f := range p.Schema.Fields {
@@ -194,7 +194,7 @@ func keyOf(name string) string {
 	return ""
 }
 
-// maskingNames describes what data_masking may name.
+// maskingNames lists the names that data_masking may use.
 func maskingNames(out *strings.Builder) {
 	out.WriteString("\n## Masking patterns\n\n| pattern | finds |\n|---|---|\n")
 	for _, name := range mask.Names() {
@@ -207,7 +207,7 @@ func maskingNames(out *strings.Builder) {
 	}
 }
 
-// section describes the keys of a type, and where they may stand.
+// section describes the keys of a type, and where they are allowed.
 func (r *manual) section(out *strings.Builder, p strict.Place) {
 	var at []string
 	for _, same := range r.places {
@@ -232,7 +232,7 @@ func (r *manual) section(out *strings.Builder, p strict.Place) {
 	}
 }
 
-// value says what may stand behind a key.
+// value describes the allowed values of a key.
 func (r *manual) value(p strict.Place, key string) string {
 	f := p.Schema.Fields[key]
 	t := p.Type.FieldByIndex(f.Index).Type

@@ -64,7 +64,7 @@ func defined() Entries {
 	}
 }
 
-// told is what a configuration comes to: plans, and a transport.
+// told returns the results of a configuration as text: plans, and a transport.
 func told(t *testing.T, c *Config) string {
 	t.Helper()
 	p, err := c.Plan(agent.Request{AlertType: "a"})
@@ -79,7 +79,7 @@ func told(t *testing.T, c *Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Bounds.Origins = nil // files and lines, which a program has not
+	p.Bounds.Origins = nil // files and lines, which a program does not have
 	return fmt.Sprintf("%s\n%+v\n%+v", planJSON(t, p), alone, transport.Env)
 }
 
@@ -102,7 +102,7 @@ func TestEntriesAreTheSameAsYAML(t *testing.T) {
 	if diff := cmp.Diff(want, told(t, fromGo)); diff != "" {
 		t.Error(diff)
 	}
-	// What becomes of the program's values changes nothing.
+	// Later changes to the program's values have no effect.
 	own.Agents["A"].ToolIDs[0], own.MCPServers["lab"].Transport.Env["KEY"] = "x", "x"
 	own.AgentChains["c"].Stages[0].Agents[1].Name, *own.AgentChains["c"].Stages[0].Agents[1].MaxIterations = "x", 9
 	own.AgentChains["c"].Stages[1].Agents[0].RoutingRules[0].Value[1] = '7'
@@ -161,7 +161,7 @@ func TestEntriesRefused(t *testing.T) {
 	}
 }
 
-// Programs that only ask run no code, and cannot know which the workers have.
+// TestClientsDoNotKnowTheWorkersCode checks that clients, which run no functions, accept names that only workers know.
 func TestClientsDoNotKnowTheWorkersCode(t *testing.T) {
 	t.Parallel()
 	src := Source{Env: lookupIn(baseEnv), Entries: Entries{

@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 )
 
-// A named pipe in the directory is refused: reading it would wait for a writer.
+// TestNamedPipe checks that a named pipe in the directory is refused, because reading it would wait for a writer.
 func TestNamedPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -24,7 +24,8 @@ func TestNamedPipe(t *testing.T) {
 	}
 }
 
-// Editors on Windows write byte order marks: UTF-8's is no part of the file, and UTF-16 is named.
+// TestByteOrderMarks checks the byte order marks of editors on Windows: UTF-8's is skipped, and UTF-16 is named in an
+// error.
 func TestByteOrderMarks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,9 +19,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// TestFixtures checks every testdata/*.txtar, and testdata/rules/*.txtar, of which
-// there is one for every rule. The files of an archive are a
-// configuration, and besides:
+// TestFixtures checks every testdata/*.txtar, and testdata/rules/*.txtar, which has a file for every rule. The files of
+// an archive are a configuration, and:
 //
 //	env       NAME=value lines; -NAME takes away one that baseEnv has
 //	code      hooks=names and mocks=names of what the program has registered
@@ -99,7 +98,7 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 	}
 }
 
-// planText plans with two configurations, which must not differ.
+// planText plans with two configurations, which must give the same plan.
 func planText(t *testing.T, src Source, c *Config, request agent.Request) []byte {
 	first, err := c.Plan(request)
 	if err != nil {
@@ -126,13 +125,13 @@ func planText(t *testing.T, src Source, c *Config, request agent.Request) []byte
 	return append(masked.ReplaceAllFunc([]byte(planJSON(t, first)), oneLine), '\n')
 }
 
-// sameJSON compares JSON by what it says: the plan's is indented as it is written.
+// sameJSON compares JSON by value, because the plan's JSON keeps its indentation.
 var sameJSON = cmp.Comparer(func(a, b json.RawMessage) bool {
 	var x, y any
 	return len(a)+len(b) == 0 || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && cmp.Equal(x, y)
 })
 
-// masked is a list of masking patterns, which stands in nearly every plan.
+// masked matches the list of masking patterns in nearly every plan.
 var masked = regexp.MustCompile(`"patterns": \[[^\]]*\]`)
 
 func oneLine(list []byte) []byte { return []byte(strings.Join(strings.Fields(string(list)), " ")) }
@@ -153,7 +152,7 @@ func text(files []txtar.File) map[string]string {
 	return out
 }
 
-// baseEnv is what most tests want to have: nothing is missing for what is built in.
+// baseEnv is the environment of most tests: it has everything that the built-in configuration needs.
 var baseEnv = map[string]string{
 	"OPENAI_API_KEY": "sk-test", "INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data", "PATH": "testdata/bin",
 }
@@ -182,7 +181,7 @@ func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.Request) {
 				Chain: fields["chain"], AlertType: fields["alert_type"], Provider: fields["provider"], Runbook: fields["runbook"],
 				UseMock: fields["use_mock"] != "",
 			}
-			if also := fields["json"]; also != "" { // what has more than a text in it
+			if also := fields["json"]; also != "" { // fields that are not only text
 				if err := json.Unmarshal([]byte(also), request); err != nil {
 					t.Fatal(err)
 				}

@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// generatedEnv is what generated configurations need of the environment.
+// generatedEnv is the environment that generated configurations need.
 var generatedEnv = map[string]string{
 	"PATH": "testdata/bin", "OPENAI_API_KEY": "k1", "GOOGLE_API_KEY": "k2", "ANTHROPIC_API_KEY": "k3", "XAI_API_KEY": "k4",
 	"AZURE_OPENAI_API_KEY": "k5",
 	"INQUEST_EXECUTABLE":   "/bin/inquest", "INQUEST_DATA": "/data", "V": "a \"value\":\n {{.V}} # x", "N": "7", "T": "s3cret",
 }
 
-// configurations draws valid configurations, as YAML.
+// configurations generates valid configurations, as YAML.
 func configurations() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		g := generator{T: t, native: rapid.Bool().Draw(t, "native")}
@@ -29,7 +29,7 @@ func configurations() *rapid.Generator[string] {
 	})
 }
 
-// asYAML writes what YAML does not allow as it is as escape sequences.
+// asYAML writes characters that YAML does not allow as escape sequences.
 func asYAML(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -179,7 +179,7 @@ func (g *generator) chains() section {
 	return chains
 }
 
-// flow is what every stage may say of its results.
+// flow returns keys that every stage may have about its results.
 func (g *generator) flow(more section) section {
 	all := section{
 		"required_output_fields": []string{"a", g.text()},
@@ -190,14 +190,14 @@ func (g *generator) flow(more section) section {
 	return g.some(all)
 }
 
-// routing leads anywhere.
+// routing returns routing with arbitrary targets.
 func (g *generator) routing(names []string) section {
 	target := func() string { return g.one(append(slices.Clone(names), "end", "clarification", "confirmation")...) }
 	rule := section{"condition": g.text(), "value": g.json(0), "target": target()}
 	return g.flow(section{"routing_rules": []section{rule}, "default_next": target(), "error_next": target(), "loop_target": target()})
 }
 
-// dependencies are on stages before the n-th.
+// dependencies returns dependencies on stages before the n-th.
 func (g *generator) dependencies(names []string, n int) section {
 	flow := g.flow(section{"default_next": "confirmation", "error_next": names[0], "loop_target": names[n]})
 	if n > 0 && g.yes() {
@@ -206,7 +206,7 @@ func (g *generator) dependencies(names []string, n int) section {
 	return flow
 }
 
-// json is any value that JSON has.
+// json returns an arbitrary JSON value.
 func (g *generator) json(depth int) any {
 	kinds := []func() any{
 		func() any { return g.text() }, func() any { return g.one("null", "1.0", "2026-01-02", "~", "<<", "0x10", "no") },
@@ -225,7 +225,7 @@ func (g *generator) json(depth int) any {
 }
 
 func (g *generator) bounds(names []string) section {
-	// To itself or back: a way further on is no jump where a stage waits.
+	// To the same stage or back: in a graph, a forward edge is not a jump.
 	from := rapid.IntRange(0, len(names)-1).Draw(g.T, "from")
 	edge := section{"from": names[from], "to": g.one(names[:from+1]...), "max_count": g.count()}
 	return g.some(section{"max_passes": g.count(), "max_llm_calls": g.count(), "max_agent_hops": g.count(), "edge_limits": []section{edge}})
@@ -243,7 +243,7 @@ func (g *generator) interrupts(names []string) section {
 	})
 }
 
-// stage has its flow's keys itself, or on the entry of its one agent.
+// stage has its flow's keys itself, or on the entry of its only agent.
 func (g *generator) stage(name string, flow section) section {
 	s := g.some(section{
 		"temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
@@ -322,7 +322,7 @@ func (g *generator) backend() string {
 	return "langchain"
 }
 
-// text is any text without variables, or one with.
+// text returns text with or without variables.
 func (g *generator) text() string {
 	if g.yes() {
 		return g.one("{{.V}}", "a {{.V}} b", "{{\"{{\"}}", "# no comment", "- x", "yes", "line\n  line\n", "\n x", " x ",
@@ -331,7 +331,7 @@ func (g *generator) text() string {
 	return strings.ReplaceAll(rapid.StringN(1, 30, -1).Draw(g.T, "text"), "{{", "{") + "."
 }
 
-// names are between one and three.
+// names returns one to three names.
 func (g *generator) names(prefix string) (names []string) {
 	for i := range rapid.IntRange(1, 3).Draw(g.T, prefix) {
 		names = append(names, fmt.Sprintf("%s%d", prefix, i))
@@ -339,7 +339,7 @@ func (g *generator) names(prefix string) (names []string) {
 	return names
 }
 
-// some leaves any of the keys out.
+// some leaves out some of the keys.
 func (g *generator) some(all section) section {
 	out := section{}
 	keys := rapid.SliceOfDistinct(rapid.SampledFrom(slices.Sorted(maps.Keys(all))), rapid.ID[string]).Draw(g.T, "keys")

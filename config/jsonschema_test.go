@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// jsonSchema is the schema of a configuration's file, for editors. It knows less
-// than the validator: no references, no credentials.
+// jsonSchema returns the schema of a configuration's file, for editors. It is less strict than the validator: it does
+// not check references and credentials.
 func (r *manual) jsonSchema() string {
 	defs := section{"template": section{"type": "string", "pattern": `\{\{`, "description": "a value with {{.VARIABLE}} in it"}}
 	for _, p := range r.places {
@@ -104,7 +104,7 @@ func scalarSchema(t reflect.Type, f strict.Field) section {
 	return out
 }
 
-// What is accepted, the schema accepts too; what it can know to be wrong, it refuses.
+// TestJSONSchema checks that the schema accepts every valid configuration, and refuses errors that a schema can detect.
 func TestJSONSchema(t *testing.T) {
 	t.Parallel()
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(newManual(t).jsonSchema()))

@@ -27,7 +27,8 @@ agent_chains:
   c: {alert_types: [c], stages: [{name: s, agents: [{name: A}]}]}
 `
 
-// A worker is asked for the variables and keys of what it runs, and a client for all.
+// TestWorkersNeedWhatTheyServe checks that a worker requires only the variables and keys of what it runs, and a client
+// all of them.
 func TestWorkersNeedWhatTheyServe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,7 +55,7 @@ func TestWorkersNeedWhatTheyServe(t *testing.T) {
 	}
 }
 
-// What a worker elsewhere needs does not keep a worker from planning.
+// TestPlanWithServersElsewhere checks that a worker can plan without the variables that other workers need.
 func TestPlanWithServersElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -79,7 +80,7 @@ func TestPlanWithServersElsewhere(t *testing.T) {
 	}
 }
 
-// A server whose command is in a package of npm is run as the PATH has it.
+// TestTransportByNPX checks the start of a server whose command is in an npm package, depending on the PATH.
 func TestTransportByNPX(t *testing.T) {
 	t.Parallel()
 	installed := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// chainYAML is a chain of one stage by that name.
+// chainYAML returns a chain with one stage of that name.
 func chainYAML(stage string) string {
 	return "agent_chains:\n  c:\n    llm_provider: scripted\n    stages: [{name: " + stage + ", agents: [{name: GeneralWorker}]}]\n"
 }

@@ -15,15 +15,14 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// elsewhereTested are the messages that take an input that a fixture cannot have: TestRefusedFiles, TestNamedPipe.
+// elsewhereTested are messages for input that a fixture cannot have: TestRefusedFiles, TestNamedPipe.
 const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory|a hook " +
 	"is a function of the workers' program|not a regular file"
 
-// saidOfGo are the messages about what only a program can say: TestEntriesRefused.
+// saidOfGo are messages about entries that only a program can define: TestEntriesRefused.
 const saidOfGo = "must not be nil|not JSON, which|is defined in Go as well"
 
-// TestEveryRuleHasAFixture finds every message of the code that is a finding's,
-// and looks for it in the fixtures.
+// TestEveryRuleHasAFixture finds every message of findings in the code, and looks for it in the fixtures.
 func TestEveryRuleHasAFixture(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
@@ -54,8 +53,8 @@ func TestEveryRuleHasAFixture(t *testing.T) {
 	}
 }
 
-// findingFormats are the texts that the code makes findings of: what is given
-// to the report's methods, and what functions return that say what is wrong.
+// findingFormats returns the format strings of findings in the code: arguments of the report's methods, and return
+// values of functions that describe problems.
 func findingFormats(t *testing.T) (formats []string) {
 	t.Helper()
 	names, err := filepath.Glob("*.go")

@@ -31,8 +31,8 @@ agent_chains:
            stages: [{name: dig, agents: [{name: Own}]}]}
 `
 
-// What a selector names stands in the plan, wherever a provider may: the agent's own, a fallback, the one that summarises, and
-// the one that a request names.
+// TestSelectors checks that a selector's choice is in the plan wherever a provider may be: the agent's own, a fallback,
+// the summarising one, and the one that a request names.
 func TestSelectors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.yaml")

@@ -18,8 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// A configuration that is shown and loaded again is the same one. Rapid makes a
-// hundred of a property's configurations; this one asks for two hundred.
+// TestShowLoadsAgain checks that a shown configuration loads as the same one. Rapid checks a hundred configurations by
+// default; this test uses two hundred.
 func TestShowLoadsAgain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, checkShown)
@@ -68,7 +68,7 @@ func showText(r *rapid.T, c *Config, opts ShowOptions) string {
 	return string(shown)
 }
 
-// facts are what a configuration means.
+// facts returns the meaning of a configuration.
 func facts(c *Config, secrets bool) map[string]any {
 	all := map[string]any{"session": c.Queue.SessionTimeout, "drain": c.Queue.GracefulShutdownTimeout, "workers": c.Queue.WorkerCount}
 	if store, err := c.Store(); secrets {
@@ -90,11 +90,11 @@ func planOf(c *Config, chain string) plan.Plan {
 	if err != nil {
 		p.Chain = err.Error()
 	}
-	p.Bounds.Origins = nil // another place, too
+	p.Bounds.Origins = nil // in another place, too
 	return p
 }
 
-// withoutRemarks is what is shown, without where it comes from: that is another place.
+// withoutRemarks returns a shown configuration without the origins, which differ.
 func withoutRemarks(r *rapid.T, c *Config) []string {
 	_, values, err := Show(c, ShowOptions{Secrets: true})
 	if err != nil {
@@ -107,7 +107,7 @@ func withoutRemarks(r *rapid.T, c *Config) []string {
 	return all
 }
 
-// Every key that may be written is shown, where it was written or where it counts.
+// TestShowForgetsNoKey checks that every key is shown, where it was written or where it applies.
 func TestShowForgetsNoKey(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(everyKey(reflect.TypeFor[Config]()))
@@ -140,19 +140,19 @@ func TestShowForgetsNoKey(t *testing.T) {
 	}
 }
 
-// shownElsewhere are keys that are shown at the agents that they are for, or on the stage.
+// shownElsewhere are keys that are shown on the agents that they apply to, or on the stage.
 var shownElsewhere = []*regexp.Regexp{
 	regexp.MustCompile(`^agents\.<name>\.model_role$`),
 	regexp.MustCompile(`^agent_chains\.<name>\.(max_iterations|mcp_servers|tool_config\b.*|sub_agents\b.*)$`),
 	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|tool_config\b.*|` +
 		`temperature|max_tokens|thinking|reasoning_effort|mock|prompt_key|sub_agents\b.*)$`),
-	regexp.MustCompile(`^agent_chains\..*\.(executive_summary|scoring)\.fallback_list$`), // as the providers in it
+	regexp.MustCompile(`^agent_chains\..*\.(executive_summary|scoring)\.fallback_list$`), // shown as the providers in it
 	regexp.MustCompile(`\.agents\[\]\.(type|output_key|required_output_fields|output_schema|` +
 		`routing_rules\b.*|default_next|error_next|loop_target)$`),
 	regexp.MustCompile(`\.agents\[\]\.(requires|after|join|pre_process|post_process|on_approve|\w+_resume_stage)$`),
 }
 
-// everyKey is a value with every key in it. All names are x.
+// everyKey returns a value with every key in it. All names are x.
 func everyKey(t reflect.Type) any {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -181,7 +181,7 @@ func everyKey(t reflect.Type) any {
 		all[key] = value
 	}
 	if t == reflect.TypeFor[Agent]() {
-		all["type"] = "react" // which has tools, and a shell
+		all["type"] = "react" // a type with tools and a shell
 	}
 	return all
 }

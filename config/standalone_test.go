@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// An agent outside of chains has what its definition and defaults give it, and
-// nobody in particular what defaults do.
+// TestToolsOutsideOfChains checks that an agent outside chains has the settings of its definition and defaults, and the
+// placeholder agent only those of defaults.
 func TestToolsOutsideOfChains(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, `
@@ -70,7 +70,7 @@ agents:
 	}
 }
 
-// Who asks no model has nothing to say.
+// TestConversationsAskAModel checks that agents without a model cannot have conversations.
 func TestConversationsAskAModel(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, `
@@ -97,7 +97,7 @@ agents:
 		if err != nil {
 			continue
 		}
-		// Only a builder's conversations are bounded by themselves: others have the model's window.
+		// Only a builder's agents limit their conversations; others use the model's window.
 		if own := p.Stages[0].Agents[0]; own.Prompt != "You are Ada." || own.Compression.MaxContextTokens != 0 {
 			t.Errorf("%s has another prompt or window in a conversation: %+v", name, own)
 		}

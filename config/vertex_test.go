@@ -6,7 +6,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// At Vertex AI, the model's name says whose it is, and so who speaks to it; by any backend.
+// TestVertexPlan checks that on Vertex AI the model's name decides the driver, whatever the backend.
 func TestVertexPlan(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]struct{ typ, driver string }{

@@ -50,7 +50,7 @@ func made(t *testing.T, name, definition string) virtual.Agent {
 	return virtual.Agent{Project: "payments", Name: name, Version: 3, By: "ann", Definition: d}
 }
 
-// A plan has the agent as it was made, and it may do no more than the deployment's defaults let it.
+// TestVirtualPlan checks that a plan has the agent as created, limited by the deployment's defaults.
 func TestVirtualPlan(t *testing.T) {
 	t.Parallel()
 	cfg := virtualConfig(t)
@@ -97,7 +97,8 @@ func TestVirtualPlan(t *testing.T) {
 	}
 }
 
-// Of a parameter that the defaults have patterns for, an agent may have narrower ones; of others, any.
+// TestVirtualPatterns checks that an agent may only narrow the patterns of a parameter in defaults, and may set any for
+// other parameters.
 func TestVirtualPatterns(t *testing.T) {
 	t.Parallel()
 	with, err := virtualConfig(t).With(made(t, "New", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
@@ -112,7 +113,7 @@ func TestVirtualPatterns(t *testing.T) {
 	}
 }
 
-// An agent works by itself, too, whoever has defined it.
+// TestAgentByItself checks that an agent works without a chain, whoever has defined it.
 func TestAgentByItself(t *testing.T) {
 	t.Parallel()
 	cfg, err := virtualConfig(t).With(made(t, "New", `{"type":"react","config":{"default_model":"scripted:x"}}`))
@@ -133,7 +134,7 @@ func TestAgentByItself(t *testing.T) {
 	}
 }
 
-// What is wrong is said all at once, and the environment cannot be read.
+// TestCheckVirtual checks that all problems are reported at once, and that definitions cannot read the environment.
 func TestCheckVirtual(t *testing.T) {
 	t.Setenv("SECRET", "hunter2")
 	cfg := virtualConfig(t)
@@ -171,7 +172,7 @@ func TestCheckVirtual(t *testing.T) {
 	if got := strings.Join(cfg.CheckVirtual(lifted, nil), "\n"); !strings.Contains(got, "cannot lift an approval") {
 		t.Errorf("an approval is lifted: %s", got)
 	}
-	if _, err := cfg.With(lifted); err != nil { // one that was stored before this was checked
+	if _, err := cfg.With(lifted); err != nil { // stored before this was checked
 		t.Error(err)
 	}
 	if problems := cfg.CheckVirtual(made(t, "A", `{"config":{"default_model":"scripted:x"}}`), nil); problems != nil {
@@ -201,7 +202,7 @@ func TestVirtualKey(t *testing.T) {
 	}
 }
 
-// Who makes agents in a project gives them what agents of the configuration work with there, and nothing else.
+// TestVirtualWithin checks that agents made in a project only get what the configuration's agents use there.
 func TestVirtualWithin(t *testing.T) {
 	t.Parallel()
 	src := []byte(`
@@ -249,7 +250,8 @@ agent_chains:
 	}
 }
 
-// Tools that the defaults do not enable are reported, and either spelling of a name is the same tool.
+// TestVirtualEnabled checks that tools not enabled by defaults are reported, and that both spellings mean the same
+// tool.
 func TestVirtualEnabled(t *testing.T) {
 	t.Parallel()
 	cfg, err := load(t,

@@ -1,4 +1,4 @@
-// Package examples holds what people can try Inquest with.
+// Package examples contains examples for trying out Inquest.
 package examples
 
 import "embed"

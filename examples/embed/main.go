@@ -1,5 +1,5 @@
-// Command embed is a program that is an Inquest worker besides: its agent opens
-// tickets with a function of this program, and is told by another who is on duty.
+// Command embed is a program that is also an Inquest worker. Its agent opens tickets with a function of this program,
+// and gets the name of the person on duty from another.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// onDuty runs before the agent, which is shown what it returns.
+// onDuty runs before the agent, which sees its return value.
 func onDuty(context.Context, inquest.HookInput) (inquest.HookOutput, error) {
 	return inquest.HookOutput{Output: map[string]any{"on_duty": cmp.Or(os.Getenv("ON_DUTY"), "nobody")}}, nil
 }
@@ -50,7 +50,7 @@ type ticket struct {
 	Title string `json:"title" jsonschema:"one line that says what is wrong"`
 }
 
-// openTicket is an ordinary function, called once for each call of the model's.
+// openTicket is an ordinary function, called once for each of the model's calls.
 func openTicket(ctx context.Context, t ticket) (any, error) {
 	url := cmp.Or(os.Getenv("TICKETS_URL"), "http://127.0.0.1:9000")
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(t.Title))

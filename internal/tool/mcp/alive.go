@@ -108,7 +108,7 @@ func (s *session) suspect(ctx context.Context, began time.Time) {
 }
 
 // watch ends the session if the server answers no ping. A server that does one thing at a time cannot answer pings
-// during a call, so older calls than the abandoned one are given their time first.
+// during a call, so calls older than the abandoned one are given their time first.
 func (s *session) watch(ctx context.Context, since, began time.Time, busy func()) {
 	for {
 		round := time.Now()

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// bomb doubles what it refers to with each of its definitions.
+// bomb returns a schema in which each definition doubles the size of its target.
 func bomb(doublings int, of string) string {
 	defs := []string{`"d0":{"type":"object"}`}
 	for n := range doublings {
@@ -21,12 +21,12 @@ func bomb(doublings int, of string) string {
 	return fmt.Sprintf(`{"$defs":{%s},"$ref":"#/$defs/d%d"}`, strings.Join(defs, ","), doublings)
 }
 
-// nested is a schema of so many levels.
+// nested returns a schema with a number of levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"properties":{"a":`, levels/2) + `true` + strings.Repeat("}}", levels/2)
 }
 
-// A tool past a limit says which, and the server's other tools stay as they are.
+// TestBounded checks that a tool beyond a limit names it, and that the server's other tools are unaffected.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	plain := tool.Spec{Name: "s.plain", Description: "reads", Schema: json.RawMessage(`{"type":"object"}`), Risk: agent.RiskReadOnly}
@@ -79,7 +79,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// A server's tools share a bound: those that come after it cannot be used.
+// TestBoundedTogether checks that a server's tools share a limit: tools beyond it cannot be used.
 func TestBoundedTogether(t *testing.T) {
 	t.Parallel()
 	var specs []tool.Spec
@@ -100,7 +100,7 @@ func TestBoundedTogether(t *testing.T) {
 	}
 }
 
-// Nobody is offered a tool that cannot be used, and who calls it is told why.
+// TestUnusableTool checks that an unusable tool is not offered, and that a call of it gets the reason.
 func TestUnusableTool(t *testing.T) {
 	t.Parallel()
 	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan.Agent{Servers: []plan.Server{{Name: "s"}}},
@@ -115,7 +115,7 @@ func TestUnusableTool(t *testing.T) {
 	}
 }
 
-// A digest is that of one call of one definition.
+// TestDigest checks that a digest identifies one call of one definition.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	spec := tool.Spec{Name: "s.t", Description: "reads", Schema: json.RawMessage(`{"type":"object"}`)}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Arguments that violate the schema only by their spelling are respelled, if there is one exact spelling.
+// TestCoerce checks that arguments in the wrong form are converted if there is exactly one right form.
 func TestCoerce(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","required":["n"],"properties":{
@@ -18,7 +18,7 @@ func TestCoerce(t *testing.T) {
 		"sizes":{"type":"array","items":{"type":"integer"}},"level":{"enum":[1,2,"three"]},"maybe":{"type":["integer","null"]},
 		"either":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]},"mode":{"const":7}}}`
 	for name, tt := range map[string]struct {
-		args, want string // want "" = as it was, and refused
+		args, want string // an empty want means unchanged and refused
 		notes      string
 	}{
 		"valid":              {`{"n":5,"id":"7","x":1e3}`, `{"id":"7","n":5,"x":1e3}`, "[]"},
@@ -77,8 +77,8 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// Properties of any schema and any arguments: what is valid stays as it is, and what is respelled is valid and stays as it is
-// when it is respelled once more.
+// TestCoerceProperties checks for arbitrary schemas and arguments that valid arguments are unchanged, and that
+// converted arguments are valid and do not change again.
 func TestCoerceProperties(t *testing.T) {
 	t.Parallel()
 	respelled := 0

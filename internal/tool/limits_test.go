@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// one tool, x.t, with a schema and permissions.
+// single returns the set with one tool, x.t, with a schema and permissions.
 func single(schema string, config plan.ToolConfig) *tool.Set {
 	p := attached("x")
 	p.Tools = config
@@ -153,7 +153,7 @@ func TestDecisionCarriesLimits(t *testing.T) {
 	}
 }
 
-// A call that needs a person and cannot be made anyway is refused at once.
+// TestBadArgumentsComeBeforeApproval checks that an invalid call is refused at once, without asking a person.
 func TestBadArgumentsComeBeforeApproval(t *testing.T) {
 	t.Parallel()
 	set := single(getSchema, limited(plan.Permission{RequiresApproval: true}))
@@ -163,7 +163,7 @@ func TestBadArgumentsComeBeforeApproval(t *testing.T) {
 	}
 }
 
-// Limits and rules judge the arguments in the spelling that is sent.
+// TestRespelledArgumentsAreJudged checks that limits and rules apply to the arguments in the form that is sent.
 func TestRespelledArgumentsAreJudged(t *testing.T) {
 	t.Parallel()
 	const schema = `{"properties":{"ns":{"type":"string"}}}`

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// fifty tools on five servers, with the schema and the restrictions of a real one.
+// fifty returns fifty tools on five servers, with the schema and the restrictions of a real one.
 func fifty() (plan.Agent, []tool.Catalogue) {
 	const schema = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["namespace"],"additionalProperties":false,
 		"properties":{
@@ -39,8 +39,8 @@ func fifty() (plan.Agent, []tool.Catalogue) {
 	return p, catalogues
 }
 
-// A decision with every kind of limit, of 50 tools: 10 µs on an EPYC of 2024; it
-// is to stay below 20.
+// BenchmarkDecide measures a decision with every kind of limit, with 50 tools: 10 µs on an EPYC of 2024. It must stay
+// below 20 µs.
 func BenchmarkDecide(b *testing.B) {
 	p, catalogues := fifty()
 	set := tool.NewPolicy(nil).Tools(agent.Type{}, p, catalogues, nil)
@@ -52,7 +52,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// What it takes to make the set, once for each call of a tool or model: 57 µs.
+// BenchmarkTools measures making the set, which happens once for each call of a tool or model: 57 µs.
 func BenchmarkTools(b *testing.B) {
 	p, catalogues := fifty()
 	policy := tool.NewPolicy(nil)
@@ -63,8 +63,8 @@ func BenchmarkTools(b *testing.B) {
 	}
 }
 
-// Whatever a server and a model write: no panic, and what may be run is the tool
-// that was asked for, with an object that has been allowed.
+// FuzzDecide checks for arbitrary servers and models that nothing panics, and that an allowed call is for the requested
+// tool with an allowed object.
 func FuzzDecide(f *testing.F) {
 	f.Add("x.t", `{"ns":"dev","max_results":50}`, getSchema, "dev*")
 	f.Add("x__t", `{"ns":["a",1,null,true],"MAX_RESULTS":-1e300}`, `{"properties":{"max_results":{"maximum":3}}}`, "?*?")

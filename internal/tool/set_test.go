@@ -21,14 +21,14 @@ type row struct {
 	risk agent.Risk
 }
 
-// option is a value of one dimension, and how its refusal begins if it refuses.
+// option is a value of one dimension, and the beginning of its refusal if it refuses.
 type option struct {
 	name    string
 	apply   func(r *row)
 	refuses string
 }
 
-// risks are the risks, those that a level admits before those that it does not.
+// risks are ordered so that those that a level admits come first.
 var risks = []agent.Risk{
 	agent.RiskReadOnly, agent.RiskLow, agent.RiskMedium, agent.RiskWrite,
 	agent.RiskDestructive, agent.RiskHigh, agent.RiskCritical, agent.RiskUnknown, "", "odd",
@@ -37,7 +37,7 @@ var risks = []agent.Risk{
 // admitted is how many of the risks an access level admits.
 var admitted = map[plan.Access]int{plan.AccessNone: 0, plan.AccessRead: 1, plan.AccessWrite: 4, plan.AccessAll: 10, "": 10, "odd": 0}
 
-// dimensions are in the order in which they are decided; the last needs arguments.
+// dimensions are in the order in which they are decided; the last one needs arguments.
 func dimensions() [][]option {
 	const disabled, notEnabled = "Tool k8s.get is disabled for this agent", "Tool k8s.get is not enabled for this agent"
 	nothing := func(*row) {}
@@ -87,8 +87,8 @@ func permit(p plan.Permission) func(*row) {
 	return func(r *row) { r.plan.Tools.Permissions = map[string]plan.Permission{"k8s.get": p} }
 }
 
-// Every option of every dimension with every other: the first in the order of
-// the specification that refuses is the one that is named.
+// TestTruthTable combines every option of every dimension with every other. The refusal must come from the first
+// refusing option in the order of the specification.
 func TestTruthTable(t *testing.T) {
 	t.Parallel()
 	policy := tool.NewPolicy(nil)
@@ -122,7 +122,7 @@ func TestTruthTable(t *testing.T) {
 const getSchema = `{"type":"object","properties":{"ns":{"type":"string"},"max_results":{"type":"integer"}},"required":["ns"],` +
 	`"additionalProperties":false}`
 
-// product visits every combination, of which the slice is good for one visit.
+// product visits every combination. The slice is valid only during the visit.
 func product(dimensions [][]option, visit func([]option), chosen ...option) {
 	if len(dimensions) == 0 {
 		visit(chosen)
@@ -133,7 +133,7 @@ func product(dimensions [][]option, visit func([]option), chosen ...option) {
 	}
 }
 
-// checked is a row of the table whose decisions are looked at.
+// checked is a row of the table with its expected decisions.
 type checked struct {
 	*testing.T
 	label    string
@@ -163,9 +163,8 @@ func first(texts ...string) string {
 	return ""
 }
 
-// Whatever servers say, whatever is configured and whatever models call: only
-// what was offered is executed, each offered tool is found by both of its names,
-// and the offer is always the same.
+// TestOnlyOfferedToolsAreExecuted checks for arbitrary servers, configurations and calls that only offered tools are
+// executed, that each offered tool is found by both of its names, and that the offer is always the same.
 func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 	t.Parallel()
 	policy := tool.NewPolicy(nil)
@@ -251,7 +250,8 @@ func allNames(catalogues []tool.Catalogue) []string {
 	return out
 }
 
-// A tool that models would call as they call another is left out, and people can be told why.
+// TestToolsThatModelsCallTheSame checks that a tool is left out if models would use the same name for another one, and
+// that the reason is available.
 func TestToolsThatModelsCallTheSame(t *testing.T) {
 	t.Parallel()
 	catalogue := func(server string, own ...string) (c tool.Catalogue) {

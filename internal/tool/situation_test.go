@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestWhoIsAsked: what the configuration asks a person for, a rule lets through where the configuration has it
-// remembered, and nothing lets through what is critical or what untrusted text may have asked for.
+// TestWhoIsAsked checks that a rule approves calls that the configuration allows to be remembered, and that nothing
+// approves critical calls or calls that untrusted text may have caused.
 func TestWhoIsAsked(t *testing.T) {
 	t.Parallel()
 	config := func(c plan.ToolConfig) plan.ToolConfig { c.ConfirmDestructive = true; return c }
@@ -40,7 +40,7 @@ func TestWhoIsAsked(t *testing.T) {
 		"high, remembered, tainted":        {agent.RiskHigh, config(plan.ToolConfig{Remember: all}), read, nil, person},
 		"destructive, tainted may": {agent.RiskDestructive, config(plan.ToolConfig{Remember: all, TaintedWrites: plan.TaintedAllow}),
 			read, nil, rule},
-		"unconfirmed, tainted": {agent.RiskDestructive, plan.ToolConfig{}, read, nil, nobody}, // somebody has said so
+		"unconfirmed, tainted": {agent.RiskDestructive, plan.ToolConfig{}, read, nil, nobody}, // a person has approved it
 		"unconfirmed, tainted, asks": {agent.RiskDestructive, plan.ToolConfig{TaintedWrites: plan.TaintedDestructive}, read, nil,
 			person},
 		"critical, remembered": {agent.RiskCritical, config(plan.ToolConfig{Remember: all}), nil, nil, person},
@@ -95,7 +95,8 @@ func TestWhoIsAsked(t *testing.T) {
 	}
 }
 
-// TestRulesAreReadWhenNeeded: a call that nobody has to approve reads none, and rules that cannot be read are an error.
+// TestRulesAreReadWhenNeeded checks that a call without approval reads no rules, and that unreadable rules are an
+// error.
 func TestRulesAreReadWhenNeeded(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the store is away")

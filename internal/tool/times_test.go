@@ -42,7 +42,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// What several workers have seen, and what one has, is the same in the end.
+// TestTimesTogether checks that observations of several workers add up to those of one.
 func TestTimesTogether(t *testing.T) {
 	t.Parallel()
 	var one, first, later tool.Times

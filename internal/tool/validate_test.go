@@ -68,7 +68,8 @@ func TestValidateArguments(t *testing.T) {
 	}
 }
 
-// TestMeantArguments: models write null, an empty text, or an object that is encoded twice, and the call is made all the same.
+// TestMeantArguments checks that calls are made although models write null, empty text, or an object that is encoded
+// twice.
 func TestMeantArguments(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]string{
@@ -104,7 +105,7 @@ func TestValidatorIsShared(t *testing.T) {
 	group.Wait()
 }
 
-// A schema that is small, and legal, and takes for ever: the call is refused at once.
+// TestEffortIsBounded checks that a small, valid schema that would take forever is refused at once.
 func TestEffortIsBounded(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60)
@@ -130,7 +131,7 @@ func TestEffortIsBounded(t *testing.T) {
 	}
 }
 
-// To say what a check would take must not take long itself, whatever comes of it.
+// TestEffortIsToldSoon checks that estimating the effort is fast, whatever the result.
 func TestEffortIsToldSoon(t *testing.T) {
 	t.Parallel()
 	refs := strings.Repeat(`{"$ref":"#x"},`, 1900)
@@ -159,7 +160,7 @@ func TestEffortIsToldSoon(t *testing.T) {
 	}
 }
 
-// What real tools ask for is checked, however it is put together.
+// TestEffortOfRealSchemas checks that the schemas of real tools are checked, however they are composed.
 func TestEffortOfRealSchemas(t *testing.T) {
 	t.Parallel()
 	const tree = `{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"filter":{"anyOf":[
@@ -183,8 +184,8 @@ func TestEffortOfRealSchemas(t *testing.T) {
 	}
 }
 
-// Whatever a server and a model write: no panic, and what passes is an object
-// that can be stored.
+// FuzzValidateArguments checks for arbitrary schemas and arguments that nothing panics, and that accepted arguments are
+// an object that can be stored.
 func FuzzValidateArguments(f *testing.F) {
 	for _, args := range []string{"", "{}", `{"pod":"web","lines":1e5}`, `{"pod":`, "[1e999]", `{"labels":[1e-7,1E+400]}`} {
 		f.Add(podSchema, args)

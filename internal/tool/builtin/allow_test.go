@@ -18,7 +18,7 @@ import (
 var allowList = []string{"echo", "cat", "ls", "true", "false", "printf", "test", "[", "eval", "command", "/bin/evil",
 	"./evil", "time", "[["}
 
-// attacks try to run evil, to write a file, or to change what a name means.
+// attacks try to run evil, to write a file, or to change the meaning of a name.
 var attacks = map[string]string{
 	"plain":                      `evil`,
 	"second in a list":           `ls; evil`,
@@ -164,8 +164,8 @@ func TestAllowListRefuses(t *testing.T) {
 	}
 }
 
-// These are spelled with allowed commands only; in bash, the unchecked line
-// would run what hides in the name of a variable.
+// bashTricks use only allowed commands. In bash, the unchecked line would run a command hidden in the name of a
+// variable.
 var bashTricks = map[string]string{
 	"printf to an element":    `printf -v 'a[$(echo x > written)]' x`,
 	"test of an element":      `test -v 'a[$(echo x > written)]'`,
@@ -175,14 +175,14 @@ var bashTricks = map[string]string{
 	"printf to PATH":          `printf -v PATH .; ls`,
 }
 
-// Where sh is bash, a checked line must still do only what was checked.
+// TestAllowListHoldsInBash checks that a checked line is safe even if sh is bash.
 func TestAllowListHoldsInBash(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash here")
 	}
-	sh := filepath.Join(t.TempDir(), "sh") // called sh, bash behaves like sh
+	sh := filepath.Join(t.TempDir(), "sh") // bash behaves like sh if it is called sh
 	if err := os.Symlink(bash, sh); err != nil {
 		t.Fatal(err)
 	}
@@ -236,8 +236,7 @@ func TestAllowListAllows(t *testing.T) {
 	}
 }
 
-// Whatever the line, the check does not panic, and what it lets through it lets
-// through again, with the same commands in it.
+// FuzzAllowList checks that the check never panics, and that an accepted line is accepted again with the same commands.
 func FuzzAllowList(f *testing.F) {
 	for _, line := range attacks {
 		f.Add(line)

@@ -10,7 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestShellHasAFolderOfItsOwn: never the one for all temporary files, and it leaves nothing.
+// TestShellHasAFolderOfItsOwn checks that the directory is not the common one for temporary files, and that nothing is
+// left in it.
 func TestShellHasAFolderOfItsOwn(t *testing.T) {
 	temporary := t.TempDir()
 	if err := os.Chmod(temporary, os.ModeSticky|0o777); err != nil {
@@ -43,7 +44,7 @@ func TestShellRefusesAHomeOfOthers(t *testing.T) {
 	}
 }
 
-// A folder may be named relative to where the worker runs.
+// TestShellInARelativeFolder checks a directory relative to the worker's.
 func TestShellInARelativeFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(filepath.Dir(dir))

@@ -21,14 +21,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
-// function is the tool "own" that runs a Go function.
+// function is the tool "own", which runs a Go function.
 func function(run func(context.Context, json.RawMessage) (any, error), log *bytes.Buffer) builtin.Tool {
 	return builtin.Func(builtin.FuncOptions{
 		Spec: tool.Spec{Name: "own"}, Run: run, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 }
 
-// bomb panics where it is written as JSON.
+// bomb panics when it is encoded as JSON.
 type bomb struct{ Data int }
 
 func (bomb) MarshalJSON() ([]byte, error) { panic("sk-secret") }
@@ -95,7 +95,7 @@ func TestFuncResults(t *testing.T) {
 	}
 }
 
-// A tool that crashes takes nothing with it, and what it panicked with is not told.
+// TestFuncCrashes checks that a crash affects nothing else, and that the panic's value is not revealed.
 func TestFuncCrashes(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(context.Context, json.RawMessage) (any, error){

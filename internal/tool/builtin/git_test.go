@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// hostileRepository makes a repository with a submodule, whose own configurations name programs wherever git takes one for reading. Each
-// program leaves its name in the folder marks.
+// hostileRepository makes a repository with a submodule, whose configurations name programs wherever git accepts one
+// for reading. Each program leaves its name in the directory marks.
 const hostileRepository = `set -e
 mark() { printf '%s' "touch $MARKS/$1; ${2:-cat}"; }
 hostile() {
@@ -83,7 +83,7 @@ change new; (cd module; change new); touch -d '1 hour ago' a.x b.x module/a.x 2>
 rm -f "$MARKS"/*
 `
 
-// gitLines are command lines of an agent, in the folder of the repository.
+// gitLines are command lines of an agent, in the repository's directory.
 var gitLines = []string{
 	"git status", "git status -s", "git status --porcelain=2", "git -C . status", "git --no-pager -C ./. -P status", "git diff",
 	"git diff HEAD",
@@ -97,7 +97,8 @@ var gitLines = []string{
 	"for f in a.x b.x; do git diff -- \"./$f\"; done", "echo $(git status)", "git status | cat; git diff && git log -1",
 }
 
-// A repository's own configuration starts no program, whichever command of git reads it, however the program is named.
+// TestGitStartsNothing checks that a repository's configuration starts no program, whichever git command reads it and
+// however the program is named.
 func TestGitStartsNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,7 +133,7 @@ func TestGitStartsNothing(t *testing.T) {
 			}
 		}
 	}
-	// What is read is right, the way back included.
+	// The output is correct, including the way back.
 	for line, want := range map[string]string{
 		"git status -s": " M a.x", "git show HEAD:a.x": "two a.x", "git diff a.x": "+new a.x", "git blame b.x": "new b.x",
 		"git log -1 --format=%s": "merged",
@@ -141,7 +142,7 @@ func TestGitStartsNothing(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
-	// Without the guard, many of them start programs: this test can fail.
+	// Without the guard, many of them start programs, so this test can fail.
 	open := Shell(plan.Shell{Timeout: plan.Duration(time.Minute), Dir: dir, Allow: []string{"git", "echo", "cat"}, AllOptions: true})
 	seen := map[string]bool{}
 	for _, line := range gitLines {
@@ -160,7 +161,7 @@ func TestGitStartsNothing(t *testing.T) {
 	t.Logf("%d programs start without the guard", len(seen))
 }
 
-// A folder that is not there, and a missing command, are told as git tells them.
+// TestGitFolders checks that a missing directory or command gives git's own errors.
 func TestGitFolders(t *testing.T) {
 	t.Parallel()
 	shell := Shell(plan.Shell{Timeout: plan.Duration(time.Minute), Dir: t.TempDir(), Allow: []string{"git"}})

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestMain is also a keeper: this program once more.
+// TestMain also runs this program as a keeper.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "keep" {
 		os.Exit(sandbox.Keep(os.Args[5], sandbox.Rules{Write: strings.TrimPrefix(os.Args[2], "--write="),
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 var keeper = []string{"/proc/self/exe", "keep"}
 
-// With a keeper, the shell says the same of all ends.
+// TestKeptShell checks that the shell reports all ends in the same way with a keeper.
 func TestKeptShell(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]tool.Result{
@@ -53,7 +53,7 @@ func TestKeptShell(t *testing.T) {
 	}
 }
 
-// TestShellKillsWhatLeftItsGroup: at its end, at its timeout, and when it is cancelled.
+// TestShellKillsWhatLeftItsGroup checks the end of a command, its timeout, and its cancellation.
 func TestShellKillsWhatLeftItsGroup(t *testing.T) {
 	t.Parallel()
 	const fugitive = `setsid sh -c 'trap "" TERM; (trap "" TERM HUP; echo $$ >"$0"; exec sleep 1000) & wait' %s & `

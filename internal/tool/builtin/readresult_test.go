@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// journal is the results of one execution.
+// journal holds the results of one execution.
 type journal struct {
 	entries []transcript.Entry
 	blobs   map[string]string
@@ -41,7 +41,7 @@ func (j journal) Request(_ context.Context, investigation string) ([]byte, error
 	return []byte("the data of " + investigation), j.err
 }
 
-// The data of a request that is attached is read like a result.
+// TestReadRequest checks that attached request data is read like a result.
 func TestReadRequest(t *testing.T) {
 	t.Parallel()
 	j := results("one")
@@ -54,7 +54,7 @@ func TestReadRequest(t *testing.T) {
 	}
 }
 
-// results is a journal with texts as the results 1/0, 2/0, …
+// results returns a journal with texts as the results 1/0, 2/0, …
 func results(texts ...string) journal {
 	j := journal{blobs: map[string]string{}}
 	for i, text := range texts {
@@ -122,8 +122,8 @@ func TestReadResult(t *testing.T) {
 	}
 }
 
-// Pages, put together, are the text, also where it is in a blob; so are the
-// offsets of lines that are too many for a page.
+// TestReadResultPageByPage checks that the pages together are the text, including text in a blob, and the same for
+// matching lines that need several pages.
 func TestReadResultPageByPage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -154,7 +154,7 @@ func TestReadResultPageByPage(t *testing.T) {
 	}
 }
 
-// unnumbered takes off what grep puts before each line.
+// unnumbered removes the prefix that grep adds to each line.
 func unnumbered(text, grep string) string {
 	if grep == "" {
 		return text
@@ -167,8 +167,8 @@ func unnumbered(text, grep string) string {
 	return out.String()
 }
 
-// What the calls of the same reply return, the model cannot know of yet: it would be
-// told of them or not, as the calls happen to end.
+// TestReadResultReadsEarlierResultsOnly checks that results of the same reply's calls are not readable, because that
+// would depend on the order in which the calls end.
 func TestReadResultReadsEarlierResultsOnly(t *testing.T) {
 	t.Parallel()
 	j := results("first", "beside")

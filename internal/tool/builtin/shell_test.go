@@ -69,7 +69,7 @@ func TestShellRefusesArgumentsThatAreNoCommand(t *testing.T) {
 	}
 }
 
-// The environment of the worker holds the keys of its models.
+// TestShellSeesNoSecret checks the environment, because the worker's holds the keys of its models.
 func TestShellSeesNoSecret(t *testing.T) {
 	t.Setenv("INQUEST_TEST_KEY", "sesame")
 	t.Setenv("PATH", "relative::.:"+os.Getenv("PATH"))
@@ -90,7 +90,7 @@ func TestShellSeesNoSecret(t *testing.T) {
 	}
 }
 
-// started reads the process ids that a command wrote to a pipe, and so waits for it.
+// started waits for a command by reading the process ids that it wrote to a pipe.
 func started(t *testing.T) (path string, pids func(n int) []int) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pids")
@@ -113,7 +113,7 @@ func started(t *testing.T) (path string, pids func(n int) []int) {
 	}
 }
 
-// alive reports whether a process runs; one that waits to be collected does not.
+// alive reports whether a process is running. A zombie is not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -169,7 +169,7 @@ func TestShellEndsWhatRunsInTheBackground(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
 		"job":         "sleep 1000 & echo $!",
-		"own session": "setsid sleep 1000 & echo $!", // leaves the group: it lives, but it does not hold us up
+		"own session": "setsid sleep 1000 & echo $!", // leaves the group: it survives, but does not delay the result
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +201,7 @@ func TestShellKeepsNoEndlessOutput(t *testing.T) {
 	}
 }
 
-// Large output is kept in order, up to the very byte of the cap.
+// TestShellKeepsLargeOutput checks that large output is kept in order, exactly up to the limit.
 func TestShellKeepsLargeOutput(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder

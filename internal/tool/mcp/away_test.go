@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
-// The result of a write that was not sent says whether the server may be back soon.
+// TestAway checks that the result of an unsent write says whether the server may be back soon.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	at := func(url string) func(*mcp.Options, *mcp.Transport) {

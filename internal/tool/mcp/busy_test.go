@@ -12,13 +12,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
-// hastened gives a server little time to answer pings, and has every call that must not be sent twice check its session.
+// hastened gives a server little time to answer pings, and makes every call that must not be sent twice check its
+// session.
 func hastened(o *mcp.Options, tr *mcp.Transport) {
 	impatient(o, tr)
 	o.PingTimeout, o.CheckAfter = 200*time.Millisecond, time.Nanosecond
 }
 
-// always makes every request with a method meet a fault.
+// always applies a fault to every request with a method.
 func always(server *tooltest.Web, method string, fault tooltest.Fault) {
 	var each tooltest.Fault
 	each = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -78,7 +79,8 @@ func TestWriteWaitsForCallOfItsSession(t *testing.T) {
 	}
 }
 
-// A write is not sent to a server that answers no pings while nothing of ours keeps it busy. The error says so.
+// TestWriteIsNotSentToServerThatAnswersNoPings checks that a write is not sent to a server that answers no pings and is
+// not busy with our calls, and that the error says so.
 func TestWriteIsNotSentToServerThatAnswersNoPings(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -93,7 +95,7 @@ func TestWriteIsNotSentToServerThatAnswersNoPings(t *testing.T) {
 	}
 }
 
-// A server that needs longer to start than to answer a ping is used again after it has hung.
+// TestSlowServerIsUsedAgainAfterItHung checks a server that needs longer to start than to answer a ping.
 func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// converted is the result of a server's answer, read from the wire as a session reads it.
+// converted returns the result of a server's answer, read from the wire like in a session.
 func converted(t *testing.T, answer string) tool.Result {
 	t.Helper()
 	var results raws
@@ -96,7 +96,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// The limits hold for every kind of content, and in structured content.
+// TestArtifactLimits checks that the limits apply to every kind of content and to structured content.
 func TestArtifactLimits(t *testing.T) {
 	t.Parallel()
 	full := make([]any, maxArtifacts)
@@ -140,12 +140,13 @@ func TestArtifactLimits(t *testing.T) {
 	}
 }
 
-// What structured content says of the call counts; what it says of the things that the tool looked at does not.
+// TestFailuresInStructuredContent checks that structured content counts if it is about the call, and not if it is about
+// the things that the tool examined.
 func TestFailuresInStructuredContent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		answer    string
-		errorType string // "" = a success
+		errorType string // empty means success
 		fault     agent.Fault
 	}{
 		"failed": {`{"structuredContent":{"status":"failed","message":"no disk"}}`, tool.ErrorTool, agent.Fault{}},
@@ -207,7 +208,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// However the writes fall, no secret is kept, and nothing else is lost.
+// TestTailRedacts checks that no secret is kept and nothing else is lost, however the output is split into writes.
 func TestTailRedacts(t *testing.T) {
 	t.Parallel()
 	const text = "key sesame, key sesame-street, key abcab, key sesame-1, key se"

@@ -25,7 +25,7 @@ func callAs(t *testing.T, pool *mcp.Pool, execution string) {
 	}
 }
 
-// lives is what a server saw of sessions, by execution.
+// lives returns the sessions that a server has seen, by execution.
 func lives(server *tooltest.Web) map[string]string {
 	out := map[string]string{}
 	for _, r := range server.Seen("initialize", "DELETE") {
@@ -111,7 +111,7 @@ func TestSessionsOfExecutions(t *testing.T) {
 	}
 }
 
-// Each use begins the time of a session anew.
+// TestIdleAfterUse checks that each use restarts a session's idle time.
 func TestIdleAfterUse(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -125,7 +125,7 @@ func TestIdleAfterUse(t *testing.T) {
 	server.Wait("DELETE", 2)
 }
 
-// A session that was lost is not cleaned up: that would end the one in its place.
+// TestNoCleanupOfALostSession checks that a lost session is not cleaned up, because that would end its successor.
 func TestNoCleanupOfALostSession(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -174,7 +174,7 @@ func TestCleanupThatFails(t *testing.T) {
 	}
 }
 
-// Listing for nobody, as for a person who asks, is no worse for it.
+// TestListWithASessionOfItsOwn checks that listing works without an execution, for example for a person.
 func TestListWithASessionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -189,7 +189,7 @@ func TestListWithASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// A server that is slow to say goodbye holds nobody up.
+// TestCloseIsBounded checks that a slow server does not delay Close.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})

@@ -20,7 +20,7 @@ import (
 // impatient gives a server little time to answer pings.
 func impatient(o *mcp.Options, _ *mcp.Transport) { o.PingTimeout = 500 * time.Millisecond }
 
-// pidOf is the process of a server.
+// pidOf returns the process id of a server.
 func pidOf(t *testing.T, pool tool.Caller) (pid int) {
 	t.Helper()
 	if _, err := fmt.Sscanf(call(t, pool, "s.client", `{}`).Content, "pid=%d", &pid); err != nil {
@@ -29,7 +29,7 @@ func pidOf(t *testing.T, pool tool.Caller) (pid int) {
 	return pid
 }
 
-// stop stops a process, and waits until it stands still.
+// stop stops a process, and waits until it is stopped.
 func stop(t *testing.T, pid int) {
 	t.Helper()
 	syscall.Kill(pid, syscall.SIGSTOP)
@@ -55,7 +55,8 @@ func within(t *testing.T, pool tool.Caller, call tool.Call, limit time.Duration)
 	return got
 }
 
-// A process that hangs is killed with all that it was asked, and the next call goes to a new one.
+// TestHungProcessIsReplaced checks that a hung process is killed with all its calls, and that the next call goes to a
+// new one.
 func TestHungProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	pool, made := newPool(t, tooltest.Tools, impatient), newEffects(t)
@@ -79,7 +80,8 @@ func TestHungProcessIsReplaced(t *testing.T) {
 	}
 }
 
-// Calls that wait for the same answer end together when the process is replaced, and are told as sent.
+// TestCallsOfAHungProcessEnd checks that calls waiting for the same process end together when it is replaced, and count
+// as sent.
 func TestCallsOfAHungProcessEnd(t *testing.T) {
 	t.Parallel()
 	pool, made := newPool(t, tooltest.Tools, impatient), newEffects(t)
@@ -114,8 +116,8 @@ func TestSlowProcessIsKept(t *testing.T) {
 	}
 }
 
-// A server that does one thing at a time cannot answer pings during a call. It is not killed while that call has time
-// left, and other calls do not wait for it: they are not sent. What it does later is told.
+// TestProcessThatDoesOneThingAtATime checks a server that cannot answer pings during a call. It is not killed while
+// that call has time left, and other calls do not wait for it but are not sent. Its late answers are reported.
 func TestProcessThatDoesOneThingAtATime(t *testing.T) {
 	t.Parallel()
 	pool, made := newPool(t, tooltest.Serial, impatient), newEffects(t)
@@ -154,11 +156,11 @@ func TestProcessThatDoesOneThingAtATime(t *testing.T) {
 	}
 }
 
-// deaf is the fault of a server that takes a cancellation and does not heed it.
+// deaf is the fault of a server that accepts a cancellation and ignores it.
 func deaf(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusAccepted) }
 
-// A server over HTTP that hangs costs later calls two pings, and not their time. What it does later of a call that was
-// given up is told.
+// TestHungServerOverHTTP checks that a hung server costs later calls two pings, and not their whole time, and that late
+// answers to abandoned calls are reported.
 func TestHungServerOverHTTP(t *testing.T) {
 	t.Parallel()
 	for protocol, opts := range onceProtocols {
@@ -183,7 +185,7 @@ func TestHungServerOverHTTP(t *testing.T) {
 			}
 			server.Wait("notifications/cancelled", 1)
 			if opts.SSE {
-				return // its stream is gone, and with it the answer
+				return // its stream is gone, and so is the answer
 			}
 			server.Thaw()
 			if got := <-late; got.Status != tool.StatusSuccess || made.of(t, lost.Key) != 1 {
@@ -197,7 +199,8 @@ func TestHungServerOverHTTP(t *testing.T) {
 	}
 }
 
-// The answer to a call that was given up is told although the execution whose session it was has ended meanwhile.
+// TestLateAnswerAfterTheEndOfItsExecution checks that a late answer is reported even if the session's execution has
+// ended meanwhile.
 func TestLateAnswerAfterTheEndOfItsExecution(t *testing.T) {
 	t.Parallel()
 	var opts tooltest.WebOptions
@@ -225,7 +228,8 @@ func TestLateAnswerAfterTheEndOfItsExecution(t *testing.T) {
 	}
 }
 
-// A call that was given up is cancelled at the server, whether somebody waits for its answer or not.
+// TestGivenUpCallsAreCancelled checks that an abandoned call is cancelled at the server, whether or not its answer is
+// needed.
 func TestGivenUpCallsAreCancelled(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]func(tool.Result){"nobody waits": nil, "somebody waits": func(tool.Result) {}} {

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
-// standing is what comes of a tool's annotations.
+// standing is the effect of a tool's annotations.
 type standing struct {
 	risk  agent.Risk
 	class tool.Idempotency
@@ -28,8 +28,7 @@ const (
 	once      = tool.NonIdempotent
 )
 
-// hinted is every combination of hints: what comes of it where the server is
-// trusted, and where it is not.
+// hinted holds every combination of hints, with its effect for a trusted and for an untrusted server.
 var hinted = map[string][2]standing{
 	"none":  {{wr, once, byDefault}, {wr, once, byDefault}},
 	"t_":    {{wr, once, byDefault}, {wr, once, byDefault}},
@@ -46,7 +45,7 @@ var hinted = map[string][2]standing{
 	"t_rdi": {{ro, safe, annotated}, {d, once, annotated}},
 }
 
-// A call is made again only if somebody said that it may, whose word counts.
+// TestHints checks that a call is repeated only if a trusted source allows it.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, tooltest.Hints, nil)
@@ -85,7 +84,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// expected is the row of a tool, changed as the configuration says.
+// expected returns a tool's row, changed by the configuration.
 func expected(name string, trusted bool, risk agent.Risk, repeatable bool) standing {
 	want := hinted[name][1]
 	if trusted {

@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
-// effects are those of the tool "counter", which must not run twice, and what was said of each of its calls.
+// effects are the effects of the tool "counter", which must not run twice, and the reports about each of its calls.
 type effects struct {
 	file string // has a line for each effect: the key of the call
 	said map[string]tool.Result
@@ -42,14 +42,14 @@ func (e *effects) of(t rapid.TB, key string) int {
 	return strings.Count("\n"+string(lines), "\n"+key+"\n")
 }
 
-// call is the next call, with a key of its own.
+// call returns the next call, with a new key.
 func (e *effects) call() tool.Call {
 	return tool.Call{
 		Name: "s.counter", Arguments: fmt.Appendf(nil, `{"file":%q}`, e.file), Key: fmt.Sprint("call ", len(e.said)), Class: tool.NonIdempotent,
 	}
 }
 
-// make makes the next call and checks that what is said of it is true.
+// make makes the next call and checks that the report about it is true.
 func (e *effects) make(ctx context.Context, t rapid.TB, pool *mcp.Pool) tool.Result {
 	t.Helper()
 	call := e.call()
@@ -77,7 +77,7 @@ func (e *effects) check(t rapid.TB, key string) {
 	}
 }
 
-// checkAll checks all calls once more: some effects come after the answer.
+// checkAll checks all calls again, because some effects come after the answer.
 func (e *effects) checkAll(t rapid.TB) {
 	t.Helper()
 	for key := range e.said {
@@ -85,7 +85,7 @@ func (e *effects) checkAll(t rapid.TB) {
 	}
 }
 
-// after does what the request asks for, and answers with something else.
+// after performs the request, and answers with something else.
 func after(answer tooltest.Fault) tooltest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		tooltest.Garble("")(&discarded{header: http.Header{}}, r, next)
@@ -99,8 +99,8 @@ func (d *discarded) Header() http.Header         { return d.header }
 func (d *discarded) WriteHeader(int)             {}
 func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
 
-// Whatever status a server answers with after it has done its work, the call is not made again, and the agent is not
-// told that it was not made.
+// TestNoStatusMeansNotDone checks that after any status of a server that has done its work, the call is not repeated
+// and the agent is not told that it was not made.
 func TestNoStatusMeansNotDone(t *testing.T) {
 	t.Parallel()
 	bodies := []string{"", `{"error":"gateway"}`, "session not found", "row written, then the database session was closed"}
@@ -112,7 +112,7 @@ func TestNoStatusMeansNotDone(t *testing.T) {
 			for status := 300; status < 600; status++ {
 				server.Misbehave("tools/call", after(tooltest.Answer(status, "application/json", bodies[status%len(bodies)])))
 				got, want := made.make(t.Context(), t, pool), fmt.Sprintf("it answered %d", status)
-				answered := opts.SSE && got.Status == tool.StatusSuccess // by the stream, before the status came
+				answered := opts.SSE && got.Status == tool.StatusSuccess // by the stream, before the status
 				if !answered && (!got.Sent || !strings.Contains(got.Content, want) && status >= 400) {
 					t.Errorf("%d: %+v", status, got)
 				}
@@ -122,13 +122,13 @@ func TestNoStatusMeansNotDone(t *testing.T) {
 	}
 }
 
-// onceProtocols are the ways of HTTP, with and without sessions.
+// onceProtocols are the variants of HTTP, with and without sessions.
 var onceProtocols = map[string]tooltest.WebOptions{
 	"http": {}, "http with JSON": {JSON: true}, "sse": {SSE: true}, "stateless": {Stateless: true},
 	"stateless with JSON": {Stateless: true, JSON: true},
 }
 
-// A JSON-RPC error says that the tool has not run only if its code does.
+// TestErrorsThatProveNothing checks that a JSON-RPC error proves that the tool has not run only if its code does.
 func TestErrorsThatProveNothing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -163,7 +163,7 @@ func TestErrorsThatProveNothing(t *testing.T) {
 	}
 }
 
-// A tool that reports an error itself may have done part of its work.
+// TestToolErrorsMayHaveEffects checks that a tool that reports an error may have done part of its work.
 func TestToolErrorsMayHaveEffects(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, tooltest.Tools, nil)
@@ -176,7 +176,8 @@ func TestToolErrorsMayHaveEffects(t *testing.T) {
 	}
 }
 
-// A session that the server has lost is found out before a call that must not be made twice, if the session was unused.
+// TestLostSessionIsFoundBeforeTheCall checks that a lost session is detected before a call that must not be made twice,
+// if the session was idle.
 func TestLostSessionIsFoundBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"http", "http with JSON"} {
@@ -194,7 +195,7 @@ func TestLostSessionIsFoundBeforeTheCall(t *testing.T) {
 	}
 }
 
-// A session that is in use costs no ping.
+// TestHotSessionsAreNotChecked checks that a session in use needs no ping.
 func TestHotSessionsAreNotChecked(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -209,7 +210,8 @@ func TestHotSessionsAreNotChecked(t *testing.T) {
 	}
 }
 
-// A server that redirects its endpoint is asked there from the first request on; a call itself is not redirected.
+// TestCallsAreNotRedirected checks that after a redirect of the endpoint all requests go to the new address, and that a
+// call itself is never redirected.
 func TestCallsAreNotRedirected(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -232,7 +234,8 @@ func TestCallsAreNotRedirected(t *testing.T) {
 	}
 }
 
-// net/http sends a request again if a header says that it may be, and the connection breaks.
+// TestHeadersDoNotMakeCallsRepeatable is needed because net/http resends a request after a broken connection if a
+// header allows it.
 func TestHeadersDoNotMakeCallsRepeatable(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{JSON: true, TLS: true}) // HTTP/2
@@ -247,7 +250,8 @@ func TestHeadersDoNotMakeCallsRepeatable(t *testing.T) {
 	}
 }
 
-// The fence is asked directly before the request goes out, and once more if the request was held up after that.
+// TestFence checks that the fence is called directly before the request is sent, and again if the request was delayed
+// after that.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	for kind, open := range kinds {
@@ -274,8 +278,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// Wherever a connection breaks, and whatever comes for an answer, a call that must not be made twice is made at most
-// once, and what is said of it is true.
+// TestAtMostOnce checks that wherever a connection breaks, and whatever the answer, a call that must not be made twice
+// is made at most once, and the report about it is true.
 func TestAtMostOnce(t *testing.T) {
 	t.Parallel()
 	for protocol, opts := range onceProtocols {
@@ -301,7 +305,7 @@ func TestAtMostOnce(t *testing.T) {
 	}
 }
 
-// call2 is call for a property.
+// call2 is call for a property test.
 func call2(t *rapid.T, pool *mcp.Pool, name, args string) tool.Result {
 	result, err := pool.Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args), Class: tool.Safe})
 	if err != nil {
@@ -310,7 +314,7 @@ func call2(t *rapid.T, pool *mcp.Pool, name, args string) tool.Result {
 	return result
 }
 
-// draw arranges for what the next call meets.
+// draw prepares the faults that the next call meets.
 func draw(t *rapid.T, server *tooltest.Web, cutter *cutter) {
 	body := rapid.SampledFrom([]string{"", "]", "<p>", "session not found", `{"error":"no"}`,
 		`{"jsonrpc":"2.0","id":9999,"result":{"content":[]}}`,
@@ -332,7 +336,7 @@ func draw(t *rapid.T, server *tooltest.Web, cutter *cutter) {
 	}
 }
 
-// cutter is a TCP proxy that breaks connections after so many bytes.
+// cutter is a TCP proxy that breaks connections after a number of bytes.
 type cutter struct {
 	url    string
 	limits chan [2]int

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// randomNumber spells a JSON number that a float64 may not hold, or may spell otherwise.
+// randomNumber returns a JSON number that a float64 may not hold exactly, or may write differently.
 func randomNumber(r *rand.Rand) string {
 	digits := func(n int) string {
 		text := []byte{byte('1' + r.IntN(9))}
@@ -37,7 +37,7 @@ func randomNumber(r *rand.Rand) string {
 	return number
 }
 
-// randomJSON is a value with such numbers in it, written with random white space.
+// randomJSON returns a value with such numbers, written with random white space.
 func randomJSON(r *rand.Rand, depth int) string {
 	space := []string{"", " ", "\n", "\t\r\n"}[r.IntN(4)]
 	var parts []string
@@ -58,7 +58,7 @@ func randomJSON(r *rand.Rand, depth int) string {
 	return randomNumber(r)
 }
 
-// numbers are the literals of a JSON text, in order of an object's sorted keys.
+// numbers returns the literals of a JSON text, in order of an object's sorted keys.
 func numbers(t *testing.T, text []byte) (literals []string) {
 	t.Helper()
 	value, err := decode(text)
@@ -82,7 +82,7 @@ func numbers(t *testing.T, text []byte) (literals []string) {
 	}
 }
 
-// Whatever numbers a server sends, the model and the artifact have their digits.
+// TestNumbersKeepTheirDigits checks that the model and the artifact have all digits of a server's numbers.
 func TestNumbersKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {
@@ -102,7 +102,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// The same holds for the schemas of tools.
+// TestSchemasKeepTheirDigits checks the same for the schemas of tools.
 func TestSchemasKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {
@@ -115,7 +115,7 @@ func TestSchemasKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// canonical agrees with exact arithmetic.
+// TestCanonicalNumbers compares canonical with exact arithmetic.
 func TestCanonicalNumbers(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
@@ -137,7 +137,7 @@ func TestCanonicalNumbers(t *testing.T) {
 	}
 }
 
-// However the bytes of a stream fall, its messages are rewritten and nothing else is.
+// TestStreamIsRewritten checks that only the messages of a stream are rewritten, however its bytes are split.
 func TestStreamIsRewritten(t *testing.T) {
 	t.Parallel()
 	const before = ": a comment\n\nevent: message\nid: 7\nretry: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n"
@@ -164,7 +164,7 @@ func TestStreamIsRewritten(t *testing.T) {
 	}
 }
 
-// A result that nobody waits for is not kept.
+// TestLateResultsAreDropped checks that a result without a waiting request is not kept.
 func TestLateResultsAreDropped(t *testing.T) {
 	t.Parallel()
 	var results raws

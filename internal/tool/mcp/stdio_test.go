@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { tooltest.Main(m) }
 
-// newPool has one server, "s". change may alter how it is started, and the options.
+// newPool returns a pool with one server, "s". change may modify its transport and the options.
 func newPool(t *testing.T, mode tooltest.Mode, change func(*mcp.Options, *mcp.Transport)) *mcp.Pool {
 	t.Helper()
 	command, env := tooltest.Program(t, mode)
@@ -83,7 +83,7 @@ func TestCallAgainAfterACrash(t *testing.T) {
 	}
 }
 
-// waitDead waits until a process is gone, and so has been collected.
+// waitDead waits until a process is gone and has been collected.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
@@ -93,7 +93,7 @@ func waitDead(t *testing.T, pid int) {
 	}
 }
 
-// A server that reads nothing holds up a long request in the middle of writing it.
+// TestFrozenServer checks a server that stops reading in the middle of a long request.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, tooltest.Tools, nil)
@@ -154,7 +154,7 @@ func TestCloseEndsTheProcessGroup(t *testing.T) {
 	}
 }
 
-// waitEnded waits for the end of a process that is not ours to collect.
+// waitEnded waits for the end of a process that is not a child of this one.
 func waitEnded(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
@@ -211,7 +211,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 var _ io.Writer = writerFunc(nil)
 
-// The memory of a large result is a bounded number of copies of it.
+// TestLargeResult checks that a large result needs only a limited number of copies in memory.
 func TestLargeResult(t *testing.T) {
 	pool := newPool(t, tooltest.Tools, nil)
 	for _, size := range []int{10_000_000, 50_000_000} {

@@ -26,7 +26,7 @@ import (
 // site is a pool with one server, "s".
 type site struct {
 	*mcp.Pool
-	// restart ends every session of the server, and whatever is under way.
+	// restart ends every session of the server, and everything in progress.
 	restart func(*testing.T)
 }
 
@@ -51,7 +51,7 @@ func web(opts tooltest.WebOptions) func(*testing.T, tooltest.Mode, func(*mcp.Opt
 	}
 }
 
-// behaviour holds for all of them.
+// behaviour applies to all of them.
 var behaviour = map[string]struct {
 	mode   tooltest.Mode
 	change func(*mcp.Options, *mcp.Transport)
@@ -179,7 +179,7 @@ func concurrentCallsShare(t *testing.T, s *site) {
 		}()
 	}
 	var release []func()
-	for range n { // all of them are under way at once
+	for range n { // all of them run at once
 		release = append(release, gate.Wait(t))
 	}
 	first := call(t, s, "s.client", `{}`)
@@ -267,7 +267,7 @@ func neverAnswers(t *testing.T, s *site) {
 	}
 }
 
-// A caller that gives up does not take the start away from the others.
+// startOutlivesItsFirstCaller checks that a caller that gives up does not cancel the start for the others.
 func startOutlivesItsFirstCaller(t *testing.T, s *site) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -315,7 +315,7 @@ func resultPastTheLimit(t *testing.T, s *site) {
 	if got := call(t, s, "s.big", `{"bytes":100000}`); got.ErrorType != tool.ErrorTool || !strings.Contains(got.Content, "too large") {
 		t.Errorf("got %.200v", got)
 	}
-	for range 20 { // the limit is one of a message, not of a session
+	for range 20 { // the limit applies to a message, not to a session
 		if got := call(t, s, "s.big", `{"bytes":10000}`); len(got.Content) != 10000 {
 			t.Fatalf("after it: %.200v", got)
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// webPool has one server, "s", over HTTP.
+// webPool returns a pool with one server, "s", over HTTP.
 func webPool(t *testing.T, server *tooltest.Web, opts tooltest.WebOptions, change func(*mcp.Options, *mcp.Transport)) *mcp.Pool {
 	t.Helper()
 	transport := mcp.Transport{Type: mcp.HTTP, URL: server.URL}
@@ -33,17 +33,17 @@ func webPool(t *testing.T, server *tooltest.Web, opts tooltest.WebOptions, chang
 	return poolOf(t, mcp.Options{}, transport, change)
 }
 
-// protocols are the ways of HTTP.
+// protocols are the variants of HTTP.
 var protocols = map[string]tooltest.WebOptions{"http": {}, "http with JSON": {JSON: true}, "sse": {SSE: true}}
 
-// A fault is told, costs no second call, and does not outlive its request.
+// TestFaults checks that a fault is reported, causes no second call, and ends with its request.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const html, text = "text/html", "text/plain"
 	for name, tc := range map[string]struct {
 		fault tooltest.Fault
-		want  string // in the result, an error; "" = the call succeeds
-		calls int    // that the tool saw
+		want  string // in the result, an error; empty means that the call succeeds
+		calls int    // that the tool received
 		only  string // the protocol, if not all of them
 	}{
 		"unauthorized": {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?. " +
@@ -121,8 +121,8 @@ func TestListIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A stream that broke is taken up again where the server can do that: the
-// answer comes, and the tool has run once.
+// TestResume checks that a broken stream is resumed if the server supports it: the answer arrives, and the tool has run
+// once.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	opts := tooltest.WebOptions{Resumable: true}
@@ -139,7 +139,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// The calls that are under way in a session that another call lost go on.
+// TestLostSessionKeepsItsCalls checks that calls in progress continue in a session that another call has lost.
 func TestLostSessionKeepsItsCalls(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -161,7 +161,7 @@ func TestLostSessionKeepsItsCalls(t *testing.T) {
 
 const token = "sesame-token"
 
-// withSecrets gives a transport a secret wherever there may be one.
+// withSecrets puts a secret into every field of a transport that may have one.
 func withSecrets(_ *mcp.Options, tr *mcp.Transport) {
 	tr.BearerToken = token
 	tr.CustomHeaders = map[string]string{"X-Key": "sesame-header", "X-Session": "{{.SESSION_ID}}", "Proxy-Login": "Basic sesame-basic"}
@@ -202,8 +202,7 @@ func TestHeadersGoToNoOtherHost(t *testing.T) {
 	}
 }
 
-// The address for clean-ups may be on another host, which learns that a session is
-// over and no secret.
+// TestCleanupElsewhereHasNoSecrets checks that a cleanup address on another host gets the session id and no secret.
 func TestCleanupElsewhereHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	other := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -291,8 +290,8 @@ func TestTransportsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, with a server that repeats what it was sent: no secret is
-// in an error or in the log.
+// TestSecretsAreNotTold checks that no secret is in an error or in the log, whatever goes wrong, with a server that
+// repeats everything it was sent.
 func TestSecretsAreNotTold(t *testing.T) {
 	t.Parallel()
 	repeat := func(status int) tooltest.Fault {
@@ -343,7 +342,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 }
 
-// The environment of a process is read once, so this one is a process of its own.
+// TestProxy runs in a separate process, because the environment of a process is read only once.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("INQUEST_TEST_PROXIED") != "" {

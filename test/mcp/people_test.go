@@ -25,43 +25,34 @@ func askingPool(t *testing.T, transport mcp.Transport) *mcp.Pool {
 // server's time stands still meanwhile.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"stdio", "streamableHttp", "sse"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			transport := stdio("server-everything")
-			if mode != "stdio" {
-				port := freePort(t)
-				startEverything(t, mode, port)
-				transport = overHTTP(mode, port)
+	overEach(t, func(t *testing.T, transport mcp.Transport) {
+		transport.Timeout = 0
+		pool := askingPool(t, transport)
+		ask := func(answer func(context.Context, tool.Question) (json.RawMessage, bool)) string {
+			got, err := pool.Call(t.Context(), tool.Call{Name: "s.trigger-elicitation-request", Key: "k", Session: "inv/s/A", Ask: answer})
+			if err != nil || got.Status != tool.StatusSuccess {
+				t.Errorf("%+v, %v", got, err)
 			}
-			transport.Timeout = 0
-			pool := askingPool(t, transport)
-			ask := func(answer func(context.Context, tool.Question) (json.RawMessage, bool)) string {
-				got, err := pool.Call(t.Context(), tool.Call{Name: "s.trigger-elicitation-request", Key: "k", Session: "inv/s/A", Ask: answer})
-				if err != nil || got.Status != tool.StatusSuccess {
-					t.Errorf("%+v, %v", got, err)
-				}
-				return got.Content
-			}
-			if _, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err != nil {
-				t.Fatal(err)
-			}
-			var asked tool.Question
-			said := ask(func(_ context.Context, q tool.Question) (json.RawMessage, bool) {
-				asked = q
-				return json.RawMessage(`{"name":"Ada","check":true}`), true
-			})
-			if asked.Server != "s" || asked.Message == "" || !strings.Contains(string(asked.Schema), `"name"`) || !strings.Contains(said, "Ada") {
-				t.Errorf("asked %+v, answered %s", asked, said)
-			}
-			declined := func(context.Context, tool.Question) (json.RawMessage, bool) { return nil, false }
-			for _, answer := range []func(context.Context, tool.Question) (json.RawMessage, bool){declined, nil} {
-				if said := ask(answer); !strings.Contains(said, "declined") {
-					t.Errorf("got %s", said)
-				}
-			}
+			return got.Content
+		}
+		if _, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		var asked tool.Question
+		said := ask(func(_ context.Context, q tool.Question) (json.RawMessage, bool) {
+			asked = q
+			return json.RawMessage(`{"name":"Ada","check":true}`), true
 		})
-	}
+		if asked.Server != "s" || asked.Message == "" || !strings.Contains(string(asked.Schema), `"name"`) || !strings.Contains(said, "Ada") {
+			t.Errorf("asked %+v, answered %s", asked, said)
+		}
+		declined := func(context.Context, tool.Question) (json.RawMessage, bool) { return nil, false }
+		for _, answer := range []func(context.Context, tool.Question) (json.RawMessage, bool){declined, nil} {
+			if said := ask(answer); !strings.Contains(said, "declined") {
+				t.Errorf("got %s", said)
+			}
+		}
+	})
 }
 
 // The reference server is told the roots that the configuration names, and is not told that we have any if it names none.

@@ -106,8 +106,9 @@ func overHTTP(mode, port string) mcp.Transport {
 	return transport
 }
 
-func TestEverything(t *testing.T) {
-	t.Parallel()
+// overEach runs a test with server-everything over each of its transports.
+func overEach(t *testing.T, test func(*testing.T, mcp.Transport)) {
+	t.Helper()
 	for _, mode := range []string{"stdio", "streamableHttp", "sse"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -117,9 +118,14 @@ func TestEverything(t *testing.T) {
 				startEverything(t, mode, port)
 				transport = overHTTP(mode, port)
 			}
-			everything(t, newPool(t, transport))
+			test(t, transport)
 		})
 	}
+}
+
+func TestEverything(t *testing.T) {
+	t.Parallel()
+	overEach(t, func(t *testing.T, transport mcp.Transport) { everything(t, newPool(t, transport)) })
 }
 
 func everything(t *testing.T, pool *mcp.Pool) {
@@ -197,43 +203,34 @@ func TestEverythingStartsAgain(t *testing.T) {
 // session goes on.
 func TestProgressAndCancellation(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"stdio", "streamableHttp", "sse"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			transport := stdio("server-everything")
-			if mode != "stdio" {
-				port := freePort(t)
-				startEverything(t, mode, port)
-				transport = overHTTP(mode, port)
-			}
-			pool := newPool(t, transport)
-			said := make(chan string, 99)
-			long := func(ctx context.Context, args string) (tool.Result, error) {
-				return pool.Call(ctx, tool.Call{
-					Name: "s.trigger-long-running-operation", Arguments: []byte(args), Key: "k", Progress: func(text string) { said <- text },
-				})
-			}
-			if got, err := long(t.Context(), `{"duration":0.3,"steps":3}`); err != nil || got.Status != tool.StatusSuccess ||
-				len(said) < 2 || <-said != "1 of 3" {
-				t.Errorf("%+v, %v; progress: %d", got, err, len(said))
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() {
-				_, err := long(ctx, `{"duration":600,"steps":6000}`)
-				ended <- err
-			}()
-			for text := ""; text != "1 of 6000"; text = <-said {
-			}
-			cancel()
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("the cancelled call: %v", err)
-			}
-			if got := call(t, pool, "echo", args{"message": "x"}); got.Status != tool.StatusSuccess || got.Content != "Echo: x" {
-				t.Errorf("the next call: %+v", got)
-			}
-		})
-	}
+	overEach(t, func(t *testing.T, transport mcp.Transport) {
+		pool := newPool(t, transport)
+		said := make(chan string, 99)
+		long := func(ctx context.Context, args string) (tool.Result, error) {
+			return pool.Call(ctx, tool.Call{
+				Name: "s.trigger-long-running-operation", Arguments: []byte(args), Key: "k", Progress: func(text string) { said <- text },
+			})
+		}
+		if got, err := long(t.Context(), `{"duration":0.3,"steps":3}`); err != nil || got.Status != tool.StatusSuccess ||
+			len(said) < 2 || <-said != "1 of 3" {
+			t.Errorf("%+v, %v; progress: %d", got, err, len(said))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := long(ctx, `{"duration":600,"steps":6000}`)
+			ended <- err
+		}()
+		for text := ""; text != "1 of 6000"; text = <-said {
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the cancelled call: %v", err)
+		}
+		if got := call(t, pool, "echo", args{"message": "x"}); got.Status != tool.StatusSuccess || got.Content != "Echo: x" {
+			t.Errorf("the next call: %+v", got)
+		}
+	})
 }
 
 func TestFilesystem(t *testing.T) {

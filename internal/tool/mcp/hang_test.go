@@ -1,13 +1,16 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -246,5 +249,33 @@ func TestGivenUpCallsAreCancelled(t *testing.T) {
 				over.Wait(t)()
 			})
 		}
+	}
+}
+
+// A pool waits for a hundred late results at a time. It logs which call's late result it does not wait for.
+func TestTooManyLateResults(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	pool := webPool(t, server, tooltest.WebOptions{}, func(opts *mcp.Options, _ *mcp.Transport) {
+		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	})
+	call(t, pool, "s.echo", `{"text":"x"}`)
+	server.Freeze()
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	for range 101 {
+		calls.Go(func() {
+			lost := tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`), Class: tool.Safe, Late: func(tool.Result) {}}
+			if _, err := pool.Call(ctx, lost); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	server.Wait("tools/call", 102)
+	cancel()
+	calls.Wait()
+	if said := log.String(); strings.Count(said, "late result") != 1 || !strings.Contains(said, "server=s tool=s.echo waiting=100") {
+		t.Errorf("logged %q", said)
 	}
 }

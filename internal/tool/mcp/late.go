@@ -38,6 +38,8 @@ func (s *session) abandon(ctx context.Context, call tool.Call, receipt *receipt,
 	select {
 	case late <- struct{}{}:
 	default:
+		s.logger.Warn("A late result of this tool call will not be recorded, because too many calls wait for theirs",
+			"tool", call.Name, "waiting", maxLate)
 		receipt.giveUp(context.Canceled)
 		return
 	}

@@ -23,6 +23,7 @@ const defaultStartTimeout = time.Minute
 // DELETE.
 type session struct {
 	server    string
+	logger    *slog.Logger // names the server
 	transport Transport
 	secrets   secrets
 	after     <-chan struct{} // closed when the predecessor of the same name is gone; nil if there is none
@@ -52,7 +53,7 @@ type session struct {
 
 func newSession(server string, transport Transport, opts Options) *session {
 	s := &session{
-		server:   server,
+		server: server, logger: opts.Logger.With("server", server),
 		patience: opts.PingTimeout, checkAfter: opts.CheckAfter, lateLimit: opts.LateLimit,
 		transport: transport, secrets: transport.secrets(),
 		stopped: make(chan struct{}), left: make(chan struct{}), gone: make(chan struct{}), ready: make(chan struct{}),
@@ -73,21 +74,20 @@ func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 	defer close(s.gone)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	logger := opts.Logger.With("server", s.server)
 	if s.after != nil {
 		<-s.after // its last messages to the server must not be mistaken for ours
 	}
-	s.err = s.open(ctx, client, opts, logger)
+	s.err = s.open(ctx, client, opts)
 	s.opened.Store(s.opened.Load() || s.err == nil)
 	close(s.ready)
 	s.finish()
 	<-s.left // until then, a successor may take over
-	s.cleanup(ctx, logger)
+	s.cleanup(ctx)
 }
 
 // open prepares the session for calls. After an error it must not be used.
-func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, logger *slog.Logger) (err error) {
-	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.hear, opts, logger)
+func (s *session) open(ctx context.Context, client *mcp.Client, opts Options) (err error) {
+	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.hear, opts, s.logger)
 	if err != nil {
 		return s.secrets.redactError(fmt.Errorf("%w %s: %w", errStart, s.server, err))
 	}
@@ -150,13 +150,13 @@ func (s *session) finish() {
 
 // cleanup calls the session_cleanup_url if this was the last session of its name. Errors are only logged, because
 // servers also drop sessions by themselves.
-func (s *session) cleanup(ctx context.Context, logger *slog.Logger) {
+func (s *session) cleanup(ctx context.Context) {
 	web, ok := s.wire.(*web)
 	if !ok || !s.final || !s.opened.Load() || s.transport.SessionCleanupURL == "" {
 		return
 	}
 	if err := web.cleanup(ctx); err != nil {
-		logger.Warn("MCP session is not cleaned up", "error", err)
+		s.logger.Warn("MCP session is not cleaned up", "error", err)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 // RoundTrip sends one request of the SDK, and records the outcome in its receipt. Secrets are added here and not by the
 // client, so that redirects do not carry them.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	if w.listening(req) {
+		return w.listen(req), nil
+	}
 	receipt := receiptIn(req.Context())
 	receipt.note(nil) // the stream is resumed: forget the break
 	req = w.forwarded(req)

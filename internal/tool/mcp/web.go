@@ -39,13 +39,13 @@ type web struct {
 
 func (w *web) results() *raws { return &w.raws }
 
-func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int, heard func()) (*web, error) {
+func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, heard func(), opts Options) (*web, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("its url must begin with http:// or https:// and a host") // without the URL, which may hold a secret
 	}
 	w := &web{
-		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: limit, stopped: stopped,
+		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: opts.MessageLimit, stopped: stopped,
 		heard: heard, ending: newEnding(),
 	}
 	client := &http.Client{Transport: w, CheckRedirect: w.checkRedirect}
@@ -56,9 +56,9 @@ func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int, he
 	}
 	w.sdk = &mcp.StreamableClientTransport{
 		Endpoint: t.URL, HTTPClient: client, MaxEventSize: ownLimit,
-		// The stream for unsolicited messages is not used: every List asks the server, so notices of changed lists are
-		// not needed. Servers that do not answer it would delay the start, and a broken stream would end the session.
-		DisableStandaloneSSE: true,
+		// The listening stream is only of use for questions to people. Every List asks the server, so a notice that the
+		// list has changed is not needed.
+		DisableStandaloneSSE: !opts.Elicit,
 	}
 	return w, nil
 }

@@ -76,7 +76,7 @@ func openWire(t Transport, secrets secrets, stopped <-chan struct{}, heard func(
 		}
 		return newConn(proc, opts.MessageLimit, heard, logger), nil
 	case HTTP, SSE:
-		web, err := newWeb(t, secrets, stopped, opts.MessageLimit, heard)
+		web, err := newWeb(t, secrets, stopped, heard, opts)
 		if err != nil {
 			return nil, err // do not return the pointer: an interface that holds nil is not nil
 		}

@@ -35,6 +35,9 @@ type (
 	bytesIn struct {
 		Bytes int `json:"bytes"`
 	}
+	deployIn struct {
+		Apart bool `json:"apart,omitempty"` // the question does not say which call it belongs to
+	}
 	logIn struct {
 		Bytes int    `json:"bytes"` // of the lines before the last
 		Last  string `json:"last"`
@@ -104,8 +107,11 @@ func text(format string, args ...any) *result {
 	return &result{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// deploy asks people where to deploy, and returns their answer.
-func deploy(ctx context.Context, req *mcp.CallToolRequest, _ nothing) (*result, error) {
+// deploy asks people where to deploy, and says what they answer.
+func deploy(ctx context.Context, req *mcp.CallToolRequest, in deployIn) (*result, error) {
+	if in.Apart {
+		ctx = context.Background()
+	}
 	answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Where to?", RequestedSchema: map[string]any{
 		"type": "object", "properties": map[string]any{"environment": map[string]any{"type": "string"}},
 	}})

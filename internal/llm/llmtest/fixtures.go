@@ -204,3 +204,25 @@ func told(resp llm.Response, err error) string {
 	_ = encoder.Encode(resp) // cannot fail: strings and numbers
 	return out.String()
 }
+
+// Replies returns the bodies of the successful answers in a folder of fixtures.
+func Replies(t *testing.T, folder string) (bodies [][]byte) {
+	t.Helper()
+	files, err := fs.Glob(documented, "fixtures/"+folder+"/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := documented.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := parseFixture(t, txtar.Parse(data)); answer.status == http.StatusOK {
+			bodies = append(bodies, answer.body)
+		}
+	}
+	if len(bodies) == 0 {
+		t.Fatalf("no fixture in %s is a reply", folder)
+	}
+	return bodies
+}

@@ -12,6 +12,7 @@ import (
 
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -22,7 +23,7 @@ import (
 // never edited: an investigation that an older build started must complete on this one. A changed
 // workflow uses workflow.GetVersion and adds histories to the folder of the next release:
 //
-//	go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf' -long -record
+//	go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf|Gates|SubAgents|Scoring' -long -record
 //	go test . -run Code -record
 const corpus = "testdata/histories"
 
@@ -82,6 +83,32 @@ func TestReplay(t *testing.T) {
 	for _, name := range append(agents, TypeInvestigation, TypeConversation, TypeIntake, "Stage", "Scoring") {
 		if !seen[name] {
 			t.Errorf("no history of the workflow %s is recorded", name)
+		}
+	}
+}
+
+// TestChangesAreRecorded checks that the corpus has a history with each change of workflows.
+func TestChangesAreRecorded(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob(corpus + "/*/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		for _, e := range readHistory(t, path).GetEvents() {
+			if marker := e.GetMarkerRecordedEventAttributes(); marker.GetMarkerName() == "Version" {
+				var id string
+				if err := converter.GetDefaultDataConverter().FromPayloads(marker.GetDetails()["change-id"], &id); err != nil {
+					t.Fatalf("%s: %v", path, err)
+				}
+				seen[id] = true
+			}
+		}
+	}
+	for _, id := range Changes {
+		if !seen[id] {
+			t.Errorf("no history in %s has the change %s: record one, as CONTRIBUTING.md says", corpus, id)
 		}
 	}
 }

@@ -39,7 +39,7 @@ long:
 # Upgrades and rollbacks between the previous release and this build, with work in flight: in place, worker by worker on
 # PostgreSQL under load, and by worker versions until the old one is drained. It takes about half an hour.
 upgrade:
-	go test ./test/e2e -count=1 -timeout 90m -long -run 'TestUpgradeInPlace|TestRollingUpgrade|TestDeploymentVersions|TestBadOrder'
+	go test ./test/e2e -count=1 -timeout 90m -long -run 'TestUpgradeInPlace|TestRollbackInPlace|TestRollingUpgrade|TestDeploymentVersions|TestBadOrder'
 
 # Every row of the fault matrix, and a thousand runs in which things go wrong; with
 # SEED=42 that run alone, printed: always the same.

@@ -196,6 +196,58 @@ func TestUpgradeInPlace(t *testing.T) {
 	})
 }
 
+// TestRollbackInPlace upgrades with work in flight, begins more, and returns to the previous release on the same data.
+// Investigations that have recorded no change of workflows complete there.
+func TestRollbackInPlace(t *testing.T) {
+	t.Parallel()
+	u := upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}
+	w := newWorld(t, u.script, upgradeConfig)
+	previous := *w
+	previous.bin = buildPrevious(t)
+	ids := map[string]string{}
+	begin := func(by *world, workflowID, chain string) {
+		run := by.beginWith(workflowID, agent.Request{Chain: chain, Data: []byte(`"x"`)})
+		ids[workflowID] = workflows.InvestigationID(workflowID, run.GetRunID())
+	}
+
+	dev := previous.dev()
+	begin(&previous, "old-approval", "approval")
+	previous.waitsFor("old-approval", "lab.set")
+	previous.tell("Talker", "thread", "remember")
+	if code := dev.terminate(); code != 0 {
+		t.Errorf("the previous release ends with exit code %d:\n%s", code, dev.log)
+	}
+
+	dev = w.dev()
+	begin(w, "new-question", "question")
+	question := w.question("new-question", "")
+	begin(w, "new-finished", "finished")
+	if got := w.ended("new-finished"); got.Status != agent.StatusCompleted {
+		t.Errorf("with this build: %+v", got)
+	}
+	w.tell("Talker", "thread", "hello")
+	if code := dev.terminate(); code != 0 {
+		t.Errorf("this build ends with exit code %d:\n%s", code, dev.log)
+	}
+
+	previous.dev()
+	previous.must("decide", "old-approval", "c1_0", "--approve", "--by", "Ada")
+	previous.must("answer", "new-question", question, "--text", "checkout", "--by", "Ada")
+	if reply := previous.tell("Talker", "thread", "hello again"); reply.Turn != 3 {
+		t.Errorf("the conversation continues with turn %d, want 3", reply.Turn)
+	}
+	if last := wholeText(previous.lastRequest()); !strings.Contains(last, "the pool is small") {
+		t.Errorf("the agent of the conversation has lost its memory:\n%s", last)
+	}
+	for workflowID, id := range ids {
+		if got := previous.ended(workflowID); got.Status != agent.StatusCompleted {
+			t.Errorf("%s is %s: %s", workflowID, got.Status, got.Error)
+		}
+		previous.saidOnce(id)
+		previous.calledOnce(id)
+	}
+}
+
 // calledOnce checks that the transcript has no gaps and no call with two results.
 func (w *world) calledOnce(investigation string) {
 	w.t.Helper()

@@ -263,12 +263,12 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, er
 	return checkedReport{}, nil
 }
 
-// outside returns the first line of a report that violates its agent's contract; why is empty if it does not.
+// outside returns the first line of a report that does not meet its agent's contract, or an empty string if it does.
 func outside(why string) string {
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("**This is what the agent wrote, and not what its contract asks for: %s.**\n\n", why)
+	return fmt.Sprintf("**The agent's text does not meet its contract: %s. It is shown as it was written.**\n\n", why)
 }
 
 // incomplete returns the first line of a report that is incomplete; an empty string means that it is complete.

@@ -155,7 +155,8 @@ func TestReportOutsideItsContract(t *testing.T) {
 		Results: []activities.Source{{Stage: "s", Execution: "s/A"}}, Outside: map[string]string{"s/A": out.Invalid},
 	})
 	var finished activities.FinishOut
-	const want = "**This is what the agent wrote, and not what its contract asks for: no valid JSON object found in response.**\n\n" +
+	const want = "**The agent's text does not meet its contract: " +
+		"no valid JSON object found in response. It is shown as it was written.**\n\n" +
 		"The pool is too small."
 	if err != nil || value.Get(&finished) != nil || finished.Report != want || finished.Failed != "" {
 		t.Errorf("%+v, %v", finished, err)

@@ -115,7 +115,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	}
 	if keep && err == nil {
 		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system stays up: UI %s, page %s\nIn another terminal:\n  %s\nCtrl-C stops it.\n",
-			sys.uiAddress(), sys.httpAddress("/"), sys.hints(f, program("starter")+" report "+command.ShellWord(result.ID)))
+			sys.uiAddress(), sys.httpAddress("/"), sys.hints(f, siblingProgram("starter")+" report "+command.ShellWord(result.ID)))
 		err = sys.wait(cmd.Context())
 	}
 	if err = errors.Join(err, sys.stop()); err != nil {
@@ -123,7 +123,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	}
 	if !keep {
 		fmt.Fprintf(cmd.OutOrStdout(),
-			"\nNext: %s stays up, for investigations of your own.\nWith demo --keep, this one can be looked at.\n", program("dev"))
+			"\nNext: %s stays up, for investigations of your own.\nWith demo --keep, this one can be looked at.\n", siblingProgram("dev"))
 	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)

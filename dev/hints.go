@@ -35,13 +35,13 @@ func (s *system) hints(f flags, then string) string {
 // first returns the first command to type: without a worker, one that starts it.
 func (s *system) first(f flags) string {
 	if f.noWorker {
-		return program("worker") + " --store " + command.ShellWord(s.storePath)
+		return siblingProgram("worker") + " --store " + command.ShellWord(s.storePath)
 	}
 	alert := filepath.Join("examples", "sample-incident", "alert.json")
 	if _, err := os.Stat(alert); err != nil {
 		alert = filepath.Join(s.data, "sample-incident", "alert.json")
 	}
-	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), command.ShellWord("@"+alert))
+	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", siblingProgram("starter"), command.ShellWord("@"+alert))
 }
 
 // defaults returns what starter assumes without flags.
@@ -51,8 +51,8 @@ func defaults() (f flags) {
 	return f
 }
 
-// program returns the command for one of our programs, in the same form as this one was called.
-func program(name string) string {
+// siblingProgram returns the command for one of our programs, in the same form as this one was called.
+func siblingProgram(name string) string {
 	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
 		return "go run ./" + name
 	}

@@ -98,7 +98,7 @@ func (d *decision) args(_ *cobra.Command, args []string) error {
 	if d.all == (len(args) == 0) && (d.all || numbers(args) || len(args) <= 2 && len(args) > 0) {
 		return nil
 	}
-	return usagef("%d arguments given, needed are numbers of the inbox, or ID and CALL, or --all alone", len(args))
+	return usagef("expected numbers from the inbox, or ID and CALL, or --all without arguments: starter inbox lists what is pending")
 }
 
 // numbers reports whether all arguments are inbox numbers.
@@ -119,7 +119,7 @@ func (d *decision) read(c *cli, several bool) error {
 	}
 	switch {
 	case said != 1:
-		return usagef("exactly one of --approve, --deny, --edit, --ask and --hand-to is needed")
+		return usagef("set exactly one of --approve, --deny, --edit, --ask and --hand-to")
 	case d.always && (several || !d.approve || d.edit != ""):
 		return usagef("--always is for one call that is approved as it is")
 	case several && (d.edit != "" || d.Digest != ""):
@@ -236,7 +236,7 @@ func decisionLine(out client.Decided) string {
 func numberOr(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < 1 || len(args) > 2 {
-			return usagef("%d arguments given, needed is a number of the inbox, or ID and %s", len(args), name)
+			return usagef("expected a number from the inbox, or ID and %s: starter inbox lists what is pending", name)
 		}
 		return nil
 	}

@@ -97,7 +97,7 @@ func (c *cli) examineConfig(e *app.Examination) app.Finding {
 	cfg, all := config.Check(src)
 	if all.Failed() {
 		why := slices.IndexFunc(all, func(one config.Finding) bool { return !one.Accepted() })
-		f.Level, f.Found = app.LevelFail, fmt.Sprintf("%s is refused: %s", f.Found, all[why])
+		f.Level, f.Found = app.LevelFail, fmt.Sprintf("%s cannot be used: %s", f.Found, all[why])
 		f.Remedy = "starter validate " + c.config
 		return f
 	}

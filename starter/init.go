@@ -108,7 +108,7 @@ func (b *beginning) check(from string) (err error) {
 	there, _ := os.ReadDir(b.Dir) // a folder that cannot be read cannot be written either
 	for _, file := range there {
 		if ext := filepath.Ext(file.Name()); ext == ".yaml" || ext == ".yml" {
-			return usagef("%s exists: name another folder", filepath.Join(b.Dir, file.Name()))
+			return usagef("%s already exists: remove it, or name another folder: starter init DIR", filepath.Join(b.Dir, file.Name()))
 		}
 	}
 	all := []error{knownModel(b.provider)}
@@ -139,11 +139,11 @@ func knownModel(provider string) error {
 	for _, o := range offers {
 		names = append(names, o.providerType)
 		if o.providerType == name && model == "" {
-			return fmt.Errorf("provider %s: name a model, too, such as %s:%s", name, name, o.models[0])
+			return fmt.Errorf("provider %s has no default model: add one, such as %s:%s", name, name, o.models[0])
 		}
 	}
 	if model == "" || !config.KnownProviderType(name) {
-		return fmt.Errorf("provider %q: type:model is needed, such as %s; types are %s, and those in docs/reference/config.md",
+		return fmt.Errorf("provider %q: expected TYPE:MODEL, such as %s; types are %s, and those in docs/reference/config.md",
 			provider, defaultProvider, strings.Join(names, ", "))
 	}
 	return nil
@@ -194,7 +194,7 @@ func (b beginning) Servers() bool {
 // write writes the configuration, unless there is one already or validate would refuse it.
 func (b beginning) write(c *cli) error {
 	if _, err := os.Lstat(filepath.Join(b.Dir, ".env")); err == nil && b.Imported != nil {
-		return usagef("%s exists: name another folder, for a .env with the secrets of the file", filepath.Join(b.Dir, ".env"))
+		return usagef("%s already exists, and the imported secrets belong there: name another folder", filepath.Join(b.Dir, ".env"))
 	}
 	var text strings.Builder
 	if err := template.Must(template.New("").Parse(firstConfig)).Execute(&text, b); err != nil {

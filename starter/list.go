@@ -102,6 +102,7 @@ type listed struct {
 	record.Investigation
 	About string `json:"about,omitempty"`
 	Score *int   `json:"score,omitempty"` // the last one
+	id    string // as the table shows it
 }
 
 func list(ctx context.Context, c *cli, filter store.Filter) error {
@@ -144,14 +145,15 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	if width > 0 && width < wideList {
 		ids = beginnings(ids)
 	}
+	for n := range all {
+		all[n].id = ids[n]
+	}
 	titles := []string{"ID", listTitles, "ABOUT"}
 	if width > 0 { // people look for the description and copy the ID
 		slices.Reverse(titles)
 	}
-	at := -1
 	return printTable(c, strings.Join(titles, "\t"), all, func(r listed) []any {
-		at++
-		cells := []any{ids[at], r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(dateTime), took(r.Investigation)}
+		cells := []any{r.id, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(dateTime), took(r.Investigation)}
 		cells = append(append(cells, usageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), aboutCell(r))
 		if width > 0 {
 			cells[0], cells[len(cells)-1] = cells[len(cells)-1], cells[0]

@@ -43,7 +43,7 @@ func (c *cli) listedAs(n int) (inbox.Item, error) {
 	}
 	found, ok, err := known.Get(n)
 	if err == nil && !ok {
-		err = usagef("there is no number %d: `starter inbox` lists what waits", n)
+		err = usagef("no entry %d in the inbox: run `starter inbox` to see the numbers", n)
 	}
 	return found, err
 }

@@ -168,7 +168,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usagef("%d arguments given, %d needed: %s", len(args), len(names), cmd.UseLine())
+			return usagef("expected %d arguments, got %d: %s", len(names), len(args), cmd.UseLine())
 		}
 		for i, name := range names {
 			if args[i] == "" {
@@ -182,7 +182,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 // atMostOne is cobra.MaximumNArgs(1) with a usage error.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("%d arguments given, at most one expected: %s", len(args), cmd.UseLine())
+		return usagef("expected at most one argument, got %d: %s", len(args), cmd.UseLine())
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func start(ctx context.Context, c *cli, s client.Start, detach bool, l look) err
 		return err
 	}
 	if s.Request.Chain == "" && s.Request.AlertType == "" {
-		return usagef("--chain or --alert-type is needed")
+		return usagef("set --chain or --alert-type: starter chain list shows both")
 	}
 	return launch(ctx, c, s, detach, l)
 }

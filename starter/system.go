@@ -96,7 +96,7 @@ func (c *cli) sayNoStore() {
 func (c *cli) sayStore(ctx context.Context) {
 	st, err := c.client().Store(ctx)
 	if path, _ := c.storePath(); err == nil && st != nil && c.store == "" {
-		c.say("nothing waits in the store %s; --store names another one", path)
+		c.say("no pending calls or questions in the store %s: set --store if your workers use another one", path)
 	}
 }
 

@@ -286,8 +286,8 @@ type cutError struct {
 
 func (e *cutError) Error() string {
 	if e.reason == agent.EndPartial {
-		return fmt.Sprintf("investigation %s is partial: what an agent wrote is not what its contract asks for. "+
-			"The report has the text as it was written.", e.id)
+		return fmt.Sprintf("investigation %s is partial: the text of an agent does not meet its contract. The report has that text as it was "+
+			"written, and the reason.", e.id)
 	}
 	return fmt.Sprintf("investigation %s reached a limit (%s) before its chain was complete. The report has what was found until then.",
 		e.id, e.reason)

@@ -336,7 +336,7 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 		result.Preview, out.Partial = out.Earlier, cmp.Or(out.Partial, activities.EarlierStands)
 	}
 	if result.Outside = out.Invalid; out.Invalid != "" {
-		out.Partial = cmp.Or(out.Partial, "its text is not what its contract asks for: "+out.Invalid)
+		out.Partial = cmp.Or(out.Partial, "the text does not meet the contract: "+out.Invalid)
 	}
 	if result.Partial = out.Partial; out.Partial != "" {
 		result.Outcome = agent.OutcomePartial

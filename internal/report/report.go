@@ -61,8 +61,11 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 		if s.Index < 0 {
 			continue // SummaryError covers this
 		}
-		if s.Status.Closed() && s.Status != agent.StatusCompleted {
+		switch {
+		case s.Status.Closed() && s.Status != agent.StatusCompleted:
 			out.Unfinished = append(out.Unfinished, fmt.Sprintf("stage %s: %s", s.Name, s.Why()))
+		case s.Envelope.Partial != "":
+			out.Unfinished = append(out.Unfinished, fmt.Sprintf("stage %s is partial: %s", s.Name, s.Envelope.Partial))
 		}
 	}
 	return out

@@ -262,7 +262,7 @@ class Investigation {
       this.head.show(this.record, { about: this.about, ...this.listed }, this.scored.last?.score);
       const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
       this.steering.show(this.record, paused, this.executions);
-      this.report.show(this.record, this.evidence, this.unknown);
+      this.report.show(this.record, this.evidence, this.unknown, this.stages);
       this.drawRail();
       this.drawChain();
     });

@@ -11,12 +11,14 @@ export class Report {
 
   // show shows what a record reports. Evidence is what was found of it, unknown are the writes that may or may not have
   // taken effect.
-  show(r, evidence, unknown = []) {
+  // Stages are those of the investigation: a partial one says why.
+  show(r, evidence, unknown = [], stages = []) {
     const text = r.report || "";
-    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${unknown.length}`;
+    const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${unknown.length} ${partial.length}`;
     if (this.told === key) return;
     this.told = key;
-    this.element.hidden = !text && !r.error && unknown.length === 0;
+    this.element.hidden = !text && !r.error && unknown.length + partial.length === 0;
     const items = evidence?.evidence || [];
     const cite = (n) => {
       const item = items.find((i) => i.n === n);
@@ -26,6 +28,7 @@ export class Report {
     this.element.replaceChildren(
       ...[
         r.error && foreign(r.error, "p", { class: "wrong" }),
+        ...partial.map((s) => foreign(`Stage ${s.name} is partial: ${s.envelope.partial}`, "p", { class: "wrong" })),
         r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
         unknown.length > 0 &&
           h(

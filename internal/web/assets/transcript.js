@@ -326,7 +326,7 @@ const draw = {
       { tabindex: -1, "data-item": true },
       e.thinking && folded("thinking", e, "Thinking", e.thinking),
       e.text && markdown(e.text),
-      e.invalid && foreign(`not what its contract asks for: ${e.invalid}`, "p", { class: "wrong" }),
+      e.invalid && foreign(`does not meet the contract: ${e.invalid}`, "p", { class: "wrong" }),
       h(
         "p.meta",
         {},

@@ -105,7 +105,8 @@ func collect(out *[]place, value any, replace func(any)) {
 
 // oddValues stand in the place of others.
 var oddValues = []any{nil, "", " ", true, false, json.Number("7"), json.Number("9007199254740993"), json.Number("-1.5"),
-	json.Number("1e300"), []any{}, map[string]any{}, []any{nil}, []any{"x"}, map[string]any{"a": nil}, map[string]any{"": ""}, "x", "NaN", "\u0000", "größe.x",
+	json.Number("1e300"), []any{}, map[string]any{}, []any{nil}, []any{"x"}, map[string]any{"a": nil}, map[string]any{"": ""},
+	"x", "NaN", "\u0000", "größe.x",
 	"</tool_call>", "null", "[]", `{"q":"x"}`, `{"q":`, `"{\"q\":1}"`, "tool_use", "thinking", "text", "function_call", "stop", "length",
 	"shell", "1password get", strings.Repeat("x", 200), strings.Repeat("ab ", 20), "\U0001F600", "functions.get:0"}
 

@@ -14,7 +14,7 @@ func TestArgumentsAreBounded(t *testing.T) {
 	tests := []struct {
 		name, piece        string
 		tooLong, repeating bool
-		most               int // bytes that may be taken in before they are over
+		most               int // bytes that may be read before the limit is noticed
 	}{
 		{"data without end", "", true, false, llm.MaxArguments + 2000},
 		{"the same words without end", "and then the pod restarts again, ", false, true, 20_000},
@@ -45,7 +45,7 @@ func TestArgumentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfData: what files repeat is not what a stuck model repeats.
+// TestArgumentsOfData checks that repetitive file contents do not count as a stuck model.
 func TestArgumentsOfData(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -59,8 +59,8 @@ func TestArgumentsOfData(t *testing.T) {
 	}
 }
 
-// TestArgumentsTakeLinearTime counts: twice as many pieces of one size must not need more memory for each. A
-// sum by += would copy, and so allocate, the whole for every piece.
+// TestArgumentsTakeLinearTime counts memory: twice as many pieces of one size must not need more memory for each.
+// Concatenation with += would copy, and so allocate, the whole for every piece.
 func TestArgumentsTakeLinearTime(t *testing.T) {
 	allocated := func(bytes int) float64 {
 		text := varied(bytes)
@@ -75,7 +75,7 @@ func TestArgumentsTakeLinearTime(t *testing.T) {
 		})
 		return float64(result.AllocedBytesPerOp()) / float64(bytes)
 	}
-	// By +=, the 500 copies of 500,000 bytes come to 250 bytes for each byte.
+	// With +=, the 500 copies of 500,000 bytes need 250 bytes for each byte.
 	if each := allocated(500_000); each > 50 {
 		t.Errorf("%.0f bytes allocated for each byte of arguments, want at most 50", each)
 	}

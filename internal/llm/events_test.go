@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// message is an event as a test spells it.
+// message is an event in the form of the tests.
 type message struct{ Name, Data string }
 
 // read returns the events of a stream that end with a blank line.
@@ -34,8 +34,8 @@ func read(t testing.TB, body io.Reader) (all []message) {
 	}
 }
 
-// TestEventsOfTheStandard has the cases of the web platform tests (folder eventsource, the file of each is
-// named) and the examples of the standard, 9.2.6.
+// TestEventsOfTheStandard contains the cases of the web platform tests (folder eventsource, with the file of each) and
+// the examples of the standard, 9.2.6.
 func TestEventsOfTheStandard(t *testing.T) {
 	t.Parallel()
 	plain := func(data ...string) (all []message) {
@@ -90,7 +90,7 @@ func TestEventsOfTheStandard(t *testing.T) {
 	}
 }
 
-// TestEventsBesidesTheStandard: what servers send that the standard does not cover.
+// TestEventsBesidesTheStandard checks streams of real servers that the standard does not cover.
 func TestEventsBesidesTheStandard(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -125,7 +125,7 @@ func TestEventsBesidesTheStandard(t *testing.T) {
 	}
 }
 
-// TestEventsDoNotDependOnPieces: the events of a stream are the same however it is cut.
+// TestEventsDoNotDependOnPieces checks that the events are the same however the stream is split.
 func TestEventsDoNotDependOnPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -73,7 +73,7 @@ func TestLooseKeepsTheFieldsThatFit(t *testing.T) {
 	}
 }
 
-// No JSON at all makes the readers of bookkeeping fail.
+// TestBookkeepingNeverFails checks that no JSON makes the decoders of bookkeeping fail.
 func TestBookkeepingNeverFails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

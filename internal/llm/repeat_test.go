@@ -51,7 +51,7 @@ func TestTextNoticesRepetition(t *testing.T) {
 	}
 }
 
-// TestTextAgreesWithTheDefinition compares with the definition, spelled out.
+// TestTextAgreesWithTheDefinition compares Text with a direct implementation of the definition.
 func TestTextAgreesWithTheDefinition(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func collect(text string, size int) (kept string, stuck bool) {
 	return got.String(), stuck
 }
 
-// varied returns n characters that do not repeat themselves.
+// varied returns n characters without repetition.
 func varied(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {

@@ -117,7 +117,7 @@ func TestOpenAIReasons(t *testing.T) {
 	}
 }
 
-// TestThinkingTable: the table of what models take in docs/reference/models.md is true, level by level and at the ends of each budget.
+// TestThinkingTable checks the table in docs/reference/models.md, level by level and at the limits of each budget.
 func TestThinkingTable(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/reference/models.md")

@@ -27,7 +27,7 @@ func TestClient(t *testing.T) {
 	llmtest.RunClient(t, llmtest.Anthropic, func(baseURL string) llm.Client { return open(t, baseURL) })
 }
 
-// FuzzStream: whatever a server sends is a reply or an error.
+// FuzzStream checks that any answer of a server gives a reply or an error.
 func FuzzStream(f *testing.F) {
 	const end = "\n\n" + `data: {"type":"message_delta","delta":{"stop_reason":"tool_use"}}` + "\n\n"
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return open(t, baseURL) },

@@ -16,8 +16,8 @@ const (
 	filled = `{"why":"the disk","at":"noon"}`
 )
 
-// TestFormat: structured output is asked for as such where a model has it and takes the schema, and
-// else by a form that it fills in, unless it thinks or has other tools.
+// TestFormat checks that structured output is requested if a model supports it and the schema, and otherwise by a form
+// that the model fills in, unless it thinks or has other tools.
 func TestFormat(t *testing.T) {
 	t.Parallel()
 	const open = `{"type":"object","properties":{"why":{"type":"string","minLength":3}}}`
@@ -64,7 +64,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestForm: what the model fills in is its text, also as it comes, and nothing of it is a call.
+// TestForm checks that the form's input is the text, also while it streams, and that no part of it is a call.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Calls(llmtest.Call{ID: "toolu_1", Name: "output", Args: filled}).Chunked(7, 0)))

@@ -15,7 +15,7 @@ import (
 
 const model = "claude-sonnet-4-5"
 
-// sent is what a client sends: the field of its request, in compact JSON without marks for the cache.
+// sent returns a field of a client's request, in compact JSON without cache marks.
 func sent(t *testing.T, field string, req llm.Request) string {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
@@ -30,7 +30,7 @@ func sent(t *testing.T, field string, req llm.Request) string {
 		"").Replace(string(fields[field]))
 }
 
-// replied is the message that a model's reply becomes.
+// replied returns the message that a model's reply becomes.
 func replied(t *testing.T, model string, reply llmtest.Reply) agent.Message {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(reply))
@@ -88,7 +88,7 @@ func TestThoughtsComeBack(t *testing.T) {
 	}
 }
 
-// TestThoughtsAlone: what was thought last, when a reply was cut, is not sent. Anthropic refuses it:
+// TestThoughtsAlone checks that thinking at the end of a truncated reply is not sent, because Anthropic refuses it:
 // "The final block in an assistant message cannot be `thinking`."
 func TestThoughtsAlone(t *testing.T) {
 	t.Parallel()
@@ -119,9 +119,9 @@ func TestThoughtsAlone(t *testing.T) {
 	}
 }
 
-// Thoughts whose text is not shown go back with their signature, and those of other models by this API, which sign
-// none and refuse calls without: "The `content[].thinking` in the thinking mode must be passed back to the API."
-// (https://github.com/esengine/DeepSeek-Reasonix/issues/8902)
+// TestThoughtsWithoutText checks that thinking without visible text is sent back with its signature, and so is the
+// thinking of other models with this API, which sign nothing and refuse calls without it: "The `content[].thinking` in
+// the thinking mode must be passed back to the API." (https://github.com/esengine/DeepSeek-Reasonix/issues/8902)
 func TestThoughtsWithoutText(t *testing.T) {
 	t.Parallel()
 	call := llmtest.Calls(llmtest.Call{ID: "a", Name: "f", Args: "{}"})
@@ -148,7 +148,7 @@ func TestThoughtsWithoutText(t *testing.T) {
 	}
 }
 
-// id is the id of the call in a turn.
+// id returns the id of the call in a turn.
 func id(turn string) string {
 	_, rest, _ := strings.Cut(turn, `"id":"`)
 	found, _, _ := strings.Cut(rest, `"`)
@@ -226,7 +226,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Tools that must not be called any more are named as before: the cache begins with them.
+// TestWithheldTools checks that tools that must not be called any more are declared as before, because the cache begins
+// with them.
 func TestWithheldTools(t *testing.T) {
 	t.Parallel()
 	ask := []agent.Message{{Role: agent.User, Content: "why?"}}
@@ -241,7 +242,7 @@ func TestWithheldTools(t *testing.T) {
 	}
 }
 
-// TestAskedOnce: what nothing goes on with is not written into the cache, which costs a quarter more.
+// TestAskedOnce checks that a prompt that no request continues is not written to the cache, which costs a quarter more.
 func TestAskedOnce(t *testing.T) {
 	t.Parallel()
 	for of, marks := range map[string]int{"": 0, "i/e": 3} {
@@ -256,7 +257,7 @@ func TestAskedOnce(t *testing.T) {
 	}
 }
 
-// The API refuses most of what an older model wants when a newer one is asked, and the other way round.
+// TestThinking covers both directions: newer models refuse most of the parameters of older ones, and vice versa.
 func TestThinking(t *testing.T) {
 	t.Parallel()
 	on, budget := agent.Thinking{Mode: agent.ThinkingOn}, agent.Thinking{Mode: agent.ThinkingOn, Budget: 9000}
@@ -297,7 +298,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// A model with a budget refuses to think in the midst of a turn that another model began.
+// TestThinkingInTheMidstOfATurn checks a model with a budget, which refuses to think in the middle of another model's
+// turn.
 func TestThinkingInTheMidstOfATurn(t *testing.T) {
 	t.Parallel()
 	ask := agent.Message{Role: agent.User, Content: "why?"}
@@ -326,8 +328,8 @@ func TestThinkingInTheMidstOfATurn(t *testing.T) {
 	}
 }
 
-// A conversation that went to another provider and came back: it was read from the store in between,
-// as after a restart. What Claude thought is as it was signed, byte by byte.
+// TestThoughtsSurviveARestartAndAFallback checks a conversation that went to another provider and back, through the
+// store, as after a restart. Claude's thinking must be unchanged, byte by byte.
 func TestThoughtsSurviveARestartAndAFallback(t *testing.T) {
 	t.Parallel()
 	const thought = `{"type":"content_block_delta","index":0,"delta":{"type":"%s_delta","%[1]s":"%s"}}`

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// TestAgreesWithTheSDK: of the same stream, what goes back to the model with the next request is what Anthropic's own
-// SDK would send back, whose reader is a second one.
+// TestAgreesWithTheSDK compares the client with Anthropic's own SDK as a second reader: for the same stream, both must
+// send the same back with the next request.
 func TestAgreesWithTheSDK(t *testing.T) {
 	t.Parallel()
 	const (
@@ -75,7 +75,7 @@ func TestAgreesWithTheSDK(t *testing.T) {
 	}
 }
 
-// accumulated is a reply as the SDK reads it.
+// accumulated returns a reply as the SDK reads it.
 func accumulated(t *testing.T, reply llmtest.Reply) (message sdk.Message) {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(reply))

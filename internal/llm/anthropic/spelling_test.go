@@ -9,11 +9,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// sse is a stream of events without names, which the types repeat.
+// sse returns a stream of events without names, which the types repeat.
 func sse(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
 
-// TestSpellings: bookkeeping in any spelling, and what gateways make of the wire format. W2 to W7 are
-// findings of a comparison with public bug reports.
+// TestSpellings checks bookkeeping in many forms, and the variants of gateways. W2 to W7 are findings of a comparison
+// with public bug reports.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	const (
@@ -110,7 +110,7 @@ func TestMutations(t *testing.T) {
 	llmtest.RunMutations(t, "anthropic", func(baseURL string) llm.Client { return open(t, baseURL) })
 }
 
-// TestWritten: what a server in front of an open model leaves in the text.
+// TestWritten checks text in which a server in front of an open model has left thinking and calls.
 func TestWritten(t *testing.T) {
 	t.Parallel()
 	const call = `<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>`

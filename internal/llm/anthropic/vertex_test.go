@@ -18,10 +18,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// token is what Google's cloud would give.
+// token replaces Google Cloud's credentials.
 type token struct {
 	err   error
-	value string // "" = secret
+	value string // empty means "secret"
 }
 
 func (t token) Token(context.Context) (*auth.Token, error) {
@@ -95,7 +95,7 @@ func TestBedrockClient(t *testing.T) {
 	t.Run("documented of Amazon's", func(t *testing.T) { llmtest.RunFixtures(t, "bedrock", bedrock) })
 }
 
-// TestBedrock: Amazon's cloud has the Messages API below a path of its own, and models with a prefix.
+// TestBedrock checks Amazon's cloud, which has the Messages API below another path, and models with a prefix.
 // https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html (read 2026-11-23)
 func TestBedrock(t *testing.T) {
 	t.Parallel()

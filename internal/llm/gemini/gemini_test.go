@@ -39,7 +39,7 @@ func TestClient(t *testing.T) {
 	llmtest.RunClient(t, llmtest.Gemini, func(baseURL string) llm.Client { return open(t, baseURL) })
 }
 
-// TestClientOfNumbers: enums may come as numbers, too.
+// TestClientOfNumbers checks numeric enums.
 func TestClientOfNumbers(t *testing.T) {
 	t.Parallel()
 	numbers := &http.Client{Transport: llmtest.EnumsAs("json;enum-encoding=int")}

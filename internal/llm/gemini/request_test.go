@@ -101,7 +101,7 @@ func TestUnsendable(t *testing.T) {
 	}
 }
 
-// TestImages: the images of results stand in them from Gemini 3 on, else behind all results.
+// TestImages checks that images are in their results from Gemini 3 on, and otherwise after all results.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]string{

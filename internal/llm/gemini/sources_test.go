@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// TestSources: what Gemini's search has found and what it has fetched is named, each page once. The shape is that of
+// TestSources checks that the pages that Gemini has found and fetched are listed, each once. The format is that of
 // ai.google.dev/gemini-api/docs/google-search and …/url-context.
 func TestSources(t *testing.T) {
 	t.Parallel()

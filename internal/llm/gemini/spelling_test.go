@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// TestSpellings: bookkeeping in any spelling. W14 is a finding of a comparison with public bug reports.
+// TestSpellings checks bookkeeping in many forms. W14 is a finding of a comparison with public bug reports.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	said := llm.Response{Model: "m", Finish: llm.FinishStop, Content: "Hi."}
@@ -32,7 +32,7 @@ func TestSpellings(t *testing.T) {
 			Err: "test: request refused: MISSING_THOUGHT_SIGNATURE"},
 		{Name: "an unknown reason and nothing else", Body: "data: {\"candidates\":[{\"finishReason\":\"OTHER\"}]}\n\n",
 			Err: "test: reply not understood: OTHER"},
-		// The other kinds
+		// The other kinds of bookkeeping
 		{Name: "usage in other spellings", Want: counted, Body: candidate(hi, "") +
 			"data: {\"usageMetadata\":{\"promptTokenCount\":3.0,\"candidatesTokenCount\":\"2\",\"thoughtsTokenCount\":1e0," +
 			"\"promptTokensDetails\":{}," +

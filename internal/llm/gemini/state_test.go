@@ -16,9 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// signed is a reply with everything that a message does not hold: a signed
-// thought, text in fragments, parallel calls of which one has a signature and the
-// other no id, a part that is nothing but a signature, and empty ones.
+// signed is a reply with everything that a message cannot hold: signed thinking, text in fragments, parallel calls of
+// which one has a signature and the other no id, a part with only a signature, and empty parts.
 var signed = llmtest.Raw(
 	chunk(`{"text":"hm","thought":true},{"text":" so","thought":true,"thoughtSignature":"dDE="}`),
 	chunk(`{"text":"Let me "},{"text":""},{"text":"see <&>."}`),
@@ -45,8 +44,7 @@ const wantContinued = `[
 		{"functionResponse":{"id":"c00001x01","name":"shell","response":{"output":"This call was not run."}}}]}
 ]`
 
-// TestSignaturesThroughTheStore continues a conversation from the store, as a
-// worker does that has just been started.
+// TestSignaturesThroughTheStore continues a conversation from the store, like a worker that has just started.
 func TestSignaturesThroughTheStore(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Sequence(signed, llmtest.Text("The disk.")))
@@ -116,8 +114,7 @@ func sent(t *testing.T, req llmtest.Request, want string) {
 	}
 }
 
-// TestContinued are replies whose parts cannot simply go back, for a model that
-// wants signatures.
+// TestContinued checks replies whose parts cannot be sent back unchanged, for a model that requires signatures.
 func TestContinued(t *testing.T) {
 	t.Parallel()
 	const state = `{"gemini":{"model":"gemini-3-pro","parts":[{"text":"I look."},
@@ -160,7 +157,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestTurns: what one role says in a row is one turn, and nothing is empty.
+// TestTurns checks that consecutive messages of one role form one turn, and that nothing is empty.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))

@@ -16,10 +16,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// The traps of the SDK: each test shows that it is there, and that we do not fall
-// into it.
+// The traps of the SDK. Each test shows that the trap exists and that the client avoids it.
 
-// alone makes a call with nothing but the SDK, and returns its last error.
+// alone makes a call with only the SDK, and returns its last error.
 func alone(t *testing.T, baseURL, key string) (err error) {
 	t.Helper()
 	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
@@ -66,7 +65,7 @@ func TestTrapComment(t *testing.T) {
 	}
 }
 
-// TestTrapFinishMessage: the SDK drops Gemini's words about the end.
+// TestTrapFinishMessage: the SDK drops Gemini's message about the end.
 func TestTrapFinishMessage(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Raw(
@@ -104,7 +103,7 @@ func panics(f func()) (panicked bool) {
 	return false
 }
 
-// TestCallersPanic: only the SDK's panics are caught, not those of the caller.
+// TestCallersPanic checks that only the SDK's panics are recovered, and not the caller's.
 func TestCallersPanic(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("It is")))
@@ -114,7 +113,7 @@ func TestCallersPanic(t *testing.T) {
 	}
 }
 
-// TestTrapResume: the SDK asks again, by itself, for a stream that breaks off.
+// TestTrapResume: the SDK itself resends the request of a broken stream.
 func TestTrapResume(t *testing.T) {
 	t.Parallel()
 	broken := llmtest.Raw(`{"candidates":[{"content":{"parts":[{"text":"It is"}]},"continuationToken":"dG9r"}]}`)
@@ -132,7 +131,7 @@ func TestTrapResume(t *testing.T) {
 	}
 }
 
-// TestTrapEnvironment: without a key the SDK sends another one that it finds.
+// TestTrapEnvironment: without a key, the SDK sends another one from the environment.
 func TestTrapEnvironment(t *testing.T) {
 	t.Setenv("GEMINI_API_KEY", "somebody-elses")
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
@@ -159,7 +158,7 @@ func TestTrapEnvironment(t *testing.T) {
 	}
 }
 
-// TestTrapRedirect: net/http takes the key along to another host.
+// TestTrapRedirect: net/http sends the key to another host.
 func TestTrapRedirect(t *testing.T) {
 	t.Parallel()
 	var stolen atomic.Int32
@@ -180,7 +179,7 @@ func TestTrapRedirect(t *testing.T) {
 	}
 }
 
-// TestKeyPlace: the key is in one header and nowhere in the URL.
+// TestKeyPlace checks that the key is in one header and not in the URL.
 func TestKeyPlace(t *testing.T) {
 	t.Parallel()
 	seen := make(chan *http.Request, 1)
@@ -203,7 +202,7 @@ func TestKeyPlace(t *testing.T) {
 	}
 }
 
-// FuzzStream: whatever a server sends is a reply or an error.
+// FuzzStream checks that any answer of a server gives a reply or an error.
 func FuzzStream(f *testing.F) {
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return open(t, baseURL) },
 		`data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`,

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// token is what Google's cloud would give.
+// token replaces Google Cloud's credentials.
 type token struct{ err error }
 
 func (t token) Token(context.Context) (*auth.Token, error) {

@@ -43,14 +43,14 @@ func TestClient(t *testing.T) {
 	llmtest.RunClient(t, llmtest.GeminiArray, func(baseURL string) llm.Client { return open(t, baseURL) })
 }
 
-// TestClientOfNames: a proxy may not know that the SDK asks for numbers.
+// TestClientOfNames checks a proxy that ignores the SDK's request for numeric enums.
 func TestClientOfNames(t *testing.T) {
 	t.Parallel()
 	names := &http.Client{Transport: llmtest.EnumsAs("")}
 	llmtest.RunClient(t, llmtest.GeminiArray, func(baseURL string) llm.Client { return openWith(t, baseURL, names) })
 }
 
-// TestTrapNumbers: the SDK asks for the numbers of enums; they mean what it says.
+// TestTrapNumbers: the SDK requests numeric enums, which are translated to their names.
 func TestTrapNumbers(t *testing.T) {
 	t.Parallel()
 	for field, names := range map[string]map[int32]string{

@@ -58,8 +58,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestTurns: what one role says in a row is one turn, nothing is empty, bytes that
-// are no UTF-8 are replaced, and the user has the last word.
+// TestTurns checks that consecutive messages of one role form one turn, that nothing is empty, that invalid UTF-8 is
+// replaced, and that the last message is the user's.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
@@ -135,7 +135,7 @@ func sent(t *testing.T, req llmtest.Request, field, want string) {
 	}
 }
 
-// TestJSON: an answer in JSON is asked for, by its schema if there is one.
+// TestJSON checks that a JSON answer is requested, with its schema if there is one.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("{}")))

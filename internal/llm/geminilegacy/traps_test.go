@@ -18,10 +18,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// The traps of the SDK: each test shows that it is there, and that we do not fall
-// into it.
+// The traps of the SDK. Each test shows that the trap exists and that the client avoids it.
 
-// model is the SDK's model with nothing of ours around it.
+// model returns the SDK's model without our wrappers.
 func model(t *testing.T, baseURL string) *genai.GenerativeModel {
 	t.Helper()
 	client, err := genai.NewClient(t.Context(), option.WithAPIKey(secret), option.WithEndpoint(baseURL))
@@ -32,7 +31,7 @@ func model(t *testing.T, baseURL string) *genai.GenerativeModel {
 	return client.GenerativeModel("m")
 }
 
-// alone streams a reply with nothing but the SDK.
+// alone streams a reply with only the SDK.
 func alone(t *testing.T, baseURL string) (text string, err error) {
 	t.Helper()
 	stream := model(t, baseURL).GenerateContentStream(t.Context(), genai.Text("why?"))
@@ -63,7 +62,7 @@ func panics(f func()) (panicked bool) {
 	return false
 }
 
-// TestTrapThoughts: the SDK delivers thoughts as the answer.
+// TestTrapThoughts: the SDK delivers thinking as the answer.
 func TestTrapThoughts(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("The disk.").Thinking("Or the network? ")))
@@ -75,8 +74,7 @@ func TestTrapThoughts(t *testing.T) {
 	}
 }
 
-// TestTrapParts: the SDK loses the whole reply for a part that it does not know,
-// or panics.
+// TestTrapParts: the SDK loses the whole reply because of an unknown part, or panics.
 func TestTrapParts(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -106,7 +104,7 @@ func TestTrapParts(t *testing.T) {
 	}
 }
 
-// TestCallersPanic: only the SDK's panics are caught, not those of the caller.
+// TestCallersPanic checks that only the SDK's panics are recovered, and not the caller's.
 func TestCallersPanic(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("It is")))
@@ -116,8 +114,7 @@ func TestCallersPanic(t *testing.T) {
 	}
 }
 
-// TestTrapCleanEnds: the SDK takes an error among the chunks, and a stream without
-// an end, for a reply.
+// TestTrapCleanEnds: the SDK accepts an error among the chunks, and a stream without an end, as a reply.
 func TestTrapCleanEnds(t *testing.T) {
 	t.Parallel()
 	story := llmtest.Text("It is")
@@ -143,7 +140,7 @@ func TestTrapCleanEnds(t *testing.T) {
 	}
 }
 
-// TestTrapFiltered: the SDK throws a reply away for how it ends.
+// TestTrapFiltered: the SDK discards a reply because of its finish reason.
 func TestTrapFiltered(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Raw(
@@ -156,7 +153,7 @@ func TestTrapFiltered(t *testing.T) {
 	}
 }
 
-// TestTrapRetry: the SDK asks an overloaded server until the caller's time is up.
+// TestTrapRetry: the SDK retries an overloaded server until the caller's deadline.
 func TestTrapRetry(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusServiceUnavailable, "")))
@@ -166,7 +163,7 @@ func TestTrapRetry(t *testing.T) {
 		_ = srv.Arrived(ctx, 2)
 		cancel()
 	}()
-	// Only the plain call does so today; nothing says that streams will not.
+	// Only the unary call retries today; streams may in the future.
 	_, _ = model(t, srv.GeminiURL).GenerateContent(ctx, genai.Text("why?"))
 	before := len(srv.Requests())
 	if before < 2 {
@@ -180,7 +177,7 @@ func TestTrapRetry(t *testing.T) {
 	}
 }
 
-// TestTrapKey: the SDK puts the key into the URL, which errors and proxies show.
+// TestTrapKey: the SDK puts the key into the URL, which errors and proxies reveal.
 func TestTrapKey(t *testing.T) {
 	t.Parallel()
 	seen := make(chan *http.Request, 4)
@@ -207,7 +204,7 @@ func TestTrapKey(t *testing.T) {
 	}
 }
 
-// TestRedirect: net/http would take the key's header along to another host.
+// TestRedirect: net/http would send the key's header to another host.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	var stolen atomic.Int32
@@ -219,7 +216,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// FuzzStream: whatever a server sends is a reply or an error.
+// FuzzStream checks that any answer of a server gives a reply or an error.
 func FuzzStream(f *testing.F) {
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return open(t, baseURL) },
 		`[{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}]`, `[{"candidates":[null,{}]}]`, `[null,1`,

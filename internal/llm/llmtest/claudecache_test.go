@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A prompt of these tests is written "tools|system|messages": blocks of 1,000 tokens, one letter
-// each; "!" behind a letter is a breakpoint. In messages, "u" begins a user's turn and "a" the
-// assistant's, "(" a call, ")" a result and "~" a thought.
+// claudeRequest returns a request for a prompt written as "tools
+// system
+// messages": blocks of 1,000 tokens, one letter each. "!" after a letter is a breakpoint. In messages, "u" begins a
+// user turn, "a" an assistant turn, "(" is a call, ")" a result and "~" thinking.
 func claudeRequest(model, prompt string, settings ...string) Request {
 	parts := strings.Split(prompt, "|")
 	blocks := func(letters string) (out []object) {
@@ -56,7 +57,7 @@ func TestClaudeCache(t *testing.T) {
 	tests := []struct {
 		name     string
 		requests []Request
-		want     []string // of each: read, written, rest; in thousands of tokens
+		want     []string // for each: read, written, rest; in thousands of tokens
 	}{
 		{"a conversation that grows", []Request{
 			claudeRequest(sonnet, "t!|s!|um!"), claudeRequest(sonnet, "t!|s!|um!axuy!"),
@@ -117,7 +118,7 @@ func TestClaudeCache(t *testing.T) {
 // inBlocks is the unit of these tests, in tokens.
 const inBlocks = 1000
 
-// counted is what a cache says of requests: what it had of each, what it has written, and the rest, in a unit.
+// counted returns a cache's counts for requests: read, written, and the rest, in a unit.
 func counted(c interface{ take(Request) usage }, unit int, requests ...Request) (out []string) {
 	for _, req := range requests {
 		u := c.take(req)
@@ -126,7 +127,7 @@ func counted(c interface{ take(Request) usage }, unit int, requests ...Request) 
 	return out
 }
 
-// An entry lives for five minutes from its last use.
+// TestClaudeCacheForgets checks that an entry lives for five minutes after its last use.
 func TestClaudeCacheForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

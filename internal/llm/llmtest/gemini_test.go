@@ -39,7 +39,7 @@ func postGemini(t *testing.T, srv *llmtest.Server, call, body string) (int, stri
 	return resp.StatusCode, string(got)
 }
 
-// TestGeminiWire: one script answers in every format.
+// TestGeminiWire checks that one script answers in every format.
 func TestGeminiWire(t *testing.T) {
 	t.Parallel()
 	const (
@@ -82,7 +82,7 @@ func TestGeminiWire(t *testing.T) {
 	}
 }
 
-// TestGeminiRequest: a script sees a request of Gemini's as one of OpenAI's.
+// TestGeminiRequest checks that a script sees a Gemini request in OpenAI's form.
 func TestGeminiRequest(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))

@@ -128,7 +128,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// summary writes what matters of each event on a line.
+// summary writes the important fields of each event on one line.
 func summary(t *testing.T, stream string) string {
 	t.Helper()
 	var out strings.Builder
@@ -185,7 +185,7 @@ func nextLine(t *testing.T, r *bufio.Reader) string {
 	return line
 }
 
-// TestHandler uses the handler without a test's server, from many goroutines.
+// TestHandler uses the handler without a test server, from many goroutines.
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	handler := llmtest.New(llmtest.Always(llmtest.Text("never").Stall(0)))

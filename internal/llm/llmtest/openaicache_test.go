@@ -14,8 +14,8 @@ import (
 // inMessages is the unit of these tests, in tokens.
 const inMessages = 1100
 
-// A prompt of these tests has a letter for each message, of about 1,100 tokens: "s" is the system's, "u" the user's, "a" the
-// assistant's, "t" a tool's; other letters are other texts of the user's.
+// gptRequest returns a request for a prompt with one letter for each message of about 1,100 tokens: "s" is the system,
+// "u" the user, "a" the assistant, "t" a tool; other letters are other texts of the user.
 func gptRequest(prompt string, settings ...string) Request {
 	var messages []object
 	for _, letter := range prompt {
@@ -39,7 +39,7 @@ func TestBreakpointCache(t *testing.T) {
 	tests := []struct {
 		name     string
 		requests []Request
-		want     []string // of each: read, written, rest; in messages
+		want     []string // for each: read, written, rest; in messages
 	}{
 		{"a conversation that grows", []Request{gptRequest("su"), gptRequest("suat"), gptRequest("suatatt")},
 			[]string{"0 2 0", "2 2 0", "4 3 0"}},
@@ -62,7 +62,7 @@ func TestBreakpointCache(t *testing.T) {
 	}
 }
 
-// An entry lives for 30 minutes from its last use.
+// TestBreakpointCacheForgets checks that an entry lives for 30 minutes after its last use.
 func TestBreakpointCacheForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

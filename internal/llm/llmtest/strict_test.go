@@ -8,7 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// TestStrict: each rule refuses something. The last row of a target is what it takes.
+// TestStrict checks that each rule refuses a request. The last row of a target is an accepted one.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	const (
@@ -24,7 +24,7 @@ func TestStrict(t *testing.T) {
 	said := func(messages ...string) string { return `"messages":[` + strings.Join(messages, ",") + `],` + tools }
 	for _, tt := range []struct {
 		target     llmtest.Target
-		body, want string // "" = taken
+		body, want string // empty means accepted
 	}{
 		{any, schema(`{"type":"object"}`), "object schema missing properties"},
 		{any, schema(`{"type":"object","properties":{"a":{"type":"array"}}}`), "array schema missing items"},

@@ -29,8 +29,7 @@ func TestAzureClient(t *testing.T) {
 	})
 }
 
-// azure opens a client of a server that answers every request the same, and
-// tells of the requests.
+// azure opens a client of a server that gives every request the same answer and records the requests.
 func azure(t *testing.T, status int, header map[string]string, body string) (*openai.Client, <-chan *http.Request) {
 	t.Helper()
 	seen := make(chan *http.Request, 2)
@@ -51,7 +50,7 @@ func azure(t *testing.T, status int, header map[string]string, body string) (*op
 	return client, seen
 }
 
-// TestAzure: Azure begins and ends with chunks of its own.
+// TestAzure checks Azure's extra chunks at the beginning and the end.
 func TestAzure(t *testing.T) {
 	t.Parallel()
 	client, seen := azure(t, http.StatusOK, nil, strings.Join([]string{

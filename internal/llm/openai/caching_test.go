@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
-// sentTo is what a client sends to an address, whoever is there.
+// sentTo records the client's request to any address.
 type sentTo struct{ body []byte }
 
 func (s *sentTo) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -21,7 +21,8 @@ func (s *sentTo) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusTeapot, Body: io.NopCloser(strings.NewReader("no")), Request: req}, nil
 }
 
-// TestCaching: the cache is told which requests belong together, and not to write what nobody reads, where it knows of that.
+// TestCaching checks that the cache is told which requests belong together, and not to write unused entries, if the
+// service supports that.
 func TestCaching(t *testing.T) {
 	t.Parallel()
 	responses := openai.NewResponses
@@ -55,7 +56,7 @@ func TestCaching(t *testing.T) {
 			}
 			req := ask("why?")
 			req.Model, req.Conversation = tt.model, tt.of
-			_, _ = client.Generate(t.Context(), req, nil) // it is refused
+			_, _ = client.Generate(t.Context(), req, nil) // the service would refuse it
 			var body struct {
 				Key     json.RawMessage `json:"prompt_cache_key"`
 				Options json.RawMessage `json:"prompt_cache_options"`

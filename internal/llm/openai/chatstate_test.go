@@ -40,7 +40,7 @@ func TestChatThoughts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked  string
 		chunks []string
-		next   string // the model of the next request; "" = the same
+		next   string // the model of the next request; empty means the same
 		want   string
 	}{
 		"DeepSeek": {"deepseek-reasoner", deepseek, "",
@@ -103,7 +103,7 @@ func TestChatThoughts(t *testing.T) {
 	}
 }
 
-// Thoughts beside a text alone, and those of a reply of which calls were left out, stay with people.
+// TestChatThoughtsAlone checks that thinking is not sent back without calls, or if calls of its reply were left out.
 func TestChatThoughtsAlone(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("The disk.").Thinking("hm")))
@@ -122,7 +122,8 @@ func TestChatThoughtsAlone(t *testing.T) {
 	}
 }
 
-// A fallback to a model of the same name at another service is not given what the first one thought.
+// TestStateStaysAtItsService checks that a fallback to a model of the same name at another service does not get the
+// first one's thinking.
 func TestStateStaysAtItsService(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Calls(llmtest.Call{Name: "f", Args: "{}"}).Thinking("hm")))
@@ -144,7 +145,7 @@ func TestStateStaysAtItsService(t *testing.T) {
 
 const end = `{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`
 
-// sentMessage is the n-th message of what is sent for a request.
+// sentMessage returns the n-th message sent for a request.
 func sentMessage(t *testing.T, req llm.Request, n int) string {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))

@@ -14,8 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// TestResponseFormat: structured output is asked for as such, strictly where the
-// schema is one that strict mode takes.
+// TestResponseFormat checks how structured output is requested: strictly if strict mode accepts the schema.
 func TestResponseFormat(t *testing.T) {
 	t.Parallel()
 	const (
@@ -74,7 +73,7 @@ func TestResponseFormat(t *testing.T) {
 	}
 }
 
-// TestLargeSchemas: beyond the documented sizes OpenAI refuses a schema in strict mode.
+// TestLargeSchemas checks the documented sizes above which OpenAI refuses a schema in strict mode.
 func TestLargeSchemas(t *testing.T) {
 	t.Parallel()
 	object := func(n int, name func(int) string, of string) string {
@@ -132,7 +131,7 @@ func TestLargeSchemas(t *testing.T) {
 	}
 }
 
-// TestRefusedSchema: a provider that refuses it says so, and is not asked again.
+// TestRefusedSchema checks that a provider's refusal is reported and that it is not asked again.
 func TestRefusedSchema(t *testing.T) {
 	t.Parallel()
 	const says = "Invalid schema for response_format 'output': In context=('properties', 'n'), 'minimum' is not permitted."
@@ -145,7 +144,7 @@ func TestRefusedSchema(t *testing.T) {
 	}
 }
 
-// TestImages: the images of results follow them in a user's message.
+// TestImages checks that the images of results follow them in a user message.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("I see.")))

@@ -15,12 +15,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
-// words is a chunk with a text.
+// words returns a chunk with a text.
 func words(text string) string {
 	return `{"model":"m","choices":[{"index":0,"delta":{"content":"` + text + `"}}]}`
 }
 
-// whole is a chunk with a message in place of a delta.
+// whole returns a chunk with a message instead of a delta.
 func whole(fields, finish string) string {
 	return `{"model":"m","choices":[{"index":0,"delta":{},"message":{` + fields + `},"finish_reason":"` + finish + `"}]}`
 }
@@ -29,8 +29,8 @@ func finished(reason string) string {
 	return sse(words("Hi."), strings.Replace(stopped, `"stop"`, `"`+reason+`"`, 1))
 }
 
-// TestGateways: gateways pass on the words of the provider behind them, repeat what they have sent, and spell calls in
-// their own ways. No text is doubled and no call is lost.
+// TestGateways checks gateways, which pass on finish reasons of the provider behind them, repeat what they have sent,
+// and send calls in their own forms. No text is doubled and no call is lost.
 func TestGateways(t *testing.T) {
 	t.Parallel()
 	llmtest.RunSpellings(t, func(baseURL string) llm.Client { return open(t, baseURL) }, []llmtest.Spelling{
@@ -46,7 +46,7 @@ func TestGateways(t *testing.T) {
 			Want: llm.Response{Model: "m", Finish: llm.FinishFiltered, Content: "Hi."}},
 		{Name: "calls in Anthropic's words", Body: sse(pieces(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`),
 			strings.Replace(stopped, "stop", "tool_use", 1)), Want: called(agent.ToolCall{ID: "a", Name: "f", Arguments: "{}"})},
-		// The whole once more
+		// The whole message again
 		{Name: "the whole message at the end", Body: sse(words("It is "), words("the disk."), whole(`"content":"It is the disk."`, "stop")),
 			Want: said("It is the disk.")},
 		{Name: "a message with more than the deltas", Body: sse(words("It is "), whole(`"content":"It is the disk."`, "stop")),
@@ -133,8 +133,8 @@ func TestGatewaysOfResponses(t *testing.T) {
 	})
 }
 
-// TestWrittenByVendors: the service of a vendor reads the notation of its model itself, so that a call in the text is text.
-// No server's reply makes a call that the model quotes from a result of a tool.
+// TestWrittenByVendors checks that a call in the text of a vendor's service stays text, because vendors parse their
+// models' notations. It also checks that no server's reply makes a call that the model quotes from a tool's result.
 func TestWrittenByVendors(t *testing.T) {
 	t.Parallel()
 	const call = `<tool_call>{"name": "f", "arguments": {"q": "x"}}</tool_call>`

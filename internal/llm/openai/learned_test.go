@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
-// concluding is a request whose tools must not be called, so that it has the tool choice "none".
+// concluding returns a request whose tools must not be called, so it has the tool choice "none".
 func concluding(model string) llm.Request {
 	return llm.Request{Model: model, Withheld: []llm.Tool{{Name: "f"}}, Messages: []agent.Message{{Role: agent.User, Content: "Go."}}}
 }
@@ -35,7 +35,7 @@ func refuse(status int, words string) llmtest.Reply {
 	return llmtest.Refuse(status, "invalid_request_error", words)
 }
 
-// choices are the tool choices of the requests that a server has had.
+// choices returns the tool choices of the requests that a server has received.
 func choices(t *testing.T, srv *llmtest.Server) (out []string) {
 	t.Helper()
 	for _, r := range srv.Requests() {
@@ -50,8 +50,7 @@ func choices(t *testing.T, srv *llmtest.Server) (out []string) {
 	return out
 }
 
-// TestLearned: a server that refuses a field is asked without it, then and later, and only the model whose server
-// refused it.
+// TestLearned checks that a refused field is omitted, now and later, and only for the model whose server refused it.
 func TestLearned(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, func(req llmtest.Request) llmtest.Reply {
@@ -71,8 +70,8 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-// TestLearnedOnlyFromSuccess: what a server says while it refuses the changed request, too, is not kept, nor what stands
-// in an answer that is about something else.
+// TestLearnedOnlyFromSuccess checks that nothing is learned if the server also refuses the changed request, or if the
+// answer is about something else.
 func TestLearnedOnlyFromSuccess(t *testing.T) {
 	t.Parallel()
 	for name, refusals := range map[string][]llmtest.Reply{
@@ -106,7 +105,7 @@ func TestLearnedOnlyFromSuccess(t *testing.T) {
 	}
 }
 
-// TestLearnedEndlessly: a server that names a lower limit each time ends the request after a few refusals.
+// TestLearnedEndlessly checks that a server that names a lower limit each time ends the request after a few refusals.
 func TestLearnedEndlessly(t *testing.T) {
 	t.Parallel()
 	limit := 100_000
@@ -124,7 +123,7 @@ func TestLearnedEndlessly(t *testing.T) {
 	}
 }
 
-// TestLearnedIsReported: a reply says what its request left out.
+// TestLearnedIsReported checks that a reply names what its request omitted.
 func TestLearnedIsReported(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, func(req llmtest.Request) llmtest.Reply {

@@ -96,7 +96,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestBodies are bodies that a line-wise reader gets wrong.
+// TestBodies checks bodies that a line-based reader gets wrong.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	const hello = `data: {"choices":[{"delta":{"content":"Hello."}}]}` + "\n\n"
@@ -182,7 +182,7 @@ func TestUnsendable(t *testing.T) {
 	}
 }
 
-// roundTrip is a network without sockets, so that time can be the test's own.
+// roundTrip is a network without sockets, so that the test controls time.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
@@ -196,7 +196,7 @@ func offline(t *testing.T, network roundTrip) *openai.Client {
 	return client
 }
 
-// TestSlowReader: the time that onDelta takes is not the provider's.
+// TestSlowReader checks that the time spent in onDelta does not count as the provider's.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func (b *byContext) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// TestErrorHidesURL: a base URL may hold a credential.
+// TestErrorHidesURL checks that errors omit the base URL, which may hold a credential.
 func TestErrorHidesURL(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
@@ -265,7 +265,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestAnswerIsNotQuoted: what is no chunk may be what a model wrote.
+// TestAnswerIsNotQuoted checks that an invalid chunk is not quoted, because it may be the model's text.
 func TestAnswerIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusOK, "the pods restart")))
@@ -276,7 +276,7 @@ func TestAnswerIsNotQuoted(t *testing.T) {
 	}
 }
 
-// Agents side by side do not begin each call with a handshake.
+// TestConnectionsAreKept checks that parallel agents do not begin each call with a handshake.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	const agents = 5
@@ -295,7 +295,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	for try := 1; ; try++ { // a machine that is busy may close some too early
+	for try := 1; ; try++ { // a busy machine may close some too early
 		made.Store(0)
 		client := open(t, srv.URL)
 		for range 3 {
@@ -320,7 +320,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// A provider may leave its connection open after it has said that it is done.
+// TestEndIsNotWaitedFor checks a provider that leaves its connection open after the end.
 func TestEndIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -342,7 +342,7 @@ func TestEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// FuzzStream: whatever a server sends is a reply or an error.
+// FuzzStream checks that any answer of a server gives a reply or an error.
 func FuzzStream(f *testing.F) {
 	const end = "\n\n" + `data: {"choices":[{"finish_reason":"stop"}]}`
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return open(t, baseURL) },

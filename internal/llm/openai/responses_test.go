@@ -30,7 +30,7 @@ func TestResponses(t *testing.T) {
 	llmtest.RunClient(t, llmtest.Responses, func(baseURL string) llm.Client { return openResponses(t, baseURL) })
 }
 
-// FuzzResponses: whatever a server sends is a reply or an error.
+// FuzzResponses checks that any answer of a server gives a reply or an error.
 func FuzzResponses(f *testing.F) {
 	const end = "\n\n" + `data: {"type":"response.completed","response":{"status":"completed"}}`
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return openResponses(t, baseURL) },
@@ -44,7 +44,7 @@ func FuzzResponses(f *testing.F) {
 	)
 }
 
-// TestResponsesThoughts: what a model thought comes back to it byte by byte, and to no other one.
+// TestResponsesThoughts checks that a model's thinking comes back to it byte by byte, and to no other model.
 func TestResponsesThoughts(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(
@@ -109,8 +109,8 @@ func TestResponsesThoughts(t *testing.T) {
 	}
 }
 
-// TestResponsesOrder: the parts of a reply go back in the order in which they stand, whichever was whole first, each text with
-// its phase; and one that was changed since in place of the first.
+// TestResponsesOrder checks that the parts of a reply are sent back in their order, whichever was complete first, each
+// text with its phase, and that a changed text replaces the first one.
 func TestResponsesOrder(t *testing.T) {
 	t.Parallel()
 	done := func(index, item string) string {
@@ -136,7 +136,7 @@ func TestResponsesOrder(t *testing.T) {
 		done("3", message(tell, "The disk.")), done("2", second), whole}
 	for name, tt := range map[string]struct {
 		events  []string
-		content string // since; "" = as it was
+		content string // empty means unchanged
 		want    string
 	}{
 		"out of order":  {two, "", first + "," + saidA + "," + second + "," + saidB},
@@ -189,8 +189,8 @@ func TestResponsesOrder(t *testing.T) {
 	}
 }
 
-// TestUnverified: an organisation that OpenAI has not verified is served without summaries of thoughts.
-// What OpenAI says is from https://github.com/continuedev/continue/issues/9854.
+// TestUnverified checks that an organisation that OpenAI has not verified is served without summaries of thinking.
+// OpenAI's error is from https://github.com/continuedev/continue/issues/9854.
 func TestUnverified(t *testing.T) {
 	t.Parallel()
 	const says = `{"error":{"message":"Your organization must be verified to generate reasoning summaries. Please go to: ` +
@@ -220,7 +220,7 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestChatModels: of newer models, those of ChatGPT take no wishes of thoughts, but the fields of the others.
+// TestChatModels checks that ChatGPT's newer models get no thinking parameters, but the other fields of newer models.
 func TestChatModels(t *testing.T) {
 	t.Parallel()
 	half := float32(0.5)
@@ -238,7 +238,7 @@ func TestChatModels(t *testing.T) {
 	}
 }
 
-// TestResponsesUsage: input that is written to the cache costs more, so it is counted.
+// TestResponsesUsage checks that input written to the cache is counted, because it costs more.
 func TestResponsesUsage(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t,

@@ -10,14 +10,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// sse is a stream of events.
+// sse returns a stream of events.
 func sse(data ...string) string {
 	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
 }
 
 const stopped = `{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 
-// pieces is a chunk with calls, or pieces of them.
+// pieces returns a chunk with calls, or pieces of them.
 func pieces(list string) string {
 	return `{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[` + list + `]},"finish_reason":null}]}`
 }
@@ -38,8 +38,8 @@ func counted(text string, used agent.Usage) llm.Response {
 
 var offered = []llm.Tool{{Name: "get"}, {Name: "get_thing"}, {Name: "f"}, {Name: "g"}}
 
-// TestSpellings: bookkeeping in any spelling, and calls in the spellings of known servers. W1 to W13 are
-// findings of a comparison with public bug reports.
+// TestSpellings checks bookkeeping in many forms, and calls in the forms of known servers. W1 to W13 are findings of a
+// comparison with public bug reports.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	hello := func(rest string) string {
@@ -263,17 +263,18 @@ func TestMutationsOfResponses(t *testing.T) {
 	llmtest.RunMutations(t, "responses", func(baseURL string) llm.Client { return openResponses(t, baseURL) })
 }
 
-// streamed is a text in pieces of one character.
+// streamed returns a text in pieces of one character.
 func streamed(text, finish string) string {
 	var chunks []string
 	for _, r := range text {
-		content, _ := json.Marshal(string(r)) // a string: it cannot fail
+		content, _ := json.Marshal(string(r)) // cannot fail: a string
 		chunks = append(chunks, `{"model":"m","choices":[{"index":0,"delta":{"content":`+string(content)+`}}]}`)
 	}
 	return sse(append(chunks, `{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"`+finish+`"}]}`)...)
 }
 
-// TestWritten: what a server without a parser for its model leaves in the text. Package written has all notations.
+// TestWritten checks text in which a server without a parser for its model has left thinking and calls. Package written
+// has all notations.
 func TestWritten(t *testing.T) {
 	t.Parallel()
 	const call = `<tool_call>{"name": "f", "arguments": {"q": "x"}}</tool_call>`
@@ -281,7 +282,7 @@ func TestWritten(t *testing.T) {
 	native := `{"model":"m","choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"q\":\"x\"}"}}]},` +
 		`"finish_reason":"tool_calls"}]}`
 	content := func(text string) string {
-		data, _ := json.Marshal(text) // a string: it cannot fail
+		data, _ := json.Marshal(text) // cannot fail: a string
 		return `{"model":"m","choices":[{"delta":{"content":` + string(data) + `}}]}`
 	}
 	llmtest.RunSpellings(t, func(baseURL string) llm.Client { return open(t, baseURL) }, []llmtest.Spelling{

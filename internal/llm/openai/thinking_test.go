@@ -9,10 +9,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
-// TestThinkingOff: an effort of none is asked of models that have it, and of those of others.
+// TestThinkingOff checks that an effort of none is requested from OpenAI models that have it, and from other vendors'
+// models.
 func TestThinkingOff(t *testing.T) {
 	t.Parallel()
-	for model, want := range map[string][2]string{ // by chat completions, by the Responses API
+	for model, want := range map[string][2]string{ // with chat completions, and with the Responses API
 		"gpt-5.5": {"none", `{"effort":"none"}`}, "gpt-4o": {}, "o3": {"", `{"summary":"auto"}`}, "gpt-5.1-chat-latest": {},
 		"qwen3": {"none", ""},
 	} {

@@ -133,7 +133,7 @@ type Records interface {
 	SetWaiting(ctx context.Context, w record.Waiting) error
 	// Running returns the investigations that are running, or that ended without recording it.
 	Running(ctx context.Context) ([]record.Investigation, error)
-	// Audit adds acts that come with no other write to the audit trail, once per key. Anchor returns the trail's current
+	// Audit adds acts that come with no other write to the audit trail, once per key. Anchor records the trail's current
 	// end.
 	Audit(ctx context.Context, acts ...audit.Act) error
 	Anchor(ctx context.Context) (audit.Anchor, error)

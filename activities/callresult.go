@@ -116,7 +116,7 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 
 func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (hash string, kept transcript.Kept, err error) {
 	if artifact.JSON != nil {
-		artifact.JSON, err = json.Marshal(artifact.JSON) // normalized, as it is stored and read
+		artifact.JSON, err = json.Marshal(artifact.JSON) // normalised, as it is stored and read
 	}
 	var body []byte
 	if err == nil {

@@ -226,7 +226,7 @@ func outcomeUnknown(name, why string) tool.Result { return tool.OutcomeUnknown(n
 // intended makes the call. For a call that must not run twice, it writes the intent directly before the request goes
 // out, so the call can be retried if its server cannot be reached. For other calls, it writes the intent only if the
 // call takes a while, for live views. Within a workflow task, the intent also tells the next attempt that the call has
-// begun and may have crashed its worker. A Go tool can do that at once.
+// begun and may have crashed its worker. A Go tool can crash it immediately, so its intent is written first.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
 	server, _ := tool.Split(decision.Spec.Name)
 	if decision.Spec.Class() == tool.NonIdempotent || c.local && server == "" {

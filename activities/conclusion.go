@@ -113,7 +113,7 @@ func writtenCall(text string, tools *tool.Set) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(object map[string]any) bool { return !objectIsCall(object, tools) })
 }
 
-// objectIsCall recognizes {"name": …, "arguments": …} in the spellings that models use, for a tool that the agent has.
+// objectIsCall recognises {"name": …, "arguments": …} in the spellings that models use, for a tool that the agent has.
 func objectIsCall(object map[string]any, tools *tool.Set) bool {
 	if inner, ok := object["function"].(map[string]any); ok {
 		object = inner

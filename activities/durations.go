@@ -16,7 +16,7 @@ const (
 	// it is the delay before the intent is journaled or a reply's live tail starts.
 	told        = 250 * time.Millisecond
 	toldLocally = 20 * time.Millisecond
-	// timesEvery is how often a worker synchronizes its call times for a tool or model with the store, when that is called.
+	// timesEvery is how often a worker syncs its call times for a tool or model with the store, at its calls.
 	// It reports a change of the verdict sooner, after verdictEvery.
 	timesEvery, verdictEvery = 10 * time.Second, time.Second
 	timesTimeout             = 2 * time.Second

@@ -82,7 +82,7 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	readSince := func(e transcript.Entry) bool { return e.Iteration > in.Iteration && e.Mail > 0 }
 	out.Unread = g.unread > 0 || out.Kept && slices.ContainsFunc(known.Log, readSince)
 
-	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // only investigations can ask
+	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // only stages of a chain can ask
 	return out, nil
 }
 

@@ -21,7 +21,7 @@ type Alerts interface {
 	// AlertsUnread marks joined alerts as unread when an investigation ends before reading everything that AlertsTold
 	// confirmed.
 	AlertsUnread(ctx context.Context, investigation string) error
-	// AlertsWait reports whether any alerts wait for PlaceAlerts. With an investigation, it also requires that an alert
+	// AlertsWait reports whether any alerts wait for PlaceAlerts. With an investigation, it reports whether an alert
 	// started it.
 	AlertsWait(ctx context.Context, investigation string) (bool, error)
 	// ForgetAlerts deletes a batch of the alerts that ended before a time. Call it until it deletes none.

@@ -138,8 +138,8 @@ func (in GenerateIn) attempt(ctx context.Context) int {
 	return n
 }
 
-// awaited reports whether an attempt on another worker may still produce the reply. Only Temporal's clock says how long
-// this has been waited for: attempts that only wait are a second apart.
+// awaited reports whether an attempt on another worker may still produce the reply. It measures the wait by Temporal's
+// clock alone: attempts that only wait are a second apart.
 func (g *generation) awaited(ctx context.Context, log []transcript.Entry) bool {
 	failed := func(e transcript.Entry) bool { return e.Key == transcript.TryKey(g.in.Iteration, g.in.Try) }
 	info := activity.GetInfo(ctx)

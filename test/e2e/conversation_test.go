@@ -21,7 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// talkConfig has an agent that remembers and one whose calls people approve.
+// talkConfig has an agent with memory and an agent whose calls need approval.
 const talkConfig = `
 llm_providers:
   lab-model: {type: openai, model: gpt-4o, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -36,12 +36,11 @@ agent_chains:
   desk: {alert_types: [desk], stages: [{name: dig, agents: [{name: Clerk}]}]}
 `
 
-// talks is what the model does about the last thing that was said: the first word
-// is what it is to do, the rest is with what.
+// talks is the model. The first word of the last message is the command, and the rest is its argument.
 type talks struct{ hold *llmtest.Hold }
 
 func (k talks) script(req llmtest.Request) llmtest.Reply {
-	req.Messages = slices.DeleteFunc(slices.Clone(req.Messages), func(m llmtest.Message) bool { // which says what the call did
+	req.Messages = slices.DeleteFunc(slices.Clone(req.Messages), func(m llmtest.Message) bool { // the notice that reports what the call did
 		return strings.HasPrefix(m.Text(), "Your core memory has changed")
 	})
 	if strings.Contains(req.Last().Text(), "pause of your heartbeats is over") {
@@ -77,7 +76,7 @@ func (k talks) script(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text(fmt.Sprintf("heard %d characters", len(said(req)))).Chunked(4, 0)
 }
 
-// said is what a person has said last, or what an investigation's data says behind "do: ".
+// said returns the last message from a person, or the part of an investigation's data after "do: ".
 func said(req llmtest.Request) (text string) {
 	for _, m := range req.Messages {
 		if m.Role == "user" {
@@ -102,7 +101,7 @@ type chatted struct {
 	workflows.Reply
 }
 
-// tell has one turn by the CLI.
+// tell sends one message with the CLI and returns the reply.
 func (w *world) tell(agentName, thread, text string) (out chatted) {
 	w.t.Helper()
 	body := w.must("chat", "--agent", agentName, "--thread", thread, "--message", text, "--by", "Ada", "--json")
@@ -112,13 +111,13 @@ func (w *world) tell(agentName, thread, text string) (out chatted) {
 	return out
 }
 
-// last is the last request that reached the model.
+// lastRequest returns the last request that reached the model.
 func (w *world) lastRequest() llmtest.Request {
 	all := w.model.Requests()
 	return all[len(all)-1]
 }
 
-// TestConversation holds conversations by the CLI, as people and scripts do.
+// TestConversation holds conversations with the CLI, as people and scripts do.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	w, k := newTalks(t)
@@ -151,7 +150,7 @@ func TestConversation(t *testing.T) {
 	t.Run("close", w.testTalkClose)
 }
 
-// in is the world for another test.
+// in returns the same world for a subtest.
 func (w *world) in(t *testing.T) *world {
 	other := *w
 	other.t = t
@@ -174,7 +173,7 @@ func (w *world) testTalkPause(t *testing.T) {
 	}
 }
 
-// 100,000 characters reach the model whole, and the history holds them once.
+// A message of 100,000 characters reaches the model whole, and the history contains it once.
 func (w *world) testTalkLong(t *testing.T) {
 	w = w.in(t)
 	text := strings.Repeat("ünï", 33_333) + "!"
@@ -198,7 +197,7 @@ func (w *world) testTalkLong(t *testing.T) {
 	}
 }
 
-// One turn at a time: the second one is told whose turn runs.
+// Turns run one at a time: a second message is rejected with the turn that is running.
 func (w *world) testTalkRefused(t *testing.T, k talks) {
 	w = w.in(t)
 	running := w.start("conversation busy", "starter", "chat", "--agent", "Memo", "--thread", "busy", "--message", "wait", "--by", "Ada")
@@ -214,7 +213,7 @@ func (w *world) testTalkRefused(t *testing.T, k talks) {
 	}
 }
 
-// A turn that fails is not the last; the next one brings all that the agent is told.
+// After a failed turn, the next one includes all that the agent was told.
 func (w *world) testTalkFailed(t *testing.T) {
 	w = w.in(t)
 	w.mustFail(1, "the turn failed", "chat", "--agent", "Memo", "--thread", "ill", "--message", "fail")
@@ -237,7 +236,7 @@ func (w *world) begin2(id string) string {
 	return id
 }
 
-// Who chats is told which call waits, and what to type.
+// The chat names the call that needs approval and the command to approve it.
 func (w *world) testTalkApproval(t *testing.T) {
 	w = w.in(t)
 	asking := w.start("Decide: starter decide", "starter", "chat", "--agent", "Clerk", "--thread", "desk", "--message", "set it")
@@ -245,7 +244,7 @@ func (w *world) testTalkApproval(t *testing.T) {
 	if code := asking.wait(); code != 0 || !strings.Contains(asking.log.String(), "done: ") {
 		t.Errorf("exit code %d:\n%s", code, asking.log)
 	}
-	away := w.with("INQUEST_STORE=" + filepath.Join(t.TempDir(), "none")) // without the store: the reply only
+	away := w.with("INQUEST_STORE=" + filepath.Join(t.TempDir(), "none")) // without the store, which leaves only the reply
 	asking = away.start("Decide: starter decide", "starter", "chat", "--thread", "desk", "--message", "set it")
 	w.must(w.told(asking, "set")...)
 	if code := asking.wait(); code != 0 || !strings.HasSuffix(asking.log.String(), "\ndone: 2\n") {
@@ -253,7 +252,7 @@ func (w *world) testTalkApproval(t *testing.T) {
 	}
 }
 
-// A thread that was closed begins anew: nothing is left of what was said.
+// A closed thread starts anew: nothing of the old conversation remains.
 func (w *world) testTalkClose(t *testing.T) {
 	w = w.in(t)
 	listed := func() string { return w.must("chat", "--list", "--limit", "0") }
@@ -267,15 +266,15 @@ func (w *world) testTalkClose(t *testing.T) {
 	}
 }
 
-// Everything dies in the midst of a turn: it goes on, nothing is called twice, and
-// who waits, or asks again with the same id, gets the reply.
+// All processes are killed during a turn. The turn continues, nothing is called twice, and a client that waits,
+// or repeats the same ID, gets the reply.
 func TestKillInATurn(t *testing.T) {
 	t.Parallel()
 	w, k := newTalks(t)
 	dev := w.dev()
 	waiting := w.start("counter", "starter", "chat", "--agent", "Memo", "--thread", "one", "--message", "count")
 	k.hold.Wait(t)
-	second := w.sendUpdate("two", "again", "count") // held, too
+	second := w.sendUpdate("two", "again", "count") // also held
 	w.model.Wait(4)
 	dev.kill()
 	w.dev()
@@ -283,13 +282,13 @@ func TestKillInATurn(t *testing.T) {
 	if code := waiting.wait(); code != 0 || !strings.Contains(waiting.log.String(), "counted") {
 		t.Errorf("who waited: exit code %d\n%s", code, waiting.log)
 	}
-	second() // whatever came of it
+	second() // its outcome does not matter
 	var reply workflows.Reply
 	handle := w.client().GetWorkflowUpdateHandle(client.GetWorkflowUpdateHandleOptions{WorkflowID: "two", UpdateID: "again"})
 	if err := handle.Get(w.context(), &reply); err != nil || reply.Text != "counted" {
 		t.Errorf("who asked again: %+v, %v", reply, err)
 	}
-	if n, calls := w.effects(), len(w.model.Requests()); n != 2 || calls != 6 { // two replies each, and two that were cut
+	if n, calls := w.effects(), len(w.model.Requests()); n != 2 || calls != 6 { // two replies each, and two that were cut off
 		t.Errorf("%d tool calls, %d model calls", n, calls)
 	}
 }
@@ -300,7 +299,7 @@ func (w *world) context() context.Context {
 	return ctx
 }
 
-// sendUpdate says something by the SDK, and does not wait for the reply; stop gives up.
+// sendUpdate sends a message with the SDK without waiting for the reply. stop cancels it.
 func (w *world) sendUpdate(thread, id, text string) (stop func()) {
 	w.t.Helper()
 	c, ctx := w.client(), w.context()
@@ -326,7 +325,7 @@ func (w *world) sendUpdate(thread, id, text string) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// A conversation that outgrows a history goes on in a new one, and nothing is lost.
+// A conversation that outgrows its history continues in a new run, and nothing is lost.
 func TestLongConversationContinuesAsNew(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -357,8 +356,7 @@ func TestLongConversationContinuesAsNew(t *testing.T) {
 	}
 }
 
-// outgrow sends signals until Temporal has suggested a new run, at 4,096 events,
-// and there is one.
+// outgrow sends signals until Temporal suggests a new run, at 4,096 events, and the new run exists.
 func (w *world) outgrow(id string) {
 	w.t.Helper()
 	c := w.client()
@@ -384,8 +382,8 @@ func (w *world) outgrow(id string) {
 	}
 }
 
-// TestConversationShapes runs what conversations, approvals and heartbeats look
-// like in histories. With -record, they become part of the corpus.
+// TestConversationShapes produces histories with conversations, approvals and heartbeats. With -record, they
+// are added to the corpus.
 func TestConversationShapes(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*world){
@@ -422,7 +420,7 @@ func TestConversationShapes(t *testing.T) {
 			w, _ := newTalks(t)
 			w.dev()
 			run(w)
-			w.list() // everything has ended
+			w.list() // all of them have ended
 			if *recordHistories {
 				w.record(name)
 			}
@@ -430,7 +428,7 @@ func TestConversationShapes(t *testing.T) {
 	}
 }
 
-// A conversation by the stock CLI: start or continue in one call, ask, close.
+// The stock CLI holds a conversation: start or continue in one call, query, close.
 func (s stock) testConversation(t *testing.T) {
 	s = s.in(t)
 	t.Parallel()

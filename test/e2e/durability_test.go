@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// undisturbed is what a run that nothing happens to leaves behind.
+// undisturbed is the outcome of a run without interruptions.
 var undisturbed = struct {
 	sync.Once
 	log      string
@@ -48,18 +48,17 @@ func baseline(t *testing.T) (log string, requests int) {
 	return undisturbed.log, undisturbed.requests
 }
 
-// resumed is how soon an investigation must go on after its processes are back: heartbeats are missed after
-// 12 s, and a machine that is busy with other things takes its time.
+// resumed is the time in which an investigation must continue after its processes are back. Heartbeats are
+// missed after 12 s, and a busy machine needs more time.
 const resumed = 30 * time.Second
 
-// TestKill kills the processes at known points and expects the same transcript
-// as if nothing had happened.
+// TestKill kills the processes at known points and expects the same transcript as from an undisturbed run.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	killAtPoints(t, false)
 }
 
-// TestLongKill does so at more points.
+// TestLongKill does the same at more points.
 func TestLongKill(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -70,11 +69,11 @@ func killAtPoints(t *testing.T, long bool) {
 	tests := []struct {
 		long bool
 		name string
-		hold string // "<agent> <turn>": killed in the midst of this stream
-		gate string // killed in the midst of a call of this tool
-		// lost: what the worker did last is in the store, but Temporal never heard of it.
+		hold string // "<agent> <turn>": killed during this stream
+		gate string // killed during a call of this tool
+		// lost means that the worker's last action is in the store, but was never reported to Temporal.
 		lost  bool
-		whole bool // the whole of dev is killed, not only the worker
+		whole bool // all of dev is killed, not only the worker
 		quick bool // the call is made within a workflow task
 	}{
 		{long: true, name: "worker in the first stream", hold: "Alpha 1"},
@@ -127,13 +126,13 @@ func killAtPoints(t *testing.T, long bool) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("transcript (-undisturbed +after the kill):\n%s", diff)
 			}
-			cut := 0 // streams that the kill cuts: in the first one, both agents' may be under way
+			cut := 0 // streams that the kill cuts off: at the first point, both agents' may be running
 			if tt.hold != "" && !tt.lost {
 				cut = 1
 			}
 			more := strings.Count(tt.name, "first stream")
 			if tt.quick && tt.hold != "" {
-				more = 1 // the task that is lost may have gone on to the next request
+				more = 1 // the lost task may have reached the next request
 			}
 			if n := len(w.model.Requests()); n < requests+cut || n > requests+cut+more {
 				t.Errorf("%d model calls were made, want %d and the %d that were cut", n, requests, cut)
@@ -145,8 +144,8 @@ func killAtPoints(t *testing.T, long bool) {
 	}
 }
 
-// A workflow task is lost in which the model was asked, and before the next one somebody speaks: what
-// the model has said stays said, its calls are made once, and it is asked what is to be asked now.
+// A workflow task that called the model is lost, and guidance arrives before the next one. The model's reply is
+// kept, its calls are made once, and the next request uses the current inputs.
 func TestKillBeforeSomebodyConcludes(t *testing.T) {
 	t.Parallel()
 	_, requests := baseline(t)
@@ -165,20 +164,20 @@ func TestKillBeforeSomebodyConcludes(t *testing.T) {
 			forced = append(forced, e.Forced)
 		}
 	}
-	// The lost task may have come to its end, and so to a third reply of its own, or to the request for it.
+	// The lost task may have finished and made a third reply of its own, or requested one.
 	want := append(make([]bool, len(forced)-1), true)
 	if n := len(w.model.Requests()); !slices.Equal(forced, want) || len(forced) < 3 || w.effects() != 1 || n > requests+1 {
 		t.Errorf("%d effects, %d requests, undisturbed %d; which replies were asked for as conclusions: %v", w.effects(), n, requests, forced)
 	}
 }
 
-// kill is one run with a kill in it.
+// kill is one run that includes a kill.
 type kill struct {
 	*world
 	lab         *lab
 	gate        *tooltest.Gate
 	lost, whole bool
-	meanwhile   func(investigation string) // what happens while nothing runs; nil = nothing does
+	meanwhile   func(investigation string) // runs while the processes are down; may be nil
 	proxy       *proxy
 }
 
@@ -210,7 +209,7 @@ func (k *kill) run() (investigation string) {
 	return investigation
 }
 
-// reach waits for the point of the kill. pass lets through what is held there.
+// reach waits for the point of the kill. pass releases the hold there.
 func (k *kill) reach(investigation string) (pass func()) {
 	k.t.Helper()
 	pass = k.lab.hold.Release
@@ -220,7 +219,7 @@ func (k *kill) reach(investigation string) (pass func()) {
 		k.lab.hold.Wait(k.t)
 	}
 	if !strings.HasSuffix(k.lab.heldAt, " 1") {
-		k.until(investigation, func(e transcript.Entry) bool { return e.Text == "beta knows five" }) // it is in no model call
+		k.until(investigation, func(e transcript.Entry) bool { return e.Text == "beta knows five" }) // Beta is not in a model call
 	}
 	if !k.lost {
 		return pass
@@ -243,7 +242,7 @@ func (w *world) entries(investigation string) []transcript.Entry {
 	return entries
 }
 
-// comeBack starts the processes again and measures how soon the investigation goes on.
+// comeBack restarts the processes and measures how soon the investigation continues.
 func (k *kill) comeBack() {
 	before := len(k.model.Requests())
 	if k.whole {
@@ -253,7 +252,7 @@ func (k *kill) comeBack() {
 	}
 	back := time.Now()
 	if k.gate != nil && !k.lost {
-		k.gate.Wait(k.t)() // the call that may be made again
+		k.gate.Wait(k.t)() // the call that may be retried
 	}
 	if !k.finishing() {
 		k.model.Wait(before + 1)
@@ -265,34 +264,34 @@ func (k *kill) comeBack() {
 	}
 }
 
-// finishing reports whether no model call is left to be made.
+// finishing reports whether all model calls have been made.
 func (k *kill) finishing() bool { return k.lost && k.lab.heldAt == "Gamma 2" }
 
-// effects is how often lab.counter was called.
+// effects returns the number of calls of lab.counter.
 func (w *world) effects() int {
 	w.t.Helper()
 	body, err := os.ReadFile(filepath.Join(w.data, "effects"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // the first call makes the file
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // the first call creates the file
 		w.t.Fatal(err)
 	}
 	return strings.Count(string(body), "\n")
 }
 
-// A call that is not idempotent is not made again: the model is told. One that
-// destroys is not idempotent either, unless somebody said so.
+// A call that is not idempotent is not retried, and the model is told. A destructive call counts as not
+// idempotent, unless configured otherwise.
 func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 	t.Parallel()
 	killInCalls(t, map[string]bool{"counter, worker": false, "delete, dev": true})
 }
 
-// TestLongKillInACallThatIsNotIdempotent does so in the other ways.
+// TestLongKillInACallThatIsNotIdempotent does the same in the other ways.
 func TestLongKillInACallThatIsNotIdempotent(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	killInCalls(t, map[string]bool{"counter, dev": true, "delete, worker": false})
 }
 
-// killInCalls kills a worker, or the whole of dev, in the midst of a call of a tool: "<tool>, <victim>".
+// killInCalls kills a worker, or all of dev, during a call of a tool. The keys of whole are "<tool>, <victim>".
 func killInCalls(t *testing.T, whole map[string]bool) {
 	for name, whole := range whole {
 		t.Run(name, func(t *testing.T) {
@@ -303,7 +302,7 @@ func killInCalls(t *testing.T, whole map[string]bool) {
 				l.replace["Alpha 2"] = llmtest.Calls(llmtest.Call{Name: "lab__" + tool, Args: fmt.Sprintf(`{"file":"effects","gate":%q}`, gate.Path)})
 			})
 			w.configure(strings.Replace(labConfig, "defaults:", "defaults:\n  tool_config: {confirm_destructive: false}", 1))
-			w.knownQuick("lab." + tool) // which changes nothing
+			w.knownQuick("lab." + tool) // the tool changes nothing
 			k := kill{world: w, lab: l, gate: gate, whole: whole}
 			var victim *process
 			if whole {
@@ -345,7 +344,7 @@ func killInCalls(t *testing.T, whole map[string]bool) {
 	}
 }
 
-// A pause survives the death of everything; nothing is asked of the model meanwhile.
+// A pause survives a kill of all processes, and no model call is made meanwhile.
 func TestKillWhilePaused(t *testing.T) {
 	t.Parallel()
 	want, requests := baseline(t)
@@ -378,7 +377,7 @@ func TestKillWhilePaused(t *testing.T) {
 	}
 }
 
-// Killed while it waits for a provider's Retry-After.
+// The worker is killed while it waits for a provider's Retry-After.
 func TestLongKillInBackoff(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -412,7 +411,7 @@ func TestLongKillInBackoff(t *testing.T) {
 	}
 }
 
-// Killed again and again, wherever it stands: what is whole stays whole.
+// The processes are killed repeatedly at random points, and the data stays consistent.
 func TestKillAtRandom(t *testing.T) {
 	t.Parallel()
 	want, requests := baseline(t)
@@ -428,7 +427,7 @@ func TestKillAtRandom(t *testing.T) {
 		dev = w.dev()
 	}
 	w.end("lab")
-	// Killed between the intent of the call that must not run twice and its result, whether it took effect or not.
+	// The kill was between the intent and the result of the non-repeatable call, which may or may not have taken effect.
 	unknown := slices.ContainsFunc(w.entries(id), func(e transcript.Entry) bool {
 		return e.Kind == transcript.KindResult && e.Call.Name == "lab.counter" && e.ErrorType == "OutcomeUnknown"
 	})
@@ -450,7 +449,7 @@ func (w *world) signal(id, name string, payload any) {
 	}
 }
 
-// agentStatus asks an agent; a worker that is not back yet gives the zero status.
+// agentStatus queries an agent. It returns the zero status if no worker is back yet.
 func (w *world) agentStatus(workflowID string) (status workflows.AgentStatus) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()

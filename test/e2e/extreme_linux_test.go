@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// extremeConfig is one agent with both kinds of tools that run a process. Another
-// model summarises; nothing summarises what the shell returns.
+// extremeConfig has one agent with both kinds of tools that run a process. A second model summarises results,
+// except those of the shell.
 const extremeConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -39,21 +39,20 @@ agent_chains:
 const (
 	extremeSize    = 50 << 20 // bytes of a large result
 	extremeFlood   = 200 << 20
-	extremeRequest = 512 << 10 // bytes of a request at most: a window of 128,000 tokens, in words as short as these
+	extremeRequest = 512 << 10 // maximum size of a request in bytes: a window of 128,000 tokens, in words as short as these
 	needle         = "the needle is here"
 )
 
-// What a worker may have in memory is ten times a large result, itself included.
-// It is told to collect garbage early, so that what counts is what it needs: 400 to
-// 440 MB, while the shell returns 50 and 57 MB at once. Left alone, Go lets more garbage
-// lie, and the worker was at 560 to 630 MB.
+// The worker's memory limit is ten times a large result, including the result. The worker runs with early
+// garbage collection, so that the figure shows what it needs: 400 to 440 MB, while the shell returns 50 and 57
+// MB at once. With Go's default, garbage raises it to 560 to 630 MB.
 const (
 	extremeMemory  = 10 * extremeSize
 	extremeGarbage = "GOMEMLIMIT=256MiB"
 )
 
-// extremeTurns are a model's calls: everything that a server may do to us, the same
-// by the shell, and the ends of what was large.
+// extremeTurns returns the model's calls: every kind of harmful result from a server, the same from the shell,
+// and reads of the ends of large results.
 func extremeTurns() [][]llmtest.Call {
 	call := func(name, format string, args ...any) llmtest.Call {
 		return llmtest.Call{Name: name, Args: fmt.Sprintf(format, args...)}
@@ -62,7 +61,7 @@ func extremeTurns() [][]llmtest.Call {
 		return call(agent.ToolShell, `{"command":%q}`, fmt.Sprintf(format, args...))
 	}
 	return [][]llmtest.Call{{
-		call("lab__log", `{"bytes":%d,"last":"\ue000\n%s"}`, extremeSize, needle), // U+E000: bytes that are no text
+		call("lab__log", `{"bytes":%d,"last":"\ue000\n%s"}`, extremeSize, needle), // U+E000 stands for bytes that are not text
 		call("lab__hang", `{}`),
 		call("lab__flood_stderr", `{"bytes":%d}`, extremeFlood),
 		call("lab__invalid_utf8", `{}`),
@@ -77,8 +76,8 @@ func extremeTurns() [][]llmtest.Call {
 	}}
 }
 
-// What tools may return at worst is a result each: the investigation goes on, its
-// model is sent a part of it and reads the rest, and the worker stays small.
+// The worst results that tools can return do not stop the investigation: its model receives a part of each and
+// reads the rest, and the worker's memory stays small.
 func TestLongExtremeResults(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -109,8 +108,7 @@ func TestLongExtremeResults(t *testing.T) {
 	w.checkText()
 }
 
-// checkExtremeResults compares the results: what came of them, how large they are,
-// and their last lines.
+// checkExtremeResults compares the results: their outcomes, sizes and last lines.
 func (w *world) checkExtremeResults(investigation string) {
 	w.t.Helper()
 	var got []string
@@ -143,8 +141,8 @@ func (w *world) checkExtremeResults(investigation string) {
 	}
 }
 
-// checkExtremeRequests looks at what the models were sent: of what is large, a part
-// that says where the whole is.
+// checkExtremeRequests checks that the models received a part of each large result, with a reference to the
+// whole.
 func (w *world) checkExtremeRequests() {
 	w.t.Helper()
 	want := map[int][]string{1: nil, 2: {"1/0"}, 3: {"1/0", "2/0", "2/2"}, 4: {"1/0", "2/0", "2/2"}}
@@ -159,7 +157,7 @@ func (w *world) checkExtremeRequests() {
 	}
 }
 
-// partMark stands behind a part of a result, with the reference for read_result.
+// partMark matches the reference for read_result that follows a part of a result.
 var partMark = regexp.MustCompile(`(?:whole of it: read_result \{"ref": "|kept in the transcript as )(\d/\d)`)
 
 func partsShown(req llmtest.Request) (refs []string) {
@@ -171,7 +169,7 @@ func partsShown(req llmtest.Request) (refs []string) {
 	return refs
 }
 
-// checkText looks for text in the store that is no UTF-8.
+// checkText checks that all text in the store is valid UTF-8.
 func (w *world) checkText() {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", w.store)
@@ -195,7 +193,7 @@ func (w *world) checkText() {
 	}
 }
 
-// peak is the most memory that a process has had resident, in bytes.
+// peak returns the peak resident memory of the process in bytes.
 func (p *process) peak() int {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

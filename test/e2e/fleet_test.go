@@ -21,16 +21,15 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// TestFleet has two workers, of two hosts where the system lets a test have
-// another one, share a PostgreSQL, with a model that thinks and signs its
-// thoughts. What is lost, a worker or the database, is not seen in the transcript.
+// TestFleet has two workers share a PostgreSQL, on two hosts if the system allows tests a second one. Their
+// model thinks and signs its thoughts. The loss of a worker or of the database does not show in the transcript.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	f.dev("--no-worker")
 	f.workers = []*process{
 		f.with("INQUEST_STORE=").worker("--store", f.store),
-		f.with("INQUEST_STORE=", "DATABASE_URL="+f.store).workerElsewhere(), // it finds system.store
+		f.with("INQUEST_STORE=", "DATABASE_URL="+f.store).workerElsewhere(), // uses system.store
 	}
 	undisturbed := f.investigate("undisturbed", func(string) {})
 	once := []string{"Alpha 1", "Alpha 2", "Alpha 3", "Beta 1", "Beta 2", "SynthesisAgent 1", "Gamma 1", "Gamma 2"}
@@ -40,10 +39,10 @@ func TestFleet(t *testing.T) {
 	tests := []struct {
 		name    string
 		disturb func(id string)
-		again   []string // calls that are made twice: whose stream was cut
+		again   []string // calls that are repeated because their stream was cut off
 	}{
 		{"a worker is killed", f.killWorker, []string{"Alpha 2"}},
-		{"the database is killed", f.killDatabase, nil}, // the reply is kept by its worker
+		{"the database is killed", f.killDatabase, nil}, // its worker keeps the reply
 		{"the database stalls", f.stallDatabase, nil},
 	}
 	for _, tt := range tests {
@@ -61,8 +60,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// A worker that cannot tell its store from the configuration says why, and not
-// what it was told.
+// A worker that cannot read its store from the configuration reports the cause without revealing the value.
 func TestStoreOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newScript().script(), fleetConfig()).with("INQUEST_STORE=")
@@ -81,7 +79,7 @@ func TestStoreOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// fleet is a world whose content is in PostgreSQL, and whose model is Gemini.
+// fleet is a world with content in PostgreSQL and Gemini as its model.
 type fleet struct {
 	*world
 	database *postgrestest.Server
@@ -90,14 +88,14 @@ type fleet struct {
 	point    atomic.Pointer[point]
 }
 
-// point is a turn of an agent whose stream is held after its first chunk.
+// point is an agent's turn whose stream is held after its first chunk.
 type point struct {
 	turn string // "<agent> <turn>"
 	hold *llmtest.Hold
 }
 
-// fleetConfig is the lab's, with Gemini as the provider, and a PostgreSQL that the
-// environment names.
+// fleetConfig is the lab's configuration, with Gemini as the provider and a PostgreSQL database from the
+// environment.
 func fleetConfig() string {
 	return strings.NewReplacer(
 		`type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}"`, `type: google, model: gemini-3-lab, base_url: "{{.E2E_GEMINI}}"`,
@@ -114,7 +112,7 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// reply is the lab's, signed, and without ids for its calls, as llmtest has it on this wire.
+// reply is the lab's reply with a signature. Its calls have no IDs, as is usual on this wire format.
 func (f *fleet) reply(req llmtest.Request) llmtest.Reply {
 	turn := asked([]llmtest.Request{req})[0]
 	reply := f.script(req).Signed(signature(turn))
@@ -124,19 +122,18 @@ func (f *fleet) reply(req llmtest.Request) llmtest.Reply {
 	return reply
 }
 
-// signature is what Gemini signs a turn's thoughts with: bytes, which must come
-// back as they are.
+// signature returns Gemini's signature of a turn's thoughts: bytes that must come back unchanged.
 func signature(turn string) string {
 	return base64.StdEncoding.EncodeToString([]byte("\x00\xff signed: " + turn))
 }
 
-// outcome is what an investigation left behind.
+// outcome is the result of an investigation.
 type outcome struct {
 	id, log string
-	calls   []string // of the model: "<agent> <turn>"
+	calls   []string // model calls: "<agent> <turn>"
 }
 
-// investigate runs an investigation that something happens to.
+// investigate runs an investigation and disturbs it.
 func (f *fleet) investigate(workflowID string, disturb func(id string)) outcome {
 	f.t.Helper()
 	before := len(f.model.Requests())
@@ -161,7 +158,7 @@ func (f *fleet) investigate(workflowID string, disturb func(id string)) outcome 
 	return outcome{id, f.log(id), asked(requests)}
 }
 
-// killWorker kills the worker that waits for Alpha's reply.
+// killWorker kills the worker that is waiting for Alpha's reply.
 func (f *fleet) killWorker(id string) {
 	f.t.Helper()
 	for i, worker := range f.workers {
@@ -174,8 +171,8 @@ func (f *fleet) killWorker(id string) {
 	f.t.Fatalf("no worker has the call: %s", f.runs(id+"/dig/Alpha"))
 }
 
-// runs is the identity of the worker that runs an agent's activity. A call that was thought quick
-// becomes one after a second.
+// runs returns the identity of the worker that runs an agent's activity. A call that was expected to be quick
+// becomes an activity after a second.
 func (f *fleet) runs(workflowID string) (identity string) {
 	f.t.Helper()
 	eventually(f.t, "one activity is pending, and begun", func() bool {
@@ -191,8 +188,7 @@ func (f *fleet) runs(workflowID string) (identity string) {
 	return identity
 }
 
-// killDatabase kills the database until a worker has missed it: Alpha's reply
-// comes meanwhile.
+// killDatabase kills the database until a worker has noticed; Alpha's reply arrives meanwhile.
 func (f *fleet) killDatabase(string) {
 	f.t.Helper()
 	f.database.Kill(f.t)
@@ -202,8 +198,7 @@ func (f *fleet) killDatabase(string) {
 	f.database.Restart(f.t)
 }
 
-// stallDatabase has the database stand still for longer than heartbeats may, while
-// Alpha's reply comes.
+// stallDatabase stalls the database for longer than the heartbeat timeout, while Alpha's reply arrives.
 func (f *fleet) stallDatabase(string) {
 	f.t.Helper()
 	f.database.Stall(f.t, func() {
@@ -212,8 +207,8 @@ func (f *fleet) stallDatabase(string) {
 	})
 }
 
-// checkSigned checks that every turn of the model's comes back with the signature
-// that it came with, on its first call, and that results answer the calls they are of.
+// checkSigned checks that every turn of the model comes back with its original signature on its first call, and
+// that results answer their own calls.
 func (f *fleet) checkSigned(requests []llmtest.Request) {
 	f.t.Helper()
 	for _, req := range requests {

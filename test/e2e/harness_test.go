@@ -1,6 +1,5 @@
-// Package e2e tests Inquest from outside: real processes, real kills, a model
-// server that speaks a provider's wire format, and real MCP servers. Only what
-// the model says is scripted.
+// Package e2e tests Inquest from outside: real processes, real kills, a model server that speaks a provider's
+// wire format, and real MCP servers. Only the model's replies are scripted.
 package e2e
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// bin is where TestMain built our programs.
+// bin is the folder in which TestMain built our programs.
 var bin string
 
 func TestMain(m *testing.M) {
@@ -46,11 +45,11 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// testsAtOnce is how many tests run at once for each processor, unless -parallel says: most of them
-// wait, for the heartbeats of a worker that was killed or for a model that is held.
+// testsAtOnce is the number of parallel tests per processor, unless -parallel is set. Most tests wait: for the
+// missed heartbeats of a killed worker, or for a held model.
 const testsAtOnce = 4
 
-// linked leaves out debugging information, and has Temporal's SDK not read the program to its end at each start.
+// linked omits debugging information and sets a checksum, so that Temporal's SDK does not read the whole binary at each start.
 const linked = "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e"
 
 func run(m *testing.M) int {
@@ -72,10 +71,10 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// patience is how long a test waits for something that should come at once.
+// patience limits the wait for something that should happen at once.
 const patience = 60 * time.Second
 
-// long runs the tests that take minutes, too: TestLong and the rest of their names.
+// long also runs the tests whose names begin with TestLong, which take minutes.
 var long = flag.Bool("long", false, "run the tests whose names begin with TestLong, too")
 
 func takesLong(t *testing.T) {
@@ -85,8 +84,7 @@ func takesLong(t *testing.T) {
 	}
 }
 
-// soak makes outages take as long as they are said to, by the real clock, and runs the
-// tests that try every point there is.
+// soak gives outages their full duration by the real clock, and runs the tests that try every possible point.
 var soak = flag.Bool("soak", false, "outages of a store for ten minutes and of a provider for an hour; run TestSoak…, too")
 
 func soaks(t *testing.T) {
@@ -96,7 +94,7 @@ func soaks(t *testing.T) {
 	}
 }
 
-// lasting is d, or with -soak the real duration that it stands for.
+// lasting returns d, or with -soak the real duration that d stands for.
 func lasting(d, whole time.Duration) time.Duration {
 	if *soak {
 		return whole
@@ -109,18 +107,18 @@ type world struct {
 	t       *testing.T
 	data    string
 	config  string
-	store   string // path of a SQLite file, or address of a PostgreSQL database
+	store   string // path of a SQLite file or address of a PostgreSQL database
 	address string // of Temporal
 	ui      string
 	env     []string
 	model   *llmtest.Server
-	bin     string // folder of the programs; "" = those that were built of this code
+	bin     string // folder of the programs; empty means the ones built from this code
 }
 
-// path is where one of our programs is.
+// path returns the path of one of our programs.
 func (w *world) path(name string) string { return filepath.Join(cmp.Or(w.bin, bin), name) }
 
-// key is the API key of the tests' model: it must never be found anywhere.
+// key is the API key of the tests' model. It must not appear in any output or file.
 const key = "sk-e2e-never-to-be-seen"
 
 func newWorld(t *testing.T, script llmtest.Script, config string) *world {
@@ -131,7 +129,7 @@ func newWorld(t *testing.T, script llmtest.Script, config string) *world {
 	w.env = append(os.Environ(),
 		"E2E_KEY="+key, "E2E_MODEL="+w.model.URL, "E2E_GEMINI="+w.model.GeminiURL, "E2E_TOOLS="+filepath.Join(bin, "toolserver"),
 		"TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.storePath(), "NO_COLOR=1",
-		// Nothing of the user's: the inbox keeps its numbers there, and an address may have been another test's.
+		// The user's own folders are not used: the inbox keeps its numbers there, and another test may have used the same address.
 		"XDG_STATE_HOME="+filepath.Join(w.data, "state"), "XDG_CACHE_HOME="+w.data)
 	return w
 }
@@ -144,7 +142,7 @@ func (w *world) configure(config string) {
 	}
 }
 
-// with is the same installation for programs with other variables in their environment.
+// with returns the same installation, with variables added to its programs' environment.
 func (w *world) with(env ...string) *world {
 	other := *w
 	other.env = slices.Concat(w.env, env)
@@ -170,7 +168,7 @@ type process struct {
 	done chan struct{}
 }
 
-// lines keeps what a process prints and tells who waits for a text.
+// lines keeps the output of a process and notifies those who wait for a text.
 type lines struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -194,7 +192,7 @@ func (l *lines) String() string {
 
 func (l *lines) wait(text string, done <-chan struct{}) bool { return l.waitTimes(1, text, done) }
 
-// waitTimes waits until a text has been printed so many times.
+// waitTimes waits until a text has been printed the given number of times.
 func (l *lines) waitTimes(times int, text string, done <-chan struct{}) bool {
 	timeout := time.After(patience)
 	for {
@@ -238,7 +236,7 @@ func (w *world) start(ready, program string, args ...string) *process {
 	return p
 }
 
-// begin starts the process, which ends when the test does, however that ends.
+// begin starts the process and ties it to the test: the process ends with it, even if the test crashes.
 func (p *process) begin() (untie func()) {
 	p.t.Helper()
 	if err := p.cmd.Start(); err != nil {
@@ -251,7 +249,7 @@ func (p *process) begin() (untie func()) {
 	return untie
 }
 
-// says waits until the process has printed a text so many times.
+// says waits until the process has printed a text the given number of times.
 func (p *process) says(times int, text string) {
 	p.t.Helper()
 	if !p.log.waitTimes(times, text, p.done) {
@@ -259,8 +257,7 @@ func (p *process) says(times int, text string) {
 	}
 }
 
-// kill ends the process and what it started the way a lost machine does, and
-// waits until it is gone.
+// kill kills the process and its children, as the loss of a machine would, and waits until they are gone.
 func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
@@ -283,7 +280,7 @@ func (p *process) wait() int {
 	}
 }
 
-// dev starts the whole system; with noWorker, workers are started apart.
+// dev starts the whole system. With noWorker, workers are started separately.
 func (w *world) dev(flags ...string) *process {
 	w.t.Helper()
 	args := append([]string{"--listen", w.address, "--ui", w.ui, "--data", w.data, "--config", w.config}, flags...)
@@ -295,7 +292,7 @@ func (w *world) worker(flags ...string) *process {
 	return w.start("worker started", "worker", append([]string{"--config", w.config, "--drain", "3s"}, flags...)...)
 }
 
-// starter runs the CLI to its end.
+// starter runs the CLI until it exits.
 func (w *world) starter(stdin string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	return w.program(w.path("starter"), stdin, args...)
@@ -325,7 +322,7 @@ func (w *world) must(args ...string) string {
 	return out
 }
 
-// open opens the store beside the processes that use it.
+// open opens the store while other processes use it.
 func (w *world) open() *store.Store {
 	w.t.Helper()
 	s, err := store.Open(context.Background(), store.At(w.store))
@@ -336,14 +333,14 @@ func (w *world) open() *store.Store {
 	return s
 }
 
-// proxy is a wire to Temporal that can be held: a worker behind it goes on, but
-// what it reports does not arrive. Or it is stalled: nothing arrives, either way,
-// until it is resumed, and then all of it.
+// proxy is a connection to Temporal that can be held or stalled. While it is held, the worker behind it
+// continues, but its messages are lost. While it is stalled, nothing arrives in either direction; after the
+// resume, everything does.
 type proxy struct {
 	address string
 	mu      sync.Mutex
 	held    bool
-	stalled chan struct{} // closed when it is resumed; nil = it is not stalled
+	stalled chan struct{} // closed on resume; nil means not stalled
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -379,7 +376,7 @@ func (p *proxy) serve(conn net.Conn, target string) {
 		n, err := reader.Read(buffer)
 		p.await()
 		if p.holding() {
-			return // what was sent is lost, as when a machine is
+			return // sent data is lost, as if the machine were lost
 		}
 		if _, werr := server.Write(buffer[:n]); err != nil || werr != nil {
 			return
@@ -387,7 +384,7 @@ func (p *proxy) serve(conn net.Conn, target string) {
 	}
 }
 
-// stallable is what comes from a server, when it is let through.
+// stallable delivers data from a server unless the proxy is stalled.
 type stallable struct {
 	net.Conn
 	proxy *proxy
@@ -399,14 +396,14 @@ func (s stallable) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// stall holds back, for so long, what is sent in either direction.
+// stall holds back traffic in both directions for the duration d.
 func (p *proxy) stall(d time.Duration) {
 	resume := p.freeze()
 	time.Sleep(d)
 	resume()
 }
 
-// freeze holds back what is sent in either direction until it is resumed.
+// freeze holds back traffic in both directions until resume is called.
 func (p *proxy) freeze() (resume func()) {
 	resumed := make(chan struct{})
 	p.mu.Lock()
@@ -429,7 +426,7 @@ func (p *proxy) await() {
 	}
 }
 
-// hold loses, from now on, everything that is sent to Temporal.
+// hold drops everything that is sent to Temporal from now on.
 func (p *proxy) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,9 +22,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// TestOutsideCases plays inputs from public bug reports through the whole system: a model server that
-// refuses what strict servers refuse, an MCP server that sends raw results, an agent, and the report.
-// All cases share one process; each has a chain, a provider and an MCP server of its own.
+// TestOutsideCases plays inputs from public bug reports through the whole system: a model server that rejects
+// what strict servers reject, an MCP server that sends raw results, an agent, and the report. All cases share
+// one process; each has a separate chain, provider and MCP server.
 func TestOutsideCases(t *testing.T) {
 	t.Parallel()
 	reads := func(want string) func(*testing.T, *outsideCase, record.Investigation) {
@@ -116,8 +116,8 @@ func TestOutsideCases(t *testing.T) {
 	}
 }
 
-// asksAtOnce expects that no model call waited for the server that lists no tools. Before the wait for a listing was
-// bounded by five seconds, each waited for more than two minutes.
+// asksAtOnce expects that no model call waited for the server that lists no tools. Before the wait for a
+// listing was limited to five seconds, each call waited for more than two minutes.
 func asksAtOnce(t *testing.T, c *outsideCase, result record.Investigation) {
 	t.Helper()
 	if asked := c.asked(); len(asked) < 2 || asked[0].Sub(result.StartedAt) > time.Minute || asked[1].Sub(asked[0]) > time.Minute {
@@ -125,7 +125,7 @@ func asksAtOnce(t *testing.T, c *outsideCase, result record.Investigation) {
 	}
 }
 
-// runsNoQuotedCall expects that a call which the model quotes from a result is not made.
+// runsNoQuotedCall expects that a call which the model only quotes from a result is not made.
 func runsNoQuotedCall(t *testing.T, c *outsideCase, result record.Investigation) {
 	t.Helper()
 	if told := c.told(); slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "called noargs") }) {
@@ -133,7 +133,7 @@ func runsNoQuotedCall(t *testing.T, c *outsideCase, result record.Investigation)
 	}
 }
 
-// ended waits for the end of an investigation, however it ends, and returns its record.
+// ended waits until an investigation ends, with any outcome, and returns its record.
 func (w *world) ended(id string) record.Investigation {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -150,7 +150,7 @@ func (w *world) ended(id string) record.Investigation {
 	return all[n]
 }
 
-// wrongBaseURL expects an error that names the base_url, and no tokens for answers that are no model's.
+// wrongBaseURL expects an error that names the base_url, and no tokens counted for replies that did not come from a model.
 func wrongBaseURL(t *testing.T, c *outsideCase, result record.Investigation) {
 	t.Helper()
 	if !strings.Contains(result.Error, "base_url") {
@@ -161,8 +161,8 @@ func wrongBaseURL(t *testing.T, c *outsideCase, result record.Investigation) {
 	}
 }
 
-// TestOutsideSickConversation: a conversation that its provider fails ends soon, and six others of the same
-// provider neither wait for it nor meet an open circuit.
+// TestOutsideSickConversation has a provider fail one conversation, which must end soon. Six other
+// conversations of the same provider neither wait for it nor meet an open circuit.
 func TestOutsideSickConversation(t *testing.T) {
 	t.Parallel()
 	c := &outsideCase{name: "5-poisoned", script: outsideScript{
@@ -203,33 +203,33 @@ func answers(reply string) outsideScript {
 	return outsideScript{Replies: []json.RawMessage{[]byte(reply)}}
 }
 
-// callThen calls a tool with these arguments, and then says a text. The server refuses arguments that are no JSON object.
+// callThen calls a tool with these arguments and then writes a text. The server rejects arguments that are not a JSON object.
 func callThen(tool, args, text string) outsideScript {
 	call, _ := json.Marshal([]any{map[string]any{"call": []string{"c1", tool, args}}})
 	said, _ := json.Marshal([]string{text})
 	return outsideScript{Rules: []string{"json-args"}, Replies: []json.RawMessage{call, said}}
 }
 
-// outsideScript is what a case's model server does; testdata/outside/*/reply.json has the same form.
+// outsideScript describes a case's model server; testdata/outside/*/reply.json has the same form.
 type outsideScript struct {
-	// Rules name what the server refuses: see refusal.
+	// Rules name the requests that the server rejects: see refusal.
 	Rules []string `json:"rules"`
-	// Replies are chosen by the number of assistant messages in the request; the last one stays. Each is a list of
-	// parts (a text, {"call": [id, tool, arguments]} or {"delta": …}) or {"status", "body", "type"}.
+	// Replies are chosen by the number of assistant messages in the request; the last one repeats. Each is a
+	// list of parts (a text, {"call": [id, tool, arguments]} or {"delta": …}) or {"status", "body", "type"}.
 	Replies []json.RawMessage `json:"replies"`
-	// Poison keeps Replies for requests that contain it; all others get Healthy.
+	// Poison limits Replies to requests that contain it; all others get Healthy.
 	Poison  string            `json:"poison"`
 	Healthy []json.RawMessage `json:"healthy"`
 }
 
-// outsideCase is one input, and what must come of it.
+// outsideCase is one input with its expected outcome.
 type outsideCase struct {
 	name     string
-	script   outsideScript // empty: that of the folder testdata/outside/NAME
+	script   outsideScript // empty means the script in the folder testdata/outside/NAME
 	hangs    bool          // a second MCP server never answers tools/list
-	status   agent.Status  // "" = completed
-	report   string        // what the report contains
-	requests int           // the most requests to the model; 0 = any number
+	status   agent.Status  // empty means completed
+	report   string        // a part of the report
+	requests int           // maximum number of model requests; 0 means any number
 	check    func(*testing.T, *outsideCase, record.Investigation)
 
 	model, tools *httptest.Server
@@ -244,7 +244,7 @@ func (c *outsideCase) asked() []time.Time {
 	return slices.Clone(c.times)
 }
 
-// told returns the tool results that the model has read.
+// told returns the tool results that the model received.
 func (c *outsideCase) told() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -296,7 +296,7 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// toolCatalogue is a stateless MCP server that sends its tools and results as they are written.
+// toolCatalogue is a stateless MCP server that sends its tools and results exactly as written.
 type toolCatalogue struct {
 	Tools   json.RawMessage            `json:"tools"`
 	Results map[string]json.RawMessage `json:"results"`
@@ -336,7 +336,7 @@ func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, result)
 }
 
-// chatRequest is what the model server reads of a request.
+// chatRequest holds the parts of a request that the model server reads.
 type chatRequest struct {
 	Model    string
 	Messages []struct {
@@ -384,10 +384,10 @@ func (c *outsideCase) serveModel(w http.ResponseWriter, r *http.Request) {
 		replies = c.script.Healthy
 	}
 	reply := replies[min(turn, len(replies)-1)]
-	answer(w, request, bytes.ReplaceAll(reply, []byte("s__plain"), []byte(wireName(request, "__plain")))) // raw deltas name it so
+	answer(w, request, bytes.ReplaceAll(reply, []byte("s__plain"), []byte(wireName(request, "__plain")))) // raw deltas use this name
 }
 
-// answer sends a reply: a stream of its parts, or a bare status and body.
+// answer sends a reply: a stream of its parts, or only a status and a body.
 func answer(w http.ResponseWriter, request chatRequest, reply json.RawMessage) {
 	var bare struct {
 		Status     int
@@ -430,7 +430,7 @@ func answer(w http.ResponseWriter, request chatRequest, reply json.RawMessage) {
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// wireName is the name under which a tool was offered; "=x" is x itself.
+// wireName returns the name under which a tool was offered; "=x" means x itself.
 func wireName(request chatRequest, tool string) string {
 	if exact, ok := strings.CutPrefix(tool, "="); ok {
 		return exact
@@ -445,8 +445,8 @@ func wireName(request chatRequest, tool string) string {
 
 var chatName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// refusal is what a strict server says of a request: OpenAI of schemas and names; vLLM, Kimi and Mistral of
-// arguments that are no JSON object; Bedrock behind a proxy of calls without declared tools. "" = accepted.
+// refusal returns a strict server's response to a bad request: OpenAI checks schemas and names; vLLM, Kimi and Mistral reject
+// arguments that are not a JSON object; Bedrock behind a proxy rejects calls without declared tools. An empty string means accepted.
 func (s outsideScript) refusal(request chatRequest) (int, string) {
 	on := func(rule string) bool { return slices.Contains(s.Rules, rule) }
 	for _, offered := range request.Tools {

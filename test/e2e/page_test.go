@@ -29,10 +29,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// people are known to the API of the page's tests, by their tokens.
+// people maps the people that the page tests' API knows to their tokens.
 var people = map[string]string{"ada": "token-of-ada", "bob": "token-of-bob", "root": "token-of-root"}
 
-// pageConfig is the lab's, with calls that people approve, a chain whose agent is hostile, and people.
+// pageConfig is the lab's configuration, with calls that need approval, a chain with a hostile agent, and people.
 var pageConfig = approvalConfig + `
   hostile:
     stages: [{name: attack, agents: [{name: Mallory}]}]
@@ -48,11 +48,11 @@ func hashOf(person string) string { return fmt.Sprintf("%x", sha256.Sum256([]byt
 const (
 	reportText = "# What happened\n\nThe **disk** is full: [the runbook](https://runbooks.example.com/disk).\n\n" +
 		"| volume | used |\n|---|---|\n| db-1 | 99 % |\n\n1. Delete `old.log`\n   - and its copies\n2. Wait\n"
-	// rightToLeft turns what follows it around, and the other one nobody sees.
+	// rightToLeft reverses the text after it; nothing is an invisible character.
 	rightToLeft, nothing = "\u202e", "\u200b"
 )
 
-// hostileText tries whatever a browser might take for more than text.
+// hostileText contains everything that a browser might interpret as more than text.
 var hostileText = `<script>window.pwned = 1</script><img src="https://evil.example/x.png" onerror="window.pwned = 2">` + "\n\n" +
 	`[click](javascript:window.pwned=3) [data](data:text/html,<script>alert(1)</script>) ![pixel](https://evil.example/pixel.png)` + "\n\n" +
 	`<javascript:alert(4)> <svg onload=alert(5)> <iframe srcdoc="<script>alert(6)</script>"></iframe> ` +
@@ -61,7 +61,7 @@ var hostileText = `<script>window.pwned = 1</script><img src="https://evil.examp
 	"</div></body>\n\n" +
 	counted("*%d[_%d", 3000) + counted("%d> ", 300) + counted("\n- %d", 50) + "\n\n"
 
-// counted repeats a pattern with other numbers each time: who only repeats himself is interrupted.
+// counted repeats a pattern with different numbers, because an agent that repeats the same text is interrupted.
 func counted(pattern string, times int) string {
 	var out strings.Builder
 	for n := range times {
@@ -70,7 +70,7 @@ func counted(pattern string, times int) string {
 	return out.String()
 }
 
-// TestPage has people look at an investigation in a browser, decide in it, and lose the server meanwhile.
+// TestPage has people view an investigation in a browser and make decisions there while the server is killed and restarted.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	l := newScript()
@@ -114,7 +114,7 @@ func TestPage(t *testing.T) {
 	p.longTranscript(id)
 }
 
-// pageWorld is a world with people at its page.
+// pageWorld is a world with people who use its page.
 type pageWorld struct {
 	*world
 	lab      *lab
@@ -122,14 +122,14 @@ type pageWorld struct {
 	ada, bob *visitor
 }
 
-// visitor is a person at the page, and what the browser has said of it.
+// visitor is a person at the page, with everything that the browser reported about it.
 type visitor struct {
 	*browser
 	mu    sync.Mutex
-	wrong []string // dialogs, errors, broken rules of the policy, requests elsewhere
+	wrong []string // dialogs, errors, policy violations, requests to other hosts
 }
 
-// visit opens the page, and says who is there.
+// visit opens the page and enters the person's name.
 func (p *pageWorld) visit(person, base string) *visitor {
 	p.t.Helper()
 	v := &visitor{browser: newBrowser(p.t, base)}
@@ -142,7 +142,7 @@ func (p *pageWorld) visit(person, base string) *visitor {
 	return v
 }
 
-// behind is the page behind a proxy, below a path.
+// behind serves the page through a proxy, under a path.
 func (p *pageWorld) behind(path string) string {
 	p.t.Helper()
 	proxy := &httputil.ReverseProxy{
@@ -171,7 +171,7 @@ func (v *visitor) watch(host string) {
 				v.wrong = append(v.wrong, "policy: "+e.Entry.Text)
 			}
 		case *network.EventRequestWillBeSent:
-			// An object that the page itself has made is no request to anybody.
+			// An object that the page itself created is not a request to another host.
 			if u, err := url.Parse(strings.TrimPrefix(e.Request.URL, "blob:")); err != nil || u.Host != host {
 				v.wrong = append(v.wrong, "request: "+e.Request.URL)
 			}
@@ -179,7 +179,7 @@ func (v *visitor) watch(host string) {
 	})
 }
 
-// nothingWrong: the browser has complained of nothing.
+// nothingWrong fails the test if the browser reported a problem.
 func (v *visitor) nothingWrong() {
 	v.t.Helper()
 	v.mu.Lock()
@@ -189,7 +189,7 @@ func (v *visitor) nothingWrong() {
 	}
 }
 
-// begin starts an investigation by the API.
+// begin starts an investigation with the API.
 func (p *pageWorld) begin(chain, data string) (id string) {
 	p.t.Helper()
 	var out struct{ ID string }
@@ -197,7 +197,7 @@ func (p *pageWorld) begin(chain, data string) (id string) {
 	return out.ID
 }
 
-// call asks the API, as Ada.
+// call sends an API request as Ada.
 func (p *pageWorld) call(method, path, body string, out any) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, "http://"+p.http+"/api/v1/"+path, strings.NewReader(body))
@@ -222,8 +222,8 @@ func (p *pageWorld) call(method, path, body string, out any) {
 
 const cardOf = `[...document.querySelectorAll(".wait:not(.over)")].find(e => e.innerText.includes(tool))`
 
-// decides approves a call by a click in the inbox, and a risky one by two keys in the investigation, where the page says why the
-// agent asks for it, and draws who waits as waiting.
+// decides approves a call by a click in the inbox, and a risky one with two keys in the investigation. There
+// the page shows the agent's reason for the call, and draws a waiting agent as waiting.
 func (p *pageWorld) decides(id string) {
 	p.t.Helper()
 	const press = `tool => { const card = ` + cardOf + `; card?.querySelector(".primary").click(); return Boolean(card) }`
@@ -245,7 +245,7 @@ func (p *pageWorld) decides(id string) {
 	p.bob.shows("chain lab")
 }
 
-// decideAtOnce has two people decide on one call in the same moment: one wins, and the other is told.
+// decideAtOnce has two people decide on one call at the same moment: one wins, and the other is notified.
 func (p *pageWorld) decideAtOnce() {
 	p.t.Helper()
 	for _, v := range []*visitor{p.ada, p.bob} {
@@ -284,7 +284,7 @@ func (p *pageWorld) decideAtOnce() {
 	p.bob.shot("page-decided")
 }
 
-// isWhole compares what the page shows of an investigation that has ended with the store.
+// isWhole compares the page of an ended investigation with the store.
 func (p *pageWorld) isWhole(id string) {
 	p.t.Helper()
 	p.ada.until("the report is rendered", `() => document.querySelector(".report h3")?.textContent == "What happened" &&
@@ -317,7 +317,7 @@ func (p *pageWorld) isWhole(id string) {
 	p.bob.nothingWrong()
 }
 
-// hostile shows what a hostile agent says, all of it opened.
+// hostile shows all output of a hostile agent, fully expanded.
 func (p *pageWorld) hostile() {
 	p.t.Helper()
 	id := p.begin("hostile", `"<script>alert(7)</script>"`)
@@ -338,7 +338,7 @@ func (p *pageWorld) hostile() {
 	p.ada.nothingWrong()
 }
 
-// accessible tries the rules of axe-core on the page's first views.
+// accessible checks the page's first views against the rules of axe-core.
 func (p *pageWorld) accessible(id string) {
 	p.t.Helper()
 	for name, at := range map[string]string{"inbox": "#/", "investigation": "#/" + url.PathEscape(id)} {
@@ -348,7 +348,7 @@ func (p *pageWorld) accessible(id string) {
 	}
 }
 
-// axe is axe-core, as one script.
+// axe returns axe-core as one script.
 func axe(t *testing.T) string {
 	t.Helper()
 	installed, err := npmtest.Install("testdata/npm")
@@ -362,7 +362,7 @@ func axe(t *testing.T) string {
 	return string(script)
 }
 
-// longTranscript opens a transcript of 10,000 entries, which are not all on the page.
+// longTranscript opens a transcript of 10,000 entries, not all of which are on the page.
 func (p *pageWorld) longTranscript(id string) {
 	p.t.Helper()
 	const all, step = 10_000, 1000
@@ -415,6 +415,6 @@ func mustJSON(v any) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // a map of texts
+	_ = enc.Encode(v) // encoding a map of texts cannot fail
 	return strings.TrimSpace(out.String())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
-// viewsConfig has calls of which one is another person's, results that people look at, a conversation, and a judge.
+// viewsConfig has calls assigned to another person, results that people review, a conversation, and a judge.
 var viewsConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -44,7 +44,7 @@ system:
       root: {sha256: ` + hashOf("root") + `, role: admin, projects: ["*"]}
 `
 
-// views is the model of these. The words that it has heard of a review send Alpha straight to its end.
+// views is the model for viewsConfig. Words from a review make Alpha finish immediately.
 func views(hold *llmtest.Hold) llmtest.Script {
 	call := func(name, args string) llmtest.Reply {
 		return llmtest.Calls(llmtest.Call{Name: "lab__" + name, Args: args})
@@ -76,7 +76,7 @@ func views(hold *llmtest.Hold) llmtest.Script {
 	}
 }
 
-// TestLongPageViews has people start, change, talk, judge and look around at the page, while the server dies under them.
+// TestLongPageViews has people start, change, talk, judge and look around at the page while the server is killed under them.
 func TestLongPageViews(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestLongPageViews(t *testing.T) {
 	}
 }
 
-// startsAtPage pastes an alert, sees what its start would say, and starts it.
+// startsAtPage pastes an alert, previews the investigation, and starts it.
 func (p *pageWorld) startsAtPage(v *visitor) (id string) {
 	p.t.Helper()
 	const fill = `(selector, text, event) => { const e = document.querySelector(selector); e.value = text;
@@ -126,7 +126,7 @@ func (p *pageWorld) startsAtPage(v *visitor) (id string) {
 	return id
 }
 
-// changesCall sees an image and the whole of a large result, and approves other arguments than the agent's.
+// changesCall views an image and the whole of a large result, and approves a call with changed arguments.
 func (p *pageWorld) changesCall(v *visitor) {
 	p.t.Helper()
 	v.until("open the call with an image", `() => [...document.querySelectorAll(".call")].filter(c => c.textContent.includes("lab.image"))
@@ -149,7 +149,7 @@ func (p *pageWorld) changesCall(v *visitor) {
 	v.shows("Approved by root, with other arguments.", "lab.counter")
 }
 
-// handsOn leaves a call to somebody else, who asks the agent in its place.
+// handsOn leaves a call to another person, who asks the agent first.
 func (p *pageWorld) handsOn(v *visitor, id string) {
 	p.t.Helper()
 	v.until("lab.counter waits", `tool => Boolean(`+cardOf+`)`, "lab.counter")
@@ -167,7 +167,7 @@ func (p *pageWorld) handsOn(v *visitor, id string) {
 	p.ada.shows("Asked by ada. The call is not made.")
 }
 
-// sendsBack is not content with a result: the chain as it is drawn says that it went back.
+// sendsBack rejects a result: the drawing of the chain shows that it went back.
 func (p *pageWorld) sendsBack(v *visitor) {
 	p.t.Helper()
 	v.shows("Is that all?")
@@ -192,14 +192,14 @@ func (p *pageWorld) sendsBack(v *visitor) {
 	v.accessible("investigation")
 }
 
-// judges asks for a score, and sees it come.
+// judges requests a score and waits for it to appear.
 func (p *pageWorld) judges(v *visitor) {
 	p.t.Helper()
 	v.click(".actions button", "Score")
 	v.shows("73", "of 100", "requested by root")
 }
 
-// talks speaks with an agent about an investigation, and goes on when the server is back.
+// talks talks with an agent about an investigation, and continues when the server is back.
 func (p *pageWorld) talks(v *visitor, hold *llmtest.Hold, dev *process) {
 	p.t.Helper()
 	v.click(".actions a", "Chat about it")
@@ -230,7 +230,7 @@ func (p *pageWorld) talks(v *visitor, hold *llmtest.Hold, dev *process) {
 	v.shows("It closes after the running turn.", "No conversation is open.")
 }
 
-// looksAround reads the configuration, and runs a tool by hand.
+// looksAround reads the configuration and runs a tool by hand.
 func (p *pageWorld) looksAround(v *visitor) {
 	p.t.Helper()
 	v.goTo("#/configuration/chains/looked")
@@ -265,7 +265,7 @@ func (p *pageWorld) looksAround(v *visitor) {
 	p.ada.shows("You may not see this")
 }
 
-// awaited has a promise of the page waited for.
+// awaited makes chromedp wait for the page's promise.
 func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
 
 // makesAgent makes an agent at run time, is told beside the fields what is wrong with it, changes it, and has it work.

@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// threeStages is a chain of three stages, each of an agent that changes the world, one
-// that does not, and one that joins what they found.
+// threeStages is a chain of three stages: an agent that changes the world, an agent that does not, and an agent
+// that joins their findings.
 func threeStages() string {
 	head, _, _ := strings.Cut(labConfig, "agents:")
 	agents, stages := "agents:\n", "agent_chains:\n  long:\n    alert_types: [lab]\n    stages:\n"
@@ -33,7 +33,7 @@ func threeStages() string {
 	return head + agents + stages
 }
 
-// threeStagesScript is what the model says in that chain, in small pieces.
+// threeStagesScript is the model's side of that chain, in small pieces.
 func threeStagesScript(req llmtest.Request) llmtest.Reply {
 	call := func(name, args string) llmtest.Call { return llmtest.Call{Name: "lab__" + name, Args: args} }
 	replies := map[string][]llmtest.Reply{
@@ -50,15 +50,15 @@ func threeStagesScript(req llmtest.Request) llmtest.Reply {
 	return reply.Chunked(4, 30*time.Millisecond)
 }
 
-// stops has something stand still when an investigation comes to certain points: at
-// each kind of point as often as there are durations.
+// stops stalls something when an investigation reaches certain points. Each kind of point has as many stalls as
+// it has durations.
 type stops struct {
 	freeze func() (resume func())
 	mu     sync.Mutex
-	seen   map[string]int                   // how often it has come to a kind of point
-	due    map[string]map[int]time.Duration // by kind, and which of its kind
+	seen   map[string]int                   // number of times each kind of point was reached
+	due    map[string]map[int]time.Duration // by kind, then by its index within the kind
 	log    []string
-	cut    bool       // some last longer than heartbeats may
+	cut    bool       // some stalls last longer than the heartbeat timeout
 	busy   sync.Mutex // one stall at a time
 	all    sync.WaitGroup
 }
@@ -78,8 +78,7 @@ const (
 	itIsOver   = "its end is written"
 )
 
-// newStops plans stalls: each kind of point comes three times at least, but the first
-// and the last.
+// newStops plans the stalls. Each kind of point occurs at least three times, except the first and the last.
 func newStops(freeze func() func(), random *rand.Rand, durations func(string, *rand.Rand) []time.Duration) *stops {
 	s := &stops{freeze: freeze, seen: map[string]int{}, due: map[string]map[int]time.Duration{}}
 	for _, kind := range []string{
@@ -98,8 +97,8 @@ func newStops(freeze func() func(), random *rand.Rand, durations func(string, *r
 	return s
 }
 
-// reach is called at a point. If it is the time for a stall, that has begun when reach
-// returns, unless another one lasts.
+// reach is called at a point. A stall that is due here has begun when reach returns, unless another one is in
+// progress.
 func (s *stops) reach(kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,15 +127,15 @@ func (s *stops) reach(kind string) {
 	<-begun
 }
 
-// Wherever Temporal stalls: what runs is not cut, and nothing is lost or done twice.
+// A stall of Temporal at any point cuts off no running work, and nothing is lost or done twice.
 func TestLongStallsAtEveryKindOfPoint(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	stallAtPoints(t, 11, (*world).behindAWire, func(string, *rand.Rand) []time.Duration { return []time.Duration{time.Second} })
 }
 
-// Where it stalls for longer than heartbeats may, others take over, and what the model
-// is told is still true.
+// If Temporal stalls for longer than the heartbeat timeout, other workers take over, and the model still
+// receives true information.
 func TestSoakStallsAtEveryKindOfPoint(t *testing.T) {
 	soaks(t)
 	t.Parallel()
@@ -149,7 +148,7 @@ func TestSoakStallsAtEveryKindOfPoint(t *testing.T) {
 	})
 }
 
-// Where a worker stands still, and goes on when the other has its work: the same.
+// The same holds if a worker stalls and continues after the other worker has taken over its work.
 func TestSoakStallsOfWorkersAtEveryKindOfPoint(t *testing.T) {
 	soaks(t)
 	t.Parallel()
@@ -163,7 +162,7 @@ func (w *world) behindAWire() (freeze func() func()) {
 	return wire.freeze
 }
 
-// inTurns starts two workers, of which now one, now the other can be made to stand still.
+// inTurns starts two workers and stalls them alternately.
 func (w *world) inTurns() (freeze func() func()) {
 	workers := []*process{w.worker(), w.worker()}
 	return func() func() {
@@ -198,7 +197,7 @@ func stallAtPoints(t *testing.T, seed uint64, start func(*world) func() func(), 
 	w.wholeStages(id)
 	w.toldTruly(id, s.cut)
 	told := w.wordsTold()
-	if s.cut { // what a call is told whose reply comes to nothing is told again, in the next turn
+	if s.cut { // a lost reply's call is reported again in the next turn
 		lastTurns(told)
 	}
 	w.checkWords(id, said, told)
@@ -209,7 +208,7 @@ func stallAtPoints(t *testing.T, seed uint64, start func(*world) func() func(), 
 	}
 }
 
-// lastTurns leaves of the turns in which each was told a word the last.
+// lastTurns keeps, for each agent, only the last of the turns in which it received a word.
 func lastTurns(told map[string]map[string][]int) {
 	for _, readers := range told {
 		for reader, turns := range readers {
@@ -218,8 +217,8 @@ func lastTurns(told map[string]map[string][]int) {
 	}
 }
 
-// attendTo watches an investigation to its end, tells of the points that it comes to,
-// and has somebody speak at times.
+// attendTo watches an investigation until it ends, reports the points that it reaches, and sends messages at
+// times.
 func (w *world) attendTo(id string, s *stops) (said []word) {
 	w.t.Helper()
 	st, ctx, temporal := w.open(), w.t.Context(), w.client()
@@ -250,7 +249,7 @@ func (w *world) attendTo(id string, s *stops) (said []word) {
 		look(hasReply, of(transcript.KindReply), err)
 		look(hasIntent, of(transcript.KindCall), err)
 		look(hasResult, of(transcript.KindResult), err)
-		effects, _ := os.ReadFile(filepath.Join(w.data, "effects")) // it may not be there yet
+		effects, _ := os.ReadFile(filepath.Join(w.data, "effects")) // the file may not exist yet
 		look(toolRuns, strings.Count(string(effects), "\n"), nil)
 		stages, err := st.Stages(ctx, id)
 		look(stageEnds, len(stages), err)
@@ -285,8 +284,8 @@ func (w *world) wholeStages(id string) {
 	}
 }
 
-// toldTruly checks what the model was told of each call that must not be made twice
-// against the tool server's own log. If calls may have been cut, it may not know.
+// toldTruly compares what the model was told about each non-repeatable call with the tool server's own log. If
+// calls may have been cut off, the model may be told that the result is unknown.
 func (w *world) toldTruly(id string, cut bool) {
 	w.t.Helper()
 	body, err := os.ReadFile(filepath.Join(w.data, "effects"))
@@ -295,7 +294,7 @@ func (w *world) toldTruly(id string, cut bool) {
 	}
 	made := map[string]int{}
 	for key := range strings.FieldsSeq(string(body)) {
-		made[path.Dir(key)]++ // without the digest of what is called
+		made[path.Dir(key)]++ // without the digest of the call
 	}
 	for _, e := range w.entries(id) {
 		if e.Kind != transcript.KindResult || e.Call.Name != "lab.counter" || e.Superseded {

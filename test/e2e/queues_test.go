@@ -17,13 +17,13 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// nearConfig has the lab's server served by workers of a queue of its own.
+// nearConfig serves the lab's server by the workers of a separate queue.
 var nearConfig = strings.NewReplacer(
 	`command: "{{.E2E_TOOLS}}"}}`, `command: "{{.E2E_TOOLS}}"}, task_queue: tools.lab}`,
 	"defaults:\n", "queue: {graceful_shutdown_timeout: 4s}\ndefaults:\n  timeouts: {queue: 2s}\n",
 ).Replace(labConfig)
 
-// without is the same installation for programs that lack variables.
+// without returns the same installation, with variables removed from its programs' environment.
 func (w *world) without(names ...string) *world {
 	other := *w
 	other.env = slices.DeleteFunc(slices.Clone(w.env), func(variable string) bool {
@@ -33,8 +33,8 @@ func (w *world) without(names ...string) *world {
 	return &other
 }
 
-// A server with a task queue is listed and used by the workers of that queue
-// alone. Neither they nor the others need what the other ones do.
+// Only the workers of its task queue list and use a server. Neither they nor the other workers need the others'
+// variables.
 func TestTaskQueueOfAServer(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
@@ -58,14 +58,14 @@ func TestTaskQueueOfAServer(t *testing.T) {
 	}
 }
 
-// results are the results of tools in an investigation's transcript.
+// results returns the tool results in an investigation's transcript.
 func (w *world) results(investigation string) []transcript.Entry {
 	w.t.Helper()
 	return slices.DeleteFunc(w.entries(investigation), func(e transcript.Entry) bool { return e.Kind != transcript.KindResult })
 }
 
-// Where nobody serves the queue, the agent is told that it has no such tools, and
-// where nobody does any more, that a call came to nothing. The investigation goes on.
+// If no worker serves the queue, the agent is told that it has no such tools. If its last worker goes away, the
+// agent is told that its call failed. The investigation continues.
 func TestTaskQueueThatNobodyServes(t *testing.T) {
 	t.Parallel()
 	for _, served := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestTaskQueueThatNobodyServes(t *testing.T) {
 				near = w.start("only_tools_of=[lab]", "worker", "--config", w.config, "--task-queue", "tools.lab")
 			}
 			w.begin("lab")
-			l.hold.Wait(t) // Alpha has its tools
+			l.hold.Wait(t) // Alpha has listed its tools
 			if served {
 				near.kill()
 			}
@@ -102,7 +102,7 @@ func TestTaskQueueThatNobodyServes(t *testing.T) {
 	}
 }
 
-// requestOf is the first request that speaks for an agent.
+// requestOf returns the first request of an agent.
 func (w *world) requestOf(t *testing.T, agent string) llmtest.Request {
 	t.Helper()
 	requests := w.model.Requests()
@@ -113,8 +113,8 @@ func (w *world) requestOf(t *testing.T, agent string) llmtest.Request {
 	return requests[i]
 }
 
-// A worker runs as many calls at once as it was told, by the configuration or, if
-// there is one, by its flag. What is more waits.
+// A worker runs as many calls in parallel as the configuration allows, or its flag, which takes precedence.
+// Further calls wait.
 func TestCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	const agents = 6
@@ -149,7 +149,7 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
-// crowdConfig has six agents who need nobody else.
+// crowdConfig has six independent agents.
 const crowdConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -160,7 +160,7 @@ agent_chains:
   crowd: {alert_types: [crowd], stages: [{name: dig, replicas: 6, agents: [{name: Digger}]}]}
 `
 
-// atOnce is how many activities ran at the same time.
+// atOnce returns the highest number of activities that ran at the same time.
 func atOnce(histories ...[]*historypb.HistoryEvent) (most int) {
 	var changes []change
 	for _, history := range histories {

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// reloadConfig is the lab with one agent, on a model.
+// reloadConfig is the lab's configuration with one agent, on the given model.
 func reloadConfig(model string) string {
 	return fmt.Sprintf(`
 llm_providers:
@@ -29,8 +29,8 @@ agent_chains:
 `, model)
 }
 
-// A worker follows its configuration: what starts gets the new one, what runs
-// keeps the one that it was planned with, and one with errors changes nothing.
+// A worker follows its configuration: new investigations use the new one, running ones keep their plan, and a
+// configuration with errors is ignored.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()
@@ -81,11 +81,11 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// reloaded is what a worker logs of a new configuration.
+// reloaded is the worker's log message after a reload.
 const reloaded = "the configuration was reloaded"
 
-// mendUnseen replaces the configuration by another one of the same looks, which
-// nobody reads who is not told to.
+// mendUnseen replaces the configuration by another one of the same size and modification time, so that only a
+// worker that is told to reload notices.
 func (w *world) mendUnseen(config string) {
 	w.t.Helper()
 	before, err := os.Stat(w.config)

@@ -39,24 +39,24 @@ agent_chains:
   lab: {alert_types: [lab], stages: [{name: dig, agents: [{name: Alpha}]}]}
 `
 
-// What Temporal is reset to: the first workflow task of the agent, before its call was asked for, or the last one so far.
+// The targets of a reset: the agent's first workflow task, before its call needed approval, or the latest one.
 const (
 	nowhere = iota
 	beforeTheAsk
 	latest
 )
 
-// TestLongResetOfApprovals resets an agent whose call waits, is approved, is edited or runs. Temporal applies the decisions of
-// the run that is replaced to the new one. No call runs that was not approved in exactly this form, none runs twice for one
-// approval, and no approved one is lost.
+// TestLongResetOfApprovals resets an agent whose call waits, is approved, is edited or runs. Temporal reapplies
+// the replaced run's decisions to the new one. No call runs that was not approved in exactly this form, none
+// runs twice for one approval, and no approved call is lost.
 func TestLongResetOfApprovals(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	gates := map[string]*tooltest.Gate{}
 	cases := map[string]struct {
-		open, decided int    // where it is reset to while the call waits, and after the decision
-		edited, held  bool   // a person changes the arguments; the call runs when it is reset
-		then          string // what people say who are asked again
+		open, decided int    // target of the reset while the call waits, and after the decision
+		edited, held  bool   // a person changes the arguments; the call is running at the reset
+		then          string // the decision when approval is requested again
 	}{
 		"open":                 {open: latest, then: "approve"},
 		"open-from-the-start":  {open: beforeTheAsk, then: "approve"},
@@ -99,13 +99,13 @@ func TestLongResetOfApprovals(t *testing.T) {
 				if tt.edited {
 					d.Arguments = json.RawMessage(`{"file":"edited-case-` + name + `."}`)
 				}
-				eventually(t, name+" is decided", func() bool { return g.decide(g.waits(), d) }) // what the status says may be of before the reset
+				eventually(t, name+" is decided", func() bool { return g.decide(g.waits(), d) }) // the status may predate the reset
 				release := func() {}
 				if tt.held {
 					release = gates[name].Wait(t)
 				}
 				g.reset(tt.decided)
-				if tt.held { // what is asked again is asked while the first call runs
+				if tt.held { // the new approval request comes while the first call runs
 					time.Sleep(2 * time.Second)
 				}
 				release()
@@ -116,16 +116,16 @@ func TestLongResetOfApprovals(t *testing.T) {
 	})
 }
 
-// gated is an investigation with one agent, whose one call needs a person.
+// gated is an investigation with one agent, whose only call needs approval.
 type gated struct {
 	*world
 	name, id string
-	approved map[string]int  // by the file that the approved arguments name
-	perhaps  map[string]int  // approvals of which nobody was told whether they were taken
-	refused  map[string]bool // by the id of the call: denied, or asked about
+	approved map[string]int  // by the file in the approved arguments
+	perhaps  map[string]int  // approvals without a confirmation
+	refused  map[string]bool // by call ID: denied, or answered with a question
 }
 
-// newGated begins an investigation of a chain with one agent, whose data say what it is called.
+// newGated starts an investigation of a chain with one agent. Its data contain its name.
 func newGated(w *world, name, chain string) gated {
 	run := w.beginWith(name, agent.Request{Chain: chain, Data: json.RawMessage(`"case-` + name + `"`)})
 	return gated{w, name, workflows.InvestigationID(name, run.GetRunID()), map[string]int{}, map[string]int{}, map[string]bool{}}
@@ -136,7 +136,7 @@ func (g gated) waits() workflows.Approval {
 	return waiting(g.waitsFor(g.name, "lab.counter"), "lab.counter")
 }
 
-// decide sends a decision about a call as it was seen, and reports whether it was taken: after a reset the call may wait no more.
+// decide sends a decision about a call and reports whether it was accepted: after a reset the call may no longer be waiting.
 func (g *gated) decide(call workflows.Approval, d workflows.Decide) bool {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -187,7 +187,7 @@ func (g *gated) reset(to int) {
 	g.resetTo(point, len(points))
 }
 
-// tasks are the workflow tasks of the agent's last run that were completed, by their events.
+// tasks returns the event IDs of the completed workflow tasks in the agent's last run.
 func (g *gated) tasks() (points []int64) {
 	g.t.Helper()
 	for _, e := range g.history(g.agent()) {
@@ -198,19 +198,19 @@ func (g *gated) tasks() (points []int64) {
 	return points
 }
 
-// agent is the workflow of the agent.
+// agent returns the agent's workflow ID.
 func (g *gated) agent() string { return g.id + "/dig/Alpha" }
 
-// resetTo resets the agent to one of its workflow tasks; n tells the request from others.
+// resetTo resets the agent to one of its workflow tasks; n makes the request ID unique.
 func (g *gated) resetTo(point int64, n int) {
 	_, err := g.client().ResetWorkflowExecution(g.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: "default", Reason: "test", RequestId: fmt.Sprint("reset-", g.name, n), WorkflowTaskFinishEventId: point,
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: g.agent()},
 	})
-	g.t.Logf("%s: reset to event %d: %v", g.name, point, err) // it may have ended meanwhile
+	g.t.Logf("%s: reset to event %d: %v", g.name, point, err) // the run may have ended
 }
 
-// finish has people decide whatever waits, until all has ended.
+// finish decides all waiting calls until everything has ended.
 func (g *gated) finish(approve bool) {
 	g.t.Helper()
 	eventually(g.t, g.name+" ends", func() bool {
@@ -231,7 +231,7 @@ func (g *gated) finish(approve bool) {
 	}
 }
 
-// check compares what was made with what was approved.
+// check compares the calls that were made with those that were approved.
 func (g *gated) check(approve bool) (made int) {
 	g.t.Helper()
 	files, err := filepath.Glob(filepath.Join(g.data, "*-case-"+g.name+".*"))

@@ -26,23 +26,22 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// newUnhurriedLab is a lab whose model takes its time.
+// newUnhurriedLab is a lab with a slow model.
 func newUnhurriedLab(t *testing.T) *world {
 	t.Helper()
 	script := newScript().script()
 	return newWorld(t, func(req llmtest.Request) llmtest.Reply { return script(req).Chunked(2, 40*time.Millisecond) }, labConfig)
 }
 
-// Whatever is reset while it runs, and to wherever: the investigation completes, its
-// transcript is whole, no call that must not be made twice is made twice for one
-// reply, and nothing is left running.
+// A reset of any running workflow, to any point, is harmless: the investigation completes, its transcript has
+// no gaps, no non-repeatable call is made twice for one reply, and nothing is left running.
 func TestLongResetWhileRunning(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	resetWhileRunning(t, 5, 11)
 }
 
-// The same at more points, and at others each time.
+// The same at more points, and at different ones each time.
 func TestSoakResetWhileRunning(t *testing.T) {
 	soaks(t)
 	t.Parallel()
@@ -77,7 +76,7 @@ func resetWhileRunning(t *testing.T, points int, seed uint64) {
 	}
 }
 
-// of is the same installation for a subtest.
+// of returns the same installation for a subtest.
 func (w *world) of(t *testing.T) *world {
 	other := *w
 	other.t = t
@@ -104,7 +103,7 @@ func (r resetting) run() {
 	r.whole(id)
 }
 
-// reset resets the investigation, or a workflow below it, if that runs.
+// reset resets the investigation, or a workflow below it if that is running.
 func (r resetting) reset(id, below string) (done bool) {
 	r.t.Helper()
 	ctx, workflowID := context.Background(), id+below
@@ -131,14 +130,14 @@ func (r resetting) reset(id, below string) (done bool) {
 			RunId: described.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
 	})
 	if err != nil {
-		r.t.Logf("%s to event %d: %v", workflowID, point, err) // it may have ended meanwhile
+		r.t.Logf("%s to event %d: %v", workflowID, point, err) // the run may have ended
 		return false
 	}
 	r.t.Logf("reset %s to event %d of %d points", workflowID, point, len(points))
 	return true
 }
 
-// whole checks that the transcripts have no holes and the records no loose ends.
+// whole checks that the transcripts have no gaps and that all records are complete.
 func (w *world) whole(id string) {
 	w.t.Helper()
 	ctx, s := context.Background(), w.open()
@@ -164,8 +163,8 @@ func (w *world) whole(id string) {
 	}
 }
 
-// hole says what a transcript lacks: a reply in each iteration, a result for each of
-// its calls, and an answer at the end; or what it has twice.
+// hole names the first gap in a transcript, or a duplicate. Each iteration needs a reply and a result for each
+// of its calls, and the transcript ends with an answer.
 func hole(entries []transcript.Entry) string {
 	iteration, waiting := 0, map[transcript.Key]bool{}
 	for _, e := range entries {
@@ -190,10 +189,10 @@ func hole(entries []transcript.Entry) string {
 	return ""
 }
 
-// openWorkflows are those that are still running once everything has had its time to end.
+// openWorkflows returns the workflows that are still running after everything has had time to end.
 func (w *world) openWorkflows() (open []string) {
 	w.t.Helper()
-	deadline := time.Now().Add(15 * time.Second) // Temporal's list is late
+	deadline := time.Now().Add(15 * time.Second) // Temporal's list is delayed
 	for {
 		open = nil
 		page, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{
@@ -213,8 +212,8 @@ func (w *world) openWorkflows() (open []string) {
 	}
 }
 
-// A child that was started before the point of a reset stays the investigation's: it
-// can be paused, and ends when the investigation is cancelled.
+// A child that was started before the reset point still belongs to the investigation: it can be paused, and it
+// ends when the investigation is cancelled.
 func TestChildKeptByAReset(t *testing.T) {
 	t.Parallel()
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 2" })
@@ -248,7 +247,7 @@ func TestChildKeptByAReset(t *testing.T) {
 	}
 }
 
-// Who is terminated cannot say so: a schedule says it in the store.
+// A terminated workflow cannot update the store, so a schedule does it.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 1" })
@@ -266,7 +265,7 @@ func TestTerminated(t *testing.T) {
 		if err := json.Unmarshal([]byte(w.must("list", "--json", "--status", "terminated")), &listed); err != nil {
 			t.Fatal(err)
 		}
-		return len(listed) == 1 && listed[0].Error != "" // before the schedule has run, the list has it from Temporal
+		return len(listed) == 1 && listed[0].Error != "" // until the schedule has run, the list has it from Temporal
 	})
 	r := listed[0]
 	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated") ||
@@ -282,7 +281,7 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// Temporal's own ways to start the same again would be the same investigation again.
+// Temporal's own ways to start the same workflow again would repeat the same investigation, so they are refused.
 func TestCronAndRetriesAreRefused(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
@@ -305,7 +304,7 @@ func TestCronAndRetriesAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			failure := last.GetWorkflowExecutionFailedEventAttributes().GetFailure()
-			if name == "cron" { // Temporal goes on with the next one all the same
+			if name == "cron" { // Temporal starts the next run anyway
 				//lint:ignore SA1019 nothing else in a history has the failure of a cron's run
 				failure = last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetFailure()
 			}

@@ -23,8 +23,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Secrets that tool servers are given: in an environment, by a server that prints
-// it and dies; as a token and in a header, by one that quotes them.
+// The secrets of tool servers: in the environment of a server that prints it and dies; as a token and in a
+// header, for a server that quotes them.
 const (
 	toolSecret   = "tool-secret-never-to-be-seen"
 	bearerSecret = "bearer-token-never-to-be-seen"
@@ -75,11 +75,11 @@ agent_chains:
         synthesis: {agent: SynthesisAgent}
 `
 
-// secretScript has Alpha use every server, and Beta fail, by every driver of a model.
+// secretScript makes Alpha use every server, and makes Beta's model call fail with each model driver.
 func secretScript(req llmtest.Request) llmtest.Reply {
 	switch {
 	case strings.HasPrefix(who(req), "Beta"):
-		return llmtest.BadKey() // the refusal quotes the key
+		return llmtest.BadKey() // the error message quotes the key
 	case who(req) == "Alpha" && turnOf(req) == 1:
 		return llmtest.Calls(llmtest.Call{Name: "lab__env", Args: `{}`}, llmtest.Call{Name: "dead__x", Args: `{}`},
 			llmtest.Call{Name: "web__echo", Args: `{"text":"by http"}`}, llmtest.Call{Name: "events__echo", Args: `{"text":"by sse"}`})
@@ -87,9 +87,8 @@ func secretScript(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text("done by " + who(req))
 }
 
-// Keys, passwords and the secrets of tool servers are in no error, log, history
-// or store, even when the provider and a tool server echo them, and another
-// prints them; but those that they are meant for get them.
+// No error, log, history or store contains a key, a password or a secret of a tool server, even if the provider
+// and a tool server echo them and another server prints them. The intended recipients do get them.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	t.Run("dev on SQLite", func(t *testing.T) {
@@ -118,7 +117,7 @@ type secretWorld struct {
 	*world
 	id          string // of the investigation
 	web, events *tooltest.Web
-	places      map[string][]byte // where a secret might be
+	places      map[string][]byte // places that might contain a secret
 }
 
 func newSecretWorld(t *testing.T) *secretWorld {
@@ -135,13 +134,13 @@ func newSecretWorld(t *testing.T) *secretWorld {
 	return s
 }
 
-// run runs an investigation on a worker, and ends that.
+// run runs an investigation on a worker and then stops the worker.
 func (s *secretWorld) run(worker *process) {
 	s.t.Helper()
 	run := s.beginWith("lab", agent.Request{AlertType: "lab", AllowEmpty: true})
 	result := s.end("lab")
 	s.id = workflows.InvestigationID("lab", run.GetRunID())
-	refused := result.Stages[0].Agents[1:8] // the last one joins them
+	refused := result.Stages[0].Agents[1:8] // the last one is the synthesis
 	for _, got := range refused {
 		if got.Status != agent.StatusFailed || !strings.Contains(got.Error, "credentials refused") {
 			s.t.Errorf("%s: %+v", got.Name, got)
@@ -165,8 +164,8 @@ func (s *secretWorld) run(worker *process) {
 	s.checkServed(s.events)
 }
 
-// checkServed checks what a server over HTTP was sent: its secrets, whose call it
-// is, and when the worker has ended, that the execution's session is over.
+// checkServed checks that an HTTP server received its secrets and the caller's identity, and that the
+// execution's session is closed after the worker has ended.
 func (s *secretWorld) checkServed(server *tooltest.Web) {
 	s.t.Helper()
 	session := s.id + "/dig/Alpha"
@@ -192,13 +191,12 @@ func (s *secretWorld) checkServed(server *tooltest.Web) {
 	}
 }
 
-// search looks for secrets in all places: what the run has left, the files of the
-// world, and more.
+// search looks for secrets in all places: the output of the run, the files of the world, and more.
 func (s *secretWorld) search(more map[string][]byte, secrets ...string) {
 	s.t.Helper()
 	maps.Copy(s.places, s.files())
 	maps.Copy(s.places, more)
-	for _, known := range []string{"done by Alpha", "The tool echo", "cannot log in with"} { // a row, a blob, and what surrounds a secret
+	for _, known := range []string{"done by Alpha", "The tool echo", "cannot log in with"} { // a row, a blob, and the text around a secret
 		if !bytes.Contains(s.places[s.storePath()], []byte(known)) {
 			s.t.Errorf("the search does not find %q in the store: it proves nothing", known)
 		}
@@ -212,7 +210,7 @@ func (s *secretWorld) search(more map[string][]byte, secrets ...string) {
 	}
 }
 
-// files are those of a world, with Temporal's and the store's, but for its configuration.
+// files returns the world's files, including Temporal's and the store's, but without the configuration.
 func (w *world) files() map[string][]byte {
 	w.t.Helper()
 	all := map[string][]byte{}
@@ -228,7 +226,7 @@ func (w *world) files() map[string][]byte {
 	return all
 }
 
-// histories is every event of every workflow, as stored.
+// histories returns every event of every workflow, as stored.
 func (w *world) histories() []byte {
 	w.t.Helper()
 	var out []byte
@@ -248,8 +246,7 @@ func (w *world) histories() []byte {
 	return out
 }
 
-// A cancelled investigation stops its running model call within seconds, and
-// keeps what was done.
+// A cancelled investigation stops its running model call within seconds and keeps finished work.
 func TestCancelIsQuickAndKeepsWhatWasDone(t *testing.T) {
 	t.Parallel()
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Gamma 1" })
@@ -266,7 +263,7 @@ func TestCancelIsQuickAndKeepsWhatWasDone(t *testing.T) {
 	}
 	took := time.Since(cancelled)
 	t.Logf("cancelled within %s", took.Round(time.Millisecond))
-	if took > 30*time.Second { // a reply that is not cut has minutes
+	if took > 30*time.Second { // a reply that is not cut off takes minutes
 		t.Errorf("the cancellation took %s", took)
 	}
 	inv, err := w.open().Investigation(context.Background(), workflows.InvestigationID("lab", run.GetRunID()))

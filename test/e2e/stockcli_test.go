@@ -24,11 +24,11 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// TestStockCLI does everything with Temporal's own CLI, as a process, that its
-// users do with an investigation.
+// TestStockCLI runs Temporal's own CLI as a process and does everything with it that users do with an
+// investigation.
 func TestStockCLI(t *testing.T) {
 	s := stock{path: buildCLI(t), holds: &sync.Map{}}
-	t.Parallel() // only now: a build that is not cached takes all cores for minutes
+	t.Parallel() // after the build: an uncached build uses all cores for minutes
 	s.world = newWorld(t, s.script(), labConfig)
 	s.dev()
 	t.Run("start", s.testStart)
@@ -65,28 +65,27 @@ var temporalCLI = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// stock is the stock Temporal CLI and the dev that all its tests share.
+// stock is the stock Temporal CLI and the dev process that all its tests share.
 type stock struct {
 	*world
 	path  string
 	holds *sync.Map // "<case> <agent> <turn>" → *llmtest.Hold
 }
 
-// in is the same for another test.
+// in returns the same fixture for a subtest.
 func (s stock) in(t *testing.T) stock {
 	w := *s.world
 	w.t, s.world = t, &w
 	return s
 }
 
-// concludes reports whether a request is for a conclusion: it declares the tools, and lets the model call none.
+// concludes reports whether a request asks for a conclusion: it declares tools but does not let the model call any.
 func concludes(req llmtest.Request) bool {
 	return strings.Contains(string(req.Body), `"tool_choice":"none"`)
 }
 
-// script is the lab's, with the places at which a case is held. An agent that is
-// to conclude says what it knows; so does one whose window a large alert
-// fills, for it does not see its own turns.
+// script is the lab's script, with holds for a case. An agent that is asked to conclude states its findings; so
+// does an agent whose window is filled by a large alert, because it does not see its earlier turns.
 func (s stock) script() llmtest.Script {
 	script := newScript().script()
 	return func(req llmtest.Request) llmtest.Reply {
@@ -101,7 +100,7 @@ func (s stock) script() llmtest.Script {
 	}
 }
 
-// hold holds the streams of a case's turns, each "<agent> <turn>".
+// hold holds the streams of a case's turns, each named "<agent> <turn>".
 func (s stock) hold(id string, turns ...string) held {
 	out := make(held, len(turns))
 	for i, turn := range turns {
@@ -112,10 +111,10 @@ func (s stock) hold(id string, turns ...string) held {
 	return out
 }
 
-// held are the holds of several turns.
+// held is a list of holds, one for each turn.
 type held []*llmtest.Hold
 
-// Wait waits until the reply of every turn stands at its hold.
+// Wait waits until every turn's reply has reached its hold.
 func (h held) Wait(t *testing.T) {
 	t.Helper()
 	for _, hold := range h {
@@ -123,7 +122,7 @@ func (h held) Wait(t *testing.T) {
 	}
 }
 
-// Release lets the replies of every turn pass, now and later.
+// Release lets the replies of every turn through, now and later.
 func (h held) Release() {
 	for _, hold := range h {
 		hold.Release()
@@ -132,8 +131,8 @@ func (h held) Release() {
 
 var caseMark = regexp.MustCompile(`case=([a-z0-9-]+);`)
 
-// caseOf is the workflow id of the investigation that a request belongs to: it
-// is in its data.
+// caseOf returns the workflow ID of the investigation that a request belongs to. The request's data contains
+// it.
 func caseOf(req llmtest.Request) string {
 	if found := caseMark.FindStringSubmatch(req.Task()); found != nil {
 		return found[1]
@@ -141,7 +140,7 @@ func caseOf(req llmtest.Request) string {
 	return ""
 }
 
-// asks are the model requests of a case, by "<agent> <turn>".
+// asks returns the model requests of a case, keyed by "<agent> <turn>".
 func (s stock) asks(id string) map[string]llmtest.Request {
 	out := map[string]llmtest.Request{}
 	for _, req := range s.model.Requests() {
@@ -162,7 +161,7 @@ func (s stock) cli(args ...string) (stdout string) {
 	return out
 }
 
-// startCLI starts an investigation the way the README says.
+// startCLI starts an investigation with the command from the README.
 func (s stock) startCLI(id string, args ...string) (investigation string) {
 	s.t.Helper()
 	args = append([]string{"start", "--type", "Investigation", "--task-queue", "inquest", "--workflow-id", id, "-o", "json"}, args...)
@@ -187,7 +186,7 @@ func (s stock) decode(body string, out any) {
 	}
 }
 
-// closed is what `temporal workflow result -o json` prints.
+// closed is the output of `temporal workflow result -o json`.
 type closed struct {
 	Status     string
 	CloseEvent struct {
@@ -207,7 +206,7 @@ type closed struct {
 	}
 }
 
-// closing waits for the end of a workflow.
+// closing waits until a workflow closes, and returns its result and the CLI's exit code.
 func (s stock) closing(id string) (out closed, code int) {
 	s.t.Helper()
 	body, _, code := s.program(s.path, "", "workflow", "result", "--workflow-id", id, "-o", "json")
@@ -215,7 +214,7 @@ func (s stock) closing(id string) (out closed, code int) {
 	return out, code
 }
 
-// completed waits for the end of an investigation that completes.
+// completed waits for an investigation that must complete, and returns its result.
 func (s stock) completed(id string) (result workflows.InvestigationResult) {
 	s.t.Helper()
 	end, code := s.closing(id)
@@ -225,7 +224,7 @@ func (s stock) completed(id string) (result workflows.InvestigationResult) {
 	return end.CloseEvent.Completed.Result[0]
 }
 
-// query asks a workflow by `temporal workflow query`.
+// query queries a workflow with `temporal workflow query`.
 func query[T any](s stock, id, name string) T {
 	s.t.Helper()
 	var answer struct{ QueryResult []T }
@@ -263,7 +262,7 @@ func (s stock) signalled(workflowID, name string) bool {
 	return false
 }
 
-// posted: something that was said to an investigation is in the mail.
+// posted reports whether a message to an investigation has reached the mail.
 func (s stock) posted(workflowID string) bool {
 	posts := map[int64]bool{}
 	for _, e := range s.history(workflowID) {
@@ -295,7 +294,7 @@ func (s stock) testStart(t *testing.T) {
 			t.Parallel()
 			s := s.in(t)
 			encoding := "json/plain"
-			if tt.name == "protobuf" { // the other one that the UI's form offers
+			if tt.name == "protobuf" { // the other encoding that the UI's form offers
 				encoding = "json/protobuf"
 			}
 			id := s.startCLI(tt.name, "--input", tt.input, "--input-meta", "encoding="+encoding)
@@ -314,8 +313,8 @@ func (s stock) testStart(t *testing.T) {
 	}
 }
 
-// An alert of 1 MB is kept whole and adds nothing to any history but its own
-// event. One that Temporal does not take is refused at once, by Temporal.
+// A 1 MB alert is kept whole and adds nothing to any history except its own event. Temporal rejects a larger
+// one at once.
 func (s stock) testLarge(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -363,11 +362,11 @@ func (s stock) file(content []byte) (path string) {
 }
 
 func quoted(text string) json.RawMessage {
-	body, _ := json.Marshal(text) // strings: it cannot fail
+	body, _ := json.Marshal(text) // marshalling a string cannot fail
 	return body
 }
 
-// tree is the workflow ids of an investigation of the lab's chain.
+// tree returns the workflow IDs of an investigation of the lab's chain.
 func tree(id, investigation string) []string {
 	out := []string{id}
 	for _, child := range []string{"dig", "dig/Alpha", "dig/Beta", "dig/SynthesisAgent", "tell", "tell/Gamma"} {
@@ -376,7 +375,7 @@ func tree(id, investigation string) []string {
 	return out
 }
 
-// The status is the same short picture while an investigation runs and after it.
+// The status has the same short form during an investigation and after it.
 func (s stock) testStatus(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -412,7 +411,7 @@ func (s stock) testStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got, counters); diff != "" {
 		t.Errorf("status while it runs (-want +got):\n%s", diff)
 	}
-	if got.By != "" { // Temporal names a process, which is no person
+	if got.By != "" { // Temporal gives the name of a process, not of a person
 		t.Errorf("asked for by %q", got.By)
 	}
 	if got.Usage.ModelCalls != 6 || got.Usage.ToolCalls != 4 {
@@ -439,7 +438,7 @@ func (s stock) testStatus(t *testing.T) {
 	}
 }
 
-// Whoever looks at a workflow finds out what it is, what it does and how to steer it.
+// A workflow's description explains what it is, what it is doing and how to steer it.
 func (s stock) testDescribe(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -477,7 +476,7 @@ func (s stock) testDescribe(t *testing.T) {
 	s.checkSummaries(tree("describe", id))
 }
 
-// checkSummaries checks that all that a workflow starts says what it is.
+// checkSummaries checks that everything a workflow starts has a summary.
 func (s stock) checkSummaries(workflowIDs []string) {
 	s.t.Helper()
 	summaries := map[string]bool{}
@@ -509,8 +508,7 @@ func (s stock) checkSummaries(workflowIDs []string) {
 	}
 }
 
-// What people say is in the next request to the model of whom it is for: in the second, or
-// in the first if that was made again.
+// Guidance reaches its agent in the next model request: in the second one, or in the first if that was retried.
 func (s stock) testGuide(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -551,7 +549,7 @@ func (s stock) testGuide(t *testing.T) {
 	}
 }
 
-// No model call is made between pause and resume.
+// No model call is made between a pause and the resume.
 func (s stock) testPause(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -578,7 +576,7 @@ func (s stock) testPause(t *testing.T) {
 	}
 }
 
-// An agent that is told to conclude answers from what it knows, without tools.
+// An agent that is asked to conclude answers from its findings, without tools.
 func (s stock) testConclude(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -615,7 +613,7 @@ func (s stock) testConclude(t *testing.T) {
 	}
 }
 
-// A signal that is for nobody says so in the status, and harms nothing.
+// The status reports a signal that matches no agent, and the signal has no other effect.
 func (s stock) testUndelivered(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -642,7 +640,7 @@ func (s stock) testUndelivered(t *testing.T) {
 	if details := s.cli("metadata", "--workflow-id", "undelivered"); strings.Count(details, "not delivered:") != len(wrong) {
 		t.Errorf("the current details do not show what was not delivered:\n%s", details)
 	}
-	for n, entry := range s.entries(id)[:len(wrong)] { // the agents have said nothing yet
+	for n, entry := range s.entries(id)[:len(wrong)] { // the agents have not written anything yet
 		if entry.Execution != "" || entry.Kind != transcript.KindNotice || !strings.Contains(entry.Text, wrong[n]) {
 			t.Errorf("the transcript has %+v, want a notice of %q", entry, wrong[n])
 		}
@@ -651,7 +649,7 @@ func (s stock) testUndelivered(t *testing.T) {
 	s.completed("undelivered")
 }
 
-// What can be signalled is an update, too, which says for whom it was taken, or why not.
+// Every signal is also available as an update, which returns the agents that accepted it or the reason for its rejection.
 func (s stock) testUpdates(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -703,7 +701,7 @@ func (s stock) testUpdates(t *testing.T) {
 	}
 }
 
-// Cancel stops the whole tree; what was done is kept and can be asked for.
+// Cancel stops the whole tree. Finished work is kept and can be queried.
 func (s stock) testCancel(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -712,7 +710,7 @@ func (s stock) testCancel(t *testing.T) {
 		done     string // the agent that has finished
 		report   string
 		stages   []agent.Status
-		children map[string]string // by name: how it ended
+		children map[string]string // by name: the outcome
 	}{
 		{
 			name: "cancel-first", at: []string{"Alpha 1", "Beta 1"}, stages: []agent.Status{agent.StatusCancelled, agent.StatusSkipped},
@@ -762,10 +760,10 @@ func (s stock) testCancel(t *testing.T) {
 	}
 }
 
-// A bad request is one failure, at once, that names what is wrong and what to write.
+// A bad request fails once, immediately, and the error names the mistake and the correction.
 func (s stock) testRefused(t *testing.T) {
 	t.Parallel()
-	object := []string{`"chain" or "alert_type"`, `"data"`} // what an object may hold
+	object := []string{`"chain" or "alert_type"`, `"data"`} // the fields that an object may have
 	tests := []struct {
 		name  string
 		input []string
@@ -829,8 +827,7 @@ func (s stock) testRefused(t *testing.T) {
 	}
 }
 
-// attempts counts how often activities were started and how often the workflow
-// task failed.
+// attempts counts activity starts and workflow task failures.
 func attempts(history []*historypb.HistoryEvent) (n int) {
 	for _, e := range history {
 		n += int(e.GetActivityTaskStartedEventAttributes().GetAttempt())

@@ -35,8 +35,8 @@ agent_chains:
   lead: {alert_types: [lab], stages: [{name: look, agents: [{name: Lead}]}]}
 `
 
-// hierarchy is a model for Lead, which dispatches a Digger and Deep, which dispatches another Digger. The Diggers' calls of
-// the model are held until each is let go, or if there is a hold, all.
+// hierarchy is a model for Lead, which dispatches a Digger and Deep, which dispatches another Digger. The
+// Diggers' model calls are held until each is released, or all at once if there is a hold.
 type hierarchy struct {
 	arrived, release chan struct{}
 	hold             atomic.Pointer[llmtest.Hold]
@@ -71,7 +71,7 @@ func (m *hierarchy) reply(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text("I have nothing to add.")
 }
 
-// dig waits until both Diggers ask their model.
+// dig waits until both Diggers have called their model.
 func (m *hierarchy) dig(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -83,17 +83,17 @@ func (m *hierarchy) dig(t *testing.T) {
 	}
 }
 
-// answer gives both Diggers their replies.
+// answer sends both Diggers their replies.
 func (m *hierarchy) answer() {
 	for range 2 {
 		m.release <- struct{}{}
 	}
 }
 
-// inHierarchy are the four executions, the parents before their children.
+// inHierarchy lists the four executions, parents before their children.
 var inHierarchy = []string{"look/Lead", "look/Lead/Deep-2", "look/Lead/Deep-2/Digger-1", "look/Lead/Digger-1"}
 
-// grown begins an investigation and waits until all of its agents are at work: two wait for the others.
+// grown starts an investigation and waits until all of its agents are running: two of them wait for the others.
 func (w *world) grown(m *hierarchy, name string) (id string) {
 	w.t.Helper()
 	id = workflows.InvestigationID(name, w.begin(name).GetRunID())
@@ -106,7 +106,7 @@ func (w *world) grown(m *hierarchy, name string) (id string) {
 	return id
 }
 
-// ends are how the executions of an investigation have ended.
+// ends returns the ended executions of an investigation.
 func (w *world) ends(id string) map[string]record.Execution {
 	w.t.Helper()
 	executions, err := w.open().Executions(w.t.Context(), id)
@@ -120,8 +120,8 @@ func (w *world) ends(id string) map[string]record.Execution {
 	return out
 }
 
-// What people ask of an investigation reaches its agents, their sub-agents, and those of these: at once who waits, and
-// with the next call of the model who works.
+// Signals to an investigation reach its agents, their sub-agents, and the sub-agents of those: waiting agents
+// at once, and working agents with their next model call.
 func TestSteeringReachesSubAgents(t *testing.T) {
 	t.Parallel()
 	w, m := newHierarchy(t)
@@ -133,7 +133,7 @@ func TestSteeringReachesSubAgents(t *testing.T) {
 		})
 	}
 	w.must("guide", "lead", "look at the shop")
-	for _, leader := range inHierarchy[:2] { // while the Diggers are still at their calls
+	for _, leader := range inHierarchy[:2] { // while the Diggers' calls are still running
 		eventually(t, leader+" has read it", func() bool { return heard(leader) })
 	}
 	w.must("pause", "lead")
@@ -191,15 +191,15 @@ func TestSteeringReachesSubAgents(t *testing.T) {
 	}
 }
 
-// Whichever of the workflows above sub-agents is reset: those that its run before has left at work and the new one does not
-// know are cancelled at once, and others take their places; those that it knows go on. The investigation ends as if nothing were.
+// A workflow above sub-agents is reset. Sub-agents that the old run left running and the new run does not know
+// are cancelled at once and replaced; those that it knows continue. The investigation ends as if undisturbed.
 func TestLongResetAboveSubAgents(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	w, m := newHierarchy(t)
 	w.dev()
 	for n, above := range []string{"", "/look", "/look/Lead", "/look/Lead/Deep-2"} {
-		for _, kept := range []bool{false, true} { // to where nobody was started or dispatched, or all were
+		for _, kept := range []bool{false, true} { // to a point before any child started, or after all did
 			hold := llmtest.NewHold()
 			m.hold.Store(hold)
 			name := fmt.Sprintf("lead-%d-%t", n, kept)
@@ -232,14 +232,14 @@ func TestLongResetAboveSubAgents(t *testing.T) {
 	}
 }
 
-// resetHierarchy is an investigation of which a workflow above sub-agents is reset.
+// resetHierarchy is an investigation in which one workflow above sub-agents is reset.
 type resetHierarchy struct {
 	*world
-	id, above string // and which one, by the end of its id
-	workflow  string // its id
+	id, above string // the investigation, and the suffix of the workflow's ID
+	workflow  string // the workflow's ID
 }
 
-// runsBelow are the newest runs of the agents' workflows below it.
+// runsBelow returns the newest runs of the agents' workflows below the reset one.
 func (r resetHierarchy) runsBelow() map[string]string {
 	r.t.Helper()
 	runs := map[string]string{}
@@ -278,7 +278,7 @@ func (r resetHierarchy) reset(last bool) {
 	}
 }
 
-// areCancelled waits until runs have ended whose model has not answered.
+// areCancelled waits until the runs whose model has not answered have ended.
 func (r resetHierarchy) areCancelled(runs map[string]string) {
 	r.t.Helper()
 	for workflow, run := range runs {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Temporal behind TLS, with an API key or a client's certificate, is reached by
-// the variables of its own CLI. Whoever is not let in is told why, and ends.
+// Clients reach Temporal behind TLS, with an API key or a client certificate, using the variables of Temporal's
+// own CLI. A client that is rejected reports the reason and exits.
 func TestTemporalBehindTLS(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
@@ -19,7 +19,7 @@ func TestTemporalBehindTLS(t *testing.T) {
 	tests := []struct {
 		name  string
 		env   []string
-		wrong string // what the error says; "" = it works
+		wrong string // text of the error; empty means success
 	}{
 		{"a key", []string{authority, withKey}, ""},
 		{"a client's certificate", []string{authority, "TEMPORAL_TLS_CLIENT_CERT_PATH=" + certificate, "TEMPORAL_TLS_CLIENT_KEY_PATH=" + key},
@@ -43,7 +43,7 @@ func TestTemporalBehindTLS(t *testing.T) {
 				through.refused(tt.wrong)
 				return
 			}
-			// A queue of its own: the other worker has no part in it.
+			// A separate queue keeps the other worker out.
 			worker := through.worker("--log-level", "debug", "--task-queue", tt.name)
 			out, errs, code := through.starter("", "run", "--task-queue", tt.name, "--alert-type", "lab", "--data", "what happened?",
 				"--workflow-id", tt.name)
@@ -56,7 +56,7 @@ func TestTemporalBehindTLS(t *testing.T) {
 			through.hidden(out + errs + worker.log.String())
 		})
 	}
-	t.Cleanup(func() { // when all have ended
+	t.Cleanup(func() { // after all of them have ended
 		w.hidden(dev.log.String())
 		for _, method := range []string{"PollActivityTaskQueue", "RespondWorkflowTaskCompleted", "StartWorkflowExecution"} {
 			if !g.calledByKey(method) {
@@ -66,7 +66,7 @@ func TestTemporalBehindTLS(t *testing.T) {
 	})
 }
 
-// refused runs a worker and the CLI where Temporal does not let them in.
+// refused runs a worker and the CLI against a Temporal that rejects them.
 func (w *world) refused(why string) {
 	w.t.Helper()
 	for _, command := range [][]string{{"worker", "--config", w.config}, {"starter", "run", "--alert-type", "lab", "--data", "x"}} {
@@ -78,7 +78,7 @@ func (w *world) refused(why string) {
 	}
 }
 
-// hidden checks that an output does not show the keys.
+// hidden checks that output does not contain the keys.
 func (w *world) hidden(output string) {
 	w.t.Helper()
 	for _, secret := range []string{temporalKey, key} {

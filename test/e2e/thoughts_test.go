@@ -16,9 +16,9 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// TestKillBetweenThoughts kills a worker between two turns of an agent whose model signs what it
-// thinks. The provider refuses thoughts that were changed: those of the turns before come back, by
-// another process, as they were signed, and none is left out.
+// TestKillBetweenThoughts kills a worker between two turns of an agent whose model signs its thoughts. The
+// provider rejects thoughts that were changed, so the new process must send the thoughts of all earlier turns
+// back exactly as they were signed.
 func TestKillBetweenThoughts(t *testing.T) {
 	t.Parallel()
 	for name, provider := range map[string]string{
@@ -47,7 +47,7 @@ func TestKillBetweenThoughts(t *testing.T) {
 			if result := w.end("lab"); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
 				t.Errorf("result after the kill: %+v", result)
 			}
-			var alpha []string // how many thoughts each request of Alpha's gave back
+			var alpha []string // number of thoughts that each of Alpha's requests returned
 			for _, req := range w.model.Requests() {
 				signed := 0
 				for _, m := range req.Messages {
@@ -69,7 +69,7 @@ func TestKillBetweenThoughts(t *testing.T) {
 	}
 }
 
-// thinkers are providers whose models sign, or encrypt, what they think, and the backend of each.
+// thinkers are providers whose models sign or encrypt their thoughts, each with its backend.
 var thinkers = map[string]struct{ provider, model, backend string }{
 	"claude": {`{type: anthropic, model: claude-sonnet-4-5, thinking: "on", base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`,
 		"claude-sonnet-4-5", "native"},
@@ -78,9 +78,9 @@ var thinkers = map[string]struct{ provider, model, backend string }{
 		"gemini-3-pro-preview", "native"},
 }
 
-// TestThoughtsComeBack: a conversation with a model that signs what it thinks goes to another provider's model and back,
-// loses its worker in the midst of a turn, and is compressed. Each provider refuses signatures that it has not given
-// and thoughts that were changed; all that a request has of a model's replies has what it thought of them.
+// TestThoughtsComeBack moves a conversation with a model that signs its thoughts to another provider's model
+// and back, kills its worker during a turn, and compresses it. Each provider rejects foreign signatures and
+// changed thoughts. Every reply of a model that a request contains must include its thoughts.
 func TestThoughtsComeBack(t *testing.T) {
 	t.Parallel()
 	for first, second := range map[string]string{"claude": "gpt", "gpt": "gemini", "gemini": "claude"} {
@@ -132,7 +132,7 @@ type minds struct {
 	signers map[string]*llmtest.Signer
 }
 
-// script has a model look by a tool and tell what it saw. The first one refuses a request to leave.
+// script makes a model call a tool and report the result. The first model refuses a request to leave.
 func (m minds) script(req llmtest.Request) llmtest.Reply {
 	return m.signers[req.Model].Script(func(req llmtest.Request) llmtest.Reply {
 		switch asked := said(req); {
@@ -148,7 +148,7 @@ func (m minds) script(req llmtest.Request) llmtest.Reply {
 	})(req)
 }
 
-// check goes through what each model was shown of its own replies and of the other's.
+// check examines which of its own replies, and of the other model's, each model received.
 func (m minds) check(t *testing.T, requests []llmtest.Request) {
 	t.Helper()
 	shown, most, back := map[string]int{}, 0, 0 // replies with thoughts, most messages, requests after some were left out
@@ -180,5 +180,5 @@ func (m minds) check(t *testing.T, requests []llmtest.Request) {
 	}
 }
 
-// unsigned is what Gemini is shown in place of a signature of its own, in base64.
+// unsigned is the base64 value that Gemini receives when there is no signature of its own.
 const unsigned = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="

@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// TestUI starts an investigation in Temporal's own UI, steers it there, and reads
-// there what it does and that it ended.
+// TestUI starts an investigation in Temporal's own UI, steers it there, and reads its progress and outcome
+// there.
 func TestUI(t *testing.T) {
 	t.Parallel()
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 1" })
@@ -41,7 +41,7 @@ func TestUI(t *testing.T) {
 	b.open("disk-full", "Timeline")
 	b.shows("RUNNING", "Resolve", "dig")
 	b.shot("running")
-	b.open("disk-full", "Event History") // the summaries of local activities are only there
+	b.open("disk-full", "Event History") // the only view with the summaries of local activities
 	b.shows("chain and configuration")
 	alpha := id + "/dig/Alpha"
 	b.signal("disk-full", "guide", `{"text":"look at the disks"}`,
@@ -55,7 +55,7 @@ func TestUI(t *testing.T) {
 	b.shows("lab · paused", "a person: signal resume")
 	b.shot("paused-details")
 	b.signal("disk-full", "resume", "", "Go on after a pause.")
-	b.shows("COMPLETED", "the report of gamma", "report") // in the page that was opened while it was paused
+	b.shows("COMPLETED", "the report of gamma", "report") // on the page that was opened during the pause
 	b.shot("completed")
 	told := func(req llmtest.Request) bool {
 		return who(req) == "Alpha" && turnOf(req) == 2 && strings.Contains(string(req.Body), "look at the disks")
@@ -65,7 +65,7 @@ func TestUI(t *testing.T) {
 	}
 }
 
-// TestLongUI reads in Temporal's own UI what an investigation did and found.
+// TestLongUI reads an investigation's actions and findings in Temporal's own UI.
 func TestLongUI(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestLongUI(t *testing.T) {
 	}
 }
 
-// TestLongUIRefuses: a request that cannot be served says in the UI why not.
+// TestLongUIRefuses checks that the UI shows why a request was rejected.
 func TestLongUIRefuses(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -115,11 +115,11 @@ func TestLongUIRefuses(t *testing.T) {
 // browser is a page of headless Chromium.
 type browser struct {
 	t    *testing.T
-	ctx  context.Context // chromedp's: it holds the page
-	base string          // of all that is opened
+	ctx  context.Context // chromedp's context, which owns the page
+	base string          // base of every URL that is opened
 }
 
-// newBrowser starts a Chromium that knows nothing, for the length of a test.
+// newBrowser starts a Chromium with an empty profile for the length of a test.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -135,10 +135,10 @@ func newBrowser(t *testing.T, base string) *browser {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
-	// What it logs as errors are events of a Chromium that is newer than itself.
+	// chromedp logs unknown events of a newer Chromium as errors.
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil { // the context of the first run is the browser's
+	if err := chromedp.Run(ctx); err != nil { // the first run's context owns the browser
 		t.Fatalf("start %s: %v", path, err)
 	}
 	return &browser{t: t, ctx: ctx, base: base}
@@ -158,15 +158,15 @@ func (b *browser) do(what string, actions ...chromedp.Action) {
 	}
 }
 
-// until asks a function of the page again and again until it says yes.
+// until polls a function of the page until it returns true.
 func (b *browser) until(what, function string, args ...any) {
 	b.t.Helper()
 	b.do(what, chromedp.PollFunction(function, nil, chromedp.WithPollingArgs(args...),
 		chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(0))) // do has a timeout
 }
 
-// open opens a page of a workflow by its tab. The UI goes to a page of its own
-// choice first, so the tab is clicked on until it stays.
+// open opens a tab of a workflow's page. The UI first goes to a page that it chooses, so open clicks the tab
+// until it stays.
 func (b *browser) open(workflowID, tab string) {
 	b.t.Helper()
 	const turn = `name => [...document.querySelectorAll("[role=tab]")].filter(e => e.innerText.startsWith(name))
@@ -175,7 +175,7 @@ func (b *browser) open(workflowID, tab string) {
 	b.until("turn to "+tab, turn, tab)
 }
 
-// begin fills the form behind the deep link, and sends it off.
+// begin fills in the form behind the deep link and submits it.
 func (b *browser) begin(id, in string) {
 	b.t.Helper()
 	var queue, kind string
@@ -190,10 +190,10 @@ func (b *browser) begin(id, in string) {
 	b.click(`button:enabled`, "Start Workflow")
 }
 
-// signal sends a signal by the dialog of an investigation's page.
+// signal sends a signal with the dialog on an investigation's page.
 func (b *browser) signal(id, name, in, description string) {
 	b.t.Helper()
-	b.open(id, "Timeline") // anew: a dialog that is used again keeps its input
+	b.open(id, "Timeline") // a new page, because a reused dialog keeps its input
 	b.click(`button`, "More Actions")
 	b.click(`[role=menuitem]`, "Send a Signal")
 	b.click(`[data-testid=signal-select-button]`, "")
@@ -214,7 +214,7 @@ func (b *browser) write(editor, text string) {
 	b.do("write "+text, input.InsertText(text))
 }
 
-// click clicks on the first element in sight that begins with text, once there is one.
+// click clicks the first visible element that begins with text, and waits for it if necessary.
 func (b *browser) click(selector, text string) {
 	b.t.Helper()
 	const click = `(selector, text = "") => [...document.querySelectorAll(selector)]
@@ -222,7 +222,7 @@ func (b *browser) click(selector, text string) {
 	b.until(fmt.Sprintf("click on %s %q", selector, text), click, selector, text)
 }
 
-// shows waits until the page shows all of these texts. Markdown is in frames of its own.
+// shows waits until the page shows all of these texts. Markdown is in separate frames.
 func (b *browser) shows(texts ...string) {
 	b.t.Helper()
 	const shown = `text => [document, ...[...document.querySelectorAll("iframe")].map(e => e.contentDocument)]
@@ -232,7 +232,7 @@ func (b *browser) shows(texts ...string) {
 	}
 }
 
-// shot takes a screenshot; E2E_SCREENSHOTS names a folder to keep it in.
+// shot takes a screenshot and keeps it if E2E_SCREENSHOTS names a folder.
 func (b *browser) shot(name string) {
 	b.t.Helper()
 	folder := os.Getenv("E2E_SCREENSHOTS")

@@ -18,19 +18,17 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// crowd is how much is said in how many investigations, and how many workers are killed
-// meanwhile.
+// crowd sets how many messages are sent to how many investigations, and how many workers are killed meanwhile.
 type crowd struct {
 	cases, words, kills int
-	lasts               time.Duration // as long as people speak
-	every               time.Duration // a worker is killed, from the beginning on
-	pace                time.Duration // of the model, for four characters
+	lasts               time.Duration // how long people send messages
+	every               time.Duration // interval at which a worker is killed, from the start on
+	pace                time.Duration // the model's time for four characters
 	seed                uint64
 }
 
-// Whatever is said, to whomever and whenever, while workers die: by the model's own
-// log, each whom it was for was told it in exactly one of its turns, or the record says
-// that nobody was.
+// Messages are sent to any agent at any time while workers are killed. By the model's own log, each recipient
+// was told in exactly one of its turns, or the record reports the message as undelivered.
 func TestLongWordsUnderLoadWithKills(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -38,7 +36,7 @@ func TestLongWordsUnderLoadWithKills(t *testing.T) {
 	c.test(t)
 }
 
-// The same with a thousand words, and another seed each time.
+// The same with a thousand messages, and another seed each time.
 func TestSoakWordsUnderLoadWithKills(t *testing.T) {
 	soaks(t)
 	t.Parallel()
@@ -53,7 +51,7 @@ func (c crowd) test(t *testing.T) {
 	w := newWorld(t, c.model, labConfig)
 	w.dev("--no-worker")
 	workers := []*process{w.worker(), w.worker()}
-	ids := map[string]string{} // by workflow id
+	ids := map[string]string{} // by workflow ID
 	for n := range c.cases {
 		name := caseName(n)
 		req := agent.Request{AlertType: "lab", Data: []byte(`"` + name + `"`)}
@@ -93,13 +91,13 @@ func (c crowd) model(req llmtest.Request) llmtest.Reply {
 	return reply.Chunked(4, c.pace)
 }
 
-// word is a text that somebody has said: to an investigation, for an agent or for all.
+// word is a message to an investigation, for one agent or for all.
 type word struct {
 	text, to, agent string
-	refused         bool // at once: the investigation had ended
+	refused         bool // rejected at once because the investigation had ended
 }
 
-// speak says all words, at random moments.
+// speak sends all messages at random moments.
 func (c crowd) speak(w *world) (said []word) {
 	random, temporal := rand.New(rand.NewPCG(c.seed, 2)), w.client()
 	for n := range c.words {
@@ -122,8 +120,8 @@ var (
 	casePattern = regexp.MustCompile(`case-\d{2}`)
 )
 
-// wordsTold is which words the model was told in which turns, by word, and by case and
-// agent: what it had not been told in an earlier turn of the same agent.
+// wordsTold returns the turns in which the model was told each word, by word, then by case and agent. Words
+// from an earlier turn of the same agent are left out.
 func (w *world) wordsTold() map[string]map[string][]int {
 	told := map[string]map[string][]int{}
 	for _, req := range w.model.Requests() {
@@ -140,8 +138,8 @@ func (w *world) wordsTold() map[string]map[string][]int {
 	return told
 }
 
-// unanswered is the guidance in a request after the model's last words. What a synthesis
-// is shown of its peers has theirs in it, too.
+// unanswered returns the guidance after the model's last message in a request. A synthesis also sees its peers'
+// guidance, which is not included.
 func unanswered(req llmtest.Request) string {
 	var text strings.Builder
 	for _, m := range req.Messages {
@@ -157,7 +155,7 @@ func unanswered(req llmtest.Request) string {
 	return text.String()
 }
 
-// checkWords checks what became of the words that were said to one investigation.
+// checkWords checks the outcome of the messages that were sent to one investigation.
 func (w *world) checkWords(id string, said []word, told map[string]map[string][]int) {
 	w.t.Helper()
 	inv, err := w.open().Investigation(w.t.Context(), id)
@@ -183,7 +181,7 @@ func (w *world) checkWords(id string, said []word, told map[string]map[string][]
 		}
 		checkReaders(w.t, spoken, readers)
 	}
-	// What was not taken in is told without its words.
+	// Messages that were rejected are reported without their text.
 	refused += len(inv.Envelope.Undelivered) - reported
 	if read+reported+refused != len(said) {
 		w.t.Errorf("%s: of %d words, %d were told, %d were not, and %d were refused:\n%s", id, len(said), read, reported, refused, undelivered)
@@ -191,7 +189,7 @@ func (w *world) checkWords(id string, said []word, told map[string]map[string][]
 	w.t.Logf("%s: of %d words, %d were told, %d were not, and %d were refused", id, len(said), read, reported, refused)
 }
 
-// stageOf is the stage of an agent of the lab's chain, or of the long one.
+// stageOf returns the stage of an agent of the lab's chain, or of the long chain.
 func stageOf(name string) string {
 	if strings.ContainsAny(name, "123") {
 		return "stage" + name[len(name)-1:]
@@ -199,7 +197,7 @@ func stageOf(name string) string {
 	return map[string]string{"Alpha": "dig", "Beta": "dig", "SynthesisAgent": "dig", "Gamma": "tell"}[name]
 }
 
-// checkReaders: each was told once; the one whom it was for, or agents of one stage.
+// checkReaders checks that each reader was told once, and that the readers are the recipient or agents of one stage.
 func checkReaders(t *testing.T, spoken word, readers map[string][]int) {
 	t.Helper()
 	stages := map[string]bool{}

@@ -18,37 +18,37 @@ import (
 // act is nil: it only names activities.
 var act *activities.Activities
 
-// maxNudges is how often an agent is asked again after an empty reply.
+// maxNudges bounds how often the model is called again after an empty reply.
 const maxNudges = 2
 
-// agentState is what an execution carries from one of its runs to the next.
+// agentState is the state that one run of an execution hands to the next.
 type agentState struct {
 	Iteration int                `json:"iteration"` // model calls so far: the key of the last one
-	Batches   int                `json:"batches"`   // of tool calls: what max_iterations bounds
+	Batches   int                `json:"batches"`   // of tool calls, bounded by max_iterations
 	Nudges    int                `json:"nudges,omitempty"`
-	Heard     int                `json:"heard,omitempty"`    // how often its last word was not the last, because somebody spoke
-	Letters   int                `json:"letters,omitempty"`  // that people have written to the agent itself
+	Heard     int                `json:"heard,omitempty"`    // how often new guidance made it continue after its final reply
+	Letters   int                `json:"letters,omitempty"`  // messages from people to the agent itself
 	Provider  int                `json:"provider,omitempty"` // index of the one in use
 	Model     string             `json:"model,omitempty"`    // that answered last
-	Quick     bool               `json:"quick,omitempty"`    // it is known to answer within milliseconds
+	Quick     bool               `json:"quick,omitempty"`    // the model is known to answer within milliseconds
 	Listed    bool               `json:"listed,omitempty"`
 	ListedAt  time.Time          `json:"listed_at,omitzero"`
-	Unlisted  []string           `json:"unlisted,omitempty"` // servers that could not be asked
-	Repaired  bool               `json:"repaired,omitempty"` // it was asked once more for what its contract asks for
+	Unlisted  []string           `json:"unlisted,omitempty"` // servers that did not answer
+	Repaired  bool               `json:"repaired,omitempty"` // it was asked once to correct a violation of its contract
 	Usage     agent.Usage        `json:"usage"`
 	Inputs    []activities.Input `json:"inputs,omitempty"` // for the next model call
 	Deadline  deadline           `json:"deadline"`
-	// PausedUntil is when the agent's own pause of its heartbeats is over.
+	// PausedUntil is when the agent's own pause of its heartbeats ends.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Orchestration is set once the agent dispatches others.
 	Orchestration *orchestrationState `json:"orchestration,omitempty"`
-	// Asked is what people wanted to know before they decide on a call.
+	// Asked holds the questions that people put before they decide on a call.
 	Asked []asked `json:"asked,omitempty"`
-	// Seen is the last reply, and the results since: see activities.Ref.
+	// Seen marks the last reply and the results since: see activities.Ref.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
-// agentRun is one execution, of either pattern.
+// agentRun is one execution, of any pattern.
 type agentRun struct {
 	in       AgentInput
 	state    agentState
@@ -56,28 +56,28 @@ type agentRun struct {
 	watch    *watch
 	signals  *signals
 	doing    string
-	refused  []string // why signals came to nothing
+	refused  []string // why signals were not delivered
 	noticed  notices
 
 	approvals approvals
-	fault     *CallFault // of the call that failed last
+	fault     *CallFault // of the last failed call
 	streak    *streak    // of failed model calls; nil = the last one was answered
 	servers   serverWaits
 	sleeping  bool
-	limit     *Limit // that it waits at
-	reserve   bool   // it has no more than its last word
+	limit     *Limit // the bound that the agent waits at
+	reserve   bool   // only its final reply is left
 	teller    teller
-	asked     bool  // a model, at least once
-	behind    error // of type ErrorStoreBehind: no more calls are made
+	asked     bool  // a model was called at least once
+	behind    error // of type ErrorStoreBehind; set: no more calls
 	turns     bool  // it works turn by turn, in a conversation
 	before    int   // iterations of earlier turns
-	// settled: no lost workflow task can have gone further than the last reply, and this run may end.
+	// settled reports that no lost workflow task can have got further than the last reply, so this run may end.
 	settled bool
-	// listened is when a regular call of the agent last ended. A workflow task began then, with all
-	// that people had said.
+	// listened is when a regular call of the agent last ended. A workflow task began then and delivered
+	// all pending signals and updates.
 	listened time.Time
 
-	orchestration *orchestration // nil: it dispatches nobody
+	orchestration *orchestration // nil: the agent cannot dispatch others
 	listing       listing
 }
 
@@ -92,7 +92,7 @@ func newAgentRun(in AgentInput) *agentRun {
 	return run
 }
 
-// execute runs the pattern's loop under the agent's deadline, its signals served.
+// execute serves signals and runs the pattern's loop under the agent's deadline.
 func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
 	r.watch = newWatch(ctx)
 	if r.in.Agent.Orchestrator == nil {
@@ -104,7 +104,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	r.signals.trail = r.trail()
 	if r.steering.Sleep > 0 {
 		r.sleepFor(ctx, r.steering.Sleep)
-		r.steering.Sleep = 0 // in this run, not in the next one
+		r.steering.Sleep = 0 // once, not again in the next run
 	}
 	options := workflow.QueryHandlerOptions{Description: "What the agent is doing."}
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
@@ -114,7 +114,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		return AgentResult{}, err
 	}
 	r.teller = teller{waiting: r.waiting, many: r.orchestration != nil}
-	if r.in.Ref.Stage != plan.ScoringStage { // who judges outlives its parent
+	if r.in.Ref.Stage != plan.ScoringStage { // scoring agents outlive their parent
 		r.teller.serve(ctx, r.watch, r.in.Ref.Execution)
 	}
 	if r.in.Agent.Mock {
@@ -136,12 +136,12 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	return ending(result.Status, result, result.Error, result.ErrorType)
 }
 
-// bounded runs the loop under the agent's deadline. The only error that it returns is
-// that which continues the workflow as new.
+// bounded runs the loop under the agent's deadline. It returns an error only to continue
+// the workflow as new.
 func (r *agentRun) bounded(ctx workflow.Context, what string, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
 	work, cancel := r.state.Deadline.start(ctx, r.watch, bound{what: what, held: r.held})
 	defer cancel()
-	if !r.turns { // a conversation serves them itself
+	if !r.turns { // a conversation serves its own signals
 		if err := r.signals.serve(work, r.watch, r); err != nil {
 			return AgentResult{}, err
 		}
@@ -157,15 +157,15 @@ func (r *agentRun) bounded(ctx workflow.Context, what string, loop func(workflow
 	return result, nil
 }
 
-// hasLastWord: an agent that a bound or its own timeout stops in the middle of its work has
-// one call in reserve.
+// hasLastWord reports whether the agent may make one reserved call, because a bound or its own
+// timeout stopped it in the middle of its work.
 func (r *agentRun) hasLastWord(ctx workflow.Context, stopped AgentResult) bool {
 	cut := stopped.StopReason == agent.StopBound || stopped.StopReason == agent.StopTimedOut
 	return cut && ctx.Err() == nil && r.state.Usage.ModelCalls > 0
 }
 
-// haveLastWord has the agent conclude from what it knows. If it cannot, the agent ends the
-// way it was stopped.
+// haveLastWord makes the agent conclude from its findings. If that fails, it returns the result
+// of the stopped agent.
 func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) AgentResult {
 	r.reserve = true
 	limit := r.in.Agent.Timeouts.Agent
@@ -187,7 +187,7 @@ func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) Agent
 	return said
 }
 
-// conclude asks for the best conclusion from what is known, without tools.
+// conclude asks the model for its best conclusion from the findings, without tools.
 func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason agent.StopReason) (AgentResult, error) {
 	r.orchestration.conclude(ctx)
 	r.state.Inputs = append(r.state.Inputs, why)
@@ -202,13 +202,13 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 	}
 }
 
-// held: the agent waits for people or a provider, or sleeps, and its clock stands still.
+// held reports whether the agent's clock is stopped: it sleeps, or waits for people or a provider.
 func (r *agentRun) held() bool { return r.steering.still() || !r.waiting().empty() }
 
-// waiting is what the agent and its sub-agents wait for.
+// waiting returns everything that the agent and its sub-agents wait for.
 func (r *agentRun) waiting() Waiting { return r.ownWaiting().and(r.orchestration.waiting()) }
 
-// ownWaiting is what the agent itself waits for.
+// ownWaiting returns everything that the agent itself waits for.
 func (r *agentRun) ownWaiting() Waiting {
 	w := Waiting{Approvals: r.approvals.open()}
 	if o := r.outage(); o != nil {
@@ -224,7 +224,7 @@ func (r *agentRun) ownWaiting() Waiting {
 	return w
 }
 
-// refuse says why the agent cannot take a signal; "" = it can.
+// refuse says why the agent cannot accept a signal. It returns an empty string if it can.
 func (r *agentRun) refuse(sig signal) string {
 	stage := r.in.Ref.StageRun()
 	switch {
@@ -236,7 +236,7 @@ func (r *agentRun) refuse(sig signal) string {
 	return ""
 }
 
-// handle takes in a signal.
+// handle applies a signal.
 func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
 	t.For = []string{sig.execution(r.in.Ref.StageRun(), r.in.Agent)}
 	if sig.Name == SignalGuide {
@@ -244,13 +244,13 @@ func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 	}
 	if sig.Agent == "" || sig.Agent == r.in.Agent.Name {
 		r.steer(ctx, sig)
-	} else if !r.orchestration.forward(ctx, sig) && !sig.Mail { // mail need not wake anybody
+	} else if !r.orchestration.forward(ctx, sig) && !sig.Mail { // mail needs no recipient that is awake
 		return Taken{}, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
 	}
 	return t, ""
 }
 
-// steer does what a signal asks of the agent, and has its sub-agents do it.
+// steer applies a signal to the agent and forwards it to its sub-agents.
 func (r *agentRun) steer(ctx workflow.Context, sig signal) {
 	switch sig.Name {
 	case SignalPauseHeartbeats:
@@ -268,7 +268,7 @@ func (r *agentRun) steer(ctx workflow.Context, sig signal) {
 	r.orchestration.forward(ctx, sig)
 }
 
-// guide puts what somebody says to the agent itself, or to one that it has dispatched, into the mail.
+// guide puts guidance for the agent, or for an agent that it dispatched, into the mail.
 func (r *agentRun) guide(ctx workflow.Context, sig signal) (why string) {
 	r.state.Letters++
 	sig.Agent = cmp.Or(sig.Agent, r.in.Agent.Name)
@@ -287,7 +287,7 @@ func (r *agentRun) guide(ctx workflow.Context, sig signal) (why string) {
 	return why
 }
 
-// undelivered keeps why a signal came to nothing, and has it in the transcript, before
+// undelivered records why a signal was not delivered, and adds a notice to the transcript before
 // the next model call.
 func (r *agentRun) undelivered(ctx workflow.Context, why string) {
 	r.refused = newest(append(r.refused, why), maxErrors)
@@ -298,12 +298,12 @@ func (r *agentRun) undelivered(ctx workflow.Context, why string) {
 	r.note(ctx, r.doing)
 }
 
-// maxHeard bounds how often an agent goes on because somebody spoke. Words that come later
-// are left to other agents, or reported as read by nobody.
+// maxHeard bounds how often new guidance makes an agent continue. Later messages are left to other
+// agents, or reported as unread.
 const maxHeard = 20
 
-// heard: somebody spoke while the model gave its last reply, so the agent goes on, unless
-// that call was its reserve.
+// heard reports whether the agent must continue because guidance arrived during its last model call.
+// It returns false if that call was the reserved one.
 func (r *agentRun) heard(out activities.GenerateOut) bool {
 	if !out.Unread || r.reserve || r.state.Heard >= maxHeard {
 		return false
@@ -312,7 +312,7 @@ func (r *agentRun) heard(out activities.GenerateOut) bool {
 	return true
 }
 
-// hold takes in what has arrived and waits while paused.
+// hold handles pending signals and waits while the agent is paused.
 func (r *agentRun) hold(ctx workflow.Context) error {
 	r.signals.settle(ctx)
 	if r.steering.still() {
@@ -321,7 +321,7 @@ func (r *agentRun) hold(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return !r.steering.still() })
 }
 
-// completed is the result of an agent that said its last word.
+// completed returns the result of an agent after its final reply.
 func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason) AgentResult {
 	if out.Empty && out.Earlier == "" {
 		how := cmp.Or(string(out.NoReport), "empty")
@@ -332,7 +332,7 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
 	result.ActionsExecuted = out.ActionsExecuted
-	if out.Empty { // decided by the activity, so workflows that began before this never come here
+	if out.Empty { // the activity decides this, so older workflows never get here
 		result.Preview, out.Partial = out.Earlier, cmp.Or(out.Partial, activities.EarlierStands)
 	}
 	if result.Outside = out.Invalid; out.Invalid != "" {
@@ -354,13 +354,13 @@ func (r *agentRun) failed(errorType, message string) AgentResult {
 	}
 }
 
-// stopped is the result of an agent whose loop ended with an error.
+// stopped returns the result of an agent whose loop ended with an error.
 func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 	var reached boundReached
 	switch {
 	case isBehind(err):
 		return r.failed(failure(err))
-	case errors.As(err, &reached): // it has what it has
+	case errors.As(err, &reached): // keep the findings so far
 		return AgentResult{
 			Status: agent.StatusCompleted, StopReason: agent.StopBound, Outcome: agent.OutcomePartial, Forced: true, Bound: reached.bound,
 		}
@@ -375,7 +375,7 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 	return r.failed(failure(err))
 }
 
-// note says what the agent is doing, in its status and in the Temporal UI.
+// note shows the agent's current work in its status and in the Temporal UI.
 func (r *agentRun) note(ctx workflow.Context, doing string) {
 	r.doing = doing
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %s tokens so far\n%s",

@@ -14,24 +14,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// approvals are an agent's calls that wait, or have waited, for a person.
+// approvals holds an agent's calls that wait, or have waited, for a person.
 type approvals struct {
 	pending []*approval
-	decided map[string]string // by call id: what was decided, for who decides again
+	decided map[string]string // the decision by call ID, for repeated decisions
 }
 
 // approval is one call that waits.
 type approval struct {
 	Approval
-	// rules say who decides; of EscalateTo, as many as escalated may by now.
+	// rules say who may decide. escalated counts the entries of EscalateTo that may decide by now.
 	rules     plan.Approvers
 	escalated int
 	notBy     []string
-	handedTo  string // the only one who may decide; "" = all that may at all
+	handedTo  string // the only one who may decide; empty: everyone that the rules allow
 	edit      string // see activities.Decision
-	editing   bool   // somebody's arguments are being looked at
-	iteration int    // of the reply that asks for the call,
-	n         int    // which is its n-th
+	editing   bool   // new arguments are being checked
+	iteration int    // of the reply that requests the call
+	n         int    // index of the call in that reply
 	decision  *activities.Decision
 }
 
@@ -55,7 +55,7 @@ func (a *approvals) settle(p *approval, d activities.Decision) {
 	a.decided[p.CallID] = d.String()
 }
 
-// answered: everybody who decides knows what came of it.
+// answered reports that no decision is still being processed.
 func (a *approvals) answered() bool {
 	return !slices.ContainsFunc(a.pending, func(p *approval) bool { return p.editing })
 }
@@ -69,8 +69,8 @@ func (a *approvals) find(callID string) *approval {
 	return nil
 }
 
-// ask lists a reply's calls that need a person, the first of which is its n-th. All of them
-// wait at once.
+// ask registers the calls of a reply that need a person's approval. first is the index of the first call. All of
+// them wait at once.
 func (r *agentRun) ask(ctx workflow.Context, first int, calls []activities.Call) []*approval {
 	asked := make([]*approval, len(calls))
 	for n, call := range calls {
@@ -82,7 +82,7 @@ func (r *agentRun) ask(ctx workflow.Context, first int, calls []activities.Call)
 	return asked
 }
 
-// askFor lists one call that needs a person, also one that waited before as another.
+// askFor registers one call that needs approval, or an already approved one whose content has changed.
 func (r *agentRun) askFor(ctx workflow.Context, n int, name string, call activities.Approve) *approval {
 	asked := &approval{
 		rules: call.Approvers, notBy: call.NotBy, edit: call.Edit, iteration: r.state.Iteration, n: n,
@@ -101,13 +101,13 @@ func (r *agentRun) askFor(ctx workflow.Context, n int, name string, call activit
 	return asked
 }
 
-// show puts a call into what people see.
+// show copies a call into the fields that people see.
 func (a *approval) show(call activities.Approve) {
 	a.Arguments, a.ArgumentsRef, a.Size, a.Hidden, a.Digest = call.Arguments, call.Ref, call.Size, call.Hidden, call.Digest
 	a.Remember = call.Remember
 }
 
-// judge has those decide on a call who are to by what the policy says of it now.
+// judge applies the policy's current rules about who may decide on the call.
 func (a *approval) judge(call activities.Approve) {
 	a.rules, a.notBy, a.Risk, a.Needed = call.Approvers, call.NotBy, call.Risk, call.Approvers.Needed
 	a.EscalatesTo = a.next()
@@ -116,12 +116,12 @@ func (a *approval) judge(call activities.Approve) {
 	}
 }
 
-// patience is how long a call waits for those that may decide.
+// patience is how long a call waits for a decision before it escalates or is denied.
 func (r *agentRun) patience() time.Duration {
 	return cmp.Or(r.in.Agent.ApprovalTimeout.D(), defaultApproval)
 }
 
-// await waits until a person has decided, or nobody did in time.
+// await waits until a person decides or the time is up.
 func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision {
 	paused := func() bool { return r.steering.Paused }
 	done := func() bool { return a.decision != nil || r.steering.Concluding || r.behind != nil }
@@ -152,7 +152,7 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 	}
 }
 
-// undecided is why a call counts as denied whose time is up.
+// undecided says why a call whose time is up counts as denied.
 func (a *approval) undecided() string {
 	if len(a.ApprovedBy) > 0 {
 		return fmt.Sprintf("it was approved by %s alone, and %d people have to", strings.Join(a.ApprovedBy, ", "), a.Needed)
@@ -160,7 +160,7 @@ func (a *approval) undecided() string {
 	return "nobody decided in time"
 }
 
-// escalate has the next ones decide, too, who have as long as those before them.
+// escalate lets the next group decide, too. It gets as much time as the previous one.
 func (r *agentRun) escalate(ctx workflow.Context, a *approval) {
 	a.escalated++
 	a.handedTo = ""
@@ -172,8 +172,8 @@ func (r *agentRun) escalate(ctx workflow.Context, a *approval) {
 	r.noteCalls(ctx)
 }
 
-// next returns who may decide, too, when the time of those before them is up. An empty string means that the call is denied
-// then.
+// next returns the group, role or person that may also decide once the current time is up. An empty string means that
+// the call is denied then.
 func (a *approval) next() string {
 	if a.escalated < len(a.rules.EscalateTo) {
 		return a.rules.EscalateTo[a.escalated]
@@ -181,23 +181,23 @@ func (a *approval) next() string {
 	return ""
 }
 
-// deciders are the groups, roles and people that may decide by now; none = everybody.
+// deciders returns the groups, roles and people that may decide by now. Empty means everyone.
 func (a *approval) deciders() []string {
 	out := slices.Concat(a.rules.Who, a.rules.EscalateTo[:min(a.escalated, len(a.rules.EscalateTo))])
 	if len(a.rules.Who) > 0 && slices.Contains(a.rules.EscalateTo, a.handedTo) && !slices.Contains(out, a.handedTo) {
-		out = append(out, a.handedTo) // before its time
+		out = append(out, a.handedTo) // ahead of its escalation
 	}
 	return out
 }
 
-// settle decides a call, once, and tells who waits for it.
+// settle records the decision on a call and wakes the goroutine that waits for it.
 func (r *agentRun) settle(ctx workflow.Context, a *approval, d activities.Decision) {
 	r.approvals.settle(a, d)
 	r.teller.changed()
 	r.noteCalls(ctx)
 }
 
-// noteCalls says that calls run, or that they wait for a person.
+// noteCalls shows that calls are running, or that they wait for a person.
 func (r *agentRun) noteCalls(ctx workflow.Context) {
 	if open := len(r.approvals.open()); open > 0 {
 		r.note(ctx, fmt.Sprintf("waiting for a person to approve %d tool call(s)", open))
@@ -206,7 +206,7 @@ func (r *agentRun) noteCalls(ctx workflow.Context) {
 	r.note(ctx, "running tool calls")
 }
 
-// short is who has decided what, without the words, which the result has. A reply may ask for many calls.
+// short returns a decision without its free text, which the result has. A reply may request many calls.
 func short(d activities.Decision) *activities.Decision {
 	out := activities.Decision{
 		Approved: d.Approved, By: fit(d.Who.Named(d.By), 100), At: d.At, Digest: d.Digest, Question: fit(d.Question, 100),
@@ -217,7 +217,7 @@ func short(d activities.Decision) *activities.Decision {
 	return &out
 }
 
-// denied is a call's result when it was not approved, or a person asks something first.
+// denied returns the result of a call that was not approved, or that a person has a question about.
 func denied(in activities.CallToolIn, call activities.Call) *activities.Input {
 	if d := in.Decision; d.Question != "" {
 		return &activities.Input{

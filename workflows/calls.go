@@ -13,19 +13,18 @@ import (
 // MaxParallelCalls bounds the calls of one reply that run at the same time.
 const MaxParallelCalls = 8
 
-// batch is the calls of one reply.
+// batch holds the calls of one reply.
 type batch struct {
 	*agentRun
 	calls  []activities.Call
-	asked  []*approval         // by call; nil = nobody has to approve it
-	undone []*activities.Input // by call: a result that this workflow decided
+	asked  []*approval         // by call; nil: no approval needed
+	undone []*activities.Input // by call: a result decided by this workflow
 }
 
-// callTools runs the calls of one reply: those that touch only our own store one
-// after the other, in one local activity (what is written must not depend on
-// chance, and their journal makes it durable), the others in parallel. What goes
-// wrong with a call is a result for the model: the activity writes it, or, if
-// that itself came to nothing, the next model call's inputs bring it.
+// callTools runs the calls of one reply. Calls that touch only our own store run
+// sequentially in one local activity: the order of their writes must be fixed, and
+// their journal makes it durable. Other calls run in parallel. A failed call gives the
+// model a result. The activity writes it or, if the activity failed, the next model call.
 func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	r.state.Usage.ToolCalls += len(calls)
 	b := batch{agentRun: r, calls: calls, asked: r.ask(ctx, 0, calls), undone: make([]*activities.Input, len(calls))}
@@ -56,10 +55,10 @@ func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 }
 
 // maxDecided bounds the results of one reply's calls that this workflow decided, in
-// bytes of JSON: they are in the input of the next model call.
+// bytes of JSON. They are part of the input of the next model call.
 const maxDecided = 32 << 10
 
-// isOwn: the call touches only our own store, and nobody is asked first.
+// isOwn reports that the call touches only our own store and needs no approval.
 func (b *batch) isOwn(n int) bool { return b.calls[n].Own && b.asked[n] == nil }
 
 func (b *batch) own() (own []int) {
@@ -71,7 +70,7 @@ func (b *batch) own() (own []int) {
 	return own
 }
 
-// run runs one call, once a person has approved it if one has to.
+// run runs one call, after its approval if it needs one.
 func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call activities.Call) *activities.Input {
 	in := activities.CallToolIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Call: n}
 	for {
@@ -87,17 +86,17 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 		lost, anew := b.attempt(ctx, slots, in, call)
 		if anew == nil {
 			if lost != nil {
-				lost.Decision = in.Decision // the audit trail tells of it; with other arguments it was another call
+				lost.Decision = in.Decision // for the audit trail; changed arguments make it a different call
 			}
 			return lost
 		}
-		b.asked[n] = b.askFor(ctx, n, call.Name, *anew) // what was approved is not what would be made
+		b.asked[n] = b.askFor(ctx, n, call.Name, *anew) // the approved call differs from the one to be made
 		b.noteCalls(ctx)
 	}
 }
 
-// attempt makes one call: within the workflow task if it is quick, else, or if that comes to
-// nothing, by a regular activity. anew is what a person has to approve first.
+// attempt makes one call: within the workflow task if it is quick, and otherwise, or if that
+// fails, by a regular activity. A non-nil anew needs a person's approval first.
 func (b *batch) attempt(
 	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
 ) (lost *activities.Input, anew *activities.Approve) {
@@ -127,7 +126,7 @@ func (b *batch) attempt(
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {
 			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call, summary), act.CallTool, in).Get(ctx, &out)
-			in.Begun = false // the attempt that was at it has ended with this one, or has died
+			in.Begun = false // the previous attempt has ended or died
 			in.Intended = in.Intended || intended(err)
 			b.listened = workflow.Now(ctx)
 			return err
@@ -140,7 +139,7 @@ func (b *batch) attempt(
 	return nil, out.Approve
 }
 
-// callSummary names a call in Temporal's UI. The calls of a plan have no iteration.
+// callSummary names a call in Temporal's UI. Calls of a plan have no iteration.
 func callSummary(name string, in activities.CallToolIn) string {
 	summary := fmt.Sprintf("%s · call %d", name, in.Call+1)
 	if in.Iteration > 0 {
@@ -149,7 +148,7 @@ func callSummary(name string, in activities.CallToolIn) string {
 	return summary
 }
 
-// record keeps what a call says to the workflow itself.
+// record stores the parts of a call's result that concern the workflow.
 func (b *batch) record(ctx workflow.Context, name string, out activities.CallToolOut) {
 	b.pause(ctx, out.Pause)
 	b.saw(out.Seen)
@@ -173,7 +172,7 @@ func (b *batch) runOwn(ctx workflow.Context, own []int) {
 	}
 }
 
-// lost is the result of a call whose activity came to nothing.
+// lost returns the result of a call whose activity failed.
 func (b *batch) lost(n int, err error) *activities.Input {
 	b.noteBehind(err)
 	errorType, message := failure(err)

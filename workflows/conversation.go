@@ -14,15 +14,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Conversation is a durable thread with an agent (spec: conversation). Its input
-// is an agent.ConversationRequest, read by the activity OpenConversation. It ends
-// when somebody closes or cancels it; until then it costs nothing while nobody speaks.
+// Conversation is a durable thread with an agent (spec: conversation). Its input is an
+// agent.ConversationRequest, read by the activity OpenConversation. It ends when it is
+// closed or cancelled. Until then it costs nothing while it is idle.
 func Conversation(ctx workflow.Context, input converter.RawValue) error {
 	run := conversationRun{}
 	return run.execute(ctx, input)
 }
 
-// conversationState is what a conversation carries from one of its runs to the next.
+// conversationState is the state that one run of a conversation hands to the next.
 type conversationState struct {
 	Opened     activities.OpenConversationOut `json:"opened"`
 	Agent      agentState                     `json:"agent"`
@@ -31,7 +31,7 @@ type conversationState struct {
 	LastActive time.Time                      `json:"last_active"`
 	ListedAt   time.Time                      `json:"listed_at,omitzero"`
 	told
-	// Last is the last answer, for who asks again after this run has ended.
+	// Last is the last answer, for a repeated request after this run has ended.
 	Last *answered `json:"last,omitempty"`
 }
 
@@ -40,7 +40,7 @@ type conversationRun struct {
 	state   conversationState
 	agent   *agentRun // nil until the conversation is open
 	failed  error     // it cannot be opened
-	turn    *turn     // that runs
+	turn    *turn     // the running turn
 	closing workflow.ReceiveChannel
 	over    bool // it was closed
 }
@@ -58,7 +58,7 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	if workflow.IsContinueAsNewError(err) {
 		return err
 	}
-	// Who has spoken is answered before the conversation ends, however it ends.
+	// Pending messages are answered before the conversation ends, even if it is cancelled.
 	rest, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && r.settled() })
@@ -69,8 +69,8 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	return err
 }
 
-// serve runs the conversation until it is closed, all but the answers: those are the
-// update handler's.
+// serve runs the conversation until it is closed, except the answers, which the update
+// handler gives.
 func (r *conversationRun) serve(ctx workflow.Context) error {
 	r.note(ctx)
 	for !r.closed() {
@@ -90,7 +90,7 @@ func (r *conversationRun) serve(ctx workflow.Context) error {
 
 const sendInput = `{"text": "…", "author": "…"}`
 
-// listen registers everything that reaches a conversation, before it first waits.
+// listen registers all handlers of a conversation before it first waits.
 func (r *conversationRun) listen(ctx workflow.Context) error {
 	closing := workflow.SignalChannelOptions{Description: "End the conversation after the running turn."}
 	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, closing)
@@ -104,11 +104,11 @@ func (r *conversationRun) listen(ctx workflow.Context) error {
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options)
 }
 
-// closed: somebody has ended the conversation. The signal is only looked at, because a
+// closed reports whether the conversation was closed. It only checks for the signal, because a
 // coroutine that receives it would run too late.
 func (r *conversationRun) closed() bool { return r.over || r.closing.Len() > 0 }
 
-// open resolves the request, or takes over the state of the run before.
+// open resolves the request, or restores the state of the previous run.
 func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) error {
 	if err := startedOnce(ctx); err != nil {
 		return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrorInvalidRequest, nil)
@@ -135,7 +135,7 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	return errors.Join(a.signals.serve(ctx, a.watch, a), a.serveDecisions(ctx))
 }
 
-// waits are the agent's calls that wait for a person.
+// waits returns the agent's calls that wait for a person.
 func (r *conversationRun) waits() record.Waits {
 	if r.agent == nil {
 		return record.Waits{}
@@ -145,12 +145,12 @@ func (r *conversationRun) waits() record.Waits {
 
 func (r *conversationRun) untold() bool { return r.waits().Key() != r.state.Waits }
 
-// settled: the store knows what waits, or cannot be told now. While it is being told, it may
-// come to know something else than what waits by then.
+// settled reports that the store has the current waits, or cannot be written now. During a write
+// the waits may change again.
 func (r *conversationRun) settled() bool { return !r.untold() || r.state.mute }
 
-// tellWaits has the store say what waits for a person, whenever that changes: thousands of
-// conversations that are idle are not asked.
+// tellWaits writes the waits to the store whenever they change. Nothing polls the conversation, so
+// thousands of idle ones cost nothing.
 func (r *conversationRun) tellWaits(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	r.agent.watch.whenever(ctx, r.untold, func(ctx workflow.Context) {
@@ -158,7 +158,7 @@ func (r *conversationRun) tellWaits(ctx workflow.Context) {
 	})
 }
 
-// resolve asks for the plan that the conversation is held by.
+// resolve obtains the conversation's plan.
 func (r *conversationRun) resolve(ctx workflow.Context) error {
 	in := activities.OpenConversationIn{Conversation: r.id, RunID: workflow.GetInfo(ctx).FirstRunID}
 	err := storeStep(ctx, "agent and configuration", act.OpenConversation, in, &r.state.Opened)
@@ -191,10 +191,10 @@ func (r *conversationRun) idle(ctx workflow.Context) error {
 	return err
 }
 
-// interval is how long nobody speaks before the agent is called; 0 = it never is.
+// interval is the idle time after which the agent is called. Zero means never.
 func (r *conversationRun) interval() time.Duration { return r.state.Opened.Agent.HeartbeatInterval.D() }
 
-// nextHeartbeat is when the agent is called if nobody speaks and it has not paused.
+// nextHeartbeat is when the agent is called if there are no messages and it has not paused.
 func (r *conversationRun) nextHeartbeat() time.Time {
 	next := r.state.LastActive.Add(r.interval())
 	if until := r.agent.state.PausedUntil; until.After(next) {
@@ -207,13 +207,13 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 	return r.interval() > 0 && !r.closed() && r.turn == nil && !r.nextHeartbeat().After(workflow.Now(ctx))
 }
 
-// renewable: the history is long, and nothing is under way.
+// renewable reports that the history is long and no work is in progress.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
 	idle := r.turn == nil && r.agent.signals.idle() && r.agent.listing.idle() && r.settled() && workflow.AllHandlersFinished(ctx)
 	return idle && !r.closed() && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
-// continueAsNew starts the next run where this one stands.
+// continueAsNew starts the next run with the current state.
 func (r *conversationRun) continueAsNew(ctx workflow.Context) error {
 	r.state.Agent, r.state.Paused = r.agent.state, r.agent.steering.Paused
 	state, err := converter.GetDefaultDataConverter().ToPayload(continued[conversationState]{&r.state})
@@ -236,7 +236,7 @@ func (r *conversationRun) status() (ConversationStatus, error) {
 	return out, nil
 }
 
-// note says in the Temporal UI that the agent waits for somebody to speak.
+// note shows in the Temporal UI that the agent waits for a message.
 func (r *conversationRun) note(ctx workflow.Context) {
 	r.agent.doing = ""
 	text := fmt.Sprintf("**%s** · %d turn(s)", r.agent.in.Agent.Name, r.state.Turns)

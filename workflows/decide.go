@@ -13,14 +13,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Bounds of what somebody says about a call, in bytes: why it is approved or denied, or what
-// the agent is asked, and the arguments that he puts in the place of the agent's.
+// Bounds of a decision, in bytes: of the reason or the question to the agent, and of the arguments
+// that replace the agent's.
 const (
 	maxReason = 1000
 	maxEdit   = 16 << 10
 )
 
-// check refuses a decision that decides nothing.
+// check rejects a decision that is invalid or does not fit the waiting call.
 func (a *approvals) check(d Decide) error {
 	if err := d.check(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (a *approvals) check(d Decide) error {
 	return waiting.checkWho(d)
 }
 
-// check says what is wrong with a decision, whatever it is about.
+// check validates a decision independently of the call.
 func (d Decide) check() error {
 	kinds := 0
 	for _, is := range []bool{d.Approved != nil, d.Ask != "", d.HandTo != ""} {
@@ -65,7 +65,7 @@ func (d Decide) check() error {
 	return errors.Join(agent.CheckBy(d.By), agent.CheckBy(d.HandTo), d.Identity.Check())
 }
 
-// name is the one that he gives who decides, else the one that was checked.
+// name returns the name that the decider gave, else the verified name.
 func (d Decide) name() string {
 	if d.By == "" && d.Identity != nil {
 		return d.Identity.Name
@@ -73,7 +73,7 @@ func (d Decide) name() string {
 	return d.By
 }
 
-// checkWho refuses a decision of somebody who may not make it.
+// checkWho rejects a decision by a person who may not make it.
 func (a *approval) checkWho(d Decide) error {
 	deciders := a.deciders()
 	approves := d.Approved != nil && *d.Approved
@@ -101,15 +101,15 @@ func (a *approval) checkWho(d Decide) error {
 	return nil
 }
 
-// mayGoTo reports whether a call may be left to somebody: who decides or would be asked next, or a person, who may be in
-// one of these groups.
+// mayGoTo reports whether a call may be handed to the given group, role or person: one that may decide now or after an
+// escalation, or any person if a group is among these.
 func (a *approval) mayGoTo(to string) bool {
 	listed := slices.Concat(a.rules.Who, a.rules.EscalateTo)
 	group := func(name string) bool { return !strings.HasPrefix(name, agent.Person) }
 	return len(a.rules.Who) == 0 || slices.Contains(listed, to) || !group(to) && slices.ContainsFunc(listed, group)
 }
 
-// has reports whether a name is among others, however it is spelled.
+// has reports whether a name is in the list, ignoring case.
 func has(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(other, name) })
 }
@@ -124,7 +124,7 @@ func orEverybody(names []string) string {
 const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}; in the place of ` +
 	`"approved", "ask": "…" or "hand_to": "…"; with it, "arguments": {…}`
 
-// serveDecisions registers the update that decides on calls.
+// serveDecisions registers the update for decisions on calls.
 func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 	return update[Decide, activities.Decision]{
 		UpdateDecide, "Decide on a tool call that waits: approve or deny it, change its arguments, ask the agent, or leave it to others. " +
@@ -139,7 +139,7 @@ func (r *agentRun) checkDecision(d Decide) error {
 	return r.approvals.check(d)
 }
 
-// decide does what somebody says about a call that waits.
+// decide applies a decision to a waiting call.
 func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, error) {
 	call := r.approvals.find(d.CallID)
 	out := activities.Decision{By: d.name(), Reason: d.Reason, At: workflow.Now(ctx), Digest: call.Digest, Who: d.Identity}
@@ -170,15 +170,15 @@ func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, 
 	return out, nil
 }
 
-// pending: what somebody has said leaves the call waiting.
+// pending records that the call still waits after this decision.
 func (r *agentRun) pending(ctx workflow.Context, d *activities.Decision, what string) {
 	d.Pending = what
 	r.teller.changed()
 	r.noteCalls(ctx)
 }
 
-// change puts a person's arguments in the place of the agent's, if the policy allows them.
-// Who has approved the call before has approved another one.
+// change replaces the agent's arguments with a person's, if the policy allows them.
+// Earlier approvals are dropped, because they were for the old arguments.
 func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error {
 	call.editing = true
 	defer func() { call.editing = false }()
@@ -197,7 +197,7 @@ func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error 
 	changed.judge(*out.Approve)
 	changed.show(*out.Approve)
 	changed.edit, changed.ApprovedBy = out.Edit, nil
-	if err := changed.checkWho(d); err != nil { // the call waits as it was
+	if err := changed.checkWho(d); err != nil { // the call keeps waiting unchanged
 		return notTaken("%s", err)
 	}
 	*call = changed
@@ -209,7 +209,7 @@ func notTaken(format string, args ...any) error {
 	return temporal.NewNonRetryableApplicationError(fit(fmt.Sprintf(format, args...), maxWhy), ErrorNotTaken, nil)
 }
 
-// asked is what a person wanted to know before deciding on a call of a tool.
+// asked is a person's question about a tool call, put before deciding on it.
 type asked struct {
 	Tool     string `json:"tool"`
 	By       string `json:"by"`
@@ -217,8 +217,8 @@ type asked struct {
 	Answer   string `json:"answer,omitempty"`
 }
 
-// hearAnswer keeps what the agent says to those who asked. due: it has nothing but an answer to
-// say, which is not its last word.
+// hearAnswer stores the reply as the answer to all open questions. due reports that there were some,
+// so this reply is not the agent's last.
 func (r *agentRun) hearAnswer(out activities.GenerateOut) (due bool) {
 	for n := range r.state.Asked {
 		if a := &r.state.Asked[n]; a.Answer == "" && out.Preview != "" {
@@ -228,7 +228,7 @@ func (r *agentRun) hearAnswer(out activities.GenerateOut) (due bool) {
 	return due
 }
 
-// answers tell who decides on a call what its tool's calls were asked about before, once.
+// answers returns the questions and answers about earlier calls of the tool, for the next decider, and removes them.
 func (r *agentRun) answers(tool string) (notes []string) {
 	r.state.Asked = slices.DeleteFunc(r.state.Asked, func(a asked) bool {
 		if a.Tool != tool {

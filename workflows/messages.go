@@ -24,29 +24,29 @@ const TypeInvestigation = "Investigation"
 // TypeReconcile is the workflow type that puts records right.
 const TypeReconcile = "Reconcile"
 
-// ReconcileSchedule is the Temporal Schedule that starts it, made by the workers of a task queue.
+// ReconcileSchedule returns the ID of the Temporal Schedule that starts Reconcile. The workers of the task queue create it.
 func ReconcileSchedule(taskQueue string) string { return "inquest-reconcile-" + taskQueue }
 
-// Signals of a running investigation. Each is also an update of the same name and input,
-// which is refused, or answered with whom it is for (Taken). All but guidance are passed
-// down to the stages and agents; a signal to one of those is for it alone.
+// Signals of a running investigation. Each is also an update with the same name and input. The update is
+// refused, or returns the recipients (Taken). All signals except guidance are passed down to the stages and
+// agents. A signal sent to a stage or an agent is for it alone.
 const (
 	SignalPause    = "pause"    // By, or no payload: no further model call until resume
 	SignalResume   = "resume"   // By, or no payload
 	SignalConclude = "conclude" // Conclude: finish now with what is known
-	SignalGuide    = "guide"    // Guide: words for the agents' mail, put before the next model call
+	SignalGuide    = "guide"    // Guide: text for the agents' mail, shown before the next model call
 
-	SignalPauseHeartbeats  = "pause-heartbeats"  // PauseHeartbeats: agents that have heartbeats sleep
-	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (stage, agent, by), or no payload: they go on at once
+	SignalPauseHeartbeats  = "pause-heartbeats"  // PauseHeartbeats: agents with heartbeats sleep
+	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (stage, agent, by), or no payload: they continue at once
 )
 
-// UpdateDecide approves or denies a tool call of an agent: Decide in, the decision out.
+// UpdateDecide approves or denies an agent's tool call. It takes a Decide and returns the decision.
 const UpdateDecide = "decide"
 
-// SignalLimits goes down, from an investigation to its stages to their agents: Limits.
+// SignalLimits carries Limits down from an investigation to its stages and their agents.
 const SignalLimits = "limits"
 
-// SignalWaiting goes up, from an agent to its stage to its investigation: Waiting.
+// SignalWaiting carries Waiting up from an agent to its stage and the investigation.
 const SignalWaiting = "waiting"
 
 // Queries of a running or finished investigation.
@@ -55,39 +55,39 @@ const (
 	QueryResult = "result" // InvestigationResult
 )
 
-// Taken answers an update of what can be signalled, too.
+// Taken is the reply to the update variant of a signal.
 type Taken struct {
-	// For are the executions at work that it is for. Guidance that is for none of those is
-	// read by the next execution that asks its model.
+	// For lists the running executions that receive it. If it is empty, the next execution
+	// that calls its model reads the guidance.
 	For []string `json:"for,omitempty"`
 }
 
-// Guide is a person's words to the agents.
+// Guide is a person's message to the agents.
 type Guide struct {
 	Text string `json:"text"`
-	// Stage and Agent name one run of a stage, one agent; empty = all that run now, else the next.
+	// Stage and Agent name one run of a stage and one agent. If empty, all that are running receive it, else the next one.
 	Stage string `json:"stage,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
 }
 
-// Conclude asks one stage, one agent, or with neither the whole investigation, to
-// finish now with what is known.
+// Conclude asks one stage, one agent or, if both are empty, the whole investigation to
+// finish now with the findings so far.
 type Conclude struct {
 	Stage string `json:"stage,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
-	// Late: nobody asked for it, the time of the stage or the investigation is up.
+	// Late means that the time limit of the stage or the investigation caused it, not a person.
 	Late bool `json:"late,omitempty"`
-	// Mail: agents whose heartbeats are resumed may have guidance to read.
+	// Mail means that the resumed agents may have guidance to read.
 	Mail bool `json:"mail,omitempty"`
 	// SentOn: see By.
 	SentOn bool `json:"sent_on,omitempty"`
 }
 
-// PauseHeartbeats has an agent sleep after its running batch of calls.
+// PauseHeartbeats makes an agent sleep after its running batch of calls.
 type PauseHeartbeats struct {
-	// Minutes are clamped to 1–60; without them, 2.
+	// Minutes is clamped to 1–60. Nil means 2.
 	Minutes *int   `json:"minutes,omitempty"`
 	Stage   string `json:"stage,omitempty"`
 	Agent   string `json:"agent,omitempty"`
@@ -96,22 +96,22 @@ type PauseHeartbeats struct {
 	SentOn bool `json:"sent_on,omitempty"`
 }
 
-// By says who pauses or resumes.
+// By names the person who pauses or resumes.
 type By struct {
 	By string `json:"by,omitempty"`
-	// SentOn: a workflow sends it on to its children, and the audit trail knows of it.
+	// SentOn means that a parent workflow forwards it and has already written it to the audit trail.
 	SentOn bool `json:"sent_on,omitempty"`
 }
 
-// UpdateElicit puts a question of a tool's server to people: activities.Elicitation in, activities.Elicited out.
+// UpdateElicit puts a question from a tool's server to people. It takes an activities.Elicitation and returns an activities.Elicited.
 const UpdateElicit = "elicit"
 
-// UpdateAnswer answers a question of an investigation: Answer in, Interrupt out.
+// UpdateAnswer answers a question of an investigation. It takes an Answer and returns the Interrupt.
 const UpdateAnswer = "answer"
 
-// Answer is what a person says to a question.
+// Answer is a person's reply to a question.
 type Answer struct {
-	ID       string          `json:"id,omitempty"` // "" = the only question that waits
+	ID       string          `json:"id,omitempty"` // empty: the only open question
 	Text     string          `json:"text,omitempty"`
 	Approved *bool           `json:"approved,omitempty"`
 	Decision string          `json:"decision,omitempty"`
@@ -119,23 +119,23 @@ type Answer struct {
 	By       string          `json:"by,omitempty"`
 }
 
-// UpdateExtendBudget raises the bounds of an investigation: ExtendBudget in, Budget out.
+// UpdateExtendBudget raises the bounds of an investigation. It takes an ExtendBudget and returns the Budget.
 const UpdateExtendBudget = "extend_budget"
 
-// ExtendBudget is what is added to the bounds of an investigation. What has no
-// bound gets none.
+// ExtendBudget holds the amounts to add to the bounds of an investigation. A resource without
+// a bound stays unbounded.
 type ExtendBudget struct {
 	plan.Extension
 	Duration plan.Duration `json:"duration,omitempty"`
 	By       string        `json:"by,omitempty"`
 }
 
-// Budget is what bounds an investigation; 0 = nothing does.
+// Budget holds the bounds of an investigation; zero means unbounded.
 type Budget struct {
 	LLMCalls int       `json:"llm_calls,omitempty"`
 	Tokens   int       `json:"tokens,omitempty"`
 	CostUSD  float64   `json:"cost_usd,omitempty"`
-	Until    time.Time `json:"until,omitzero"` // absent while the clock is held
+	Until    time.Time `json:"until,omitzero"` // absent while the clock is stopped
 	Hops     int       `json:"agent_hops,omitempty"`
 	Passes   int       `json:"passes,omitempty"`
 }
@@ -143,25 +143,25 @@ type Budget struct {
 // Interrupt is a question that an investigation has put to people.
 type Interrupt = record.Question
 
-// ConversationStage stands where an investigation's executions name their stage.
+// ConversationStage is the stage name of a conversation's executions.
 const ConversationStage = "chat"
 
-// UpdateSend says something in a conversation: Message in, Reply out.
+// UpdateSend sends a message to a conversation. It takes a Message and returns a Reply.
 const UpdateSend = "send"
 
-// MemoAgent is the memo of a conversation that names its agent.
+// MemoAgent is the memo key that holds the name of a conversation's agent.
 const MemoAgent = "agent"
 
-// SignalClose ends a conversation, after the running turn.
+// SignalClose ends a conversation after the running turn.
 const SignalClose = "close"
 
-// Message is what a person says in a conversation.
+// Message is a person's message in a conversation.
 type Message struct {
 	Text   string `json:"text"` // at most 100,000 characters
 	Author string `json:"author,omitempty"`
 }
 
-// Reply is what the agent made of a message.
+// Reply is the agent's answer to a message.
 type Reply struct {
 	Turn int    `json:"turn"` // from 1
 	Text string `json:"text,omitempty"`
@@ -170,26 +170,26 @@ type Reply struct {
 	StopReason agent.StopReason `json:"stop_reason"`
 	Iterations int              `json:"iterations"`
 	Usage      agent.Usage      `json:"usage"` // of this turn
-	// PausedUntil is when the agent goes on that has paused its heartbeats.
+	// PausedUntil is when an agent that has paused its heartbeats continues.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 }
 
 // Approval is a tool call that waits for a person.
 type Approval = record.Approval
 
-// Outage is a model's provider that an agent waits for.
+// Outage is a model provider that an agent waits for.
 type Outage = record.Outage
 
-// Waiting is all that a child waits for now, apart from models and tools at work.
+// Waiting lists everything that a child waits for now, except running model and tool calls.
 type Waiting struct {
 	Execution string     `json:"execution"` // or the stage's name
 	Approvals []Approval `json:"approvals,omitempty"`
 	Outages   []Outage   `json:"outages,omitempty"`
 	Asleep    []Asleep   `json:"asleep,omitempty"`
 	Limits    []Limit    `json:"limits,omitempty"`
-	// Ended are the agents of a stage that have, while others of it are at work.
+	// Ended lists the agents of a stage that have ended while other agents of the stage are running.
 	Ended []AgentSummary `json:"ended,omitempty"`
-	// Subs are the sub-agents at work.
+	// Subs lists the running sub-agents.
 	Subs []AgentSummary `json:"subs,omitempty"`
 }
 
@@ -199,31 +199,31 @@ type Asleep struct {
 	Until time.Time `json:"until"`
 }
 
-// idTail is how much of the first run's id tells two runs of one workflow id
-// apart: 48 of its random bits.
+// idTail is how many characters of the first run ID distinguish two runs of one
+// workflow ID: 48 of its random bits.
 const idTail = 12
 
-// InvestigationID identifies an investigation for good: a workflow id that is
-// used again gives another one, a Temporal reset the same one (design: rule 1).
+// InvestigationID returns the permanent ID of an investigation. Reusing a workflow ID
+// gives a new one; a Temporal reset keeps it (design: rule 1).
 func InvestigationID(workflowID, firstRunID string) string {
 	return workflowID + ":" + firstRunID[max(0, len(firstRunID)-idTail):]
 }
 
-// WorkflowOf takes the workflow id out of an investigation's id; ok = it looks like one.
+// WorkflowOf extracts the workflow ID from an investigation ID. It returns false for a string of another form.
 func WorkflowOf(id string) (workflowID string, ok bool) {
 	i := strings.LastIndexByte(id, ':')
 	return id[:max(i, 0)], i > 0 && len(id)-i-1 == idTail
 }
 
-// childID is the workflow id of a stage ("<stage>") or an execution ("<stage>/<agent>").
+// childID returns the workflow ID of a stage ("<stage>") or an execution ("<stage>/<agent>").
 func childID(investigation, name string) string { return investigation + "/" + name }
 
 func executionName(stage, agentName string) string { return stage + "/" + agentName }
 
-// maxWorkflowID is how long a workflow id may be, in bytes: Temporal would refuse the task that asks for a longer one.
+// maxWorkflowID bounds a workflow ID, in bytes. Temporal refuses a workflow task that asks for a longer one.
 const maxWorkflowID = 1000
 
-// maxID leaves room for the names of stages and agents within Temporal's 1,000 characters.
+// maxID bounds an investigation ID. It leaves room for stage and agent names within Temporal's 1,000 characters.
 const maxID = 800
 
 // StageInput starts a stage.
@@ -233,59 +233,58 @@ type StageInput struct {
 	Data          string             `json:"data,omitempty"` // see activities.Ref
 	Index         int                `json:"index"`
 	Stage         plan.StageSkeleton `json:"stage"`
-	// Prior are the results of the stages before this one, Earlier those of earlier
-	// passes, and Notes what people answered.
+	// Prior holds the results of the preceding stages, Earlier those of earlier passes, and
+	// Notes people's answers.
 	Prior    []activities.Source `json:"prior,omitempty"`
 	Earlier  []activities.Source `json:"earlier,omitempty"`
 	Notes    []activities.Note   `json:"notes,omitempty"`
 	Steering Steering            `json:"steering"`
-	// Order, Run and Pass: see record.StageEnvelope. Envelope is the investigation's, without the notes.
+	// Order, Run and Pass are explained at record.StageEnvelope. Envelope is the investigation's, without the notes.
 	Order    int             `json:"order,omitempty"`
 	Run      int             `json:"run,omitempty"`
 	Pass     int             `json:"pass,omitempty"`
 	Envelope record.Envelope `json:"envelope,omitzero"`
-	// Reserve: the stage's agents have their say though a bound of the investigation is reached.
+	// Reserve lets the stage's agents run although a bound of the investigation is reached.
 	Reserve bool `json:"reserve,omitempty"`
-	// Level is the investigation's, and PlanVersion its plan's: a worker that knows no such version leaves the stage to others.
+	// Level is the investigation's, PlanVersion its plan's. A worker that does not know the version leaves the stage to other workers.
 	Level       activities.Level `json:"level,omitempty"`
 	PlanVersion int              `json:"plan_version,omitempty"`
-	// Conclude is the investigation's, see plan.Plan.
+	// Conclude is the investigation's value, see plan.Plan.
 	Conclude plan.Duration `json:"conclude,omitempty"`
-	// Grace is how long the agents have to conclude once the time of the investigation is up; zero means that no limit is
-	// known.
+	// Grace is how long the agents have to conclude once the time of the investigation is up. Zero means no known limit.
 	Grace plan.Duration `json:"grace,omitempty"`
-	// Seen are entries that the investigation knows to be written: see activities.Ref.
+	// Seen lists entries that the investigation knows to be written: see activities.Ref.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
-// StageResult is what an investigation keeps of a stage.
+// StageResult is an investigation's record of a stage.
 type StageResult struct {
 	Status  agent.Status  `json:"status"`
 	Outcome agent.Outcome `json:"outcome,omitempty"`
-	// Result is the execution whose final text stands for the stage.
+	// Result names the execution whose final text is the stage's result.
 	Result string `json:"result,omitempty"`
-	// Partial says why that text is not whole.
+	// Partial says why that text is incomplete.
 	Partial string `json:"partial,omitempty"`
-	// Outside says what of that text is not what the agent's contract asks for.
+	// Outside says how that text violates the agent's contract.
 	Outside string         `json:"outside,omitempty"`
 	Agents  []AgentSummary `json:"agents,omitempty"`
 	Usage   agent.Usage    `json:"usage"`
 	Error   string         `json:"error,omitempty"`
-	// ErrorType is the stable type of the error that made the stage fail.
+	// ErrorType is the stable type of the error that failed the stage.
 	ErrorType string    `json:"error_type,omitempty"`
-	Started   time.Time `json:"started,omitzero"` // zero: the stage has not saved itself
+	Started   time.Time `json:"started,omitzero"` // zero: the stage has not saved its record
 	Ended     time.Time `json:"ended,omitzero"`
-	// Bound of the investigation that an agent has reached; nothing comes after the stage.
+	// Bound is the investigation's bound that an agent has reached. No stage runs after it.
 	Bound agent.EndReason `json:"bound,omitempty"`
-	// Fields are the keys of the stage's output that routing asks for.
+	// Fields holds the keys of the stage's output that routing uses.
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
-	// Output is the stage's JSON object, or where it is; zero for a text.
+	// Output is the stage's JSON object or a reference to it. It is zero for a text.
 	Output activities.Output `json:"output,omitzero"`
-	// Review is what the stage's own reviewer says of the result; nil = it has none.
+	// Review is the verdict of the stage's reviewer on the result. Nil means that it has no reviewer.
 	Review *activities.Review `json:"review,omitempty"`
-	// Undelivered says what was said to the stage or its agents themselves and could not be taken.
+	// Undelivered lists messages to the stage or its agents that were not delivered.
 	Undelivered []string `json:"undelivered,omitempty"`
-	// Seen are the last entries of its agents and hooks.
+	// Seen lists the last entries of its agents and hooks.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
@@ -301,32 +300,31 @@ type AgentInput struct {
 	Notes    []activities.Note   `json:"notes,omitempty"`
 	Peers    []activities.Peer   `json:"peers,omitempty"`
 	Steering Steering            `json:"steering"`
-	// Reserve: a bound of the investigation is reached, and this joins what is known.
+	// Reserve means that a bound of the investigation is reached and this agent only combines existing findings.
 	Reserve bool `json:"reserve,omitempty"`
-	// Level is the investigation's, and PlanVersion its plan's: a worker that knows no such version leaves the agent to others.
+	// Level is the investigation's, PlanVersion its plan's. A worker that does not know the version leaves the agent to other workers.
 	Level       activities.Level `json:"level,omitempty"`
 	PlanVersion int              `json:"plan_version,omitempty"`
-	// Grace is how long the agent has to conclude once the time of its stage or investigation is up; zero means that no
-	// limit is known.
+	// Grace is how long the agent has to conclude once the time of its stage or investigation is up. Zero means no known limit.
 	Grace plan.Duration `json:"grace,omitempty"`
-	// Dispatched is set if another agent has started this one.
+	// Dispatched is set if another agent started this one.
 	Dispatched *activities.TaskRef `json:"dispatched,omitempty"`
-	// Continued carries on from an earlier run of the same execution.
+	// Continued holds the state of an earlier run of the same execution.
 	Continued *agentState `json:"continued,omitempty"`
 }
 
-// AgentResult is what a stage keeps of an execution.
+// AgentResult is a stage's record of an execution.
 type AgentResult struct {
 	Status     agent.Status     `json:"status"`
 	StopReason agent.StopReason `json:"stop_reason"`
 	Outcome    agent.Outcome    `json:"outcome,omitempty"`
-	// Forced: the final text was asked for without tools, at the limit or on request.
+	// Forced means that the final text was requested without tools, at the limit or on request.
 	Forced bool `json:"forced_conclusion,omitempty"`
-	// Bound of the investigation that kept the agent from its next model call.
+	// Bound is the investigation's bound that prevented the agent's next model call.
 	Bound agent.EndReason `json:"bound,omitempty"`
-	// Partial says why the final text is not whole: cut, or withheld in part.
+	// Partial says why the final text is incomplete: truncated, or withheld in part.
 	Partial string `json:"partial,omitempty"`
-	// Outside says what of the final text is not what the agent's contract asks for.
+	// Outside says how the final text violates the agent's contract.
 	Outside    string      `json:"outside,omitempty"`
 	Iterations int         `json:"iterations"`
 	Model      string      `json:"model,omitempty"`
@@ -334,21 +332,21 @@ type AgentResult struct {
 	Preview    string      `json:"preview,omitempty"`
 	Error      string      `json:"error,omitempty"`
 	ErrorType  string      `json:"error_type,omitempty"`
-	// ActionsExecuted is what an action agent says of itself; nil = it has not said.
+	// ActionsExecuted is an action agent's own statement. Nil means that it made none.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
-	// Undelivered says what was said to the agent itself and could not be taken.
+	// Undelivered lists messages to the agent that were not delivered.
 	Undelivered []string `json:"undelivered,omitempty"`
-	// Subs are the agents that it has dispatched, and those that they have, and SubUsage is what all of them took.
+	// Subs lists the agents that it dispatched, directly or through others. SubUsage is their total usage.
 	Subs     []AgentSummary `json:"subs,omitempty"`
 	SubUsage agent.Usage    `json:"sub_usage,omitzero"`
-	// Seen are the last entries that it knows to be written.
+	// Seen lists the last entries that the agent knows to be written.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
-// whole is what the agent took, and whom it has dispatched.
+// whole returns the usage of the agent and of the agents that it dispatched.
 func (r AgentResult) whole() agent.Usage { return r.Usage.Add(r.SubUsage) }
 
-// InvestigationResult is what an investigation returns.
+// InvestigationResult is the result of an investigation's workflow.
 type InvestigationResult struct {
 	ID        string          `json:"id"`
 	Status    agent.Status    `json:"status"`
@@ -356,14 +354,14 @@ type InvestigationResult struct {
 	Report    string          `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is over 64 KB.
 	ReportRef string `json:"report_ref,omitempty"`
-	// Proof says in one line what code has not found in what the report cites; "" = all, or there is nothing to find.
+	// Proof says in one line which citations of the report were not found. Empty means all were found, or there are none.
 	Proof string `json:"proof,omitempty"`
-	// Summary is the executive summary; without one, SummaryError says why, if there was to be one.
+	// Summary is the executive summary. If one was requested and is missing, SummaryError says why.
 	Summary      string        `json:"summary,omitempty"`
 	SummaryError string        `json:"summary_error,omitempty"`
 	Stages       []StageStatus `json:"stages,omitempty"`
 	Usage        agent.Usage   `json:"usage"`
 	Error        string        `json:"error,omitempty"`
-	// Undelivered says what people asked for and said that reached nobody.
+	// Undelivered lists requests and messages from people that reached no agent.
 	Undelivered []string `json:"undelivered,omitempty"`
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// What the query "status" answers.
+// This file holds the types of the query "status".
 
-// StageStatus is the line of a run of a stage in a status, or of a stage that has not run.
+// StageStatus is the status line of one run of a stage, or of a stage that has not run.
 type StageStatus struct {
-	Name    string         `json:"name"`          // the run's, as in StageRun
-	Run     int            `json:"run,omitempty"` // how often it has been started
+	Name    string         `json:"name"`          // the run's name, as in StageRun
+	Run     int            `json:"run,omitempty"` // how often the stage has been started
 	Status  agent.Status   `json:"status"`
-	Partial string         `json:"partial,omitempty"` // why the text that it ended with is not whole
+	Partial string         `json:"partial,omitempty"` // why its final text is incomplete
 	Agents  []AgentSummary `json:"agents,omitempty"`
 	Error   string         `json:"error,omitempty"`
 }
@@ -30,81 +30,81 @@ type Status struct {
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
 	// Cut reports that a limit ended the investigation before its chain was complete.
 	Cut bool   `json:"cut,omitempty"`
-	By  string `json:"by,omitempty"` // who asked for it
+	By  string `json:"by,omitempty"` // who asked to end it
 	agent.Labels
-	// Stages are the newest 200 runs of stages in the order in which they started,
-	// and then those that have not run.
+	// Stages holds the newest 200 stage runs in the order in which they started, then the
+	// stages that have not run.
 	Stages []StageStatus `json:"stages,omitempty"`
-	Usage  agent.Usage   `json:"usage,omitzero"` // of the stages that ended; absent = not known
-	// Summary is the executive summary, and SummaryError why there is none.
+	Usage  agent.Usage   `json:"usage,omitzero"` // of the stages that ended; absent if unknown
+	// Summary is the executive summary; SummaryError says why it is missing.
 	Summary      string `json:"summary,omitempty"`
 	SummaryError string `json:"summary_error,omitempty"`
-	// Score says how it was judged. Only the store knows it.
+	// Score is the investigation's score. Only the store has it.
 	Score *record.Score `json:"score,omitempty"`
-	// WaitingFor says whom or what the investigation waits for.
+	// WaitingFor names the people or things that the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
-	// Waiting are the tool calls that a person has to decide.
+	// Waiting lists the tool calls that need a person's decision.
 	Waiting []Approval `json:"waiting,omitempty"`
-	// Outages are providers that are waited for, Asleep agents that have paused.
+	// Outages lists the providers that agents wait for, Asleep the agents that have paused.
 	Outages []Outage `json:"outages,omitempty"`
 	Asleep  []Asleep `json:"asleep,omitempty"`
-	// Troubles are activities that wait for something of ours. Only Temporal knows them: whoever
-	// asks it adds them to what the query says.
+	// Troubles lists activities that wait for a component of this system. Only Temporal knows them:
+	// callers that query Temporal add them to the reply.
 	Troubles []Trouble `json:"troubles,omitempty"`
-	// Questions wait for people's answers.
+	// Questions lists the open questions for people.
 	Questions []Interrupt `json:"questions,omitempty"`
-	// Answers are the newest, as the agents are told them.
+	// Answers holds the newest answers, as the agents see them.
 	Answers []activities.Note `json:"answers,omitempty"`
-	// Bounds are those in force, and where they come from; Budget is what is left of
-	// them to raise while the investigation runs.
+	// Bounds lists the bounds in force and their origin. Budget is how far they can still be
+	// raised while the investigation runs.
 	Bounds []plan.Bound `json:"bounds,omitempty"`
-	Budget *Budget      `json:"budget,omitempty"` // nil: nothing bounds it
+	Budget *Budget      `json:"budget,omitempty"` // nil: unbounded
 	Pass   int          `json:"pass,omitempty"`   // from 1
-	Hops   int          `json:"hops,omitempty"`   // stages that were started
-	// Outputs are what the stages of this pass hand on, by their output keys.
+	Hops   int          `json:"hops,omitempty"`   // stages started
+	// Outputs holds the outputs of this pass's stages by output key.
 	Outputs map[string]Output `json:"outputs,omitempty"`
-	// History are the newest 200 stages that have ended, in that order, and Errors
+	// History holds the newest 200 stage runs that have ended, in that order, and Errors
 	// the newest 50 that failed.
 	History     []StageRun   `json:"history,omitempty"`
 	Errors      []StageError `json:"errors,omitempty"`
 	Undelivered []string     `json:"undelivered,omitempty"`
 	Error       string       `json:"error,omitempty"`
-	// Notices are the newest 20 that the transcript has for people, such as servers that are not available and tools that
-	// cannot be used. Only the store knows them.
+	// Notices holds the newest 20 transcript notices for people, such as unavailable servers and unusable tools. Only the
+	// store has them.
 	Notices []string `json:"notices,omitempty"`
 }
 
-// Waits are the people and providers that are waited for.
+// Waits returns the people and providers that the investigation waits for.
 func (s Status) Waits() record.Waits {
 	return record.Waits{Approvals: s.Waiting, Questions: s.Questions, Outages: s.Outages}
 }
 
-// Trouble is an activity that fails again and again, or waits, for something of ours.
+// Trouble is an activity that repeatedly fails on, or waits for, a component of this system.
 type Trouble struct {
 	Workflow  string `json:"workflow"` // the id
 	Activity  string `json:"activity"` // the type
 	ErrorType string `json:"error_type"`
-	// Error is what a worker lacks that cannot do it. Errors of the store are for the
-	// workers' logs: they may name what is nobody else's business.
+	// Error names the missing requirement of the worker. Errors of the store are only in the
+	// workers' logs, because they may contain confidential names.
 	Error   string    `json:"error,omitempty"`
-	Since   time.Time `json:"since"` // that the activity is tried
+	Since   time.Time `json:"since"` // the first attempt
 	Attempt int       `json:"attempt"`
-	Next    time.Time `json:"next,omitzero"` // attempt; zero: one runs, or waits for a worker
+	Next    time.Time `json:"next,omitzero"` // attempt; zero: one is running, or waits for a worker
 }
 
-// Output is what a stage hands on.
+// Output is the output of a stage.
 type Output struct {
 	Stage     string `json:"stage"`     // its run's name
-	Execution string `json:"execution"` // whose final text it is
-	// Value is the JSON object of a stage that has a contract or routes. One over
-	// 16 KB is named by Ref, in the store.
+	Execution string `json:"execution"` // that wrote it as its final text
+	// Value is the JSON object of a stage that has a contract or routes. If it is over 16 KB,
+	// Ref names it in the store instead.
 	Value json.RawMessage `json:"value,omitempty"`
 	Ref   string          `json:"ref,omitempty"`
 }
 
 // StageRun is one run of a stage that has ended.
 type StageRun struct {
-	Stage      string        `json:"stage"` // the run's name: of its second run "stage#2"
+	Stage      string        `json:"stage"` // the run's name; the second run is "stage#2"
 	Agents     []string      `json:"agents,omitempty"`
 	Pass       int           `json:"pass"` // from 1
 	Started    time.Time     `json:"started"`
@@ -116,7 +116,7 @@ type StageRun struct {
 	LLMCalls   int           `json:"llm_calls,omitempty"`
 }
 
-// StageError is a failure of a stage, also of one that the chain has survived.
+// StageError is a failure of a stage, even if the chain continued after it.
 type StageError struct {
 	Stage     string    `json:"stage"`
 	Error     string    `json:"error"`
@@ -132,14 +132,14 @@ type AgentStatus struct {
 	MaxIterations int          `json:"max_iterations"`
 	Model         string       `json:"model"`
 	Doing         string       `json:"doing,omitempty"`
-	Usage         agent.Usage  `json:"usage,omitzero"` // absent = not known
+	Usage         agent.Usage  `json:"usage,omitzero"` // absent if unknown
 	Waiting       []Approval   `json:"waiting,omitempty"`
-	Outage        *Outage      `json:"outage,omitempty"` // nil: none that lasts
-	// PausedUntil is when an agent goes on that has paused its heartbeats.
+	Outage        *Outage      `json:"outage,omitempty"` // nil: no lasting outage
+	// PausedUntil is when an agent that has paused its heartbeats continues.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
-	// Undelivered says what was said to the agent itself and could not be taken.
+	// Undelivered lists messages to the agent that were not delivered.
 	Undelivered []string `json:"undelivered,omitempty"`
-	// LastFault is of the tool call that failed last since this run of the workflow began; nil = none has.
+	// LastFault is the last failed tool call of this workflow run. Nil means that none has failed.
 	LastFault *CallFault `json:"last_fault,omitempty"`
 }
 
@@ -152,9 +152,9 @@ type ConversationStatus struct {
 	Agent string `json:"agent,omitempty"`
 	Open  bool   `json:"open"`
 	Turns int    `json:"turns"`
-	// Answering is whose message the agent works on; "" = nobody's.
+	// Answering names the author of the message that the agent is working on. Empty means no message.
 	Answering string `json:"answering,omitempty"`
-	// Waiting are the tool calls that a person has to decide, where a Status has them.
+	// Waiting lists the tool calls that need a person's decision, as in Status.
 	Waiting     []Approval  `json:"waiting,omitempty"`
 	AgentStatus AgentStatus `json:"agent_status"`
 }

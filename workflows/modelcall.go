@@ -17,9 +17,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// modelCall has the model answer. The reply may be one to what a lost workflow task has asked in
-// place of this (out.Other). That one is lived through: its calls, which may have been made, are
-// made, and what was to be said is left for the next call.
+// modelCall calls the model. If a lost workflow task got further than history shows, out.Other holds
+// the reply to its request. modelCall then runs that reply's tool calls, which may already have been
+// made, and keeps the current inputs for the next call.
 func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	inputs := r.state.Inputs
 	out, err := r.askModel(ctx, conclude)
@@ -35,14 +35,14 @@ func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.Ge
 	return out, err
 }
 
-// ofLastReply are the inputs that speak of the last reply.
+// ofLastReply lists the kinds of inputs that refer to the last reply.
 var ofLastReply = []activities.InputKind{
 	activities.InputNudge, activities.InputRepeating, activities.InputRepair, activities.InputAnswered,
 	activities.InputTools,
 }
 
-// askModel makes one model call: again while its provider is away, and then falling
-// back from provider to provider.
+// askModel makes one model call. It retries while the provider is unavailable, and then falls
+// back to the next provider.
 func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	if err := cmp.Or(r.behind, ctx.Err()); err != nil {
 		return activities.GenerateOut{}, err
@@ -59,7 +59,7 @@ func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.Gen
 	for in.Try = 1; ; in.Try++ {
 		var out activities.GenerateOut
 		err := survived(ctx, "model call of "+r.in.Agent.Name, 0, func(n int) (err error) {
-			if n > 1 { // a worker has died in it: this one's death is to be counted, too
+			if n > 1 { // a worker died during the call: the next death must count, too
 				in.Try++
 				r.state.Quick = false
 			}
@@ -76,12 +76,12 @@ func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.Gen
 		}
 		r.recovered()
 		r.unanswered(ctx, in, err)
-		r.state.Inputs = append(in.Inputs, r.state.Inputs...) // nobody has read them
+		r.state.Inputs = append(in.Inputs, r.state.Inputs...) // no model has read them
 		return out, err
 	}
 }
 
-// tryAgain waits until the model is asked once more, or has the next provider asked.
+// tryAgain waits until the model can be called again, or selects the next provider.
 func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
 	switch errorType, _ := failure(err); errorType {
 	case activities.ErrorWorkerDied, activities.ErrorPrompt, activities.ErrorStoreBehind:
@@ -94,8 +94,8 @@ func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err
 	return ctx.Err() == nil && r.fallBack(in, err)
 }
 
-// unanswered writes down what the agent asked if no model has ever answered it, and none
-// will: its transcript would be empty otherwise.
+// unanswered writes the agent's first request to the transcript if no model has answered it and none
+// will. Otherwise the transcript would be empty.
 func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, err error) {
 	if r.turns || !r.asked || r.state.Model != "" {
 		return
@@ -110,7 +110,7 @@ func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, er
 	}
 }
 
-// try asks the model once, unless people have paused the agent.
+// try calls the model once. If the agent is paused, it waits first.
 func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out activities.GenerateOut, err error) {
 	if err := r.hold(ctx); err != nil {
 		return out, err
@@ -127,7 +127,7 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 		r.settled = false
 		err = workflow.ExecuteLocalActivity(quickOptions(ctx, summary), act.Generate, in).Get(ctx, &out)
 		if err != nil && ctx.Err() != nil {
-			r.state.Iteration-- // a reply that it has stored all the same is lived through by the last word
+			r.state.Iteration-- // if it stored a reply anyway, the final call finds it (out.Other)
 			return out, err
 		}
 		if err == nil || lasts(err) {
@@ -142,8 +142,8 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 	return out, err
 }
 
-// quick: the model is asked within the workflow task. What the workflow has decided about calls is
-// told to a model once it is in the history.
+// quick reports whether the model is called within the workflow task. Results that the workflow decided must be
+// in the history before a model sees them.
 func (r *agentRun) quick(ctx workflow.Context, in activities.GenerateIn) bool {
 	decided := func(i activities.Input) bool { return i.Kind == activities.InputResult }
 	return r.state.Quick && workflow.Now(ctx).Sub(r.listened) < unheard &&
@@ -151,11 +151,11 @@ func (r *agentRun) quick(ctx workflow.Context, in activities.GenerateIn) bool {
 		!slices.ContainsFunc(in.Inputs, decided)
 }
 
-// unheard is for how long an agent makes quick calls before it lets the workflow task end: a
-// workflow hears people between its tasks alone. Calls that have begun may take a second more.
+// unheard bounds how long an agent makes quick calls before it lets the workflow task end, because
+// a workflow receives signals only between its tasks. Calls in progress may take a second more.
 const unheard = 500 * time.Millisecond
 
-// replied takes in what a model call took; the error is the bound that forbade it.
+// replied adds the usage of a model call. It returns an error if a bound prevented the call.
 func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
 	r.state.Usage = r.state.Usage.Add(out.Usage)
 	r.replaceSeen(out.Seen)
@@ -166,7 +166,7 @@ func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, 
 	return out, nil
 }
 
-// fallBack makes the next provider the agent's; false: there is none.
+// fallBack selects the next provider. It returns false if there is none.
 func (r *agentRun) fallBack(in *activities.GenerateIn, err error) bool {
 	if r.state.Provider+1 >= len(r.in.Agent.Models) {
 		return false
@@ -178,8 +178,8 @@ func (r *agentRun) fallBack(in *activities.GenerateIn, err error) bool {
 	return true
 }
 
-// again decides whether a reply without tool calls has to be asked for once
-// more, and puts the reason into the next inputs.
+// again decides whether to repeat the request after a reply without tool calls,
+// and adds the reason to the next inputs.
 func (r *agentRun) again(out activities.GenerateOut) bool {
 	kind := activities.InputNudge
 	switch {
@@ -189,7 +189,7 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 		r.state.Repaired = true
 		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputRepair, Text: out.Invalid})
 		return true
-	case !out.Empty, out.Partial != "": // with the same limit it would be as empty again
+	case !out.Empty, out.Partial != "": // the same limit would give the same result
 		r.state.Nudges = 0
 		return false
 	}
@@ -201,19 +201,19 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 	return true
 }
 
-// streak is the tries of one provider that have failed one after the other.
+// streak counts the consecutive failed tries of one provider.
 type streak struct {
 	Outage
 	tries   map[string]int // by error type
 	strikes int            // see activities.Strike
-	// long: it is an outage; people are told, and no clock runs meanwhile.
+	// long means that the outage is shown to people and stops the clocks.
 	long bool
-	// hurried is the end of the patience of an agent that was told to conclude.
+	// hurried is the deadline for an agent that was told to conclude.
 	hurried time.Time
 }
 
-// waitOut waits until the failed provider is to be tried again; again is false if it has
-// used up its tries, or its time.
+// waitOut waits until the failed provider can be tried again. again is false if its tries or its
+// time are used up.
 func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	said := trouble(err)
 	s := r.failedTry(ctx, err, said)
@@ -225,7 +225,7 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	after := said.RetryAfter.D()
 	tries := fmt.Sprintf("%s/%s/%d/", r.in.Ref.Investigation, r.in.Ref.Execution, r.state.Iteration)
 	wait := max(backoff(s.Tries, tries), after)
-	if said.Open { // all who wait for the model are told the same time
+	if said.Open { // all agents that wait for the model get the same time
 		wait = max(wait, after+part(after, s.Tries, tries))
 	}
 	left := s.Until.Sub(now)
@@ -245,7 +245,7 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	return err == nil
 }
 
-// failedTry adds a try to the provider's streak.
+// failedTry adds a failed try to the provider's streak.
 func (r *agentRun) failedTry(ctx workflow.Context, err error, said activities.Trouble) *streak {
 	now := workflow.Now(ctx)
 	errorType, message := failure(err)
@@ -258,7 +258,7 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, said activities.Tr
 	switch {
 	case !activities.Strike(errorType):
 		s.strikes = 0
-	case said.Open: // others have struck
+	case said.Open: // other agents reached the limit of strikes
 		s.strikes = max(s.strikes, r.in.Agent.Strikes)
 	default:
 		s.strikes++
@@ -276,7 +276,7 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, said activities.Tr
 	return s
 }
 
-// struckOut: there is another model, and this one is down.
+// struckOut reports that this model is down and another one is configured.
 func (r *agentRun) struckOut() bool {
 	return r.in.Agent.Strikes > 0 && r.streak.Fallback != "" && r.streak.strikes >= r.in.Agent.Strikes
 }
@@ -293,8 +293,8 @@ func (r *agentRun) outageLimit(errorType string) time.Duration {
 	return outageAlone
 }
 
-// backoff is how long to wait after the n-th try (from 1). what makes agents that share a
-// provider or a worker come back at different times.
+// backoff is how long to wait after the n-th try (from 1). what spreads the retries of agents that
+// share a provider or a worker.
 func backoff(n int, what string) time.Duration {
 	wait := doubled(n)
 	return wait + part(wait/4, n, what)
@@ -302,14 +302,14 @@ func backoff(n int, what string) time.Duration {
 
 func doubled(n int) time.Duration { return min(firstRetry<<min(n-1, 20), longestBackoff) }
 
-// part is a part of d that depends on n and what alone.
+// part returns a pseudo-random fraction of d, determined by n and what alone.
 func part(d time.Duration, n int, what string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(fmt.Sprint(what, n)))
 	return d * time.Duration(h.Sum32()%1024) / 1024
 }
 
-// recovered ends a streak: the provider has answered, or another one is asked.
+// recovered ends a streak: the provider has answered, or another one takes over.
 func (r *agentRun) recovered() {
 	if r.streak != nil && r.streak.long {
 		r.teller.changed()
@@ -317,7 +317,7 @@ func (r *agentRun) recovered() {
 	r.streak = nil
 }
 
-// outage is what the agent waits for; nil = no provider, or not for long.
+// outage returns the outage that the agent waits for. It is nil if there is none, or only a short one.
 func (r *agentRun) outage() *Outage {
 	if r.streak == nil || !r.streak.long {
 		return nil
@@ -326,15 +326,15 @@ func (r *agentRun) outage() *Outage {
 	return &out
 }
 
-// trouble is what a model call's error says besides its type and text.
+// trouble returns the details of a model call's error besides its type and text.
 func trouble(err error) (t activities.Trouble) {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.HasDetails() {
-		_ = failed.Details(&t) // one without is of another kind
+		_ = failed.Details(&t) // other kinds of errors have no details
 	}
 	return t
 }
 
-// tried runs an activity that asks a tool server, again if the server is not there.
+// tried runs an activity that calls a tool server, and retries it while the server is unavailable.
 func tried(ctx workflow.Context, run func(last bool) error) error {
 	for n := 1; ; n++ {
 		err := run(n == serverTries)

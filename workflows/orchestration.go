@@ -15,37 +15,37 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// maxDispatched bounds the sub-agents of one agent, whatever the number that may work at the same time.
+// maxDispatched bounds the sub-agents of one agent in total, independently of how many may run in parallel.
 const maxDispatched = 100
 
-// orchestration is the sub-agents of an agent that dispatches others (spec: pipeline, "Orchestration"). They are
-// children of the agent's workflow, of the same kind as itself. Nil: the agent dispatches nobody.
+// orchestration manages the sub-agents of an agent (spec: pipeline, "Orchestration"). They are child workflows of
+// the agent's workflow, of the same type. Nil means that the agent cannot dispatch others.
 type orchestration struct {
 	*agentRun
 	plan    *plan.OrchestratorSkeleton
 	state   *orchestrationState
 	family  family
 	running []*subAgent      // in the order of their dispatch
-	mail    int              // how often there may have been guidance to read
-	looked  int              // of mail, those after which it was looked for
-	base    workflow.Context // that nobody cancels
-	work    workflow.Context // that they work under; nil = nobody was dispatched yet
+	mail    int              // how often new guidance was announced
+	looked  int              // the value of mail at the last check
+	base    workflow.Context // never cancelled
+	work    workflow.Context // context of the sub-agents; nil: none dispatched yet
 	stop    workflow.CancelFunc
 }
 
-// orchestrationState is what an agent's runs tell the next one about its sub-agents, of which none is at work then.
+// orchestrationState is the state about sub-agents that one run hands to the next. No sub-agent is running then.
 type orchestrationState struct {
 	Dispatched int            `json:"dispatched,omitempty"`
 	Ended      []AgentSummary `json:"ended,omitempty"`
-	Usage      agent.Usage    `json:"usage,omitzero"` // of those, and of whom they have dispatched
+	Usage      agent.Usage    `json:"usage,omitzero"` // of the ended sub-agents, including those that they dispatched
 	Budget     deadline       `json:"budget,omitzero"`
 }
 
-// subAgent is an execution that was dispatched and has not ended.
+// subAgent is a dispatched execution that has not ended.
 type subAgent struct {
 	*member
-	name   string // of the agent, as the model calls it
-	id     string // of the execution, as the model is told
+	name   string // of the agent, as the model knows it
+	id     string // of the execution, as the model knows it
 	cancel workflow.CancelFunc
 }
 
@@ -66,7 +66,7 @@ func newOrchestration(ctx workflow.Context, run *agentRun) *orchestration {
 
 func (s *subAgent) ended() bool { return s.child.IsReady() }
 
-// carryOut does what a call of the model asks for. It is recorded with the next model call.
+// carryOut runs a model's call to an orchestration tool. The next model call records the result.
 func (o *orchestration) carryOut(ctx workflow.Context, in activities.CallToolIn, call activities.Call) *activities.Input {
 	out := &activities.Input{Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, Decision: in.Decision}
 	switch call.Name {
@@ -86,7 +86,7 @@ func (o *orchestration) carryOut(ctx workflow.Context, in activities.CallToolIn,
 	return out
 }
 
-// dispatch starts an agent, or says why it does not.
+// dispatch starts an agent, or says why it cannot.
 func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn, name string) (said string, done bool) {
 	o.family.afterReset(ctx)
 	n := slices.IndexFunc(o.plan.Agents, func(a plan.AgentSkeleton) bool { return a.Name == name })
@@ -115,7 +115,7 @@ func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn,
 	return fmt.Sprintf("Dispatched. Execution id: %s", s.id), true
 }
 
-// full says why nobody can be dispatched now; "" = somebody can.
+// full says why no agent can be dispatched now. It returns an empty string if one can.
 func (o *orchestration) full(ctx workflow.Context) string {
 	switch {
 	case ctx.Err() != nil || o.steering.Concluding:
@@ -133,7 +133,7 @@ func (o *orchestration) full(ctx workflow.Context) string {
 	return ""
 }
 
-// prepare names the next execution. In its stage it is an agent called by the way that leads to it.
+// prepare names the next execution. Within its stage, the agent's name is its path of dispatches.
 func (o *orchestration) prepare(in activities.CallToolIn, p plan.AgentSkeleton) (*subAgent, AgentInput) {
 	own := fmt.Sprintf("%s-%d", p.Name, o.state.Dispatched+1)
 	ref := o.ref()
@@ -157,7 +157,7 @@ func (o *orchestration) names() (names []string) {
 	return names
 }
 
-// cancelOne has an execution end, which may be named by the end of its id.
+// cancelOne cancels an execution. id may be the last part of its ID.
 func (o *orchestration) cancelOne(id string) (said string, done bool) {
 	named := func(name string) bool { return name == id || strings.HasSuffix(name, "/"+id) }
 	for _, s := range o.running {
@@ -174,7 +174,7 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 	return fmt.Sprintf("You have dispatched no agent with the execution id %q; list_agents names all.", clip.Text(id, 100)), false
 }
 
-// list says in words where all stand that were dispatched.
+// list describes the state of all dispatched agents for the model.
 func (o *orchestration) list() string {
 	lines := []string{fmt.Sprintf("%d agents dispatched, %d at work, at most %d at the same time.",
 		o.state.Dispatched, len(o.running), o.plan.MaxConcurrent)}
@@ -184,7 +184,7 @@ func (o *orchestration) list() string {
 	return strings.Join(lines, "\n")
 }
 
-// summaries are all that were dispatched, also by those.
+// summaries returns all agents dispatched directly or through sub-agents.
 func (o *orchestration) summaries() []AgentSummary {
 	if o == nil {
 		return nil
@@ -192,7 +192,7 @@ func (o *orchestration) summaries() []AgentSummary {
 	return append(slices.Clone(o.state.Ended), o.atWork()...)
 }
 
-// table lists them as Markdown, for the Temporal UI.
+// table lists the sub-agents as Markdown, for the Temporal UI.
 func (o *orchestration) table() string {
 	all := o.summaries()
 	if len(all) == 0 {
@@ -201,7 +201,7 @@ func (o *orchestration) table() string {
 	return "\n" + agentTable(newest(all, maxSubRows))
 }
 
-// atWork are those at work, also of those.
+// atWork returns the running sub-agents, including those that they dispatched.
 func (o *orchestration) atWork() (out []AgentSummary) {
 	for _, s := range o.running {
 		out = append(append(out, s.summary(o.in.Ref.Investigation)), s.waiting.Subs...)
@@ -209,7 +209,7 @@ func (o *orchestration) atWork() (out []AgentSummary) {
 	return out
 }
 
-// hear keeps what a sub-agent says it waits for.
+// hear stores the reported waits of a sub-agent.
 func (o *orchestration) hear(ctx workflow.Context, w Waiting) {
 	for _, s := range o.running {
 		if s.id == w.Execution && !s.ended() {
@@ -219,7 +219,7 @@ func (o *orchestration) hear(ctx workflow.Context, w Waiting) {
 	}
 }
 
-// waiting is what the sub-agents wait for, and which are at work.
+// waiting returns the waits of the sub-agents and lists the running ones.
 func (o *orchestration) waiting() (out Waiting) {
 	if o == nil {
 		return out
@@ -231,14 +231,14 @@ func (o *orchestration) waiting() (out Waiting) {
 	return out
 }
 
-// afterReset cancels those that a run dispatched which was reset, and that this one does not know.
+// afterReset cancels sub-agents that this run does not know, because a run before the reset dispatched them.
 func (o *orchestration) afterReset(ctx workflow.Context) {
 	if o != nil {
 		o.family.afterReset(ctx)
 	}
 }
 
-// collect takes in the results of those that have ended, for the next model call.
+// collect adds the results of ended sub-agents to the inputs of the next model call.
 func (o *orchestration) collect(ctx workflow.Context) {
 	for _, s := range slices.Clone(o.running) {
 		if !s.ended() {
@@ -262,7 +262,7 @@ func (o *orchestration) collect(ctx workflow.Context) {
 	}
 }
 
-// record has the store say how an execution ended. If it cannot, the investigation does not fail for that.
+// record stores how an execution ended. A failure to store it does not fail the investigation.
 func (o *orchestration) record(ctx workflow.Context, s *subAgent) {
 	in := activities.SaveExecutionIn{Execution: s.saved(), Started: s.startedAt, Ended: s.endedAt}
 	if err := storeStep(ctx, "sub-agent "+s.id, act.SaveExecution, in, nil); err != nil {
@@ -270,22 +270,22 @@ func (o *orchestration) record(ctx workflow.Context, s *subAgent) {
 	}
 }
 
-// changed tells people, and the parent, that somebody was dispatched, has ended, or waits for something else.
+// changed reports to people and to the parent that a sub-agent was dispatched, has ended, or waits for something else.
 func (o *orchestration) changed(ctx workflow.Context) {
 	o.teller.changed()
 	o.note(ctx, o.doing)
 }
 
-// idle: nobody is at work.
+// idle reports that no sub-agent is running.
 func (o *orchestration) idle() bool { return o == nil || len(o.running) == 0 }
 
-// due: there are results that the model has not seen.
+// due reports that there are results that the model has not seen.
 func (o *orchestration) due() bool {
 	told := func(in activities.Input) bool { return in.Kind == activities.InputSubAgent }
 	return o != nil && slices.ContainsFunc(o.agentRun.state.Inputs, told)
 }
 
-// await waits for a result, or until people want something else.
+// await waits for a result, for guidance, or for a request to conclude.
 func (o *orchestration) await(ctx workflow.Context) {
 	o.note(ctx, "waiting for sub-agents")
 	wanted := func() bool { return o.due() || o.idle() || o.steering.Concluding || o.behind != nil }
@@ -297,14 +297,14 @@ func (o *orchestration) await(ctx workflow.Context) {
 	}
 }
 
-// hasNews: there may be guidance for the agent itself.
+// hasNews records that there may be guidance for the agent itself.
 func (o *orchestration) hasNews() {
 	if o != nil {
 		o.mail++
 	}
 }
 
-// hasMail looks whether the next model call would read something: what woke the agent may have been read by the last one.
+// hasMail reports whether the next model call would read guidance. The last call may already have read the announced one.
 func (o *orchestration) hasMail(ctx workflow.Context) bool {
 	o.looked = o.mail
 	var out activities.HasMailOut
@@ -316,7 +316,7 @@ func (o *orchestration) hasMail(ctx workflow.Context) bool {
 	return out.Unread
 }
 
-// settle waits for all, before the agent continues as new, or until it is to conclude.
+// settle waits for all sub-agents before the agent continues as new. It returns early if the agent must conclude.
 func (o *orchestration) settle(ctx workflow.Context) error {
 	o.note(ctx, "waiting for sub-agents, to continue as new")
 	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding || o.behind != nil })
@@ -328,13 +328,13 @@ func (o *orchestration) timeIsUp() time.Duration {
 	return timeToConclude(o.in.Agent.Timeouts.Conclude, o.plan.MaxBudget)
 }
 
-// forward sends a signal to those at work that it is for, and reports whether there are some.
+// forward sends a signal to the running sub-agents that it addresses, and reports whether there were any.
 func (o *orchestration) forward(ctx workflow.Context, sig signal) (some bool) {
 	if o == nil {
 		return false
 	}
 	if sig.Agent == o.in.Agent.Name {
-		sig.Agent = "" // what is for the agent is for those that work for it
+		sig.Agent = "" // signals to an agent also apply to its sub-agents
 	}
 	sig.SentOn = o.in.Level >= activities.LevelDirect
 	for _, s := range slices.Clone(o.running) {
@@ -345,15 +345,15 @@ func (o *orchestration) forward(ctx workflow.Context, sig signal) (some bool) {
 	return some
 }
 
-// conclude has all end before the agent says its last word. Those that people, or the end of the time, have told to
-// conclude are given a while to do that.
+// conclude ends all sub-agents before the agent's final reply. If people or the time limit have asked them to
+// conclude, they get some time for it first.
 func (o *orchestration) conclude(ctx workflow.Context) {
 	if o.idle() {
 		return
 	}
 	if o.steering.Concluding {
 		wait := subLastWord
-		if o.steering.Late && o.in.Grace > 0 { // half of it is for the agent itself
+		if o.steering.Late && o.in.Grace > 0 { // half of it is reserved for the agent itself
 			wait = min(wait, o.in.Grace.D()/2)
 		}
 		options := workflow.AwaitOptions{Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "last words of sub-agents"}}
@@ -362,7 +362,7 @@ func (o *orchestration) conclude(ctx workflow.Context) {
 	o.dismiss(ctx)
 }
 
-// dismiss cancels all and waits until they have ended.
+// dismiss cancels all sub-agents and waits until they have ended.
 func (o *orchestration) dismiss(ctx workflow.Context) {
 	o.afterReset(ctx)
 	if o.idle() {
@@ -373,7 +373,7 @@ func (o *orchestration) dismiss(ctx workflow.Context) {
 	_ = workflow.Await(ctx, o.idle)
 }
 
-// resultOf is how an agent ended.
+// resultOf returns the result of an ended agent.
 func resultOf(ctx workflow.Context, child *child) AgentResult {
 	result, ok, err := outcomeOf[AgentResult](ctx, child)
 	switch {

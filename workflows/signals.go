@@ -17,40 +17,40 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// Steering is what people have asked for, and what children that start later must know.
+// Steering holds requests from people that also apply to children started later.
 type Steering struct {
 	Paused     bool `json:"paused,omitempty"`
 	Concluding bool `json:"concluding,omitempty"`
-	Late       bool `json:"late,omitempty"`  // it concludes because its time is up
-	Sleep      int  `json:"sleep,omitempty"` // minutes, before the first call of an agent that has heartbeats
-	// Raised, Held and Stand are those of Limits.
+	Late       bool `json:"late,omitempty"`  // it concludes because its time limit was reached
+	Sleep      int  `json:"sleep,omitempty"` // minutes before the first call of an agent with heartbeats
+	// Raised, Held and Stand are explained at Limits.
 	Raised int  `json:"raised,omitempty"`
 	Held   bool `json:"held,omitempty"`
 	Stand  bool `json:"stand,omitempty"`
 }
 
-// passedOn is what a stage is told that begins now.
+// passedOn returns the steering for a stage that starts now.
 func (s Steering) passedOn() Steering {
 	return Steering{Paused: s.Paused, Raised: s.Raised, Held: s.Held, Stand: s.Stand}
 }
 
-// A signal is what people ask for, by a signal or an update. All but guidance, which
-// goes into the mail, is sent on from an investigation to its agents.
+// A signal is a request from people, sent as a signal or an update. Guidance goes into the
+// mail; all other signals are forwarded from an investigation to its agents.
 type signal struct {
 	Name string
 	Text string // of SignalGuide
-	// Stage and Agent are whom it is for; "" = everybody.
+	// Stage and Agent name the recipients. Empty strings mean all.
 	Stage, Agent string
 	By           string
-	// Minutes are of SignalPauseHeartbeats, clamped.
+	// Minutes belongs to SignalPauseHeartbeats, clamped.
 	Minutes int
 	Late    bool // of SignalConclude
-	SentOn  bool // by the workflow that has started this one
+	SentOn  bool // by the parent workflow
 	Limits  Limits
 	Mail    bool // of SignalResumeHeartbeats: there may be guidance to read
 }
 
-// payload is what the signal carries when it is sent on.
+// payload returns the input of the forwarded signal.
 func (s signal) payload() any {
 	switch s.Name {
 	case SignalConclude, SignalResumeHeartbeats:
@@ -66,7 +66,7 @@ func (s signal) payload() any {
 	return nil
 }
 
-// apply changes the steering by a signal.
+// apply updates the steering with a signal.
 func (s *Steering) apply(sig signal) {
 	switch sig.Name {
 	case SignalPause:
@@ -82,44 +82,44 @@ func (s *Steering) apply(sig signal) {
 
 // steered is a workflow that people steer.
 type steered interface {
-	// refuse says why a signal cannot be used now; "" = it can.
+	// refuse says why a signal cannot be accepted now. It returns an empty string if it can.
 	refuse(signal) string
-	// handle takes in a signal, or says why it came to nothing.
+	// handle applies a signal, or says why it cannot.
 	handle(workflow.Context, signal) (t Taken, why string)
-	// undelivered tells people why a signal came to nothing.
+	// undelivered reports to people why a signal was not delivered.
 	undelivered(ctx workflow.Context, why string)
 }
 
-// signals receives what steers one workflow. All of it is handled in order, one after the
-// other, so that no signal overtakes another that waits for a child or the store.
+// signals receives the signals and updates of one workflow. It handles them one at a time, in
+// order, so that none overtakes another that waits for a child or the store.
 type signals struct {
 	channels []workflow.ReceiveChannel
 	known    []string
-	queue    []*arrival // the first is being handled
-	updates  int        // that wait for their answer
+	queue    []*arrival // the first entry is being handled
+	updates  int        // updates that wait for their reply
 	trail    trail
-	direct   int // acts that have come straight to this workflow
-	telling  int // the audit trail of them
+	direct   int // acts sent directly to this workflow
+	telling  int // writes of them to the audit trail in progress
 }
 
 // arrival is a signal or an update in the queue.
 type arrival struct {
 	signal
 	update bool
-	why    string // it came to nothing
+	why    string // why it was not delivered
 	taken  Taken
 	done   bool
 }
 
-// ErrorNotTaken is the type of the error of an update that was valid, but came to nothing.
+// ErrorNotTaken is the error type of an update that was valid but could not be applied.
 const ErrorNotTaken = "NotTaken"
 
-// steers say what each signal does, with an example of its input, and how it is read. The text
-// is put together here once: every workflow in a worker's cache holds all of them.
+// steers holds the description, an example input and the reader of each signal. The descriptions
+// are built once here, because every workflow in a worker's cache refers to them.
 var steers = map[string]struct {
 	does, input string
 	read        func(converter.RawValue) (signal, error)
-	act         audit.What // in the audit trail; the store itself tells of guidance
+	act         audit.What // in the audit trail; the store itself records guidance
 }{
 	SignalPause:  {"No further model call until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
 	SignalResume: {"Go on after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
@@ -141,18 +141,18 @@ const (
 	guideInput    = `{"text": "…", "stage": "…", "agent": "…", "by": "…"}`
 )
 
-// steerNames are the names of all that steers. Of signals that arrive together, guidance is
-// handled first: another one may end the agent that is to read it.
+// steerNames lists the signals that steer. Among signals that arrive together, guidance is
+// handled first, because another one may end the agent that should read it.
 var steerNames = []string{
 	SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats, SignalLimits,
 }
 
-// MaxGuide bounds the text of a guide signal, in bytes: it is in the history, and in
-// a model call beside others.
+// MaxGuide bounds the text of a guide signal, in bytes. The text is in the history, and in
+// a model call next to other texts.
 const MaxGuide = 16 << 10
 
-// listen registers the signals, with their descriptions. Others are the names of what
-// the workflow itself receives.
+// listen registers the signals, with their descriptions. others names the signals that
+// the workflow receives itself.
 func listen(ctx workflow.Context, others ...string) *signals {
 	s := &signals{known: append(others, steerNames...), channels: make([]workflow.ReceiveChannel, 0, len(steerNames))}
 	for _, name := range steerNames {
@@ -162,7 +162,7 @@ func listen(ctx workflow.Context, others ...string) *signals {
 	return s
 }
 
-// serve hands everything to w until the workflow ends, even if ctx is cancelled.
+// serve passes all signals and updates to w until the workflow ends, even if ctx is cancelled.
 func (s *signals) serve(ctx workflow.Context, watch *watch, w steered) error {
 	for _, name := range steerNames {
 		if err := s.serveUpdate(ctx, name, w); err != nil {
@@ -191,7 +191,7 @@ func (s *signals) handle(ctx workflow.Context, w steered) {
 	}
 }
 
-// serveUpdate registers what can be signalled as an update, which answers.
+// serveUpdate registers the update of the same name as a signal. Unlike the signal, it returns a reply.
 func (s *signals) serveUpdate(ctx workflow.Context, name string, w steered) error {
 	read := func(value converter.RawValue) (signal, error) { return readSignal(name, value) }
 	check := func(sig signal) error {
@@ -203,7 +203,7 @@ func (s *signals) serveUpdate(ctx workflow.Context, name string, w steered) erro
 	return update[signal, Taken]{name, steers[name].does, steers[name].input, read, check, s.answer}.serve(ctx)
 }
 
-// answer puts an update into the queue, behind what came before it, and waits until it
+// answer appends an update to the queue, behind earlier arrivals, and waits until it
 // is handled.
 func (s *signals) answer(ctx workflow.Context, sig signal) (Taken, error) {
 	s.updates++
@@ -221,15 +221,15 @@ func (s *signals) answer(ctx workflow.Context, sig signal) (Taken, error) {
 	return a.taken, nil
 }
 
-// timeIsUp asks the agents to conclude, after all signals that have arrived.
+// timeIsUp asks the agents to conclude, after all signals that have already arrived.
 func (s *signals) timeIsUp() {
 	s.queue = append(s.queue, &arrival{signal: signal{Name: SignalConclude, Late: true}})
 }
 
-// idle: all that has arrived is handled, answered, and told.
+// idle reports that everything received is handled, answered and recorded.
 func (s *signals) idle() bool { return len(s.queue)+s.updates+s.telling == 0 && !s.pending() }
 
-// settle waits until all that has arrived is handled, whatever becomes of ctx.
+// settle waits until everything received is handled, even if ctx is cancelled.
 func (s *signals) settle(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(ctx, s.idle)
@@ -239,7 +239,7 @@ func (s *signals) pending() bool {
 	return slices.ContainsFunc(s.channels, func(c workflow.ReceiveChannel) bool { return c.Len() > 0 })
 }
 
-// unknown are the names of signals that have arrived and that nobody receives.
+// unknown returns the names of received signals that no handler knows.
 func (s *signals) unknown(ctx workflow.Context) (names []string) {
 	for _, name := range workflow.GetUnhandledSignalNames(ctx) {
 		if !slices.Contains(s.known, name) {
@@ -250,7 +250,7 @@ func (s *signals) unknown(ctx workflow.Context) (names []string) {
 	return names
 }
 
-// receive puts what has arrived into the queue.
+// receive appends newly arrived signals to the queue.
 func (s *signals) receive(ctx workflow.Context) {
 	for _, channel := range s.channels {
 		var value converter.RawValue
@@ -298,7 +298,7 @@ func readLimits(value converter.RawValue) (signal, error) {
 	return signal{Limits: in}, err
 }
 
-// readGuide takes what is only a text as its text.
+// readGuide reads a Guide. It also accepts a plain string as the text.
 func readGuide(value converter.RawValue) (signal, error) {
 	var in Guide
 	if readInput(value, &in.Text) == nil {
@@ -309,7 +309,7 @@ func readGuide(value converter.RawValue) (signal, error) {
 	return signal{Text: in.Text, Stage: in.Stage, Agent: in.Agent, By: in.By}, err
 }
 
-// refusal says why a signal cannot be used, whatever the workflow does; "" = it can.
+// refusal says why a signal is invalid in any workflow. It returns an empty string if it is valid.
 func (s signal) refusal() string {
 	switch {
 	case s.Name == SignalGuide && strings.TrimSpace(s.Text) == "":
@@ -323,7 +323,7 @@ func (s signal) refusal() string {
 	return ""
 }
 
-// post puts what a guide says into the mail. why says that it cannot.
+// post writes guidance to the mail. It returns why it could not.
 func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
 	in.Agent, in.By, in.Text = s.Agent, s.By, []byte(s.Text)
 	if err := storeStep(ctx, "guidance", act.Post, in, nil); err != nil {
@@ -333,7 +333,8 @@ func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
 	return ""
 }
 
-// wake is what a guide asks of agents that sleep, and, with mail, of those that wait for their sub-agents.
+// wake returns the signal that wakes sleeping agents for new guidance. With mail, it also wakes agents
+// that wait for their sub-agents.
 func (s signal) wake(mail bool) signal {
 	return signal{Name: SignalResumeHeartbeats, Stage: s.Stage, Agent: s.Agent, By: s.By, Mail: mail}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// mostUrgent is the status of what is under way: the most urgent thing that it waits for.
-// What a person has to do comes first, and of that what expires; what ends by itself comes
-// last. One agent that waits is enough, whatever the others do.
+// mostUrgent returns the status of running work: the most urgent thing that it waits for.
+// Tasks for people come first, and among them those that expire; waits that end without
+// a person come last. One waiting agent is enough, whatever the others do.
 func mostUrgent(w Waiting, questions int, paused bool) agent.Status {
 	for _, row := range []struct {
 		waits  bool
@@ -34,7 +34,7 @@ func mostUrgent(w Waiting, questions int, paused bool) agent.Status {
 	return agent.StatusRunning
 }
 
-// of is what one agent of those that wait waits for.
+// of returns the waits of one agent.
 func (w Waiting) of(name string) (out Waiting) {
 	for _, a := range w.Approvals {
 		if a.Agent == name {
@@ -59,7 +59,7 @@ func (w Waiting) of(name string) (out Waiting) {
 	return out
 }
 
-// status is how the investigation ended, or what it waits for now.
+// status returns the final status or, while the investigation runs, its most urgent wait.
 func (r *investigationRun) status() agent.Status {
 	if r.result.Status.Closed() {
 		return r.result.Status
@@ -67,26 +67,26 @@ func (r *investigationRun) status() agent.Status {
 	return mostUrgent(r.waiting(), len(r.questions()), r.state.Steering.Paused)
 }
 
-// waits are the people and providers that the investigation waits for.
+// waits returns the people and providers that the investigation waits for.
 func (r *investigationRun) waits() record.Waits {
 	w := r.waiting()
 	return record.Waits{Approvals: w.Approvals, Questions: r.questions(), Outages: w.Outages}
 }
 
-// tellStatus keeps what the investigation waits for up to date in lists: in Temporal's by a
-// search attribute, in ours by the record and what waits. Only this workflow knows it:
-// questions and pauses are nowhere else, and in a transcript a call that waits for a person
-// looks like one that was denied or waits for its worker. A change costs the marker of a local
-// activity, and a change of the status an upsert.
+// tellStatus keeps the status in lists up to date: in Temporal's by a search attribute, in ours
+// by the record and the rows of waiting items. Only this workflow has the status: questions and
+// pauses are stored nowhere else, and in a transcript a call that waits for approval looks like
+// one that was denied or waits for its worker. Each change costs the marker of a local activity,
+// and a change of the status an upsert.
 func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	untold := func() bool {
-		known := r.status() == cmp.Or(r.state.Told, agent.StatusRunning) && // as Resolve has recorded it
+		known := r.status() == cmp.Or(r.state.Told, agent.StatusRunning) && // as recorded by Resolve
 			r.waits().Key() == r.state.Waits && len(r.acts()) == 0
 		return !r.result.Status.Closed() && !known
 	}
 	r.watch.whenever(ctx, untold, func(ctx workflow.Context) {
-		r.afterReset(ctx) // or the record would say that it has ended, whatever it waits for
+		r.afterReset(ctx) // otherwise the record would stay closed while the investigation waits
 		r.show(ctx)
 		run := r.family.run
 		acts := r.acts()
@@ -102,19 +102,19 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	})
 }
 
-// told is what the store was told a workflow waits for.
+// told is the last status and waits that the store accepted from a workflow.
 type told struct {
 	Told     agent.Status `json:"told,omitempty"`
-	Waits    string       `json:"waits,omitempty"` // their Key
+	Waits    string       `json:"waits,omitempty"` // the Key of the waits
 	Tellings int          `json:"tellings,omitempty"`
 
-	mute bool // the store could not be told, and is told again after a while
+	mute bool // the write failed and is retried after a while
 }
 
-// maxActsTold bounds the acts that are told together: each may have a text of some KB.
+// maxActsTold bounds the acts of one write: each may have a text of some KB.
 const maxActsTold = 4
 
-// acts are the next ones to tell.
+// acts returns the next acts to write to the store.
 func (r *investigationRun) acts() []audit.Act {
 	if r.state.Resolved.Level < activities.LevelActs {
 		return nil
@@ -122,14 +122,14 @@ func (r *investigationRun) acts() []audit.Act {
 	return r.state.Acts[:min(len(r.state.Acts), maxActsTold)]
 }
 
-// act has the audit trail told what somebody has done.
+// act queues an entry of the audit trail about a person's action.
 func (r *investigationRun) act(ctx workflow.Context, act audit.Act) {
 	r.state.Acted++
 	act.Investigation, act.At, act.Key = r.id, workflow.Now(ctx), strconv.Itoa(r.state.Acted)
 	r.state.Acts = append(r.state.Acts, act)
 }
 
-// tell has the store say what is waited for, and reports whether it could.
+// tell writes the status and waits to the store, and reports whether it succeeded.
 func (t *told) tell(ctx workflow.Context, in activities.SaveStatusIn) bool {
 	t.Tellings++
 	in.Seq, t.Waits = t.Tellings, inDoubt
@@ -143,13 +143,12 @@ func (t *told) tell(ctx workflow.Context, in activities.SaveStatusIn) bool {
 	return false
 }
 
-// inDoubt stands for the Key of what the store was told while it is being told, and after it
-// could not be: nothing that is waited for has this Key, so the store is told again. That
-// goes for the next run, too.
+// inDoubt replaces the Key of the stored waits during a write and after a failed one. No set of
+// waits has this Key, so the write is repeated, if necessary by the next run.
 const inDoubt = "?"
 
-// saveStatus waits for a store that is away, like everything that is recorded. If something
-// else is waited for by then, that is recorded next.
+// saveStatus waits for an unavailable store, like every step that records something. If the waits
+// change in the meantime, the change is recorded next.
 func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) error {
 	const summary = "what is waited for"
 	telling := step{activity: act.SaveStatus, in: in, inHistory: inHistory(in), summary: summary, within: storeWithin}
@@ -160,9 +159,9 @@ func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) error {
 	return err
 }
 
-// inHistory is what a status may say in an activity's arguments, which the history holds: what
-// waits without its arguments and data if all of it is too large, and nothing of what waits
-// if even that is.
+// inHistory returns the version of a status that fits into an activity's arguments, which the history
+// stores. It drops the arguments and data of the waiting items if the whole is too large, and
+// all waiting items if that is not enough.
 func inHistory(in activities.SaveStatusIn) activities.SaveStatusIn {
 	if !tooLarge(in) {
 		return in

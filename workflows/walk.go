@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
-// stageChild is a stage that runs.
+// stageChild is a running stage.
 type stageChild struct {
 	index   int
 	plan    plan.StageSkeleton // with the name of this run
@@ -25,7 +25,7 @@ type stageChild struct {
 	started time.Time
 }
 
-// agents are the agents of the stage that have begun. A synthesis, and a review, begin once
+// agents returns the stage's agents that have started. A synthesis and a review start after
 // all others have ended.
 func (s *stageChild) agents() []plan.AgentSkeleton {
 	all := slices.Clone(s.plan.Agents)
@@ -37,7 +37,7 @@ func (s *stageChild) agents() []plan.AgentSkeleton {
 	return all
 }
 
-// walk runs the stages of the chain, as its rules say. again asks for a new run to go on in.
+// walk runs the stages of the chain according to its routing rules. again asks to continue in a new run.
 func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
 	ctx, r.cancelStages = workflow.WithCancel(ctx)
@@ -55,7 +55,7 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 			}
 		}
 		if r.over(ctx) && len(r.running) == 0 {
-			r.interrupts = nil // nobody waits for answers any more
+			r.interrupts = nil // answers are no longer needed
 			return false
 		}
 		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
@@ -63,23 +63,23 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	}
 }
 
-// chain is what the walk goes by. Plain chains have no bounds of their own.
+// chain returns the stages and bounds for the walk. Plain chains have no bounds.
 func (r *investigationRun) chain() route.Chain {
 	return route.Chain{Stages: r.state.Resolved.Skeleton.Stages, Bounds: r.state.Resolved.Skeleton.Bounds}
 }
 
-// over: no further stage is started.
+// over reports that no further stage will be started.
 func (r *investigationRun) over(ctx workflow.Context) bool {
 	return r.state.Steering.Concluding || ctx.Err() != nil || r.state.Walk.End != ""
 }
 
-// held: the investigation waits for people or providers, or an agent sleeps, and its clock
-// stands still.
+// held reports whether the investigation's clock is stopped: it waits for people or providers, or
+// an agent sleeps.
 func (r *investigationRun) held() bool {
 	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts)+len(r.limits)+len(r.elicited) > 0
 }
 
-// waiting is what the running stages wait for.
+// waiting returns everything that the running stages wait for.
 func (r *investigationRun) waiting() (out Waiting) {
 	for _, s := range r.running {
 		out = out.and(s.waiting)
@@ -90,7 +90,7 @@ func (r *investigationRun) waiting() (out Waiting) {
 // afterReset cleans up after a reset.
 func (r *investigationRun) afterReset(ctx workflow.Context) {
 	if r.family.afterReset(ctx) {
-		r.state.Told, r.state.Waits = agent.StatusRunning, "" // as the record says now
+		r.state.Told, r.state.Waits = agent.StatusRunning, "" // matches the record after a reset
 	}
 }
 
@@ -102,7 +102,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	for _, runs := range r.state.Runs {
 		order += runs
 	}
-	if r.state.Runs[n] > 1 { // executions and records of each run are their own
+	if r.state.Runs[n] > 1 { // each run has separate executions and records
 		p.Name = fmt.Sprintf("%s#%d", p.Name, r.state.Runs[n])
 	}
 	r.state.Stages[n] = StageStatus{Name: r.state.Stages[n].Name, Status: agent.StatusRunning, Run: r.state.Runs[n]}
@@ -114,7 +114,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	s.child = r.family.start(ctx, p.Name, p.Name, Stage, s.in)
 }
 
-// stageInput is what a stage is given that begins now.
+// stageInput returns the input for a stage that starts now.
 func (r *investigationRun) stageInput(s *stageChild) StageInput {
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
@@ -125,7 +125,7 @@ func (r *investigationRun) stageInput(s *stageChild) StageInput {
 	if limit := r.state.Resolved.Skeleton.Timeout; limit > 0 {
 		in.Grace = plan.Grace(in.Conclude, limit+r.state.Longer)
 	}
-	in.Envelope.Answers = nil // they are among the notes
+	in.Envelope.Answers = nil // the notes contain them
 	return in
 }
 
@@ -141,8 +141,8 @@ func outcomeOfStage(ctx workflow.Context, child workflow.Future) StageResult {
 	return result
 }
 
-// awaitOne waits until a stage has ended, a question is answered, or nothing more
-// is to be started, and takes in what ended.
+// awaitOne waits until a stage ends, a question is answered, or no more stages may
+// start. It then processes the ended stages and the answers.
 func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going bool) {
 	wait, _ := workflow.NewDisconnectedContext(ctx)
 	over := r.over(ctx)
@@ -158,7 +158,7 @@ func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going 
 	}
 }
 
-// ended is the first stage that has ended and is not taken in.
+// ended returns the first stage that has ended and has not been processed.
 func (r *investigationRun) ended() *stageChild {
 	for _, s := range r.running {
 		if s.child.IsReady() {
@@ -168,21 +168,21 @@ func (r *investigationRun) ended() *stageChild {
 	return nil
 }
 
-// collect takes in what a stage that has ended did. It counts however the chain goes on.
+// collect records the result of a stage that has ended. Its usage counts however the chain continues.
 func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageResult {
 	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
 	result := outcomeOfStage(ctx, s.child)
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	r.state.Seen = newest(addSeen(r.state.Seen, result.Seen...), maxSeenOn)
 	for _, why := range result.Undelivered {
-		r.keepUndelivered(why) // it is in their transcript
+		r.keepUndelivered(why) // it is already in the transcript
 	}
 	r.record(ctx, s, result)
 	return result
 }
 
-// take takes in how a stage of the chain ended. Its result counts as a source of what follows even if the stage did
-// not complete; for the walk, such a stage is an error, whatever outcome it had named.
+// take processes the result of a stage of the chain. The result is a source for later stages even if the stage did
+// not complete. The walk treats such a stage as an error, regardless of its outcome.
 func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
 	result := r.collect(ctx, s)
 	r.state.Stages[s.index].Status = result.Status
@@ -209,8 +209,8 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	r.leave(ctx, way, s, result, end)
 }
 
-// leave goes on from a stage that has ended. A bound ends the walk, whatever way the stage's
-// outcome has just found for it.
+// leave continues after a stage that has ended. A reached bound ends the walk, even if routing found
+// a next stage.
 func (r *investigationRun) leave(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
 	pass := r.state.Walk.Pass
 	ask, gate := way.Finish(s.index, end)
@@ -232,8 +232,8 @@ func (r *investigationRun) leave(ctx workflow.Context, way route.Walk, s *stageC
 	}
 }
 
-// void marks the results of stages that come again. Only the newest of them are
-// kept, because agents are shown no others.
+// void marks the results of stages that will run again. It keeps only the newest of these results,
+// because agents see no others.
 func (r *investigationRun) void(way route.Walk) {
 	var kept []stageResult
 	void := 0
@@ -253,10 +253,10 @@ func (r *investigationRun) void(way route.Walk) {
 	r.state.Results = kept
 }
 
-// maxEarlier bounds the results of earlier passes that agents are shown.
+// maxEarlier bounds the results of earlier passes that agents see.
 const maxEarlier = 12
 
-// sources are the results of the present pass, or those of earlier ones.
+// sources returns the results of the current pass or, if void is set, of earlier passes.
 func (r *investigationRun) sources(void bool) (out []activities.Source) {
 	for _, result := range r.state.Results {
 		if result.Void == void {
@@ -266,7 +266,7 @@ func (r *investigationRun) sources(void bool) (out []activities.Source) {
 	return out
 }
 
-// hear keeps what a running stage says it waits for.
+// hear stores the reported waits of a running stage.
 func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
 	for _, s := range r.running {
 		if s.plan.Name == w.Execution && !s.child.IsReady() {

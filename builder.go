@@ -46,7 +46,7 @@ func (b *Builder) WithType(name string) *Builder {
 	return b
 }
 
-// WithDescription sets the description of what the agent is for.
+// WithDescription sets the agent's description.
 func (b *Builder) WithDescription(text string) *Builder {
 	b.agent.Description = text
 	return b

@@ -51,7 +51,7 @@ type ClientOptions struct {
 	// Config is the workers' configuration. It decides how request data is masked and how large it may be. An empty
 	// string means the built-in configuration.
 	Config string
-	// By names the user who asks and steers. An empty string means this process, as Temporal names it.
+	// By names the requesting user. An empty string means this process, as Temporal names it.
 	By string
 }
 
@@ -212,7 +212,7 @@ func (c *Client) Resume(ctx context.Context, id string) error {
 	return c.steer(ctx, id, workflows.SignalResume, workflows.By{By: c.by})
 }
 
-// Conclude makes an investigation, or a part of it, finish now with what it knows.
+// Conclude makes an investigation, or a part of it, finish now with its results so far.
 func (c *Client) Conclude(ctx context.Context, id string, who Target) error {
 	return c.steer(ctx, id, workflows.SignalConclude, workflows.Conclude{Stage: who.Stage, Agent: who.Agent, By: c.by})
 }
@@ -223,7 +223,7 @@ func (c *Client) steer(ctx context.Context, id, name string, in any) error {
 	return err
 }
 
-// Artifacts lists what the tools of an investigation returned besides text. It needs access to the workers' store.
+// Artifacts lists the non-text results of an investigation's tools. It needs access to the workers' store.
 func (c *Client) Artifacts(ctx context.Context, id string) (out []Artifact, err error) {
 	all, err := c.system.Artifacts(ctx, id)
 	for _, a := range all {

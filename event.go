@@ -19,7 +19,7 @@ type WorkerEvent struct {
 	Seq         int64
 	Tool, Model string
 	// Status is a status as "starter status" shows it or, for a model call, the reason that the model stopped. Text is
-	// the reply, the tool's result, the report, or the error, masked as it is in the store: at most the first 4 KB,
+	// the reply, the tool's result, the report, or the error, masked like the store's text: at most the first 4 KB,
 	// followed by "…" if the store has more.
 	Status, Text              string
 	InputTokens, OutputTokens int

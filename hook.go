@@ -40,11 +40,11 @@ type HookInput struct {
 	// RequestedBy, Tenant, Session and Metadata come from the request, masked.
 	RequestedBy, Tenant, Session string
 	Metadata                     map[string]string
-	// Artifacts are what the investigation's tools have returned so far besides text.
+	// Artifacts are the non-text results of the investigation's tools so far.
 	Artifacts []Artifact
 }
 
-// Artifact is what a tool returned besides text: an image, a file, structured data.
+// Artifact is a non-text result of a tool: an image, a file, structured data.
 type Artifact = struct {
 	// Ref is the reference to pass to Client.Artifact, and Name is usable as a file name.
 	Ref, Name, MIMEType string
@@ -76,7 +76,7 @@ type Answer = struct {
 }
 
 // Mock is a function that replaces an agent if the request sets use_mock and the agent's entry names the mock. Its
-// return value is the agent's result: a string as it is, anything else as JSON. Errors, panics and crashes are handled
+// return value is the agent's result: a string unchanged, anything else as JSON. Errors, panics and crashes are handled
 // as for a Hook.
 type Mock func(ctx context.Context, in MockInput) (any, error)
 

@@ -79,7 +79,7 @@ type ModelToolCall struct {
 	Arguments string // JSON
 }
 
-// ModelTool is a tool as it is described to a model.
+// ModelTool is the description of a tool for a model.
 type ModelTool struct {
 	Name, Description string
 	Schema            json.RawMessage // JSON schema of the arguments, an object
@@ -106,7 +106,7 @@ type ModelReply struct {
 // ModelSource is a page that a model read itself.
 type ModelSource = struct{ Title, URL string }
 
-// ModelUsage is what a call used, in tokens. The zero value means that Inquest estimates it. Cache reads, cache writes
+// ModelUsage is the usage of a call, in tokens. The zero value means that Inquest estimates it. Cache reads, cache writes
 // and images are parts of the input; reasoning is part of the output.
 type ModelUsage struct {
 	InputTokens, OutputTokens         int

@@ -31,7 +31,7 @@ type Request struct {
 	Runbook string
 	// UseMock runs the agents' mocks instead of the agents.
 	UseMock bool
-	// RequestedBy names the user who asks. An empty string means the client's By.
+	// RequestedBy names the requesting user. An empty string means the client's By.
 	RequestedBy string
 	// Servers are the MCP servers that the agents may use, out of those that the configuration gives them or allows
 	// requests to give them. Nil means each agent's own servers.
@@ -76,7 +76,7 @@ type Status struct {
 	// RequestedBy, Tenant, Session and Metadata come from the request, masked.
 	RequestedBy, Tenant, Session string
 	Metadata                     map[string]string
-	// WaitingFor says who or what the investigation is waiting for.
+	// WaitingFor describes the reason for waiting.
 	WaitingFor string
 	// Stages holds the stages that have run or are running, in order, and then those that have not started.
 	Stages []StageStatus
@@ -100,7 +100,7 @@ type AgentStatus struct {
 	Usage               Usage
 }
 
-// Usage is what has been used. The zero value means unknown.
+// Usage holds amounts used. The zero value means unknown.
 type Usage struct {
 	InputTokens, OutputTokens int
 	ModelCalls, ToolCalls     int

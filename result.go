@@ -31,7 +31,7 @@ func Success(data map[string]any, message string) Result {
 	return Result{Status: string(toolresult.StatusSuccess), Data: data, Message: message}
 }
 
-// NotFound returns the error of a tool that did not find what it was asked for, as in NotFound("pod", "web-1").
+// NotFound returns the error of a tool for a missing entity, as in NotFound("pod", "web-1").
 func NotFound(entity, id string) *ToolError { return (*ToolError)(toolresult.NotFound(entity, id)) }
 
 func (e *ToolError) Error() string { return (*toolresult.Error)(e).Error() }

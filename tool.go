@@ -17,7 +17,7 @@ import (
 type Tool struct {
 	// Name has at most 64 of A-Z a-z 0-9 _ and -, and no "__".
 	Name string
-	// Description tells the model what the tool does, and when to use it.
+	// Description tells the model the effect of the tool, and when to use it.
 	Description string
 	// Schema is the JSON schema of the arguments, an object. Arguments that do not match it never reach Run.
 	Schema json.RawMessage

@@ -43,7 +43,7 @@ func (t Tool) spec() tool.Spec {
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// problem returns what is wrong with a tool, or nil.
+// problem returns the problems of a tool, or nil.
 func (t Tool) problem() error {
 	var problems []error
 	if !toolName.MatchString(t.Name) || strings.Contains(t.Name, "__") { // "__" ends a server's name

@@ -12,13 +12,13 @@ import (
 
 // Agent is an agent's definition.
 type Agent struct {
-	// Type decides what the agent does (spec: agents, "One table, no polymorphism"). An agent of type llm replies with
+	// Type selects the agent's behaviour (spec: agents, "One table, no polymorphism"). An agent of type llm replies with
 	// one JSON object, for routing and for later stages; leave the type out if the agent writes a report.
 	Type string `yaml:"type" enum:"agent type" default:"default"`
 	// AgentSource is virtual for an agent that is made at run time, by the HTTP API or starter agent create, in the
 	// project of each request. Such an entry may only have a type and a description.
 	AgentSource string `yaml:"agent_source" enum:"agent source" default:"the configuration"`
-	// Description says what the agent is for, in lists and to other agents.
+	// Description describes the agent's purpose, in lists and to other agents.
 	Description string `yaml:"description"`
 	// MCPServers are the servers whose tools the agent may use.
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
@@ -39,7 +39,7 @@ type Agent struct {
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations limits the model calls of one run.
 	MaxIterations *int `yaml:"max_iterations" min:"1" default:"that of the type, else of defaults"`
-	// OnLimit says what happens at the last iteration: the agent concludes with what it knows, or fails.
+	// OnLimit says what happens at the last iteration: the agent concludes with its findings so far, or fails.
 	OnLimit plan.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
@@ -60,7 +60,7 @@ type Agent struct {
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// MemoryBlocks are the initial contents of the agent's memory; only some types have a memory.
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
-	// HeartbeatInterval calls the agent of a conversation each time nobody has written for this long. It must be at
+	// HeartbeatInterval calls the agent of a conversation after each period of this length without a message. It must be at
 	// least 1m; only some types have heartbeats.
 	HeartbeatInterval plan.Duration `yaml:"heartbeat_interval" default:"none"`
 	// Timeouts override those of defaults, one by one.

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Bounds limit what a chain may do in one investigation. When a limit is reached, the investigation ends with the
+// Bounds limit a chain in one investigation. When a limit is reached, the investigation ends with the
 // results it has (spec: pipeline, "Bounds").
 type Bounds struct {
 	// MaxPasses is how often the chain may go through its stages. A jump that would begin another pass ends the
@@ -38,7 +38,7 @@ type EdgeLimit struct {
 	MaxCount *int `yaml:"max_count" min:"1"`
 }
 
-// Budgets limit what an investigation may use.
+// Budgets limit the resources of an investigation.
 type Budgets struct {
 	// MaxTokensTotal limits the tokens of all model calls, input and output.
 	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"none"`

@@ -12,7 +12,7 @@ import (
 type Chain struct {
 	// AlertTypes are the types of alerts that this chain investigates. No other chain may have them.
 	AlertTypes []string `yaml:"alert_types"`
-	// Description says what the chain is for, in lists.
+	// Description describes the chain's purpose, in lists.
 	Description string `yaml:"description"`
 	// Projects are the only projects that may run and see the chain.
 	Projects []string `yaml:"projects" default:"all"`
@@ -36,7 +36,7 @@ type Chain struct {
 	Timeout plan.Duration `yaml:"timeout" default:"queue.session_timeout"`
 	// Runbook is the procedure that all agents are asked to follow.
 	Runbook string `yaml:"runbook"`
-	// Bounds limit what the chain may do in one investigation.
+	// Bounds limit the chain in one investigation.
 	Bounds Bounds `yaml:"bounds"`
 	// Budgets override those of defaults, one by one.
 	Budgets Budgets `yaml:"budgets"`

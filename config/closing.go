@@ -78,7 +78,7 @@ func (c *Config) closing(k closing, chain string) (w work, enabled bool) {
 }
 
 // backendOf returns the backend of a closing agent. If the agent has its own provider but no backend, it keeps the
-// inherited backend only if that reaches the provider. own is the number of its own levels.
+// inherited backend only if that reaches the provider. own is the number of levels that belong to the agent itself.
 func (c *Config) backendOf(w work, own int) string {
 	provider, known := c.LLMProviders[w.Provider]
 	named := w.from["llm_provider"]

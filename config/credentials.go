@@ -80,7 +80,7 @@ func (c *Config) missingKey(name string) virtual.Problems {
 	return nil
 }
 
-// Needs are what the chains of a configuration need of the world outside.
+// Needs are what the chains of a configuration need from outside.
 type Needs struct {
 	Models  []plan.Provider // each once, by name
 	Servers []plan.Server   // by name, without built-in servers

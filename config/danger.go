@@ -150,7 +150,7 @@ func (v *validator) everyWork() (all []work) {
 	return all
 }
 
-// written returns a text as it is in the file, with its variables.
+// written returns a text as in the file, with its variables.
 func (v *validator) written(p path, value reflect.Value) string {
 	return v.Template(p, value.String())
 }

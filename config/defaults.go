@@ -10,7 +10,7 @@ type Defaults struct {
 	ModelRoles map[string]string `yaml:"model_roles" default:"none"`
 	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
-	// MaxIterations limits the model calls of agents whose type has no number of its own.
+	// MaxIterations limits the model calls of agents whose type sets no number.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// FallbackProviders are tried in order when the provider fails. The switch happens at once if the provider rejects
 	// the key or the request, or if no worker of the fleet is calling it at the moment; after two consecutive failures

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Flow says what a stage waits for, what it outputs, and where its chain continues (spec: pipeline, "Pipeline stages").
+// Flow describes the inputs and outputs of a stage, and where its chain continues (spec: pipeline, "Pipeline stages").
 // Its keys belong to the stage. If the stage has only one agent, they may be on that agent's entry instead.
 type Flow struct {
 	// OutputKey is the name of the stage's output, unique within the chain.

@@ -243,7 +243,7 @@ func (g *generator) interrupts(names []string) section {
 	})
 }
 
-// stage has its flow's keys itself, or on the entry of its only agent.
+// stage puts its flow's keys on itself or on the entry of its only agent.
 func (g *generator) stage(name string, flow section) section {
 	s := g.some(section{
 		"temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),

@@ -37,7 +37,7 @@ type CustomPattern struct {
 	Pattern string `yaml:"pattern"`
 	// Replacement replaces each match; ${1} is the first group of the expression.
 	Replacement string `yaml:"replacement" default:"[MASKED]"`
-	// Description says what the pattern is for.
+	// Description describes the pattern's purpose.
 	Description string `yaml:"description"`
 }
 
@@ -49,7 +49,7 @@ func (c CustomPattern) validate(p path, v *validator) {
 	}
 }
 
-// masking returns a server's settings with what they inherit. The levels in the map are 0 for built-in values, 1 for
+// masking returns a server's settings after inheritance. The levels in the map are 0 for built-in values, 1 for
 // defaults.alert_masking, and 2 for the server itself.
 func (c *Config) masking(own DataMasking) (DataMasking, map[string]int) {
 	builtIn, defaults := DataMasking{Enabled: new(true)}, DataMasking{}
@@ -94,7 +94,7 @@ func (c CustomPattern) plan() plan.MaskPattern {
 	return plan.MaskPattern{Pattern: c.Pattern, Replacement: cmp.Or(c.Replacement, mask.Replacement), Description: c.Description}
 }
 
-// masking returns a server's settings with what they inherit, for display. It returns nil if the server has none.
+// masking returns a server's settings after inheritance, for display. It returns nil if the server has none.
 func (v *view) masking(p path, own *DataMasking) *DataMasking {
 	if own == nil {
 		return nil

@@ -9,7 +9,7 @@ type MemoryBlock struct {
 	Label string `yaml:"label"`
 	// Value is the initial value of the block.
 	Value string `yaml:"value"`
-	// Description tells the agent what the block is for.
+	// Description tells the agent the purpose of the block.
 	Description string `yaml:"description"`
 	// Limit is the maximum length of the value.
 	Limit *int `yaml:"limit" min:"1" unit:"characters" default:"20000"`

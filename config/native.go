@@ -86,7 +86,7 @@ func (v *validator) native() {
 	}
 }
 
-// nativeWork reports what the agent lacks. In a built-in chain that is only a warning, because the user has not asked
+// nativeWork reports the agent's problem. In a built-in chain that is only a warning, because the user has not asked
 // for the chain.
 func (v *validator) nativeWork(w work) {
 	problem := v.nativeProblem(w)

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// Clients do not know what the workers' program has registered. They only warn of names that a worker would refuse.
+// Clients do not know the names that the workers' program has registered. They only warn of names that a worker would refuse.
 
 // unknown is the severity of a name that this program does not know.
 func (v *validator) unknown() Severity {

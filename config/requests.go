@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Requests say what a request may use beyond what the chain and its agents have. Without them, a request can only
+// Requests list what requests may use beyond the settings of the chain and its agents. Without them, a request can only
 // restrict.
 type Requests struct {
 	// MCPServers are additional servers that a request may give to agents that use tools. The agents' tool_config also
@@ -74,7 +74,7 @@ func (c *Config) Dedup(req agent.Request) (chain string, d plan.Dedup) {
 	return chain, d
 }
 
-// asked is what a request asks for, and records which of it was granted.
+// asked holds a request's wishes, and records which of them were granted.
 type asked struct {
 	agent.MCP
 	may   Requests        // what the request may use beyond the chain's own
@@ -121,7 +121,7 @@ func (a asked) native(w work, provider *Provider) NativeTools {
 	return NativeTools(out)
 }
 
-// problems lists what the request asked for and no agent was given.
+// problems lists the wishes of the request that no agent was granted.
 func (a asked) problems(c *Config, chain string) (all []string) {
 	for n, s := range a.Servers {
 		at := fmt.Sprintf("mcp.servers[%d]: ", n)

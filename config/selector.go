@@ -20,7 +20,7 @@ func (c *Config) Choosing(choose Choose) *Config {
 	return &out
 }
 
-// chosen returns the provider that a selector chooses for an agent. Any other provider is returned as it was given.
+// chosen returns the provider that a selector chooses for an agent. Any other provider is returned unchanged.
 func (r *resolver) chosen(w work, o override) *override {
 	if o.entry.Type != ProviderSelector || r.choose == nil || r.unchosen || r.KeyProblem(o.entry.plan(o.name, "", NativeTools{})) != "" {
 		return &o

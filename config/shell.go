@@ -27,7 +27,7 @@ type Shell struct {
 	Timeout plan.Duration `yaml:"timeout"`
 	// MaxOutput is the length at which the output of a command is cut off.
 	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
-	// Dir is the working directory and home of commands. Nobody else may be able to write there.
+	// Dir is the working directory and home of commands. No other user may be able to write there.
 	Dir string `yaml:"dir" default:"a new folder for each command, removed afterwards"`
 	// Confine lets commands write only in their own directory. If the host cannot enforce this (it needs Linux 6.2),
 	// required refuses all commands.

@@ -48,7 +48,7 @@ func (v *validator) summarizer(p path, provider, backend string) {
 	v.reachable(p.Key("llm_backend"), provider, backend)
 }
 
-// summarization returns a server's settings with what they inherit. The levels in the map are 0 for built-in values, 1
+// summarization returns a server's settings after inheritance. The levels in the map are 0 for built-in values, 1
 // for defaults.summarization, and 2 for the server itself.
 func (c *Config) summarization(own Summarization) (Summarization, map[string]int) {
 	builtIn := Summarization{Enabled: new(true), SizeThresholdTokens: new(5000), SummaryMaxTokenLimit: new(1000)}
@@ -89,7 +89,7 @@ func (r *resolver) summarize(w work, server string) *plan.Summarization {
 	return out
 }
 
-// summarization returns a server's settings with what they inherit, for display.
+// summarization returns a server's settings after inheritance, for display.
 func (v *view) summarization(p path, own Summarization) Summarization {
 	all, from := v.source.summarization(own)
 	defaults := path{}.Key("defaults").Key("summarization")

@@ -21,7 +21,7 @@ import (
 // includes the virtual agents that a request needs. If a virtual agent is no longer valid, only the requests that need
 // it fail (ADR 24).
 
-// OfAgent is the prefix of an implicit chain: its one stage has one agent, whose name follows.
+// OfAgent is the prefix of an implicit chain: its single stage has the agent whose name follows.
 const OfAgent = "agent/"
 
 // isVirtual reports whether the agent is made at run time.

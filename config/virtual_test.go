@@ -113,7 +113,7 @@ func TestVirtualPatterns(t *testing.T) {
 	}
 }
 
-// TestAgentByItself checks that an agent works without a chain, whoever has defined it.
+// TestAgentByItself checks that any agent works without a chain.
 func TestAgentByItself(t *testing.T) {
 	t.Parallel()
 	cfg, err := virtualConfig(t).With(made(t, "New", `{"type":"react","config":{"default_model":"scripted:x"}}`))

@@ -17,7 +17,7 @@ import (
 // may use only these; more takes a change of the configuration.
 type opened struct{ servers, ids map[string]bool }
 
-// openTo returns what the configuration opens to a project. Virtual agents open nothing by themselves.
+// openTo returns the servers and tools that the configuration opens to a project. Virtual agents open nothing by themselves.
 func (c *Config) openTo(project string) opened {
 	open, inChain := opened{map[string]bool{}, map[string]bool{}}, map[string]bool{}
 	for _, chain := range slices.Sorted(maps.Keys(c.AgentChains)) {

@@ -11,7 +11,7 @@ import (
 // MaxBy is the maximum length of a person's name, in bytes.
 const MaxBy = 200
 
-// CheckBy returns what is wrong with a person's name. Names are displayed beside answers and decisions, so they must
+// CheckBy returns an error for an invalid person's name. Names are displayed beside answers and decisions, so they must
 // not contain text that is invisible or changes the text around it.
 func CheckBy(by string) error {
 	switch {

@@ -1,6 +1,6 @@
 package agent
 
-// Dialect says what a model's server accepts in a request, and how it replies. It is resolved once, into the plan, so
+// Dialect describes the requests that a model's server accepts, and its replies. It is resolved once, into the plan, so
 // that later code never compares provider names. The zero value means an unknown server.
 type Dialect struct {
 	// Schemas is the form of tool schemas that the server accepts.

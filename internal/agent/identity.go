@@ -26,7 +26,7 @@ const (
 // maxGroups limits the groups of an identity, which is written to history with each decision.
 const maxGroups = 200
 
-// Check returns what is wrong with an identity. A nil identity is valid: the person is unverified.
+// Check returns an error for an invalid identity. A nil identity is valid: the person is unverified.
 func (i *Identity) Check() error {
 	switch {
 	case i == nil:

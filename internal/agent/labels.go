@@ -36,7 +36,7 @@ const DefaultProject = "default"
 // projectName matches names that can also be a part of workflow ids.
 var projectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// CheckProject returns what is wrong with the name of a project.
+// CheckProject returns an error for an invalid project name.
 func CheckProject(name string) error {
 	if !projectName.MatchString(name) {
 		return fmt.Errorf(`"project" is %.70q: a project's name has 1 to 63 of a-z, 0-9 and -, and - neither first nor last`, name)

@@ -32,7 +32,7 @@ type Request struct {
 	Runbook string `json:"runbook,omitempty"`
 	// UseMock runs the agents' mocks instead of the agents, if the configuration names any.
 	UseMock bool `json:"use_mock,omitempty"`
-	// By names the user who asks. Empty means the identity of the Temporal client. RequestedBy is another name for it.
+	// By is the requesting user. Empty means the identity of the Temporal client. RequestedBy is another name for it.
 	By          string `json:"by,omitempty"`
 	RequestedBy string `json:"requested_by,omitempty"`
 	Overrides
@@ -135,7 +135,7 @@ func (r Request) Validate() error {
 	return errors.Join(slices.Concat(errs, []error{CheckBy(r.By)}, r.MCP.validate(), r.Budgets.validate(), r.Labels.validate())...)
 }
 
-// CheckData returns what is wrong with the text of a request's data. It limits the size because every call of every
+// CheckData returns an error for invalid text of a request's data. It limits the size because every call of every
 // agent pays for all of it. limit is in bytes, and zero means none.
 func (r Request) CheckData(text string, limit int) error {
 	switch {

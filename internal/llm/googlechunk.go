@@ -79,7 +79,7 @@ func (c *GoogleChunk) candidates(all []any) map[string]any {
 	return out
 }
 
-// parts returns the parts of a content, each of which is an object.
+// parts returns the parts of a content as objects.
 func (c *GoogleChunk) parts(content any) (out []map[string]any) {
 	if object, ok := content.(map[string]any); ok && object["parts"] != nil {
 		content = object["parts"]

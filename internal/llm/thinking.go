@@ -162,7 +162,7 @@ func OpenAIEffort(model string, want agent.Thinking) string {
 	return "none"
 }
 
-// openAIEfforts returns the levels that an OpenAI model accepts, or nil if unknown. Those of Pro come from the API's
+// openAIEfforts returns the levels that an OpenAI model accepts, or nil if unknown. The levels of Pro come from the API's
 // refusals of other levels: https://github.com/pydantic/pydantic-ai, tests (read 2026-11-23).
 func openAIEfforts(model string) []string {
 	m := openAIReasoners.FindStringSubmatch(model)

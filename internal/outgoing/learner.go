@@ -42,7 +42,7 @@ const maxLessons = 16
 // refusal reveals a new rule, Send sends the changed request at once. Later requests for the model follow the rule only
 // if the changed request succeeded, because the text may mean something else. The reply names everything that was left
 // out.
-// something else. The reply names what was left out.
+// something else. The reply names the omitted parts.
 func (l *Learner) Send(planned agent.Dialect, req llm.Request,
 	send func(llm.Request, agent.Dialect) (llm.Response, error)) (llm.Response, error) {
 	known := learned{dialect: planned}

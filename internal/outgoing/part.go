@@ -17,7 +17,7 @@ import (
 // part is a schema in decoded JSON.
 type part = map[string]any
 
-// words are keywords that describe a schema and do not change what it accepts.
+// words are keywords that describe a schema without changing its meaning.
 var words = []string{"title", "description", "default", "examples"}
 
 // annotations returns the descriptive keywords of a schema.

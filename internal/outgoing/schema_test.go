@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
 
-// TestSchema lists schemas that servers have refused, and what they are sent instead.
+// TestSchema lists schemas that servers have refused, and their replacements.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	const object = `{"type":"object","properties":`

@@ -49,7 +49,7 @@ type Agent struct {
 	MaxTokens    int                 `json:"max_tokens,omitempty"`
 	Compression  Compression         `json:"compression"`
 	Timeouts     Timeouts            `json:"timeouts"`
-	// HeartbeatInterval calls the agent of a conversation each time nobody has written for this long. Zero means never.
+	// HeartbeatInterval calls the agent of a conversation after each period of this length without a message. Zero means never.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// Orchestrator is set if the agent may dispatch others.
 	Orchestrator *Orchestrator `json:"orchestrator,omitempty"`
@@ -103,7 +103,7 @@ type Provider struct {
 	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Vision means that the model gets the images that tools return.
 	Vision bool `json:"vision,omitempty"`
-	// Accepts says what the provider's server accepts in a request. It is zero in plans of earlier versions, so read it
+	// Accepts describes the requests that the provider's server accepts. It is zero in plans of earlier versions, so read it
 	// through Dialect.
 	Accepts agent.Dialect `json:"accepts,omitzero"`
 }

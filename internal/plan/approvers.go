@@ -13,7 +13,7 @@ type Approvers struct {
 	EscalateTo []string `json:"escalate_to,omitempty"`
 }
 
-// Checks reports whether it matters who decides.
+// Checks reports whether only certain people may decide.
 func (a Approvers) Checks() bool { return len(a.Who) > 0 || a.Needed > 1 || a.NotOwn }
 
 // Over merges a more specific rule over a more general one, and never weakens it: the larger number applies, and NotOwn

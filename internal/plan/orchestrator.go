@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Orchestrator says what an agent that dispatches others may do.
+// Orchestrator limits an agent that dispatches others.
 type Orchestrator struct {
 	OrchestratorLimits
 	// Agents are the agents that it may dispatch, each under its own name.

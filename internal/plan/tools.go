@@ -2,7 +2,7 @@ package plan
 
 import "github.com/inquest-dev/inquest/internal/agent"
 
-// ToolConfig says what an agent may do with its tools (spec: tools, "Policy"). The zero value restricts nothing.
+// ToolConfig limits an agent's use of its tools (spec: tools, "Policy"). The zero value restricts nothing.
 type ToolConfig struct {
 	// Enabled are the only tools that the agent has. Nil means no restriction; an empty list means no tools.
 	Enabled []string `json:"enabled_tools"`

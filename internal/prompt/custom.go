@@ -35,7 +35,7 @@ func marked(name, text string) string {
 	return block(name, text)
 }
 
-// Check returns what is wrong with a custom prompt, or nil.
+// Check returns an error for an invalid custom prompt.
 func Check(text string) error {
 	_, err := fill(text, Data{})
 	return err

@@ -28,7 +28,7 @@ const Repeating = "Your last reply repeated the same text over and over and was 
 // repair begins the message to a model whose reply does not have the requested form.
 const repair = "Your reply is not what was asked for: "
 
-// Repair tells a model what is wrong with the form of its reply. For a problem with the evidence, it does not ask for
+// Repair tells a model the problem with the form of its reply. For a problem with the evidence, it does not ask for
 // JSON only.
 func Repair(problem string) string {
 	if about, ok := strings.CutPrefix(problem, AboutEvidence); ok {

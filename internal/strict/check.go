@@ -27,7 +27,7 @@ type Checker struct {
 	Also  func(p Path, value reflect.Value, f Field) // called with every value, and with every struct before its contents
 }
 
-// Check reports what is wrong with the values of a struct.
+// Check reports the problems of a struct's values.
 func (c Checker) Check(value any) { c.values(Path{}, reflect.ValueOf(value), Field{}) }
 
 func (c Checker) values(p Path, value reflect.Value, f Field) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity says what a finding means for the configuration.
+// Severity is the effect of a finding on the configuration.
 type Severity string
 
 // The severities, worst first.

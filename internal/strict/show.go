@@ -177,7 +177,7 @@ func (w *Writer) unexpanded(p Path, value any) any {
 	return value
 }
 
-// written returns the text as it was written, with its variables.
+// written returns the original text, with its variables.
 func (w *Writer) written(p Path, text string, late bool) string {
 	if late && !w.Secrets {
 		return veil(text)

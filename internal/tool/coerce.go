@@ -66,7 +66,7 @@ func violation(schema *usable, object map[string]any) *jsonschema.ValidationErro
 	return invalid
 }
 
-// want describes what a schema requires at one place.
+// want describes a schema's requirements at one place.
 type want struct {
 	path  []string
 	types []string

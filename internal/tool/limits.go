@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// limits are the permissions of one tool, all of which apply.
+// limits are the permissions of one tool. All of them apply.
 type limits []plan.Permission
 
 // maxResults is the parameter that a permission caps.

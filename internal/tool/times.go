@@ -17,7 +17,7 @@ var TimeBounds = [len(Times{}) - 1]time.Duration{
 }
 
 const (
-	// kept is the factor by which each call reduces the weight of earlier ones.
+	// kept is the weight that earlier calls keep after each call.
 	kept = 0.9
 	// enough is the weight of three calls, 1 + 0.9 + 0.81: a tool is known from the fourth call on.
 	enough = 1 + kept + kept*kept

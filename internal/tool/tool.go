@@ -49,7 +49,7 @@ func (s Spec) saidRisk() string {
 	return risk
 }
 
-// Digest identifies what a person approves: these arguments of a tool with this definition.
+// Digest identifies the object of an approval: these arguments of a tool with this definition.
 func (d Decision) Digest() string {
 	server, own := Split(d.Spec.Name)
 	text, _ := json.Marshal([]string{server, own, string(d.Arguments), d.Spec.Definition()})

@@ -51,7 +51,7 @@ type Config struct {
 	AgentSource  string   `json:"agent_source"`
 	DefaultModel string   `json:"default_model"`
 	MCPServers   []string `json:"mcp_servers,omitempty"`
-	// ToolConfig is kept as it was given, because some of its keys contain names of parameters.
+	// ToolConfig is kept in its original form, because some of its keys contain names of parameters.
 	ToolConfig map[string]any `json:"tool_config,omitempty"`
 }
 

@@ -140,7 +140,7 @@ func remember(model string, blocks []*block) json.RawMessage {
 
 // recall returns the blocks of a message. It returns nil if they are another model's, or if the message makes other
 // calls than they do. Text and arguments that have changed since (masked, shortened) replace those in the blocks;
-// thinking stays as it was signed.
+// signed thinking stays unchanged.
 func recall(m agent.Message, model string) []*block {
 	var s state
 	if json.Unmarshal(m.ProviderState, &s) != nil || s.Anthropic.Model != model {

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// tap is between the SDK and the network for one call. It keeps what the SDK loses: the headers of a refusal, the
+// tap is between the SDK and the network for one call. It keeps data that the SDK loses: the headers of a refusal, the
 // reason for a broken stream, and Gemini's message about the end of a reply.
 type tap struct {
 	base *http.Client

@@ -26,7 +26,7 @@ type Request struct {
 	numbers bool
 	// Attempt is the number of requests with the same body so far, from 1.
 	Attempt int `json:"-"`
-	// Body is the request as it was sent.
+	// Body is the original request.
 	Body []byte `json:"-"`
 	// Header does not contain the key, which is in Key.
 	Header http.Header `json:"-"`

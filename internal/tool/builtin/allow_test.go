@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// allowList is what the attacks below may use. "evil" is not on it.
+// allowList has the commands that the attacks below may use. "evil" is not on it.
 var allowList = []string{"echo", "cat", "ls", "true", "false", "printf", "test", "[", "eval", "command", "/bin/evil",
 	"./evil", "time", "[["}
 

@@ -342,7 +342,7 @@ func (p *parts) saying(value any) string {
 	return ""
 }
 
-// The limits of what is kept from a result besides its text.
+// The limits on artifacts of a result.
 const (
 	maxArtifact  = 16 << 20 // bytes
 	maxArtifacts = 50

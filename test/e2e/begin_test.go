@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// What dev says to type works as it stands, whatever flags dev was given, for somebody who
-// has set nothing up; and there is nothing for doctor to complain of.
+// The commands that dev prints work unchanged, with any flags of dev and without any setup, and doctor finds no
+// problem.
 func TestDevSaysWhatWorks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, llmtest.Always(llmtest.Text("ok")), labConfig)
@@ -53,7 +53,7 @@ func TestDevSaysWhatWorks(t *testing.T) {
 	}
 }
 
-// hints are the commands that dev prints, with our programs found on the PATH.
+// hints returns the commands that dev prints, with our programs on the PATH.
 func hints(t *testing.T, dev *process) string {
 	t.Helper()
 	_, rest, found := strings.Cut(dev.log.String(), "In another terminal:\n")
@@ -64,7 +64,7 @@ func hints(t *testing.T, dev *process) string {
 	return `PATH="` + bin + `:$PATH"` + "\n" + commands
 }
 
-// Without a worker, it is the worker that is said first.
+// Without a worker, dev first prints how to start one.
 func TestDevWithoutWorkerSaysHowToStartOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, llmtest.Always(llmtest.Text("ok")), labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
@@ -72,7 +72,7 @@ func TestDevWithoutWorkerSaysHowToStartOne(t *testing.T) {
 	w.start("worker started", "sh", "-ec", hints(t, dev))
 }
 
-// A demo that is kept can be looked at by what it says to type.
+// A demo that is kept can be viewed with the commands that it prints.
 func TestDemoIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")

@@ -14,10 +14,10 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// readAnew is what a worker counts when a workflow is not in its cache any more.
+// readAnew is a worker's count of workflows that were no longer in its cache.
 var readAnew = regexp.MustCompile(`(?m)^temporal_sticky_cache_miss(\{.*\})? [1-9]`)
 
-// metrics are a worker's, as Prometheus reads them.
+// metrics returns a worker's metrics in Prometheus format.
 func metrics(t *testing.T, address string) string {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/metrics")
@@ -32,8 +32,8 @@ func metrics(t *testing.T, address string) string {
 	return string(text)
 }
 
-// A worker that has room for one workflow reads nearly all of them from their histories with every task. What
-// comes of it is the same.
+// A worker with a cache for one workflow reads nearly all workflows from their histories with every task. The
+// results are the same.
 func TestOneCachedWorkflow(t *testing.T) {
 	t.Parallel()
 	want, requests := baseline(t)

@@ -20,14 +20,14 @@ type typist struct {
 	keys *os.File
 }
 
-// terminal runs the CLI on a terminal of its own.
+// terminal runs the CLI on a new terminal.
 func (w *world) terminal(args ...string) typist {
 	w.t.Helper()
 	master, slave := openTerminal(w.t)
 	return w.at(master, slave, io.Discard, args...)
 }
 
-// at runs the CLI on a terminal. What it writes goes to screen, too.
+// at runs the CLI on a terminal and copies its output to screen.
 func (w *world) at(master, slave *os.File, screen io.Writer, args ...string) typist {
 	w.t.Helper()
 	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, "starter"), args...), done: make(chan struct{})}
@@ -78,7 +78,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// types types behind the n-th prompt.
+// types types keys at the n-th prompt.
 func (p typist) types(n int, keys string) {
 	p.t.Helper()
 	p.says(n, "> ")
@@ -98,7 +98,7 @@ const (
 	up    = "\x1b[A"
 )
 
-// TestChatOnATerminal types: with editing and history, pasted lines, Ctrl-C and Ctrl-D.
+// TestChatOnATerminal types with editing and history, pasted lines, Ctrl-C and Ctrl-D.
 func TestChatOnATerminal(t *testing.T) {
 	t.Parallel()
 	k := talks{hold: llmtest.NewHold()}
@@ -133,7 +133,7 @@ func TestChatOnATerminal(t *testing.T) {
 	})
 
 	again := w.terminal("chat", "--thread", "desk")
-	again.says(1, "remember the terminal") // of the last messages
+	again.says(1, "remember the terminal") // one of the last messages
 	again.says(1, "waited long")
 	again.types(1, "/help\r")
 	again.says(1, "/quit")
@@ -148,7 +148,7 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Errorf("what was typed is repeated:\n%s", text)
 	}
 
-	editor := w.terminal("mcp") // by mistake: no editor speaks there
+	editor := w.terminal("mcp") // started by mistake, without an editor
 	editor.says(1, "claude mcp add inquest -- starter mcp")
 	editor.press(ctrlD)
 	if code := editor.wait(); code != 0 {

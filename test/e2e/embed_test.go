@@ -16,13 +16,13 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// embedConfig is what the example is given of a configuration: the model that it names.
+// embedConfig is the part of the configuration that the example needs: the model that it names.
 const embedConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
 `
 
-// triage opens a ticket and tells what it was told of it.
+// triage opens a ticket and reports the result.
 func triage(req llmtest.Request) llmtest.Reply {
 	if turnOf(req) == 1 {
 		return llmtest.Calls(llmtest.Call{Name: "open_ticket", Args: `{"title":"checkout is slow"}`})
@@ -30,7 +30,7 @@ func triage(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text("The tool said: " + req.Last().Text())
 }
 
-// tickets is a ticket system that can be held while it opens one.
+// tickets is a ticket system that can be held while it opens a ticket.
 type tickets struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -76,8 +76,8 @@ func (w *world) embed() *process {
 	return w.start("worker started", "embed")
 }
 
-// The example is a worker as good as ours: its function is called, what it returns
-// reaches the model, and a kill in the midst of it does not call it twice.
+// The example is a full worker: its function is called, the result reaches the model, and a kill during the
+// call does not cause a second call.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
 	system := newTickets(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// encrypted is a lab whose histories are encrypted, and the codec endpoint that decrypts them for those who have its token.
+// encrypted returns a lab with encrypted histories, and the codec endpoint that decrypts them for clients that have its token.
 func encrypted(t *testing.T) (plain, w *world, endpoint string) {
 	t.Helper()
 	plain, _ = newLab(t, nil)
@@ -19,7 +19,7 @@ func encrypted(t *testing.T) (plain, w *world, endpoint string) {
 	return plain, w, endpoint
 }
 
-// By the codec endpoint, Temporal's own CLI starts an investigation and reads its result; without it, it shows nothing.
+// With the codec endpoint, Temporal's own CLI starts an investigation and reads its result; without it, the CLI shows nothing.
 func TestCodecEndpoint(t *testing.T) {
 	cli := buildCLI(t)
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestCodecEndpoint(t *testing.T) {
 	}
 }
 
-// By the codec endpoint, Temporal's own UI shows what is encrypted; without it, it shows nothing.
+// With the codec endpoint, Temporal's own UI shows encrypted data; without it, the UI shows nothing.
 func TestLongCodecEndpointInTheUI(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -77,12 +77,12 @@ func TestLongCodecEndpointInTheUI(t *testing.T) {
 	b.shot("decrypted")
 }
 
-// says finds a word as it is, or within base64, where it may begin at any of three places.
+// says finds a word in plain text or in base64, where it may start at any of three offsets.
 func says(text, word string) bool {
 	found := strings.Contains(text, word)
 	for at := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", at) + word))
-		found = found || strings.Contains(text, encoded[(at*4+2)/3:len(encoded)-2]) // without what other bytes have a part in
+		found = found || strings.Contains(text, encoded[(at*4+2)/3:len(encoded)-2]) // without the characters that neighbouring bytes affect
 	}
 	return found
 }

@@ -23,7 +23,7 @@ agent_chains:
   failing: {alert_types: [failing], stages: [{name: first, agents: [{name: First}]}, {name: second, agents: [{name: Refused}]}]}
 `
 
-// However an investigation ends, the last result that there is stays its report. (For what the time cuts, see
+// The last available result stays the report, however the investigation ends. (For time limits, see
 // TestEndsThatKeepWhatWasDone.)
 func TestReportIsKept(t *testing.T) {
 	t.Parallel()
@@ -81,14 +81,14 @@ queue: {session_timeout: 5s}
 		return shown.Investigation.EndedAt != nil
 	})
 	r := shown.Investigation
-	// 5 s, and 5 s to conclude. Two minutes to conclude would make it 125 s.
+	// The limit is 5 s plus 5 s to conclude. With two minutes to conclude it would be 125 s.
 	if took := r.EndedAt.Sub(r.StartedAt); r.Status != agent.StatusTimedOut || took < 9*time.Second || took > time.Minute {
 		t.Errorf("ended as %s after %s", r.Status, took)
 	}
 }
 
-// TestReportNamesUnknownWrites cancels an investigation while a tool that must not run twice has a call: nobody knows
-// whether it took effect, and the report, show and the API say so.
+// TestReportNamesUnknownWrites cancels an investigation during a call of a non-repeatable tool. Its outcome is
+// unknown, and the report, show and the API say so.
 func TestReportNamesUnknownWrites(t *testing.T) {
 	t.Parallel()
 	gate := tooltest.NewGate(t)

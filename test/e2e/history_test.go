@@ -38,13 +38,13 @@ const (
 	iterations = 100
 	maxEvents  = 12
 	maxBytes   = 2300
-	// Of an iteration whose tool is quick.
+	// maxQuickEvents is the limit for an iteration whose tool is quick.
 	maxQuickEvents = 7
 	maxQuickBytes  = 1600
 )
 
-// A history holds decisions and references: what an iteration adds to it depends
-// on neither the size of the conversation nor the number of the iteration.
+// A history holds decisions and references. The size of an iteration in it depends on neither the size of the
+// conversation nor the number of the iteration.
 func TestLongHistoryIsSmallAndFlat(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -58,17 +58,17 @@ func TestLongHistoryIsSmallAndFlat(t *testing.T) {
 	})
 }
 
-// The same, of a few iterations.
+// The same for a few iterations.
 func TestHistoryOfQuickCalls(t *testing.T) {
 	t.Parallel()
 	isFlat(t, 5, "1s", maxQuickEvents, maxQuickBytes)
 }
 
-// Of a model that is quick, too, an iteration is two markers, but where people are to be heard.
+// If the model is quick too, an iteration is two markers, except where signals have to be delivered.
 func TestHistoryOfAQuickModel(t *testing.T) {
 	t.Parallel()
-	events := isFlat(t, 20, "1s", maxQuickEvents+1, maxBytes, "model lab-model gpt-4o") // one that becomes slow leaves a marker
-	if least := slices.Min(events); least != 2 {                                        // on a slow machine, many are to be heard
+	events := isFlat(t, 20, "1s", maxQuickEvents+1, maxBytes, "model lab-model gpt-4o") // a call that becomes slow leaves a marker
+	if least := slices.Min(events); least != 2 {                                        // a slow machine has many deliveries
 		t.Errorf("no iteration is two markers: %v", events)
 	}
 }
@@ -101,7 +101,7 @@ func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int,
 		}
 		most := maxEvents
 		if i == 0 {
-			most += 2 // the timer that bounds the wait for tool servers, and its end
+			most += 2 // the timer that limits the wait for tool servers, and its end
 		}
 		most += handedOver
 		if events[i] > most || bytes[i] > maxBytes+handedOverBytes {
@@ -117,8 +117,8 @@ func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int,
 	return events
 }
 
-// handedOver are the events, and handedOverBytes the bytes, that a busy machine adds to an iteration: those of a call that began as
-// quick and was not, or of a workflow task that was made once more.
+// handedOver events and handedOverBytes bytes are what a busy machine adds to an iteration: a call that started
+// as quick and turned out slow, or a workflow task that was retried.
 const (
 	handedOver      = 9
 	handedOverBytes = 1000
@@ -151,7 +151,7 @@ func perIteration(all []*historypb.HistoryEvent) (events, bytes []int) {
 	return events[:len(events)-1], bytes[:len(bytes)-1] // the last call ends the agent
 }
 
-// A 1 MB alert, inline and by reference, and a 10 MB tool result kill nothing.
+// A 1 MB alert, inline and by reference, and a 10 MB tool result do no harm.
 func TestLongLargeThings(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -188,8 +188,8 @@ func TestLongLargeThings(t *testing.T) {
 	}
 }
 
-// Data above the limit is refused, whoever sends it; attached, its beginning is
-// shown and an agent without any other tool reads the rest.
+// Data above the limit is rejected, regardless of the sender. If it is attached, the agent receives its
+// beginning, and reads the rest even if it has no other tool.
 func TestAttachedData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
@@ -231,7 +231,7 @@ agent_chains: {read: {llm_provider: lab-model, stages: [{name: read, agents: [{n
 	}
 }
 
-// wholeResult checks that the 10 MB are kept, though the transcript shows their beginning only.
+// wholeResult checks that all 10 MB are stored, although the transcript shows only the beginning.
 func (w *world) wholeResult(investigation string) {
 	w.t.Helper()
 	entries, err := w.open().Entries(context.Background(), transcript.Scope{Investigation: investigation, Execution: "dig/Alpha"})

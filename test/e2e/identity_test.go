@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// The same workflow id again is another investigation, from the beginning.
+// Reusing a workflow ID starts a separate investigation from the beginning.
 func TestWorkflowIDUsedAgainStartsClean(t *testing.T) {
 	t.Parallel()
 	want, requests := baseline(t)
@@ -31,7 +31,7 @@ func TestWorkflowIDUsedAgainStartsClean(t *testing.T) {
 	if ids[0] == ids[1] {
 		t.Fatal("both investigations have the id", ids[0])
 	}
-	// The counter's result says how often it was called: that is the world's state, not ours.
+	// The counter's result includes its number of calls, which is the state of the world, not ours.
 	for n, id := range ids {
 		got := w.log(id)
 		if n == 1 {
@@ -46,15 +46,15 @@ func TestWorkflowIDUsedAgainStartsClean(t *testing.T) {
 	}
 }
 
-// A reset runs again what comes after the point, and only that: what is kept in
-// the history is kept in the transcript, the rest is superseded.
+// A reset repeats only what follows the reset point. The transcript keeps what the history keeps, and the rest
+// is superseded.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
-		workflow string // below the investigation: "" = the investigation itself
+		workflow string // below the investigation; empty means the investigation itself
 		after    func(*historypb.HistoryEvent) bool
-		again    []string // model calls that are made again
+		again    []string // model calls that are repeated
 	}{
 		{
 			name: "investigation, to before its second stage",
@@ -93,7 +93,7 @@ func TestReset(t *testing.T) {
 				workflowID = id + tt.workflow
 			}
 			newRun := w.reset(workflowID, tt.after)
-			var result struct{ Status agent.Status } // which all of them have
+			var result struct{ Status agent.Status } // a field of all results
 			if err := w.client().GetWorkflow(context.Background(), workflowID, newRun).Get(context.Background(), &result); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func count(names []string) map[string]int {
 	return out
 }
 
-// reset takes a run back to the first workflow task after an event.
+// reset resets a run to the first workflow task after an event.
 func (w *world) reset(id string, after func(*historypb.HistoryEvent) bool) (newRun string) {
 	w.t.Helper()
 	history := w.history(id)

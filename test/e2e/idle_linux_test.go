@@ -24,7 +24,7 @@ var (
 	cached        = flag.Int("cached", 20, "how many of them a worker keeps in memory")
 )
 
-// weight is what a worker holds.
+// weight holds the resources that a worker uses.
 type weight struct {
 	goroutines int
 	memory     int // resident, in KB
@@ -34,7 +34,7 @@ func (w weight) String() string {
 	return fmt.Sprintf("%d goroutines, %d MB", w.goroutines, w.memory>>10)
 }
 
-// weigh ends a worker and says what it held: on SIGQUIT, Go writes down every goroutine.
+// weigh stops a worker and returns its weight: on SIGQUIT, Go prints every goroutine.
 func (p *process) weigh() (w weight) {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -52,8 +52,8 @@ func (p *process) weigh() (w weight) {
 	return w
 }
 
-// Conversations that nobody speaks in hold nothing on a worker but their place in
-// Temporal's cache, which is bounded; one that has lost its place answers as before.
+// Idle conversations use nothing on a worker but their place in Temporal's cache, which is bounded. A
+// conversation that was evicted answers as before.
 func TestLongIdleConversations(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestLongIdleConversations(t *testing.T) {
 	after := fresh.weigh()
 	t.Logf("a worker with 1 conversation: %s; with %d idle ones, %d cached: %s; started beside them: %s", before,
 		*conversations, *cached, idle, after)
-	const goroutines, memory, slack = 10, 128, 64 << 10 // at most, of a workflow in the cache; in KB
+	const goroutines, memory, slack = 10, 128, 64 << 10 // limits for each workflow in the cache; memory in KB
 	if idle.goroutines > before.goroutines+goroutines*(*cached) || after.goroutines > before.goroutines+goroutines {
 		t.Error("idle conversations hold goroutines")
 	}
@@ -86,7 +86,7 @@ func TestLongIdleConversations(t *testing.T) {
 	}
 }
 
-// openMany has one turn in each of many conversations.
+// openMany runs one turn in each of many conversations.
 func (w *world) openMany(c client.Client, n int) {
 	w.t.Helper()
 	numbers := make(chan int)

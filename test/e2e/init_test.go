@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// prose are final replies in the forms that real models give them. All have a cause, a confidence and a next step.
+// prose contains final replies in the styles of real models. Each has a cause, a confidence and a next step.
 var prose = []llmtest.Reply{
 	llmtest.Text("## Root cause\n\nThe disk of db-1 is full.\n\n## Confidence\n\nhigh\n\n## Next steps\n\n1. Grow the volume.\n"),
 	llmtest.Text("**Root cause:** The disk of db-1 is full.\n\n**Confidence:** high\n\n**Next steps:**\n\n- Grow the volume.").
@@ -23,8 +23,8 @@ var prose = []llmtest.Reply{
 		"\"next_steps\": [\"Grow the volume.\"]}\n```"),
 }
 
-// realistic answers as real models do: agents with tools call one first, planners and critics write their JSON
-// into prose and fences, and everybody else writes prose.
+// realistic answers as real models do: agents with tools call one first, planners and critics embed their JSON
+// in prose and fences, and all other agents write prose.
 func realistic(req llmtest.Request) llmtest.Reply {
 	switch name := who(req); {
 	case strings.HasPrefix(name, "Planner"):
@@ -40,7 +40,7 @@ func realistic(req llmtest.Request) llmtest.Reply {
 }
 
 // TestInitRunsToTheEnd runs every configuration that `starter init` writes, and the examples that need a model,
-// to their end. Their tools are a test server's, and the model is one that answers as real models do.
+// to completion. A test server provides their tools, and the model replies as real models do.
 func TestInitRunsToTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realistic, labConfig)
@@ -82,7 +82,7 @@ func TestInitRunsToTheEnd(t *testing.T) {
 			report := w.must("report", chain)
 			for _, want := range []string{"Cause", "The disk of db-1 is full.", "Confidence", "high", "Grow the volume."} {
 				if strings.HasPrefix(chain, "critique") && want != "The disk of db-1 is full." && want != "Cause" {
-					continue // its last stage says nothing more
+					continue // its last stage adds no text
 				}
 				if !strings.Contains(report, want) {
 					t.Errorf("the report lacks %q:\n%s", want, report)
@@ -145,8 +145,8 @@ func addConfig(t *testing.T, all map[string]map[string]any, name, path string) (
 	return chains
 }
 
-// TestInitTry is the first investigation of a newcomer whose model is at a server of their own: one command writes the
-// configuration, starts a system, and shows an investigation to its end.
+// TestInitTry is a new user's first investigation, with a model on the user's own server: one command writes
+// the configuration, starts a system, and shows an investigation until it ends.
 func TestInitTry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realistic, "")

@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// labConfig is a chain of every shape that is built: two agents in parallel over
-// real tools, a synthesis, and a second stage.
+// labConfig is a chain with every supported shape: two parallel agents with real tools, a synthesis, and a
+// second stage.
 const labConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -46,12 +46,12 @@ agent_chains:
 
 // lab is the script of that chain, with the places at which it can be held.
 type lab struct {
-	gates   map[string]string // by tool: the gate that its calls go through
+	gates   map[string]string // by tool: the gate that its calls pass through
 	hold    *llmtest.Hold
-	heldAt  string                   // "<agent> <turn>": whose stream is held after its first chunk
+	heldAt  string                   // "<agent> <turn>": its stream is held after the first chunk
 	replace map[string]llmtest.Reply // by "<agent> <turn>": another reply
-	alias   string                   // prefix of replicas, which speak as the agent without their number
-	refuse  string                   // the model that has no credit left
+	alias   string                   // prefix of replicas, which use the agent's script without their number
+	refuse  string                   // the model without remaining credit
 }
 
 func (l *lab) script() llmtest.Script {
@@ -95,13 +95,13 @@ func (l *lab) script() llmtest.Script {
 	}
 }
 
-// who is the agent that a request speaks for: "You are <name>,".
+// who returns the agent that a request is for: "You are <name>,".
 func who(req llmtest.Request) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(req.System(), "You are "), ",")
 	return name
 }
 
-// turnOf counts the model's own messages: a call that is made again is the same turn.
+// turnOf counts the model's own messages: a retried call is the same turn.
 func turnOf(req llmtest.Request) int {
 	turn := 1
 	for _, m := range req.Messages {
@@ -137,7 +137,7 @@ func (w *world) client() client.Client {
 	return c
 }
 
-// quiet drops what the SDK logs while servers die under it.
+// quiet drops the SDK's log output while servers are killed.
 type quiet struct{}
 
 func (quiet) Debug(string, ...any) {}
@@ -162,7 +162,7 @@ func (w *world) beginWith(id string, req agent.Request) client.WorkflowRun {
 	return run
 }
 
-// end waits for an investigation's result, also while its Temporal is away or slow.
+// end waits for an investigation's result, even while its Temporal is down or slow.
 func (w *world) end(id string) workflows.InvestigationResult {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), lasting(patience, 2*time.Hour))
@@ -181,8 +181,8 @@ func (w *world) end(id string) workflows.InvestigationResult {
 	}
 }
 
-// log is an investigation's transcript, execution by execution, as text that two
-// runs of the same script share: without times, run ids and sequence numbers.
+// log returns an investigation's transcript, execution by execution, as text that is equal for two runs of the
+// same script: without times, run IDs and sequence numbers.
 func (w *world) log(investigation string) string {
 	w.t.Helper()
 	entries, err := w.open().After(context.Background(), investigation, 0, 0)
@@ -217,11 +217,11 @@ func (w *world) log(investigation string) string {
 	return incidental.ReplaceAllString(b.String(), "")
 }
 
-// incidental is what differs between two runs of the same script: the hash in a
-// delimiter, and the gate of a run that is held, in any depth of quoting.
+// incidental matches the differences between two runs of the same script: the hash in a delimiter, and the gate
+// of a held run, at any depth of quoting.
 var incidental = regexp.MustCompile(`-[0-9a-f]{16}|,?\\*"gate\\*":\\*"[^"\\]*\\*"`)
 
-// withoutRisk is the call without what world.quick changes: there, tools that write count as tools that read.
+// withoutRisk removes from a call what world.quick changes: there, tools that write count as tools that read.
 func withoutRisk(call transcript.Call) transcript.Call {
 	call.Risk, call.Class, call.Untrusted = "", "", nil
 	return call
@@ -236,7 +236,7 @@ func sortByKey(entries []transcript.Entry) {
 	}
 }
 
-// until follows the store until an entry is there.
+// until follows the store until a matching entry appears.
 func (w *world) until(investigation string, found func(transcript.Entry) bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -255,7 +255,7 @@ func (w *world) until(investigation string, found func(transcript.Entry) bool) {
 	}
 }
 
-// eventually asks until the answer is yes, for things that Temporal has no event for.
+// eventually polls until yes returns true, for conditions that have no event in Temporal.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

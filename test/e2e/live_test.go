@@ -27,12 +27,12 @@ func TestLive(t *testing.T) {
 	run := w.begin("lab")
 	id := workflows.InvestigationID("lab", run.GetRunID())
 
-	// Alpha has said something, Beta is still at its first reply.
+	// Alpha has replied once; Beta is still at its first reply.
 	w.until(id, func(e transcript.Entry) bool { return e.Execution == "dig/Alpha" && e.Kind == transcript.KindReply })
 	l.hold.Wait(t)
 	said := time.Now()
 	alpha := w.listed("lab", "")
-	if took := time.Since(said); took > 5*time.Second { // a busy machine starts a program slowly
+	if took := time.Since(said); took > 5*time.Second { // a busy machine starts programs slowly
 		t.Errorf("the list is %s late", took)
 	}
 	if u := alpha.Usage; u.InputTokens == 0 || u.CostUSD == 0 || u.ModelCalls != 1 || u.ToolCalls != 2 || alpha.EndedAt != nil {
@@ -82,7 +82,7 @@ func TestLive(t *testing.T) {
 	w.endsByForce(l)
 }
 
-// listed is an investigation as the list with that status has it; zero if it does not.
+// listed returns an investigation from the list with that status, or the zero value if it is not there.
 func (w *world) listed(workflowID, status string) (found record.Investigation) {
 	w.t.Helper()
 	var all []record.Investigation
@@ -93,7 +93,7 @@ func (w *world) listed(workflowID, status string) (found record.Investigation) {
 	return found
 }
 
-// showsAgents checks what the status says of Alpha and Beta, who work side by side.
+// showsAgents checks the status of Alpha and Beta, which run in parallel.
 func (w *world) showsAgents(alpha, beta agent.Usage) {
 	w.t.Helper()
 	var status workflows.Status
@@ -107,7 +107,7 @@ func (w *world) showsAgents(alpha, beta agent.Usage) {
 	}
 }
 
-// visibleAs waits until Temporal's own list finds a workflow by its status.
+// visibleAs waits until Temporal's own list shows a workflow with that status.
 func (w *world) visibleAs(status, workflowID string) {
 	w.t.Helper()
 	eventually(w.t, "Temporal lists "+workflowID+" as "+status, func() bool {
@@ -121,7 +121,7 @@ func (w *world) visibleAs(status, workflowID string) {
 	})
 }
 
-// endsByForce terminates an investigation and has one refused: lists say so.
+// endsByForce terminates one investigation and has another one rejected: lists show both outcomes.
 func (w *world) endsByForce(l *lab) {
 	w.t.Helper()
 	l.replace["Beta 1"] = llmtest.Text("x")

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/npmtest"
 )
 
-// editor is a client of our MCP server, and what it was told while it waited.
+// editor is a client of our MCP server, with the notifications that it received.
 type editor struct {
 	t       *testing.T
 	session *mcp.ClientSession
@@ -44,7 +44,7 @@ func newEditor(t *testing.T, transport mcp.Transport) *editor {
 	return e
 }
 
-// call makes a call, and returns what is in its result.
+// call makes a call and returns the contents of its result.
 func (e *editor) call(name string, in map[string]any) (map[string]any, error) {
 	params := &mcp.CallToolParams{Name: name, Arguments: in}
 	params.SetProgressToken(name)
@@ -56,7 +56,7 @@ func (e *editor) call(name string, in map[string]any) (map[string]any, error) {
 	return out, result.GetError()
 }
 
-// hears waits until the editor has been told something.
+// hears waits until the editor has received a notification.
 func (e *editor) hears(text string) {
 	e.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -70,7 +70,7 @@ func (e *editor) hears(text string) {
 	e.t.Errorf("the editor was not told %q, but %q", text, e.told)
 }
 
-// Editors that others wrote start `starter mcp` and investigate by it: nothing but the protocol comes from it, and it ends with them.
+// Third-party editors start `starter mcp` and investigate with it. It prints nothing but the protocol, and it exits with the editor.
 func TestMCPOverStdio(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newScript().script(), labConfig)
@@ -99,8 +99,8 @@ func TestMCPOverStdio(t *testing.T) {
 	}
 }
 
-// The worker is killed while two editors wait: the one that has started `starter mcp` hears how it goes on, and how it ends;
-// the one whose server was the worker itself is told by an error, and asks the next worker.
+// The worker is killed while two editors wait. The editor that started `starter mcp` still receives the
+// progress and the outcome; the one whose server was the worker gets an error and asks the next worker.
 func TestLongKillWhileEditorsWait(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -31,7 +31,7 @@ agent_chains:
   lead: {alert_types: [lab], stages: [{name: look, agents: [{name: Lead}]}]}
 `
 
-// leadScript has Lead dispatch so many agents in all, a number of them at a time, and report once all have.
+// leadScript makes Lead dispatch total agents, atATime at a time, and report when all have finished.
 func leadScript(total, atATime int, digger func(turn int) llmtest.Reply) llmtest.Script {
 	return func(req llmtest.Request) llmtest.Reply {
 		if who(req) == "Digger" {
@@ -58,7 +58,7 @@ func leadScript(total, atATime int, digger func(turn int) llmtest.Reply) llmtest
 	}
 }
 
-// Everything dies while three sub-agents are at work: each goes on where it stood, and nothing is done or told twice.
+// All processes are killed while three sub-agents run: each continues where it was, and nothing is done or reported twice.
 func TestKillWithSubAgents(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 20), make(chan struct{})
@@ -124,7 +124,7 @@ func TestKillWithSubAgents(t *testing.T) {
 	}
 }
 
-// Fifty sub-agents, five at a time and one too many each time: the limit holds, and no history becomes too long.
+// Fifty sub-agents run, five at a time, with one too many requested each time: the limit holds, and no history becomes too long.
 func TestLongManySubAgents(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -162,7 +162,7 @@ func TestLongManySubAgents(t *testing.T) {
 	}
 }
 
-// Fifty sub-agents at once, each of which asks people twice: what is told upwards of that fills no history.
+// Fifty sub-agents run at once and each requests two approvals: the notices to their parents do not fill a history.
 func TestLongManyApprovals(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

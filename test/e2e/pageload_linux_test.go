@@ -16,12 +16,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
 
-// writers is how many agents write side by side.
+// writers is the number of agents that write in parallel.
 const writers = 8
 
-// TestLongPageLoad watches eight agents that write at the pace of a model: neither the browser nor the server works much for it, nor
-// is the first view slow.
-// What is bounded is the time of processors, which does not depend on what else this host does.
+// TestLongPageLoad watches eight agents that write at a model's pace. It limits the CPU time of the browser and
+// the server, which does not depend on the load of the host, and the time to the first view.
 func TestLongPageLoad(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -40,14 +39,14 @@ agent_chains:
   crowd: {stages: [{name: write, agents: [` + strings.Join(agents, ", ") + `]}]}
 system: {http: {tokens: {ada: {sha256: ` + hashOf("ada") + `, role: approver}}}}
 `
-	const size, every = 12, 100 * time.Millisecond // characters at a time: 30 tokens a second
+	const size, every = 12, 100 * time.Millisecond // characters per chunk: 30 tokens a second
 	text := counted("It is the disk of db-%d, or what it *writes*.\n\n", 160)
 	p := &pageWorld{world: newWorld(t, llmtest.Always(llmtest.Text(text).Chunked(size, every)), config), http: freeAddress(t)}
 	p.env = append(p.env, "INQUEST_STORE="+postgrestest.Start(t).Database(t, "crowd"))
 	p.dev("--no-worker")
-	p.worker("--http", p.http) // with the agents
+	p.worker("--http", p.http) // runs the agents
 	aside := freeAddress(t)
-	server := p.worker("--task-queue", "nobodys", "--http", aside) // with the page alone
+	server := p.worker("--task-queue", "nobodys", "--http", aside) // serves only the page
 	v := p.visit("ada", "http://"+aside+"/")
 	v.firstView()
 	id := p.begin("crowd", `"x"`)
@@ -72,7 +71,7 @@ system: {http: {tokens: {ada: {sha256: ` + hashOf("ada") + `, role: approver}}}}
 	v.nothingWrong()
 }
 
-// firstView bounds what is loaded until the page has something to say, and reports when it is painted.
+// firstView limits what is loaded before the page shows content, and reports the time of its first paint.
 func (v *visitor) firstView() {
 	v.t.Helper()
 	v.shows("Nothing needs your attention.", "No investigations running.")
@@ -86,7 +85,7 @@ func (v *visitor) firstView() {
 	}
 }
 
-// cpu is what all processes of the browser have used.
+// cpu returns the CPU time of all the browser's processes.
 func (v *visitor) cpu() (all time.Duration) {
 	v.t.Helper()
 	infos, err := systeminfo.GetProcessInfo().Do(cdp.WithExecutor(v.ctx, chromedp.FromContext(v.ctx).Browser))

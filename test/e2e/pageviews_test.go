@@ -268,7 +268,7 @@ func (p *pageWorld) looksAround(v *visitor) {
 // awaited makes chromedp wait for the page's promise.
 func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
 
-// makesAgent makes an agent at run time, is told beside the fields what is wrong with it, changes it, and has it work.
+// makesAgent creates an agent at run time, reads the errors beside the fields, corrects them, and runs the agent.
 func (p *pageWorld) makesAgent(v *visitor) {
 	p.t.Helper()
 	set := func(field, text string) {
@@ -304,7 +304,7 @@ func (p *pageWorld) makesAgent(v *visitor) {
 	v.until("it is gone", `() => ![...document.querySelectorAll("nav.names a")].some(a => a.textContent.includes("Scout"))`)
 }
 
-// cites follows a citation by the number of what it cites, which is no place in a list, and reads what was found there.
+// cites follows a citation by the number of its source, which is not a position in a list, and reads the evidence there.
 func (v *visitor) cites() {
 	v.t.Helper()
 	var said string
@@ -319,7 +319,7 @@ func (v *visitor) cites() {
 	}
 }
 
-// endsWaits: a question that a reset has undone was waited for until then, one that was put again until its answer.
+// endsWaits checks waiting times: a question undone by a reset waited until the reset, and its replacement until the answer.
 func (v *visitor) endsWaits() {
 	v.t.Helper()
 	var said string
@@ -333,7 +333,7 @@ func (v *visitor) endsWaits() {
 	}
 }
 
-// keeps: what somebody has opened, and what he writes, is still there when more comes.
+// keeps checks that opened sections and text being typed survive updates of the page.
 func (v *visitor) keeps() {
 	v.t.Helper()
 	var said string
@@ -367,7 +367,7 @@ func (v *visitor) goTo(hash string) {
 	v.do("open "+hash, chromedp.Evaluate(`location.hash = "`+hash+`"`, nil))
 }
 
-// accessible tries the rules of axe-core on what is shown, wide and narrow.
+// accessible checks the current view, wide and narrow, against the rules of axe-core.
 func (v *visitor) accessible(name string) {
 	v.t.Helper()
 	rules := axe(v.t)

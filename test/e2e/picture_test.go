@@ -23,8 +23,8 @@ import (
 
 var pictures = flag.Bool("pictures", false, "write the README's pictures, docs/live.png, docs/report.png and docs/page.png, anew")
 
-// TestLongPictures makes the README's pictures: the live view of a real run of the sample, with both agents of
-// its first stage at work, the first lines of `starter report` on a terminal, and the page.
+// TestLongPictures makes the README's pictures: the live view of a real run of the sample while both agents of
+// its first stage are running, the first lines of `starter report` on a terminal, and the page.
 func TestLongPictures(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestLongPictures(t *testing.T) {
 	b.keep("../../docs/page.png", png)
 }
 
-// liveFrame is what a person sees who watches an investigation when two agents are at work.
+// liveFrame returns the live view at a moment when two agents are running.
 func (w *world) liveFrame(workflowID string) (frame string) {
 	w.t.Helper()
 	s := w.open()
@@ -85,7 +85,7 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 	return frame
 }
 
-// picture takes a screenshot of what is on a terminal.
+// picture takes a screenshot of a terminal's content.
 func (b *browser) picture(path, screen string) {
 	b.t.Helper()
 	page := `<meta charset="utf-8"><body style="margin:0;background:#14161b">` +
@@ -96,7 +96,7 @@ func (b *browser) picture(path, screen string) {
 	b.keep(path, png)
 }
 
-// keep looks at a picture, and writes it if that is asked for.
+// keep checks a picture and writes it if requested.
 func (b *browser) keep(path string, png []byte) {
 	b.t.Helper()
 	if !bytes.HasPrefix(png, []byte("\x89PNG")) || len(png) < 10_000 {
@@ -119,7 +119,7 @@ var (
 	}
 )
 
-// painted is a screen's text as HTML.
+// painted returns a screen's text as HTML.
 func painted(screen string) string {
 	var out strings.Builder
 	open, at := 0, 0
@@ -130,7 +130,7 @@ func painted(screen string) string {
 			if style, known := colours[code]; known {
 				fmt.Fprintf(&out, `<span style="%s">`, style)
 				open++
-			} else { // all others end what there was
+			} else { // any other code ends the open styles
 				out.WriteString(strings.Repeat("</span>", open))
 				open = 0
 			}

@@ -24,8 +24,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// quick makes tools and labModel quick: the store knows their times, the entry of the model has quick_under, and the
-// entry of the lab says that the tools only read, because other calls are always activities.
+// quick makes tools and labModel quick: the store has their times, the model's entry has quick_under, and the
+// lab's entry marks the tools as read-only, because other calls are always activities.
 func (w *world) quick(names ...string) {
 	w.t.Helper()
 	body, err := os.ReadFile(w.config)
@@ -48,8 +48,8 @@ func (w *world) quick(names ...string) {
 	w.knownQuick(names...)
 }
 
-// knownQuick records so many calls of 5 ms for tools, or for labModel, that a few slow calls on a busy machine change
-// nothing.
+// knownQuick records enough calls of 5 ms for tools, or for labModel, that a few slow calls on a busy machine
+// change nothing.
 func (w *world) knownQuick(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -59,11 +59,11 @@ func (w *world) knownQuick(names ...string) {
 	}
 }
 
-// labModel is what the store calls the model of the lab, among tools.
+// labModel is the store's name for the lab's model, among the tools.
 const labModel = "model lab-model lab-1"
 
-// slowQuick is a lab in which a call that is quick, by all that is known, of the model or of a tool,
-// does not end until pass is called.
+// slowQuick is a lab in which a call of the model or of a tool that is expected to be quick does not end until
+// pass is called.
 func slowQuick(t *testing.T, what string) (w *world, investigation string, pass func()) {
 	t.Helper()
 	gate := tooltest.NewGate(t)
@@ -85,7 +85,7 @@ func slowQuick(t *testing.T, what string) (w *world, investigation string, pass 
 	return w, investigation, pass
 }
 
-// ofToolAndModel runs a test with a tool and with a model that are thought to be quick.
+// ofToolAndModel runs a test with a tool and with a model that are expected to be quick.
 func ofToolAndModel(t *testing.T, test func(t *testing.T, what string)) {
 	for _, what := range []string{"lab.counter", labModel} {
 		t.Run(what, func(t *testing.T) {
@@ -95,7 +95,7 @@ func ofToolAndModel(t *testing.T, test func(t *testing.T, what string)) {
 	}
 }
 
-// hears measures how long it takes until an agent has taken in what it is told.
+// hears measures how long a signal takes to reach an agent.
 func (w *world) hears(agent, name string, payload any) {
 	w.t.Helper()
 	began := time.Now()
@@ -114,11 +114,10 @@ func (w *world) hears(agent, name string, payload any) {
 	}
 }
 
-// soon is how soon what people say arrives, whatever a call does that was thought quick.
+// soon limits the time for delivering a signal, even if a call that was expected to be quick is slow.
 const soon = 5 * time.Second
 
-// A call that is quick by all that is known, and then takes long: its result is written
-// once, and its time is known.
+// If a call that is expected to be quick takes long, its result is written once and its time is recorded.
 func TestQuickCallThatIsSlow(t *testing.T) { ofToolAndModel(t, slowCall) }
 
 func slowCall(t *testing.T, what string) {

@@ -19,30 +19,30 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// hasty is a chain in which people have two seconds.
+// hasty is a chain in which people have two seconds to decide.
 const hasty = `
   hasty:
     alert_types: [hasty]
     stages: [{name: dig, agents: [{name: Alpha, tool_config: {approval_timeout: 2s}}]}]
 `
 
-// TestLongRandomApprovals: people approve, edit, deny, ask back or come too late, the worker is killed, and the agent is reset
-// to wherever, in any order. Nothing is made that was not approved in exactly this form, nothing twice for one approval,
-// and nothing that was approved is lost. What the tool's server was called with is known by what it has written.
+// TestLongRandomApprovals has people approve, edit, deny, ask back or come too late, while the worker is killed and the agent is reset
+// to random points, in any order. No call is made that was not approved in exactly this form, none is made twice for one approval, and
+// no approved call is lost. The tool server's own output shows the calls that it received.
 func TestLongRandomApprovals(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	playApprovals(t, 6, 32)
 }
 
-// TestSoakRandomApprovals is the same with others each time.
+// TestSoakRandomApprovals does the same with a different seed each time.
 func TestSoakRandomApprovals(t *testing.T) {
 	soaks(t)
 	t.Parallel()
 	playApprovals(t, 40, anySeed())
 }
 
-// callsOfTurn are how many calls the agent asks for in each of its turns.
+// callsOfTurn is the number of calls in each of the agent's turns.
 var callsOfTurn = []int{1, 2, 1}
 
 func playApprovals(t *testing.T, plays int, seed uint64) {
@@ -89,7 +89,7 @@ func playApprovals(t *testing.T, plays int, seed uint64) {
 	}
 }
 
-// shared is what the plays have in common.
+// shared holds what the plays have in common.
 type shared struct {
 	mu      sync.Mutex
 	did     map[string]int
@@ -103,7 +103,7 @@ func (s *shared) count(what string, n int) {
 	s.did[what] += n
 }
 
-// kill has the worker go, and another one come.
+// kill kills the worker and starts another one.
 func (s *shared) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,12 +112,12 @@ func (s *shared) kill() {
 	s.did["killed"]++
 }
 
-// play is one investigation, and what happens to it.
+// play is one investigation and the events that disturb it.
 type play struct {
 	gated
 	*shared
 	random *rand.Rand
-	late   bool // nobody decides on the first call in time
+	late   bool // the first call gets no decision in time
 }
 
 const (
@@ -125,10 +125,10 @@ const (
 	maxKills = 4
 )
 
-// move is what people do about a call, and what happens then.
+// move is a person's response to a call and the event that follows.
 type move struct{ what, then string }
 
-// drawn are the moves of a play: they do not hang on how often it is looked at meanwhile.
+// drawn returns the moves of a play. They do not depend on how often the play is polled.
 func drawn(random *rand.Rand) (all []move) {
 	whats := []string{"approved", "approved", "edited", "denied", "asked", "left"}
 	thens := []string{"reset", "reset", "killed", "", ""}
@@ -138,7 +138,7 @@ func drawn(random *rand.Rand) (all []move) {
 	return all
 }
 
-// play has people do something about a call that waits, again and again, while any does.
+// play responds to waiting calls until none is left.
 func (p *play) play() {
 	for n, move := range drawn(p.random) {
 		d, what := workflows.Decide{Approved: new(true)}, move.what
@@ -151,7 +151,7 @@ func (p *play) play() {
 			d.Approved, d.Ask = nil, "why?"
 		}
 		waits := true
-		eventually(p.t, p.name+" is "+what, func() bool { // what the status says may be of before the last reset
+		eventually(p.t, p.name+" is "+what, func() bool { // the status may predate the last reset
 			var call workflows.Approval
 			call, waits = p.next()
 			return !waits || what == "left" || p.decide(call, d)
@@ -175,7 +175,7 @@ func (p *play) mayKill() bool {
 	return p.did["killed"] < maxKills
 }
 
-// next is one of the calls that wait; false = the investigation has ended.
+// next returns one of the waiting calls; false means that the investigation has ended.
 func (p *play) next() (call workflows.Approval, waits bool) {
 	p.t.Helper()
 	c := p.client()
@@ -200,7 +200,7 @@ func (p *play) next() (call workflows.Approval, waits bool) {
 func (p *play) resetAnywhere() {
 	p.t.Helper()
 	var points []int64
-	eventually(p.t, p.name+" has a task to be reset to", func() bool { // a run that was reset to its first one has none at once
+	eventually(p.t, p.name+" has a task to be reset to", func() bool { // a run that was reset to its first task has none at first
 		points = p.tasks()
 		return len(points) > 0
 	})
@@ -208,7 +208,7 @@ func (p *play) resetAnywhere() {
 	p.count("reset", 1)
 }
 
-// whole looks for a result of each call: one that expired says so.
+// whole checks that each call has a result; an expired call's result says that it expired.
 func (p *play) whole() {
 	p.t.Helper()
 	results := map[string]int{}

@@ -49,7 +49,7 @@ type rolling struct {
 	step  int
 }
 
-// marked finds what an investigation of the load is about, which is in each of its prompts.
+// marked finds the subject of a load investigation, which each of its prompts contains.
 var marked = regexp.MustCompile(`(load|approval)-step\d+(-\d+)?`)
 
 func (r *rolling) script(req llmtest.Request) llmtest.Reply {
@@ -98,7 +98,7 @@ func (r *rolling) start(workflowID, chain, data string) {
 	r.ids[workflowID] = workflows.InvestigationID(workflowID, run.GetRunID())
 }
 
-// startEverything starts one of everything that can be in flight, and waits until each is where an upgrade is most awkward.
+// startEverything starts every kind of work that can be in flight, and waits until each is at its worst point for an upgrade.
 func (r *rolling) startEverything() (question string) {
 	for chain, data := range map[string]string{
 		"scored": "x", "model": "held by its model", "paused": "to be paused", "approval": "x", "question": "x", "children": "x", "asleep": "x",
@@ -115,8 +115,8 @@ func (r *rolling) startEverything() (question string) {
 	return r.question("question", "")
 }
 
-// replace ends one worker and starts another one in its place. Meanwhile, model replies are in flight, investigations begin,
-// a person decides twice on a call, by the starters of both releases, and somebody speaks in a conversation.
+// replace stops one worker and starts its replacement. Meanwhile, model replies are in flight, investigations start, a person decides
+// on a call twice, with the starters of both releases, and a conversation receives a message.
 func (r *rolling) replace(n int, next *world) {
 	r.t.Helper()
 	r.step++
@@ -138,7 +138,7 @@ func (r *rolling) replace(n int, next *world) {
 	load(r.each)
 	var deciders sync.WaitGroup
 	for _, w := range []*world{r.world, r.previous} {
-		deciders.Go(func() { w.starter("", "decide", approval, "c1_0", "--approve", "--by", "Ada") }) // one of them comes second
+		deciders.Go(func() { w.starter("", "decide", approval, "c1_0", "--approve", "--by", "Ada") }) // one of them is second
 	}
 	deciders.Wait()
 	if reply := r.tell("Talker", "thread", "hello"); reply.Text != "Talker is done" {
@@ -150,7 +150,7 @@ func (r *rolling) replace(n int, next *world) {
 	r.workers[n] = next.worker()
 }
 
-// expand does to the store what the release after this one may do.
+// expand changes the store as the next release might.
 func (r *rolling) expand() {
 	r.t.Helper()
 	db, err := sql.Open("pgx", r.store)
@@ -186,7 +186,7 @@ func (r *rolling) schedule() (handle client.ScheduleHandle) {
 
 const scheduled = 5
 
-// finish lets everything end that startEverything has started.
+// finish lets everything end that startEverything started.
 func (r *rolling) finish(question string) {
 	for _, hold := range []*llmtest.Hold{r.held.model, r.held.paused, r.held.children, r.held.scored} {
 		hold.Release()
@@ -200,7 +200,7 @@ func (r *rolling) finish(question string) {
 	}
 }
 
-// check expects that everything has completed, that nothing is lost, and that nothing was done twice.
+// check expects that everything has completed, and that nothing was lost or done twice.
 func (r *rolling) check(nightly client.ScheduleHandle) {
 	r.t.Helper()
 	described, err := nightly.Describe(r.t.Context())
@@ -251,7 +251,7 @@ func (r *rolling) check(nightly client.ScheduleHandle) {
 	})
 }
 
-// partOf tells the two stages of the load apart: the second one is given the results of the first.
+// partOf distinguishes the two stages of the load: the second one receives the results of the first.
 func partOf(req llmtest.Request) string {
 	if strings.Contains(wholeText(req), "SynthesisAgent is done") {
 		return "tell"
@@ -268,7 +268,7 @@ func (r *rolling) linesOf(file string) int {
 	return strings.Count(string(body), "\n")
 }
 
-// stuck counts the attempts at workflow tasks that workers left to others.
+// stuck counts the workflow task attempts that workers left to others.
 func (r *rolling) stuck() (n int) {
 	for _, w := range r.workers {
 		n += strings.Count(w.log.String(), "TMPRL1100")
@@ -276,14 +276,14 @@ func (r *rolling) stuck() (n int) {
 	return n
 }
 
-// TestRollingUpgrade replaces four workers of the previous release one by one, by workers of this build, goes back after two
-// of them, and forward again. All of it is under load.
+// TestRollingUpgrade replaces four workers of the previous release one by one with workers of this build, rolls
+// two of them back, and goes forward again, all under load.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	testRollingUpgrade(t, 1, 1)
 }
 
-// TestRollingUpgradeUnderLoad does so with more load, and several times.
+// TestRollingUpgradeUnderLoad does the same several times with more load.
 func TestRollingUpgradeUnderLoad(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes: `make upgrade`")

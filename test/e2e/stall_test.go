@@ -21,7 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// stalled is an investigation whose worker reaches Temporal through a wire that stalls.
+// stalled is an investigation whose worker reaches Temporal through a proxy that stalls.
 type stalled struct {
 	*world
 	lab  *lab
@@ -40,7 +40,7 @@ func stalledLab(t *testing.T, prepare func(*lab), quick ...string) *stalled {
 	return s
 }
 
-// completed waits for the end, and says how often the call that must happen once did.
+// completed waits for the end and checks how often the non-repeatable call was made.
 func (s *stalled) completed() {
 	s.t.Helper()
 	if result := s.end("lab"); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
@@ -51,8 +51,8 @@ func (s *stalled) completed() {
 	}
 }
 
-// A stall of Temporal cuts nothing that is shorter than its heartbeats: calls and
-// streams that run meanwhile are kept, and nothing is paid twice.
+// A stall of Temporal that is shorter than the heartbeat timeout cuts off nothing: running calls and streams
+// are kept, and nothing is paid for twice.
 func TestStallOfTemporal(t *testing.T) {
 	t.Parallel()
 	stallFor(t, 10*time.Second)
@@ -92,7 +92,7 @@ func stallFor(t *testing.T, stalls ...time.Duration) {
 				} else {
 					s.lab.hold.Wait(t)
 				}
-				time.Sleep(2 * time.Second) // it has told Temporal that it is alive
+				time.Sleep(2 * time.Second) // it has sent a heartbeat
 				s.wire.stall(stall)
 				release()
 				s.completed()
@@ -107,8 +107,8 @@ func stallFor(t *testing.T, stalls ...time.Duration) {
 	}
 }
 
-// A stall that is longer than heartbeats makes Temporal give the call to another
-// attempt. What the model is told of it is true: nobody knows.
+// If the stall is longer than the heartbeat timeout, Temporal starts another attempt. The model is told the
+// truth: the call's outcome is unknown.
 func TestLongStallOfTemporal(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestLongStallOfTemporal(t *testing.T) {
 	}
 }
 
-// A person's cancel reaches a running call within three seconds.
+// A cancel reaches a running call within three seconds.
 func TestCancelArrivesSoon(t *testing.T) {
 	t.Parallel()
 	gate := tooltest.NewGate(t)
@@ -146,12 +146,12 @@ func TestCancelArrivesSoon(t *testing.T) {
 	if err := w.client().GetWorkflow(ctx, "lab", "").Get(ctx, nil); !temporal.IsCanceledError(err) {
 		t.Errorf("it ended with %v", err)
 	}
-	if took := time.Since(began); took > 5*time.Second { // of which the CLI takes some
+	if took := time.Since(began); took > 5*time.Second { // includes the CLI's own time
 		t.Errorf("it took %s", took)
 	}
 }
 
-// A store that is locked is waited for, and nobody's attempt.
+// A locked store is waited for, and the wait does not count as an attempt.
 func TestStallOfSQLite(t *testing.T) {
 	t.Parallel()
 	want, requests := baseline(t)
@@ -200,8 +200,7 @@ func TestStallOfSQLite(t *testing.T) {
 	}
 }
 
-// A provider that is away is waited for; people are told in the status, in the
-// transcript, and by the CLI.
+// The system waits for an unavailable provider. The status, the transcript and the CLI report it.
 func TestOutageOfAProvider(t *testing.T) {
 	t.Parallel()
 	script := newScript().script()
@@ -239,7 +238,7 @@ func TestOutageOfAProvider(t *testing.T) {
 	}
 }
 
-// pause stops a process for a while, as a host does that is out of breath.
+// pause stops a process for a while, like an overloaded host.
 func (p *process) pause(d time.Duration) {
 	p.t.Helper()
 	resume := p.freeze()
@@ -247,7 +246,7 @@ func (p *process) pause(d time.Duration) {
 	resume()
 }
 
-// freeze stops a process until it is resumed.
+// freeze stops a process until resume is called.
 func (p *process) freeze() (resume func()) {
 	p.t.Helper()
 	signal := func(s syscall.Signal) {
@@ -259,8 +258,8 @@ func (p *process) freeze() (resume func()) {
 	return func() { signal(syscall.SIGCONT) }
 }
 
-// A worker that stands still for longer than its heartbeats may, and comes back, has
-// lost its work to another, and does not spoil what that one has done.
+// A worker that stops for longer than its heartbeat timeout loses its work to another worker. When it
+// continues, it does not damage the other worker's results.
 func TestLongStallOfAWorker(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -180,5 +180,5 @@ func (m minds) check(t *testing.T, requests []llmtest.Request) {
 	}
 }
 
-// unsigned is the base64 value that Gemini receives when there is no signature of its own.
+// unsigned is the base64 value that Gemini receives in place of a missing signature.
 const unsigned = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="

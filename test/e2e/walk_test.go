@@ -29,8 +29,7 @@ defaults: {llm_provider: lab-model}
 agents: {Judge: {type: llm}, Again: {type: llm, custom_instructions: Ask for more.}}
 `
 
-// A chain that goes round and round ends at its bound, and no run of it has a long
-// history: it goes on in a new one.
+// A chain that loops ends at its bound. No run of it has a long history, because it continues as new.
 func TestLongManyHops(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -48,7 +47,7 @@ func TestLongManyHops(t *testing.T) {
 	}, config)
 	w.dev()
 	run := w.beginWith("long", agent.Request{Chain: "long", Data: []byte(`"x"`)})
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute) // other tests run beside it
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute) // other tests run in parallel
 	defer cancel()
 	var result workflows.InvestigationResult
 	if err := run.Get(ctx, &result); err != nil {
@@ -69,7 +68,7 @@ func TestLongManyHops(t *testing.T) {
 	}
 }
 
-// runsOf are the histories of all runs of a workflow, the newest first.
+// runsOf returns the histories of all runs of a workflow, newest first.
 func (w *world) runsOf(workflowID string) (all [][]*historypb.HistoryEvent) {
 	w.t.Helper()
 	for run := ""; ; {
@@ -89,8 +88,8 @@ func (w *world) runsOf(workflowID string) (all [][]*historypb.HistoryEvent) {
 	}
 }
 
-// Whatever a chain is like and its agents say, every run ends within its bounds,
-// for a reason that there is, and its history can be replayed.
+// For random chains and random verdicts, every run ends within its bounds with a valid reason, and its history
+// can be replayed.
 func TestLongRandomChains(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -125,7 +124,7 @@ func TestLongRandomChains(t *testing.T) {
 	}
 }
 
-// result is an investigation's, also of one that failed.
+// result returns an investigation's result, even if it failed.
 func (w *world) result(id string) (result workflows.InvestigationResult) {
 	w.t.Helper()
 	value, err := w.client().QueryWorkflow(context.Background(), id, "", workflows.QueryResult)
@@ -153,7 +152,7 @@ func replayed(events []*historypb.HistoryEvent) error {
 	})
 }
 
-// verdict is what an agent says: a hash of what it was asked.
+// verdict returns an agent's reply: a hash of its prompt.
 func verdict(req llmtest.Request) string {
 	hash := fnv.New32()
 	fmt.Fprint(hash, req.System(), req.Last().Text())
@@ -167,7 +166,7 @@ func verdict(req llmtest.Request) string {
 	return fmt.Sprintf(`{"v":%d}`, n%4)
 }
 
-// randomChain is the configuration of a chain: one that jumps, or a graph.
+// randomChain returns the configuration of a chain with jumps, or of a graph.
 func randomChain(seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n, graph := 2+r.IntN(5), seed%3 == 2
@@ -179,7 +178,7 @@ func randomChain(seed uint64) string {
 		fmt.Fprintf(&out, "      - name: s%d\n        agents: [{name: Judge}]\n", i)
 		targets := n
 		if graph {
-			targets = i + 1 // jumps go back only
+			targets = i + 1 // jumps only go back
 		}
 		for v := range r.IntN(3) {
 			if v == 0 {

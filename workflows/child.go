@@ -10,12 +10,12 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 )
 
-// A Temporal reset replaces a run and leaves its children running: the new run's
-// history ends before, or after, they were started. Their ids are the same in both
-// runs, so children are signalled and cancelled by id. (The server refuses what is
-// "for a child only" from any run but the one that started it.)
+// A Temporal reset replaces a run and leaves its children running. The new run's history
+// may end before or after they were started. Their IDs are the same in both runs, so
+// children are signalled and cancelled by ID. (The server rejects "for a child only"
+// requests from any run but the one that started the child.)
 
-// child is a child workflow, from before it starts. Its Future is its result.
+// child is a child workflow, created before it starts. Its Future is its result.
 type child struct {
 	workflow.Future
 	id      string
@@ -29,12 +29,12 @@ type letter struct {
 	settled, taken bool
 }
 
-// family starts the children of a workflow, and knows whether it was reset.
+// family starts the children of a workflow and detects resets.
 type family struct {
 	watch         *watch
 	investigation string
-	run           string            // that began, or took over after a reset
-	reopening     bool              // it is being made good
+	run           string            // the first run, or the run after the last reset
+	reopening     bool              // cleanup after a reset is in progress
 	priority      temporal.Priority // of its children; the zero value = its own
 	children      []*child
 }
@@ -43,8 +43,8 @@ func newFamily(ctx workflow.Context, watch *watch, investigation string) family 
 	return family{watch: watch, investigation: investigation, run: currentRun(ctx)}
 }
 
-// currentRun is the id of the run that really is under way: what was done before the
-// point of a reset is replayed with the id of the run that did it.
+// currentRun returns the ID of the run that is really executing. Replay of the part before a reset
+// reports the ID of the original run.
 func currentRun(ctx workflow.Context) (id string) {
 	running := func(ctx workflow.Context) any { return workflow.GetInfo(ctx).WorkflowExecution.RunID }
 	same := func(a, b any) bool { return a == b }
@@ -52,9 +52,9 @@ func currentRun(ctx workflow.Context) (id string) {
 	return id
 }
 
-// afterReset cleans up after a reset, before anything else is started or recorded: the record
-// says that the investigation runs again, and children that this run does not know are
-// cancelled. It reports whether there was a reset; without one it costs nothing.
+// afterReset cleans up after a reset, before anything else is started or recorded. It marks the
+// record as running again and cancels children that this run does not know. It reports whether
+// there was a reset; without one it costs nothing.
 func (f *family) afterReset(ctx workflow.Context) bool {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	run := currentRun(ctx)
@@ -79,7 +79,7 @@ func (f *family) afterReset(ctx workflow.Context) bool {
 	return true
 }
 
-// start starts a child that ends with a workflow's cancellation.
+// start starts a child that is cancelled together with the workflow.
 func (f *family) start(ctx workflow.Context, name, summary string, workflowType, input any) *child {
 	c := &child{id: childID(f.investigation, name)}
 	f.children = append(slices.DeleteFunc(f.children, (*child).IsReady), c)
@@ -87,7 +87,7 @@ func (f *family) start(ctx workflow.Context, name, summary string, workflowType,
 	c.Future, end = workflow.NewFuture(ctx)
 	c.started, start = workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		detached, _ := workflow.NewDisconnectedContext(ctx) // to cancel the child is our matter, not the SDK's
+		detached, _ := workflow.NewDisconnectedContext(ctx) // this package cancels the child, not the SDK
 		detached = workflow.WithWorkflowPriority(childOptions(detached, c.id, summary), f.priority)
 		run, err := c.begin(ctx, detached, workflowType, input)
 		start.Set(nil, err)
@@ -112,8 +112,8 @@ func (f *family) cancelWith(ctx workflow.Context, c *child) {
 	})
 }
 
-// begin starts the child under its id. While that is taken, by a child of a run that
-// was reset, whoever has it is told to end, and waited for until ctx ends.
+// begin starts the child under its ID. If a child of a run before a reset still uses the ID, begin
+// cancels that child and waits for its end, until ctx ends.
 func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (workflow.ChildWorkflowFuture, error) {
 	began := workflow.Now(ctx)
 	for wait := firstIDWait; ; wait = min(2*wait, longestIDWait) {
@@ -137,9 +137,9 @@ func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (
 	}
 }
 
-// signal sends the child a signal, after those before it, and reports whether it was taken.
-// A child that has not started yet gets it later, and nobody waits for that: its id may be
-// taken for long.
+// signal sends the child a signal, in order, and reports whether it was delivered. A child that
+// has not started gets it later, and signal does not wait for that, because the child's ID may
+// be in use for a long time.
 func (c *child) signal(ctx workflow.Context, sig signal) bool {
 	if c.IsReady() {
 		return false
@@ -154,7 +154,7 @@ func (c *child) signal(ctx workflow.Context, sig signal) bool {
 	return workflow.Await(ctx, func() bool { return l.settled }) == nil && l.taken
 }
 
-// deliver empties the outbox.
+// deliver sends the signals in the outbox.
 func (c *child) deliver(ctx workflow.Context) {
 	ended := c.started.Get(ctx, nil) != nil
 	for ; len(c.outbox) > 0; c.outbox = c.outbox[1:] {

@@ -9,23 +9,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// deadline bounds a piece of work by workflow time; time in which the work is
+// deadline bounds a piece of work by workflow time. Time in which the work is
 // held (paused, waiting for people) does not count.
 type deadline struct {
 	Remaining time.Duration `json:"remaining,omitempty"` // 0 = no bound
 	Expired   bool          `json:"expired,omitempty"`
 
-	since    time.Time           // when the clock was last set going; zero while it is held
-	extended bool                // since then
-	timer    workflow.Future     // that runs; nil while the clock is held
+	since    time.Time           // when the clock was last started; zero while it is stopped
+	extended bool                // whether time was added since then
+	timer    workflow.Future     // the running timer; nil while the clock is stopped
 	stop     workflow.CancelFunc // of the timer
 }
 
-// bound is what a deadline is for.
+// bound configures a deadline.
 type bound struct {
 	what string
 	held func() bool
-	// more asks for more time when it is up, and reports whether there is some; nil = there is none.
+	// more asks for more time when the time is up, and reports whether it was granted. Nil means never.
 	more func(workflow.Context) bool
 	// warn asks the work to conclude when the time is up, and returns how long it has until it is cancelled.
 	// Without warn it is cancelled at once.
@@ -47,7 +47,7 @@ func (d *deadline) start(ctx workflow.Context, watch *watch, b bound) (workflow.
 	return ctx, cancel
 }
 
-// turns: the clock is to be set going or stopped, or the time is up.
+// turns reports that the clock must be started or stopped, or that the time is up.
 func (d *deadline) turns(b bound) bool {
 	if d.timer == nil {
 		return !b.held()
@@ -55,7 +55,7 @@ func (d *deadline) turns(b bound) bool {
 	return d.timer.IsReady() || d.extended || b.held()
 }
 
-// turn turns the clock. over: the time is up, and so is that for the last word.
+// turn starts or stops the clock. over means that the time is up, including that for the final reply.
 func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
 	if d.timer == nil {
 		d.since, d.extended = workflow.Now(ctx), false
@@ -77,9 +77,9 @@ func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
 	return true
 }
 
-// awaitPeople waits until done, or until nobody was in time: by expires. No time passes while
-// people have paused the work: expires is zero then, and later by the pause once they go on.
-// moved is called when it changes.
+// awaitPeople waits until done or until expires. While people have paused the work, no time passes:
+// expires is zero during the pause and is then postponed by its length. moved is called when
+// expires changes.
 func awaitPeople(ctx workflow.Context, what string, expires *time.Time, paused, done func() bool, moved func()) (inTime bool, err error) {
 	left := expires.Sub(workflow.Now(ctx))
 	for {
@@ -108,7 +108,7 @@ func timeToConclude(conclude, limit plan.Duration) time.Duration {
 	return cmp.Or(plan.Grace(conclude, limit).D(), lastWord)
 }
 
-// shorter returns the shorter of two durations, either of which may be zero, which means none.
+// shorter returns the shorter of two durations. Zero means no limit.
 func shorter(a, b plan.Duration) plan.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -116,7 +116,7 @@ func shorter(a, b plan.Duration) plan.Duration {
 	return a
 }
 
-// hold stops the clock. What is left never becomes zero, which means no bound.
+// hold stops the clock. Remaining never becomes zero, because zero means no bound.
 func (d *deadline) hold(now time.Time) {
 	if !d.since.IsZero() {
 		d.Remaining = max(d.Remaining-now.Sub(d.since), time.Millisecond)
@@ -131,7 +131,7 @@ func (d *deadline) extend(by time.Duration) {
 	}
 }
 
-// until is when the time will be up; zero while the clock is held, or if there is no bound.
+// until is when the time will be up. It is zero while the clock is stopped or if there is no bound.
 func (d *deadline) until() time.Time {
 	if d.since.IsZero() || d.Remaining == 0 {
 		return time.Time{}
@@ -139,5 +139,5 @@ func (d *deadline) until() time.Time {
 	return d.since.Add(d.Remaining)
 }
 
-// exact returns a time as a store keeps it.
+// exact returns a time at the precision of the store.
 func exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -13,7 +13,7 @@ import (
 
 const elicitInput = `{"stage": "…", "question": "…", "data": {…}, "within": "30m"}`
 
-// serveElicitations registers the update by which a tool call puts its server's question to people.
+// serveElicitations registers the update with which a tool call puts its server's question to people.
 func (r *investigationRun) serveElicitations(ctx workflow.Context) error {
 	check := func(e activities.Elicitation) error {
 		switch {
@@ -30,12 +30,12 @@ func (r *investigationRun) serveElicitations(ctx workflow.Context) error {
 	}.serve(ctx)
 }
 
-// runs reports whether a run of a stage is under way.
+// runs reports whether a run of a stage is in progress.
 func (r *investigationRun) runs(stage string) bool {
 	return slices.ContainsFunc(r.running, func(s *stageChild) bool { return s.plan.Name == stage })
 }
 
-// elicit puts a question to people. Nobody answers it any more when its time is up, or its stage has ended.
+// elicit puts a question to people. The question closes when its time is up or its stage has ended.
 func (r *investigationRun) elicit(ctx workflow.Context, e activities.Elicitation) (activities.Elicited, error) {
 	if r.state.Asked >= maxAsked {
 		return activities.Elicited{}, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// A workflow that did not complete ends in Temporal as what it is (failed or
-// cancelled), and its result travels in the error's details, so that the parent
-// keeps what was done. These two functions are the two ends of that.
+// A workflow that did not complete ends in Temporal with its true status (failed or
+// cancelled). Its result travels in the error's details, so the parent keeps it. These
+// two functions write and read it.
 
 // The stable types of the errors that workflows end with.
 const (
@@ -21,7 +21,7 @@ const (
 	ErrorTimedOut = "TimedOut"
 )
 
-// ending turns a result into what a workflow function returns.
+// ending converts a result to the return values of a workflow function.
 func ending[R any](status agent.Status, result R, message, errorType string) (R, error) {
 	switch status {
 	case agent.StatusCancelled:
@@ -44,8 +44,8 @@ func closing(message, errorType string, details any) error {
 	})
 }
 
-// outcomeOf reads the result of a child that ended, however it ended. ok is
-// false if the child said nothing: it was terminated, or never started.
+// outcomeOf reads the result of an ended child, even of a failed one. ok is
+// false if the child returned none: it was terminated, or never started.
 func outcomeOf[R any](ctx workflow.Context, child workflow.Future) (result R, ok bool, err error) {
 	err = child.Get(ctx, &result)
 	if err == nil {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxHistory = 200 // runs of stages that a status tells of
+	maxHistory = 200 // runs of stages in a status
 	maxErrors  = 50
 )
 
-// record keeps how a stage ended, as the stage has saved it itself if it could.
+// record stores how a stage ended, as the stage itself has saved it if it could.
 func (r *investigationRun) record(ctx workflow.Context, s *stageChild, result StageResult) {
 	unsaved := result.Started.IsZero()
 	if unsaved {
@@ -31,7 +31,7 @@ func (r *investigationRun) record(ctx workflow.Context, s *stageChild, result St
 	}
 }
 
-// forget drops the output of a run of a stage, which nobody needs any more.
+// forget drops the output of a stage run that is no longer needed.
 func (r *investigationRun) forget(run string) {
 	for n := range r.state.Ran {
 		if r.state.Ran[n].Name == run {
@@ -40,13 +40,13 @@ func (r *investigationRun) forget(run string) {
 	}
 }
 
-// why says why a stage has not succeeded.
+// why says why a stage did not succeed.
 func (s StageResult) why() string { return StageInput{}.record(s).Why() }
 
-// newest are the last n.
+// newest returns the last n elements.
 func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 
-// envelope is what a status tells besides the runs of the stages.
+// envelope returns the parts of the status besides the runs of the stages.
 func (r *investigationRun) envelope() record.Envelope {
 	skeleton := r.state.Resolved.Skeleton
 	out := record.Envelope{
@@ -67,9 +67,9 @@ func (r *investigationRun) envelope() record.Envelope {
 	return out
 }
 
-// StatusOf composes a status. For an investigation that has ended, r and runs come from the
-// store; for one that runs, the workflow gives what the store would have. The runs of stages
-// may be in any order.
+// StatusOf builds a status. For an ended investigation, r and runs come from the store. For a
+// running one, the workflow supplies the same values. The runs of stages may be in any
+// order.
 func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	e := r.Envelope
 	runs = standing(e, runs)
@@ -100,8 +100,8 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	return out
 }
 
-// standing are the runs of stages in the order in which they started, without those
-// that a Temporal reset has undone: others have started in their place, or none.
+// standing returns the runs of stages in the order in which they started, without those
+// undone by a Temporal reset.
 func standing(e record.Envelope, runs []record.Stage) (out []record.Stage) {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b record.Stage) int {
@@ -129,7 +129,7 @@ func runOf(s record.Stage) StageRun {
 	return run
 }
 
-// stagesOf are the runs of stages, each with its own agents, and the stages that have
+// stagesOf returns the runs of stages, each with its own agents, and the stages that have
 // not run.
 func stagesOf(r record.Investigation, runs []record.Stage) (out []StageStatus) {
 	for _, s := range runs {
@@ -150,7 +150,7 @@ func stagesOf(r record.Investigation, runs []record.Stage) (out []StageStatus) {
 	return out
 }
 
-// outputsOf are what the stages of the last pass hand on.
+// outputsOf returns the outputs of the last pass's stages.
 func outputsOf(e record.Envelope, runs []record.Stage) map[string]Output {
 	out := map[string]Output{}
 	for _, s := range runs {
@@ -161,7 +161,7 @@ func outputsOf(e record.Envelope, runs []record.Stage) map[string]Output {
 	return out
 }
 
-// record is how a run of a stage ended, for the store and for who asks for the status.
+// record returns the record of an ended stage run, for the store and the status.
 func (in StageInput) record(result StageResult) record.Stage {
 	name, _, _ := strings.Cut(in.Stage.Name, "#")
 	ended := exact(result.Ended)
@@ -180,7 +180,7 @@ func (in StageInput) record(result StageResult) record.Stage {
 	return out
 }
 
-// saved is how the execution ended, for the store.
+// saved returns the summary of the ended execution for the store.
 func (m *member) saved() activities.ExecutionSummary {
 	return activities.ExecutionSummary{
 		Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,

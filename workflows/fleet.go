@@ -22,14 +22,14 @@ type FleetMemo struct {
 	Address string `json:"address"` // without secrets
 }
 
-// Fleet is the mark of a fleet: its memo is what it is for, and it does nothing.
-// It runs until somebody cancels it; the next worker that starts makes a new one.
+// Fleet is a workflow that does nothing: only its memo matters, as the mark of a fleet.
+// It runs until it is cancelled. The next worker that starts then creates a new one.
 func Fleet(ctx workflow.Context) error {
 	ctx.Done().Receive(ctx, nil)
 	return ctx.Err()
 }
 
-// Reconcile closes the records of investigations that have ended without saying so. A
+// Reconcile closes the records of investigations that ended without recording it. A
 // Temporal Schedule starts it every few minutes.
 func Reconcile(ctx workflow.Context) (out activities.ReconcileOut, err error) {
 	err = workflow.ExecuteActivity(storeOptions(ctx, "investigations that have ended without a word"), act.Reconcile).Get(ctx, &out)

@@ -13,23 +13,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Our workflows give each other and activities small arguments, by construction. Temporal
-// would fail the workflow's task for ever if they were too large, so their size is checked
+// Workflows keep the arguments of activities and children small by design. Temporal would
+// fail the workflow task repeatedly if they were too large, so their size is checked
 // before anything is scheduled.
 const (
-	// MaxArguments bounds what an activity is given, in bytes of JSON.
+	// MaxArguments bounds an activity's arguments, in bytes of JSON.
 	MaxArguments = 64 << 10
-	// MaxLocalArguments bounds what a local activity is given: no history holds it.
+	// MaxLocalArguments bounds a local activity's arguments, which are not stored in the history.
 	MaxLocalArguments = 1 << 20
-	// MaxChildArguments bounds what a child is given: a stage's skeleton, and what
-	// people have said meanwhile.
+	// MaxChildArguments bounds a child's arguments: a stage's skeleton and the messages from
+	// people so far.
 	MaxChildArguments = 128 << 10
 )
 
-// ErrorTooLarge is the type of the error of a step that was not scheduled.
+// ErrorTooLarge is the error type of a step whose arguments are too large to schedule.
 const ErrorTooLarge = "ArgumentsTooLarge"
 
-// Guard makes a step with arguments that are too large a clear failure.
+// Guard turns a step with too large arguments into a clear failure.
 type Guard struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -43,7 +43,7 @@ type inbound struct {
 	interceptor.WorkflowInboundInterceptorBase
 }
 
-// Init puts the check between a workflow and what it schedules.
+// Init installs the check on all activities and children of a workflow.
 func (i *inbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
 	return i.Next.Init(&outbound{interceptor.WorkflowOutboundInterceptorBase{Next: next}})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// preProcess runs the hook before the stage's agents; ok = they may start. What it
-// has made is shown to them beside the results of earlier stages.
+// preProcess runs the hook before the stage's agents, and reports whether they may start. The agents
+// see its output next to the results of earlier stages.
 func (r *stageRun) preProcess(ctx workflow.Context) (ok bool) {
 	name := r.in.Stage.PreProcess
 	if name == "" {
@@ -32,8 +32,8 @@ func (r *stageRun) preProcess(ctx workflow.Context) (ok bool) {
 	return true
 }
 
-// postProcess runs the hook on what the stage is about to hand on. Nothing is begun
-// any more in a stage that failed, was cancelled, or has reached a bound.
+// postProcess runs the hook on the stage's output. It does not run in a stage that failed,
+// was cancelled, or has reached a bound.
 func (r *stageRun) postProcess(ctx workflow.Context) {
 	name := r.in.Stage.PostProcess
 	if name == "" || r.result.Status != agent.StatusCompleted || r.result.Bound != "" {
@@ -62,7 +62,7 @@ func (r *stageRun) hookRef(execution string) activities.Ref {
 	return ref
 }
 
-// runHook runs a hook, once nothing is paused.
+// runHook runs a hook. It waits first while the stage is paused.
 func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunHookIn) (changed bool, err error) {
 	if err := workflow.Await(ctx, func() bool { return !r.steering.Paused }); err != nil {
 		return false, err
@@ -75,8 +75,8 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 	return out.Changed, err
 }
 
-// hookFailed makes the stage fail, or end as what made the hook end. The stage's
-// timeout is no bound of a post_process: if it has run out, it did so for an agent.
+// hookFailed ends the stage with the hook's failure. The stage's timeout does not apply to a
+// post_process: if it has expired, that was because of an agent.
 func (r *stageRun) hookFailed(ctx workflow.Context, point, name string, err error) {
 	r.result.Outcome = agent.OutcomeError
 	switch {

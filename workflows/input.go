@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// update is a request that a workflow refuses or answers.
+// update is an update handler of a workflow: it rejects or answers a request.
 type update[In, Out any] struct {
 	name  string
 	does  string // with an example of the input
@@ -23,8 +23,8 @@ type update[In, Out any] struct {
 	take  func(workflow.Context, In) (Out, error)
 }
 
-// reading reads an input strictly. The SDK's own decoder lets unknown fields pass, and
-// refuses the rest in Go's words.
+// reading decodes an input strictly. The SDK's decoder accepts unknown fields, and its errors
+// use Go terms.
 func reading[In any](value converter.RawValue) (in In, err error) {
 	err = readInput(value, &in)
 	return in, err
@@ -53,13 +53,13 @@ func (u update[In, Out]) serve(ctx workflow.Context) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, u.name, take, options)
 }
 
-// wrongInput says what is wrong with an input, and what would be right.
+// wrongInput returns an error that explains an invalid input and shows the expected one.
 func wrongInput(name, input string, err error) error {
 	return fmt.Errorf("%s: %v; the input is %s", name, err, input) // flat: Temporal's CLI prints causes, too
 }
 
-// readInput reads what a person has sent. None leaves into as it is. The error names
-// fields, never what is in them.
+// readInput decodes an input from a person. An empty input leaves into unchanged. Errors
+// contain names of fields, never their values.
 func readInput(value converter.RawValue, into any) error {
 	var raw json.RawMessage
 	if payload := value.Payload(); payload != nil {

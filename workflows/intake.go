@@ -8,22 +8,22 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 )
 
-// TypeIntake is the workflow type that gives places to the alerts of webhooks.
+// TypeIntake is the workflow type that assigns webhook alerts to investigations.
 const TypeIntake = "Intake"
 
 // IntakeID is its workflow id, one for the workers of a task queue.
 func IntakeID(queue string) string { return "inquest-intake-" + queue }
 
-// SignalWake has it look at the alerts that wait: some have come, or an investigation has ended.
+// SignalWake makes Intake check the waiting alerts: new ones have arrived, or an investigation has ended.
 const SignalWake = "wake"
 
-// Intake gives places to alerts while any wait, and ends. Who writes alerts into the store, or ends an investigation of one,
-// signals it, which starts it if it does not run.
+// Intake assigns waiting alerts to investigations, and ends when none are left. Writers of alerts, and investigations of
+// alerts when they end, signal it. The signal starts it if it is not running.
 func Intake(ctx workflow.Context) error {
 	options := workflow.SignalChannelOptions{Description: "Look at the alerts that wait. Input: nothing"}
 	wake := workflow.GetSignalChannelWithOptions(ctx, SignalWake, options)
 	for {
-		for wake.ReceiveAsync(nil) { // what all of them are about is in the store
+		for wake.ReceiveAsync(nil) { // the store has everything they refer to
 		}
 		var out activities.PlaceAlertsOut
 		if err := workflow.ExecuteActivity(storeOptions(ctx, "alerts that wait"), act.PlaceAlerts).Get(ctx, &out); err != nil {
@@ -33,7 +33,7 @@ func Intake(ctx workflow.Context) error {
 		case wake.Len() > 0 && !workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			continue
 		case wake.Len() > 0:
-			return workflow.NewContinueAsNewError(ctx, Intake) // the signals are looked at first
+			return workflow.NewContinueAsNewError(ctx, Intake) // the next run handles the signals first
 		case out.Next == 0:
 			return nil
 		}
@@ -47,7 +47,7 @@ func Intake(ctx workflow.Context) error {
 			return ctx.Err()
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			for wake.ReceiveAsync(nil) { // the next run begins by looking
+			for wake.ReceiveAsync(nil) { // the next run begins with a check
 			}
 			return workflow.NewContinueAsNewError(ctx, Intake)
 		}

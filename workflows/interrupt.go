@@ -26,10 +26,10 @@ type interrupt struct {
 	rule   plan.Interrupt
 	review func(workflow.Context, route.Verdict) // goes on with the verdict; nil = it asks for none
 	answer *Answer
-	closed bool // answered, expired, or nobody waits any more
+	closed bool // answered, expired, or no longer needed
 }
 
-// open: an answer would be taken.
+// open reports whether an answer would be accepted.
 func (i *interrupt) open() bool { return i.answer == nil && !i.closed }
 
 // kinds say how long each kind of question waits by default, and what its answer must have.
@@ -76,7 +76,7 @@ func (r *investigationRun) askReview(ctx workflow.Context, way route.Walk, s *st
 	}})
 }
 
-// reviewed tells the stages that come what an agent has said of a result, if it sends it back.
+// reviewed returns the verdict of a reviewing agent. If it is negative, later stages see its feedback.
 func (r *investigationRun) reviewed(s *stageChild, said activities.Review) route.Verdict {
 	if said.Approved {
 		return route.Approved
@@ -131,7 +131,7 @@ func (r *investigationRun) rule(kind route.Ask, asking plan.Routing) plan.Interr
 	return rule
 }
 
-// settled is the first question that nobody waits for any more.
+// settled returns the first closed question.
 func (r *investigationRun) settled() *interrupt {
 	for _, i := range r.interrupts {
 		if i.closed {
@@ -166,8 +166,8 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	}
 }
 
-// verdict is what people have said of a result. Nobody has to have said something, if the chain
-// goes on without an answer.
+// verdict returns people's verdict on a result. Without an answer the result is approved, because the chain
+// is configured to continue.
 func (i *interrupt) verdict() route.Verdict {
 	if i.answer != nil && !*i.answer.Approved {
 		return route.SentBack
@@ -175,7 +175,7 @@ func (i *interrupt) verdict() route.Verdict {
 	return route.Approved
 }
 
-// keep adds an answer, and drops old ones that stages are not told any more.
+// keep adds an answer, and drops old ones that stages no longer see.
 func (r *investigationRun) keep(note activities.Note) {
 	r.state.Answers = append(r.state.Answers, note)
 	r.state.Answers = r.notes()

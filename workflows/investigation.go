@@ -19,41 +19,41 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Investigation runs one request through the stages of its chain. Its input is
-// an agent.Request; it is read by the activity Resolve, strictly, so that a bad
-// one is one clear failure.
+// Investigation runs one request through the stages of its chain. Its input is an
+// agent.Request. The activity Resolve decodes it strictly, so an invalid request
+// gives one clear failure.
 func Investigation(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
 	run := investigationRun{}
 	return run.execute(ctx, input)
 }
 
-// investigationState is what an investigation carries from one of its runs to the next.
+// investigationState is the state that one run of an investigation hands to the next.
 type investigationState struct {
 	Resolved activities.ResolveOut `json:"resolved"`
-	Stages   []StageStatus         `json:"stages"` // of the chain, as each stands
+	Stages   []StageStatus         `json:"stages"` // current status of each stage of the chain
 	Walk     route.State           `json:"walk"`
 	Runs     []int                 `json:"runs,omitempty"` // of each stage
-	// Results are those of the stages, in the order in which they ended. Those of
-	// earlier passes are void, but shown to the agents all the same.
+	// Results holds the stage results in the order in which they ended. Results of earlier
+	// passes are void, but agents still see them.
 	Results     []stageResult     `json:"results,omitempty"`
 	Answers     []activities.Note `json:"answers,omitempty"`
 	Asked       int               `json:"asked,omitempty"` // questions so far
 	Extended    plan.Extension    `json:"extended,omitzero"`
-	Longer      plan.Duration     `json:"longer,omitempty"` // by so much the time was extended
+	Longer      plan.Duration     `json:"longer,omitempty"` // total extension of the time
 	Limits      int               `json:"limits,omitempty"` // how often people were asked about a bound
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
-	Letters     int               `json:"letters,omitempty"` // that people have written to agents
+	Letters     int               `json:"letters,omitempty"` // messages from people to agents
 	Notices     notices           `json:"notices,omitempty"`
 	Deadline    deadline          `json:"deadline"`
 	Ran         []record.Stage    `json:"ran,omitempty"`     // the newest 200, in the order in which they ended
-	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
+	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // stages that could not save their own record
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
-	Acts        []audit.Act       `json:"acts,omitempty"`  // of people, that the audit trail has not been told
+	Acts        []audit.Act       `json:"acts,omitempty"`  // acts of people not yet in the audit trail
 	Acted       int               `json:"acted,omitempty"` // acts so far
 	Seen        []transcript.Mark `json:"seen,omitempty"`  // entries that the stages knew to be written
-	// Outside says, by execution, what of the text that stands for a stage is not what its agent's contract asks for.
+	// Outside says, by execution, how the final text of a stage violates its agent's contract.
 	Outside map[string]string `json:"outside,omitempty"`
 	told
 }
@@ -69,8 +69,8 @@ type continued[S any] struct {
 	State *S `json:"continued_state"`
 }
 
-// continuedState is the state of the run before, if that run continued as new in this one.
-// Temporal also says so of other runs, which have no such state in their input.
+// continuedState returns the state of the previous run, if that run continued as new in this one.
+// Temporal also sets ContinuedExecutionRunID for other runs, whose input has no such state.
 func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, error) {
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
 		return nil, nil
@@ -82,8 +82,8 @@ func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, 
 	return in.State, nil
 }
 
-// startedOnce refuses a workflow that Temporal would start again and again with the same
-// first run: the second start would be the same investigation once more.
+// startedOnce rejects a workflow that Temporal would restart with the same first run, because the
+// second start would repeat the same investigation.
 func startedOnce(ctx workflow.Context) error {
 	switch info := workflow.GetInfo(ctx); {
 	case info.CronSchedule != "":
@@ -100,24 +100,24 @@ func startedOnce(ctx workflow.Context) error {
 type stageResult struct {
 	activities.Source
 	Index int  `json:"index"`
-	Void  bool `json:"void,omitempty"` // a later pass has begun before it
+	Void  bool `json:"void,omitempty"` // a later pass has replaced it
 }
 
 type investigationRun struct {
-	unresolved bool // it ends before there is a plan
+	unresolved bool // it ended before the plan was resolved
 	id         string
 	watch      *watch
 	family     family
 	state      investigationState
 	running    []*stageChild
-	// cancelStages cancels all stages of the chain that run.
+	// cancelStages cancels all running stages of the chain.
 	cancelStages workflow.CancelFunc
 	interrupts   []*interrupt
 	limits       []*limitQuestion // about bounds that are reached
 	elicited     []*interrupt     // questions of tool servers
 	signals      *signals
 	refusals     int    // of signals
-	summary      string // the execution that has written it
+	summary      string // the execution that wrote it
 	result       InvestigationResult
 }
 
@@ -178,7 +178,7 @@ func (r *investigationRun) timeToConclude() time.Duration {
 	return timeToConclude(skeleton.Conclude, skeleton.Timeout+r.state.Longer)
 }
 
-// begin resolves the request, or takes over the state of the run before.
+// begin resolves the request, or restores the state of the previous run.
 func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue) error {
 	if err := startedOnce(ctx); err != nil {
 		return r.refused(ctx, err.Error(), activities.ErrorInvalidRequest)
@@ -217,7 +217,7 @@ func (r *investigationRun) refused(ctx workflow.Context, message, errorType stri
 	return temporal.NewNonRetryableApplicationError(message, errorType, nil)
 }
 
-// refusal is what Resolve knows of a request that it refuses.
+// refusal returns what Resolve knows about a rejected request.
 func refusal(err error) (known activities.ResolveOut) {
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok && refused.HasDetails() {
 		_ = refused.Details(&known) // without it, the investigation is in Temporal's list all the same
@@ -225,7 +225,7 @@ func refusal(err error) (known activities.ResolveOut) {
 	return known
 }
 
-// finish closes the investigation: what was done is kept however it ended.
+// finish closes the investigation. Results are kept, whatever the end.
 func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, error) {
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
@@ -241,7 +241,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	in.Summary, in.Envelope.Final, in.Acts = r.summary, true, r.state.Acts
 	in.Seen, in.Outside = r.state.Seen, r.state.Outside
 	var out activities.FinishOut
-	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
+	for refusals := -1; refusals != r.refusals; { // until no signal has arrived too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
 		if err := storeStep(cleanup, "report", act.Finish, in, &out); err != nil {
 			return r.result, err
@@ -268,14 +268,14 @@ func (r *investigationRun) settle(ctx workflow.Context) {
 	case r.state.Walk.End == agent.EndStoreBehind:
 		r.result.Status = agent.StatusFailed
 	case r.state.Deadline.Expired && r.state.Resolved.Skeleton.Bounds.MaxDuration > 0:
-		r.result.EndReason, r.result.Error = agent.EndBudget, "" // what was cut off has not failed
+		r.result.EndReason, r.result.Error = agent.EndBudget, "" // being cut off is not a failure
 	case r.state.Deadline.Expired:
 		r.result.Status, r.result.EndReason = agent.StatusTimedOut, agent.EndTimedOut
 		r.result.Error = fmt.Sprintf("the investigation did not finish within %s", r.state.Resolved.Skeleton.Timeout)
 	case ctx.Err() != nil:
 		r.result.Status, r.result.EndReason = agent.StatusCancelled, agent.EndCancelled
 	case r.state.Walk.End == "":
-		r.result.EndReason = agent.EndCompleted // somebody told it to conclude
+		r.result.EndReason = agent.EndCompleted // a person asked it to conclude
 	case r.state.Walk.End == agent.EndTimedOut:
 		r.result.Status = agent.StatusTimedOut
 	case r.state.Walk.End.Failure():
@@ -315,7 +315,7 @@ func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, Investigation, converter.NewRawValue(state))
 }
 
-// The search attributes, upserted when a stage begins or what is waited for changes.
+// The search attributes, upserted when a stage starts or the status changes.
 var (
 	attributeChain     = temporal.NewSearchAttributeKeyKeyword(activities.AttributeChain)
 	attributeStage     = temporal.NewSearchAttributeKeyKeyword(activities.AttributeStage)
@@ -323,7 +323,7 @@ var (
 	attributeAlertType = temporal.NewSearchAttributeKeyKeyword(activities.AttributeAlertType)
 )
 
-// show makes the Temporal UI say where the investigation stands.
+// show updates the search attributes and the details in the Temporal UI.
 func (r *investigationRun) show(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 	if !r.state.Resolved.SearchAttributes {
@@ -338,7 +338,7 @@ func (r *investigationRun) show(ctx workflow.Context) {
 	}
 }
 
-// changedAttributes are those that differ from what was shown last: each upsert
+// changedAttributes returns the attributes that differ from the last upsert. Each upsert
 // is an event, and work for the server.
 func (r *investigationRun) changedAttributes() (changed []temporal.SearchAttributeUpdate) {
 	now := attributes{Status: r.status()}

@@ -13,11 +13,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// handle takes in a signal of the investigation and sends it down to the stages
-// that run.
+// handle applies a signal to the investigation and forwards it to the running
+// stages.
 func (r *investigationRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
 	defer func() { workflow.SetCurrentDetails(ctx, statusTable(r.snapshot())) }()
-	if sig.Name == SignalGuide { // what it says is masked as the plan says
+	if sig.Name == SignalGuide { // the plan defines how its text is masked
 		r.awaitPlan(ctx)
 		if why := r.refuse(sig); why != "" {
 			return t, why
@@ -39,13 +39,13 @@ func (r *investigationRun) handle(ctx workflow.Context, sig signal) (t Taken, wh
 	return t, ""
 }
 
-// awaitPlan waits until there is a plan, or it is clear that there will be none.
+// awaitPlan waits until the plan is available, or resolving it has failed.
 func (r *investigationRun) awaitPlan(ctx workflow.Context) {
 	_ = workflow.Await(ctx, func() bool { return r.state.Resolved.Plan != "" || r.unresolved })
 }
 
-// guide puts a person's words into the mail: for the stages that run, else for the
-// next one; for one agent, wherever it is next. Agents that sleep are woken.
+// guide puts a person's guidance into the mail: for the running stages, else for the next
+// one; guidance for one agent waits for it. It wakes sleeping agents.
 func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why string) {
 	r.state.Letters++
 	in := activities.PostIn{Investigation: r.id, Plan: r.state.Resolved.Plan, Ordinal: r.state.Letters}
@@ -85,8 +85,8 @@ func readsMail(a plan.AgentSkeleton) bool {
 	return !a.Mock && (a.Pattern == agent.Iterating || a.Pattern == agent.SingleShot)
 }
 
-// undelivered keeps why a signal came to nothing, for the status and the record, and
-// has it in the transcript.
+// undelivered records why a signal was not delivered, in the status, the record and the
+// transcript.
 func (r *investigationRun) undelivered(ctx workflow.Context, why string) {
 	r.keepUndelivered(why)
 	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
@@ -100,10 +100,10 @@ func (r *investigationRun) keepUndelivered(why string) {
 	r.refusals++
 }
 
-// maxWhy bounds a line about a signal that came to nothing, in bytes of JSON.
+// maxWhy bounds a line about an undelivered signal, in bytes of JSON.
 const maxWhy = 500
 
-// forward sends a signal to the stages that run, if it is for them.
+// forward sends a signal to the running stages that it concerns.
 func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered bool) {
 	sig.SentOn = r.state.Resolved.Level >= activities.LevelDirect
 	for _, s := range r.running {
@@ -115,7 +115,7 @@ func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered 
 	return delivered
 }
 
-// everybody: the signal is for all of an investigation.
+// everybody reports whether the signal is for the whole investigation.
 func (s signal) everybody() bool { return s.Stage == "" && s.Agent == "" }
 
 // concerns: the signal is for the stage, or an agent of it.
@@ -211,8 +211,8 @@ func (r *investigationRun) refuse(sig signal) string {
 	return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
 }
 
-// places says whether a signal's target is in a stage that runs, or in one that may start
-// later. A stage that runs again gets a name of its own.
+// places reports whether a signal's target is in a running stage, or in one that may start
+// later. Each further run of a stage has a new name.
 func (r *investigationRun) places(sig signal) (runs, later bool) {
 	for _, s := range r.running {
 		runs = runs || !s.child.IsReady() && sig.concerns(s.plan)
@@ -244,7 +244,7 @@ func hasAgent(stage plan.StageSkeleton, name string) bool {
 // notices counts the lines that a workflow has put into the transcript itself.
 type notices int
 
-// maxNotices bounds them: whoever sends a thousand wrong signals is not told of each.
+// maxNotices bounds them, so that a flood of wrong signals does not fill the transcript.
 const maxNotices = 50
 
 // post puts a line into the transcript, for people. If it cannot, the status still has it.

@@ -63,8 +63,8 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 	}
 }
 
-// react does what a reply asks for; done when it was the last one. toolless means that no server of the agent had listed
-// its tools when the model was asked.
+// react processes a reply, and reports whether it was the last one. toolless means that no server of the agent had
+// listed its tools when the model was called.
 func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut, toolless bool) (done bool, result AgentResult) {
 	switch {
 	case out.Other:
@@ -78,14 +78,14 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut, to
 		r.hearAnswer(out)
 		r.callTools(ctx, out.Calls)
 		r.state.Batches++
-		if out.Unread { // somebody spoke before the agent asked to sleep
+		if out.Unread { // guidance arrived before the agent asked to sleep
 			r.wake()
 		}
 		return false, AgentResult{}
 	case r.hearAnswer(out):
 		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputAnswered})
 		return false, AgentResult{}
-	case !r.orchestration.idle() || r.orchestration.due(): // it has not said its last word
+	case !r.orchestration.idle() || r.orchestration.due(): // the agent is not finished
 		if !r.heard(out) {
 			r.orchestration.await(ctx)
 		}
@@ -102,7 +102,7 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut, to
 // spent reports whether the agent has had all its iterations.
 func (r iteratingRun) spent() bool { return r.state.Batches >= r.in.Agent.MaxIterations }
 
-// concludeNow does what somebody, or the end of the time, asks for.
+// concludeNow concludes at the request of a person or at the time limit.
 func (r iteratingRun) concludeNow(ctx workflow.Context) (AgentResult, error) {
 	if r.steering.Late {
 		return r.conclude(ctx, activities.Input{Kind: activities.InputBound, Text: string(agent.StopTimedOut)}, agent.StopTimedOut)

@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// A bound whose on_limit is "ask" does not end the work: agents that reach it wait, and say so to their parents; the
-// investigation asks people, once for all of them, and tells all when the bound was raised, or holds after all.
+// A bound whose on_limit is "ask" does not end the work. Agents that reach it wait and report it to their parents. The
+// investigation asks people once for all of them, and then tells all agents that the bound was raised or that it stands.
 
 // Limit is a bound that an agent waits at.
 type Limit struct {
@@ -25,7 +25,7 @@ type Limit struct {
 	Raised int `json:"raised,omitempty"`
 }
 
-// Limits is the input of SignalLimits: what an investigation tells its stages and agents about its bounds.
+// Limits is the input of SignalLimits: the state of the bounds, sent by an investigation to its stages and agents.
 type Limits struct {
 	Raised int  `json:"raised,omitempty"` // how often they were raised so far
 	Held   bool `json:"held,omitempty"`   // the time is up, and people are asked for more
@@ -38,11 +38,11 @@ func (s *Steering) limits(l Limits) {
 	s.Raised, s.Held, s.Stand = max(s.Raised, l.Raised), l.Held, l.Stand
 }
 
-// still: nobody is to make a further model call.
+// still reports that agents must make no further model calls for now.
 func (s *Steering) still() bool { return s.Paused || s.Held }
 
-// generate makes one model call. One for which a bound leaves no room waits for people, if the bound asks them, and is
-// then made anew: what it was to say is in the transcript.
+// generate makes one model call. If a bound leaves no room and asks people, the call waits for them and is then
+// repeated: its inputs are already in the transcript.
 func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	for {
 		raised := r.steering.Raised
@@ -53,7 +53,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	}
 }
 
-// awaitRoom waits until a bound was raised; false: it holds.
+// awaitRoom waits until a bound is raised. It returns false if the bound stands.
 func (r *agentRun) awaitRoom(ctx workflow.Context, l Limit) bool {
 	r.limit = &l
 	r.note(ctx, fmt.Sprintf("waiting for a person, since a bound is reached: %s", l.Bound))
@@ -66,7 +66,7 @@ func (r *agentRun) awaitRoom(ctx workflow.Context, l Limit) bool {
 	return err == nil && r.steering.Raised != l.Raised && !r.steering.Concluding
 }
 
-// limitQuestion is what people are asked about a bound.
+// limitQuestion is a question to people about a bound.
 type limitQuestion struct {
 	*interrupt
 	clock  bool // it is about the time
@@ -133,7 +133,7 @@ func (r *investigationRun) askLimit(ctx workflow.Context, clock bool, bound agen
 	return q.raised
 }
 
-// limitReached says to people which bound is reached, and what they can do.
+// limitReached returns the question to people: the reached bound, and their choices.
 func (r *investigationRun) limitReached(clock bool, bound agent.EndReason) string {
 	b := r.state.Resolved.Skeleton.Bounds
 	var limits []string
@@ -149,7 +149,7 @@ func (r *investigationRun) limitReached(clock bool, bound agent.EndReason) strin
 		strings.Join(limits, ", "), decideConclude, decideStop)
 }
 
-// raised tells those that wait at a bound that it was raised.
+// raised informs agents that wait at a bound that it was raised.
 func (r *investigationRun) raised(ctx workflow.Context, e ExtendBudget) {
 	if r.state.Resolved.Skeleton.Bounds.OnLimit != plan.OnBoundAsk {
 		return
@@ -170,7 +170,7 @@ func (r *investigationRun) tellLimits(ctx workflow.Context) {
 	r.forward(ctx, signal{Name: SignalLimits, Limits: Limits{Raised: s.Raised, Held: s.Held, Stand: s.Stand}})
 }
 
-// What people may answer to a question about a bound, besides raising it.
+// Answers to a question about a bound, besides raising it.
 const (
 	kindLimit      = "bound"
 	decideConclude = "conclude" // agents finish with what they know

@@ -33,7 +33,7 @@ func (l *listing) settle(ctx workflow.Context) error {
 	return workflow.Await(ctx, l.idle)
 }
 
-// versionBoundListing is the change by which agents wait only a few seconds for their tool servers.
+// versionBoundListing marks the change that bounds an agent's wait for its tool servers to a few seconds.
 const versionBoundListing = "2026-11-25-bound-listing"
 
 // boundsListing reports whether the agent waits only a few seconds for its tool servers. It does not if its investigation was

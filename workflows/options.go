@@ -47,8 +47,8 @@ const (
 	listAgain        = time.Hour        // how old the catalogues of tools may be at the beginning of a turn
 )
 
-// betweenTellings is how long a workflow with agents below it collects what they wait for before it tells its parent: the
-// longer its history of so many events is, the longer. A telling takes about nine events of it, so days of approvals fill none.
+// betweenTellings is how long a workflow collects the waits of the agents below it before it tells its parent. It grows with
+// the history: each message takes about nine events, and days of approvals must not fill it.
 func betweenTellings(events int) time.Duration {
 	return time.Duration(max(events-1000, 0)/100) * time.Second
 }
@@ -69,16 +69,16 @@ const (
 	reviewWait        = 30 * time.Minute
 )
 
-// How long an id may be taken by a child of a run that was reset: such a child ends
-// when its running calls have, and what it has done is saved.
+// How long an ID may be in use by a child of a run before a reset. Such a child ends when its
+// running calls have ended and its results are saved.
 const (
 	firstIDWait   = 250 * time.Millisecond
 	longestIDWait = 15 * time.Minute // a wait takes about 15 events
 	maxIDWait     = 24 * time.Hour
 )
 
-// The workflow counts the tries of a model or a tool server, not Temporal: crashes,
-// deploys and outages of our own are no attempts of theirs.
+// The workflow counts the tries of a model or a tool server, not Temporal. Crashes, deployments
+// and outages of our infrastructure do not count.
 const (
 	serverTries        = 3                // of a tool server that is not there
 	longestServerRetry = 10 * time.Second // between tries of one that may be back soon, for as long as a call may take

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// serverWaits are the tool servers that an agent's calls wait for.
+// serverWaits holds the tool servers that an agent's calls wait for.
 type serverWaits struct {
 	calls []*Outage // one for each call that waits
 	// lost are the servers that a call has waited for in vain. Until they are back, no call waits for them again.
@@ -33,7 +33,7 @@ func (w *serverWaits) outages() (out []Outage) {
 
 // awaitServer runs an activity that calls a tool. If the server is not there, the activity runs again: serverTries times,
 // or for as long as a call may take if the server may be back soon and the call was not sent. last tells the activity
-// that there is no other try. out is what the activity returns.
+// that this is the last try. out receives the activity's result.
 func (r *agentRun) awaitServer(ctx workflow.Context, name string, out *activities.CallToolOut, run func(last bool) error) error {
 	server, _, _ := strings.Cut(name, ".")
 	w := &serverWait{agentRun: r, server: server, since: workflow.Now(ctx), waits: !slices.Contains(r.servers.lost, server)}
@@ -91,7 +91,7 @@ func (w *serverWait) sleep(ctx workflow.Context, n int, failed error) error {
 	return err
 }
 
-// tell says what is waited for; above the agent, only once the wait is a long one.
+// tell reports the wait in the agent's status, and to its parents once the wait is long.
 func (w *serverWait) tell(ctx workflow.Context, n int, pause time.Duration, why string) {
 	if w.Outage == nil {
 		w.Outage = &Outage{

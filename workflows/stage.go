@@ -18,7 +18,7 @@ import (
 )
 
 // Stage runs the agents of one stage in parallel, waits for all of them, and
-// has their work joined (spec: pipeline, "Stage").
+// runs the synthesis (spec: pipeline, "Stage").
 func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
 	leaveNewer(in.PlanVersion)
 	watch := newWatch(ctx)
@@ -37,12 +37,12 @@ type stageRun struct {
 	agents   []*member
 	result   StageResult
 	teller   teller
-	early    []signal            // that came before the agents
+	early    []signal            // signals that came before the agents
 	cancel   workflow.CancelFunc // of the agents' work
-	letters  int                 // that people have written to the stage itself
+	letters  int                 // messages from people to the stage itself
 	notices  notices
-	refused  []string          // why some could not be taken
-	reviewed string            // the execution that has reviewed the result
+	refused  []string          // why signals were not delivered
+	reviewed string            // the execution that reviewed the result
 	seen     []transcript.Mark // see activities.Ref
 }
 
@@ -112,7 +112,7 @@ func (r *stageRun) timeToConclude() time.Duration {
 	return timeToConclude(r.in.Conclude, r.in.Stage.Timeout)
 }
 
-// launch starts an execution, and hands it what people asked for before.
+// launch starts an execution and passes on earlier signals.
 func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, peers []activities.Peer) *member {
 	r.family.afterReset(ctx)
 	m := &member{plan: p, startedAt: workflow.Now(ctx), ref: activities.Ref{
@@ -160,7 +160,7 @@ func (r *stageRun) wait(ctx workflow.Context, members []*member) {
 	}
 }
 
-// versionRecordEnd is the change by which agents are recorded as ended before their stage has.
+// versionRecordEnd marks the change that records an agent's end before the stage ends.
 const versionRecordEnd = "2026-11-25-record-the-end-of-agents"
 
 // recordEnd records how an agent ended while others of its stage are at work. The last ones are recorded with the stage.
@@ -203,7 +203,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	r.seen = addSeen(r.seen, result.Seen...)
 }
 
-// hear keeps what an agent says it waits for.
+// hear stores the reported waits of an agent.
 func (r *stageRun) hear(ctx workflow.Context, w Waiting) {
 	before := jsonOf(r.waiting())
 	for _, m := range r.agents {
@@ -217,7 +217,7 @@ func (r *stageRun) hear(ctx workflow.Context, w Waiting) {
 	}
 }
 
-// waiting is what all agents wait for.
+// waiting returns everything that the agents wait for.
 func (r *stageRun) waiting() (out Waiting) {
 	for _, m := range r.agents {
 		out = out.and(m.waiting)
@@ -310,7 +310,7 @@ func (r *stageRun) peers() (all []activities.Peer) {
 	return all
 }
 
-// follow runs an agent on what the others have done.
+// follow runs an agent on the results of the others.
 func (r *stageRun) follow(ctx workflow.Context, index int, p plan.AgentSkeleton, peers []activities.Peer) *member {
 	if r.deadline.Expired && r.in.Conclude > 0 {
 		p.Timeouts.Agent = shorter(p.Timeouts.Agent, plan.Duration(r.timeToConclude()))
@@ -322,8 +322,8 @@ func (r *stageRun) follow(ctx workflow.Context, index int, p plan.AgentSkeleton,
 	return m
 }
 
-// review has an agent look at the result of the stage, which the post_process may have changed
-// and which is shown last. What it says is read when the stage is saved.
+// review runs the reviewing agent on the stage's result, which the post_process may have changed
+// and which is shown last. Saving the stage reads the verdict.
 func (r *stageRun) review(ctx workflow.Context) {
 	peers := r.peers()
 	stands := slices.IndexFunc(peers, func(p activities.Peer) bool { return p.Execution == r.result.Result })
@@ -343,13 +343,13 @@ func (r *stageRun) review(ctx workflow.Context) {
 	}
 }
 
-// failAs makes the stage fail with an agent that had to follow the others.
+// failAs fails the stage with the failure of an agent that ran after the others.
 func (r *stageRun) failAs(m *member) {
 	r.result.Status, r.result.Outcome, r.result.ErrorType = m.result.Status, agent.OutcomeError, m.result.ErrorType
 	r.result.Error = fmt.Sprintf("%s %s: %s", m.plan.Name, m.result.Status, m.result.Error)
 }
 
-// synthesise has the agents' work joined; the joined result stands for the stage.
+// synthesise runs the synthesis agent. Its result becomes the stage's result.
 func (r *stageRun) synthesise(ctx workflow.Context) {
 	joined := r.follow(ctx, plan.SynthesisIndex, *r.in.Stage.Synthesis, r.peers())
 	if joined.result.Status == agent.StatusCompleted {

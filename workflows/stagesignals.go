@@ -25,7 +25,7 @@ func (r *stageRun) refuse(sig signal) string {
 	return ""
 }
 
-// handle takes in a signal that is for the stage, and passes it on to the agents that run.
+// handle applies a signal to the stage and forwards it to the running agents.
 func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
 	if sig.Name == SignalGuide {
 		return r.guide(ctx, sig)
@@ -71,7 +71,7 @@ func (r *stageRun) concerned(sig signal) (out []*member) {
 	return out
 }
 
-// guide puts what somebody says to the stage itself into the mail.
+// guide puts guidance for the stage itself into the mail.
 func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string) {
 	r.letters++
 	why = sig.post(ctx, activities.PostIn{
@@ -89,7 +89,7 @@ func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string)
 	return t, ""
 }
 
-// undelivered keeps why a signal came to nothing.
+// undelivered records why a signal was not delivered.
 func (r *stageRun) undelivered(ctx workflow.Context, why string) {
 	r.refused = newest(append(r.refused, why), maxErrors)
 	r.note(ctx)

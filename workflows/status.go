@@ -26,8 +26,8 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryResult, result, options)
 }
 
-// snapshot is the investigation's status now: as its record says it, and what only
-// this workflow knows.
+// snapshot returns the investigation's current status: the part in its record, and the part that
+// only this workflow has.
 func (r *investigationRun) snapshot() Status {
 	out := StatusOf(record.Investigation{
 		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason, Error: r.result.Error,
@@ -47,7 +47,7 @@ func (r *investigationRun) snapshot() Status {
 	return out
 }
 
-// WaitsFor puts into a status what is waited for, by whoever knows it.
+// WaitsFor sets the waits of a status.
 func (s *Status) WaitsFor(w record.Waits) {
 	s.Waiting, s.Questions, s.Outages = w.Approvals, w.Questions, w.Outages
 	switch {
@@ -62,8 +62,8 @@ func (s *Status) WaitsFor(w record.Waits) {
 	}
 }
 
-// runningStages are the stages that run, with the workflow ids of their agents, which
-// say what they do: a query must not ask other workflows.
+// runningStages returns the running stages with the workflow IDs of their agents. The agents know
+// the details: a query must not query other workflows.
 func (r *investigationRun) runningStages() (out []record.Stage) {
 	for _, s := range r.running {
 		stage := record.Stage{
@@ -91,7 +91,7 @@ func (r *investigationRun) runningStages() (out []record.Stage) {
 	return out
 }
 
-// questions are those that wait for people.
+// questions returns the open questions for people.
 func (r *investigationRun) questions() (out []Interrupt) {
 	for _, i := range r.asking() {
 		if i.open() {
@@ -154,7 +154,7 @@ func statusTable(s Status) string {
 	return clip.Text(b.String(), 16<<10)
 }
 
-// notDelivered says in Markdown which signals found nobody.
+// notDelivered lists undelivered signals as Markdown.
 func notDelivered(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -190,7 +190,7 @@ func treeName(name string) string {
 	return name
 }
 
-// tokens are those of a usage; of what runs, only the agents themselves know them.
+// tokens formats the tokens of a usage. The usage of running agents is known only to them.
 func tokens(u agent.Usage) string {
 	if u == (agent.Usage{}) {
 		return "-"

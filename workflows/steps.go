@@ -14,11 +14,11 @@ import (
 
 // step is an activity that takes milliseconds and writes a journal. It runs as a local
 // activity, which costs a fraction of a regular one. If the worker dies before the workflow
-// task ends, the step runs again and finds what it has written.
+// task ends, the step runs again and finds its earlier writes.
 type step struct {
 	activity, in any
-	// inHistory is what a regular activity is given in place of in, because the history
-	// holds it; nil = in.
+	// inHistory replaces in for a regular activity, whose arguments are stored in the
+	// history. Nil means in.
 	inHistory any
 	summary   string
 	// within bounds the local tries, for which signals and queries wait.
@@ -30,10 +30,10 @@ func storeStep(ctx workflow.Context, summary string, activity, in, out any) erro
 	return step{activity: activity, in: in, summary: summary, within: storeWithin}.run(storeOptions(ctx, summary), out)
 }
 
-// run tries the step within the workflow task, and then as a regular activity with the options
-// of ctx: that one waits for a store that is away, and another worker may be able to do it.
-// A cancellation does not cut the local tries, so that what they write is written before the
-// workflow goes on.
+// run tries the step within the workflow task, and then as a regular activity with the options of
+// ctx. The regular one waits for an unavailable store, and other workers can run it. Cancellation
+// does not interrupt the local tries, so their writes are complete before the
+// workflow continues.
 func (s step) run(ctx workflow.Context, out any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -52,6 +52,6 @@ func lasts(err error) bool {
 	return ok && failed.NonRetryable() && !slices.Contains(leftToRegular, failed.Type())
 }
 
-// leftToRegular are the final errors of local activities that a regular one may not have. One
-// whose input is too large is given inHistory, which may be less.
+// leftToRegular lists final errors of local activities that a regular one may avoid. If the
+// input is too large, the regular one gets inHistory, which may be smaller.
 var leftToRegular = []string{ErrorTooLarge, activities.ErrorNotQuick, activities.ErrorReplaced}

@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// summarise has what came of the investigation summed up in a few lines, by a stage of its own after those of the
-// chain. Whatever becomes of it, the investigation ends as it does.
+// summarise runs a separate stage after the chain that summarises the investigation in a few lines.
+// Its result does not change how the investigation ends.
 func (r *investigationRun) summarise(ctx workflow.Context) {
 	p := r.state.Resolved.Skeleton.Summary
 	if p == nil || ctx.Err() != nil || r.state.Walk.End == agent.EndStoreBehind || len(r.sources(false)) == 0 {

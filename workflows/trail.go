@@ -10,15 +10,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/audit"
 )
 
-// trail says whose acts a workflow tells the audit trail of itself: those that people send straight to it. The zero value tells
-// of none. An investigation does otherwise, with what it waits for.
+// trail identifies the workflow in audit entries about signals sent directly to it. With the zero value it writes none.
+// An investigation writes its entries together with its status instead.
 type trail struct {
 	investigation, plan string
 	// execution is the agent's, or the stage's name.
 	execution string
 }
 
-// trail is that of a stage.
+// trail returns the trail of a stage.
 func (r *stageRun) trail() trail {
 	if r.in.Level < activities.LevelDirect {
 		return trail{}
@@ -33,14 +33,14 @@ func (r *agentRun) trail() trail {
 	return trail{r.in.Ref.Investigation, r.in.Ref.Plan, r.in.Ref.Execution}
 }
 
-// steered is what the audit trail is told of a signal that has been handled.
+// steered returns the audit entry for a handled signal.
 func (s signal) steered() audit.Act {
 	minutes := strings.TrimPrefix(strconv.Itoa(s.Minutes), "0")
 	return audit.Act{What: steers[s.Name].act, Who: s.By, Detail: audit.Detail("stage", s.Stage, "agent", s.Agent, "minutes", minutes)}
 }
 
-// tell has the audit trail told of a signal, while others are handled: a store that is away keeps nobody from resuming.
-// Guidance the store itself tells of.
+// tell writes a signal to the audit trail in the background, so an unavailable store does not delay a resume.
+// The store itself records guidance.
 func (s *signals) tell(ctx workflow.Context, sig signal) {
 	done := sig.steered()
 	if s.trail == (trail{}) || sig.SentOn || sig.Late || done.What == "" || done.What == audit.Guided {

@@ -14,13 +14,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// turn is one message and what the agent makes of it.
+// turn is one message and the agent's work on it.
 type turn struct{ author string }
 
-// maxMessage bounds what a person says at once, in characters.
+// maxMessage bounds one message, in characters.
 const maxMessage = 100_000
 
-// check refuses what cannot be a turn now.
+// check rejects a message that cannot start a turn now.
 func (r *conversationRun) check(m Message) error {
 	switch n := utf8.RuneCountInString(m.Text); {
 	case n == 0:
@@ -35,7 +35,7 @@ func (r *conversationRun) check(m Message) error {
 	return agent.CheckBy(m.Author)
 }
 
-// answered is what came of a turn.
+// answered is the result of a turn.
 type answered struct {
 	Update    string `json:"update"` // its id
 	Reply     Reply  `json:"reply"`  // without the text
@@ -83,7 +83,7 @@ func (r *conversationRun) heartbeat(ctx workflow.Context) {
 	}
 }
 
-// answer has the agent work on what was said. The reply has no text yet.
+// answer runs the agent on the input of a turn. The reply has no text yet.
 func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (Reply, error) {
 	a := r.agent
 	before := a.state.Usage

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// teller tells a workflow's parent what it waits for, one message after the other,
-// so that the last one is right.
+// teller reports a workflow's waits to its parent, one message at a time, so that
+// the last message is the current one.
 type teller struct {
 	waiting func() Waiting
 	version int                 // of what there is to tell
@@ -49,9 +49,9 @@ func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 	})
 }
 
-// tell sends a message. An approval that the parent knows is only named in it: its arguments would fill the histories of both
-// each time that another one is asked for or decided. What was told before a replay is told anew, since the parent may know
-// less, or another, after a reset. A message's content is not compared with the history, so that may depend on replays.
+// tell sends a message. For an approval that the parent knows, it sends only the name. Otherwise the arguments would fill
+// both histories with every further approval or decision. After a replay it sends everything again, because after a reset
+// the parent may have less or other data. Message content is not compared with the history, so it may depend on replays.
 func (t *teller) tell(ctx workflow.Context, parent string, now Waiting) {
 	told, known, size := slices.Clone(now.Approvals), map[string]Approval{}, 0
 	for n, a := range now.Approvals {
@@ -73,7 +73,7 @@ func (t *teller) tell(ctx workflow.Context, parent string, now Waiting) {
 // maxArgumentsTold bounds the arguments in one message, in bytes: Temporal takes 2 MB, in which they are escaped.
 const maxArgumentsTold = 512 << 10
 
-// after is what a child waits for, in full, where it has waited for other things before.
+// after restores the full approvals of a child's waits: for those sent only by name, it takes the previously received ones.
 func (w Waiting) after(before Waiting) Waiting {
 	told := w.Approvals
 	w.Approvals = nil

@@ -6,10 +6,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// watch waits for all that may come while a workflow does something else: signals, what has to
-// be told, the end of its time. A coroutine is a goroutine, with its stack, for as long as a
-// workflow is in its worker's cache, so one waits for everything, and others live while they
-// have something to do.
+// watch waits for all events that may arrive while a workflow does something else: signals, changes to
+// report, the end of its time. A coroutine holds a goroutine and its stack for as long as the
+// workflow is in its worker's cache. So one coroutine waits for everything, and others live only
+// while they have work.
 type watch struct{ watched []*watched }
 
 type watched struct {

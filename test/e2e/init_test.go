@@ -95,8 +95,8 @@ func TestInitRunsToTheEnd(t *testing.T) {
 	}
 }
 
-// addConfig adds a configuration to others: its agents and chains get a name of their own, its provider is the
-// world's model, and its servers are the test server. It returns the names of the chains.
+// addConfig adds a configuration to others and returns the names of its chains. Agents and chains get unique
+// names, the world's model is the provider, and the test server replaces its servers.
 func addConfig(t *testing.T, all map[string]map[string]any, name, path string) (chains []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

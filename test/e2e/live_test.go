@@ -16,8 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// TestLive looks at an investigation while it runs: what it has used so far, agent by
-// agent, and what it waits for, in all lists, and after the death of everything.
+// TestLive checks a running investigation in all lists, also after a kill of all processes: its usage so far,
+// agent by agent, and what it is waiting for.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	l := newScript()

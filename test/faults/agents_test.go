@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// table is the specification's, word for word: what an agent of a type is able to
-// do. It is written once more here so that no change to the code's passes unseen.
+// table is a copy of the specification's table of what each type of agent can do. The copy makes every change
+// to the code's table visible.
 var table = []agent.Type{
 	{Name: "default", Aliases: []string{"", "orchestrator"}, Pattern: "iterating", Prompt: "investigation"},
 	{Name: "action", Pattern: "iterating", Prompt: "action"},
@@ -37,7 +37,7 @@ var table = []agent.Type{
 	{Name: "react_agent", Aliases: []string{"react"}, Pattern: "iterating", Prompt: "react", MaxIterations: 10, Tools: []string{"shell"}},
 }
 
-// standardIterations is the limit of types that have none of their own.
+// standardIterations is the limit of types without a separate limit.
 const standardIterations = 20
 
 // worker is an agent of a run.
@@ -46,8 +46,7 @@ type worker struct {
 	plan plan.Agent
 }
 
-// newWorker makes an agent of a type. Its memory is its own: the definition's name
-// is this run's alone.
+// newWorker makes an agent of a type. Its definition's name is unique to this run, so its memory is not shared.
 func newWorker(row agent.Type, name, owner string) worker {
 	limit := row.MaxIterations
 	if limit == 0 {
@@ -75,14 +74,13 @@ func newWorker(row agent.Type, name, owner string) worker {
 	return w
 }
 
-// shell switches the shell on.
+// shell enables the shell.
 func (w *worker) shell() {
 	w.plan.Shell = &plan.Shell{Allow: []string{"echo"}, Timeout: plan.Duration(time.Minute), MaxOutput: 1000, Risk: agent.RiskReadOnly}
 }
 
-// effective is what the specification says that the agent is offered: its type's
-// tools, the shell only where it is on, and those of its servers, less what the
-// configuration takes away.
+// effective returns the tools that the specification offers to the agent: its type's tools, the shell only if
+// it is enabled, and its servers' tools, minus those that the configuration removes.
 func (w worker) effective() (names []string) {
 	if !w.row.Pattern.Tools() {
 		return nil
@@ -100,7 +98,7 @@ func (w worker) effective() (names []string) {
 	if w.plan.Orchestrator != nil {
 		all = append(all, "dispatch_agent", "cancel_agent", "list_agents")
 	}
-	if w.row.Pattern.Model() && (len(w.plan.Servers) > 0 || slices.Contains(all, "shell")) { // it may have been shown a part of a result
+	if w.row.Pattern.Model() && (len(w.plan.Servers) > 0 || slices.Contains(all, "shell")) { // it may have received a part of a result
 		all = append(all, "read_result")
 	}
 	if len(w.plan.Servers) > 0 {
@@ -118,7 +116,7 @@ func (w worker) effective() (names []string) {
 	return names
 }
 
-// concluding: the request is one for the conclusion, without tools.
+// concluding reports whether the request asks for the conclusion, without tools.
 func (w worker) concluding(req llm.Request) bool {
 	for _, m := range req.Messages {
 		if m.Role == agent.User && strings.Contains(m.Content, "Tools are no longer available.") {
@@ -128,7 +126,7 @@ func (w worker) concluding(req llm.Request) bool {
 	return false
 }
 
-// describe is the worker in one line.
+// describe returns the worker in one line.
 func (w worker) describe() string {
 	return fmt.Sprintf("%s (%s, at most %d iterations, %d tools)", w.plan.Name, w.row.Name, w.plan.MaxIterations, len(w.effective()))
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// gate is what people say about the calls of a run, minute by minute, and what came of that.
+// gate holds the decisions of people about a run's calls, minute by minute, and their outcome.
 type gate struct {
 	*run
 	approved map[string]map[string]string // by call, then digest: the arguments that were approved
@@ -39,10 +39,10 @@ var people = []*agent.Identity{
 	nil,
 }
 
-// TestApprovals plays calls that need a person, under every kind of fault, while people approve,
-// edit, deny, ask, hand on, come late, or do not come, and the server changes what it says of
-// its tools. A rule lets some calls through. Nothing else runs that was not approved in exactly this form, nothing that must not run
-// twice does, and nothing that was approved is lost.
+// TestApprovals plays calls that need approval under every kind of fault, while people approve, edit, deny,
+// ask, hand on, come late or do not come, and the server changes the descriptions of its tools. A rule allows
+// some calls. No other call runs that was not approved in exactly this form, no non-repeatable call runs twice,
+// and no approved call is lost.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -79,7 +79,7 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// theRule is the only rule that there is: of a tool as its server has it at first.
+// theRule is the only rule. It covers a tool as its server first defines it.
 type theRule struct{}
 
 func (theRule) Rules(_ context.Context, name string, _ bool) ([]remember.Rule, error) {
@@ -92,12 +92,12 @@ func (theRule) Rules(_ context.Context, name string, _ bool) ([]remember.Rule, e
 	}}, nil
 }
 
-// lets reports whether the rule lets a call through, as the tool was when it was made.
+// lets reports whether the rule allows a call, given the tool's definition when it was made.
 func (g *gate) lets(made madeCall) bool {
 	return g.rules != nil && made.Name == "lab.set" && made.version == 0 && string(made.Arguments) == `{"n":1}`
 }
 
-// ask has somebody say something in a conversation, which is closed when nobody decides any more.
+// ask sends a message to a conversation, which is closed when no decisions remain.
 func (g *gate) ask() {
 	g.env.RegisterDelayedCallback(func() {
 		g.env.UpdateWorkflow(workflows.UpdateSend, "turn", &testsuite.TestUpdateCallback{
@@ -108,8 +108,8 @@ func (g *gate) ask() {
 	g.env.ExecuteWorkflow(workflows.TypeConversation, map[string]string{"agent": "A"})
 }
 
-// cast has an agent ask for calls that need a person: itself, by one that it dispatches, as a
-// plan, or in a conversation.
+// cast makes an agent request calls that need approval: directly, through a sub-agent, in a plan, or in a
+// conversation.
 func (g *gate) cast(kind string) {
 	row := map[string]string{"a plan": "tool_plan"}[kind]
 	if row == "" {
@@ -158,7 +158,7 @@ func (g *gate) cast(kind string) {
 	}
 }
 
-// say has people say something about each call that waits, as the seed has it.
+// say makes people respond to each waiting call as the seed chooses.
 func (g *gate) say(minute int) {
 	for _, a := range g.waits() {
 		hash := func(what string, n int) int { return pick(n, g.seed, what, minute, a.Name(), a.Digest) }
@@ -188,7 +188,7 @@ func (g *gate) say(minute int) {
 			OnComplete: func(result any, err error) {
 				out, ok := result.(activities.Decision)
 				if err != nil || !ok {
-					return // the policy has refused the arguments, or the call was decided meanwhile
+					return // the policy refused the arguments, or the call was decided meanwhile
 				}
 				g.tally[what]++
 				if what == "of another" {
@@ -211,7 +211,7 @@ func (g *gate) say(minute int) {
 func (g *gate) waits() []workflows.Approval {
 	value, err := g.env.QueryWorkflow(workflows.QueryStatus)
 	if err != nil {
-		return nil // it has not begun, or has ended
+		return nil // it has not started, or has ended
 	}
 	if g.talking {
 		var s workflows.ConversationStatus
@@ -223,7 +223,7 @@ func (g *gate) waits() []workflows.Approval {
 	return s.Waiting
 }
 
-// checkApproved compares what the server has done with what people have approved.
+// checkApproved compares the calls that the server received with the approvals.
 func (g *gate) checkApproved(t *testing.T) {
 	results := map[string]transcript.Entry{}
 	entries, err := g.store.After(t.Context(), g.investigation(), 0, 0)

@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// check looks at what a run has left behind.
+// check examines the outcome of a run.
 func (r *run) check(ctx context.Context) []string {
 	r.checkEnd(ctx)
 	all, err := r.store.After(ctx, r.investigation(), 0, 0)
@@ -45,8 +45,8 @@ func (r *run) check(ctx context.Context) []string {
 	return r.problems
 }
 
-// checkEnd: it ended by itself, the workflow and the record say the same, and an
-// error is of a known kind.
+// checkEnd checks that the run ended by itself, that the workflow and the record agree, and that an error is of
+// a known kind.
 func (r *run) checkEnd(ctx context.Context) {
 	if !r.env.IsWorkflowCompleted() {
 		r.problem("it does not end: %v", r.env.GetWorkflowError())
@@ -80,14 +80,14 @@ func (r *run) checkEnd(ctx context.Context) {
 	}
 }
 
-// knownErrors are the types of errors that a run may end with: of the model, and
-// of a store that fails for good.
+// knownErrors are the types of errors that may end a run: those of the model, and of a store that fails
+// permanently.
 var knownErrors = []string{
 	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply,
 	activities.ErrorStore, activities.ErrorTimeout,
 }
 
-// checker looks at one execution.
+// checker checks one execution.
 type checker struct {
 	*run
 	worker
@@ -95,9 +95,8 @@ type checker struct {
 	entries   []transcript.Entry
 }
 
-// checkReplies: every call of a reply that was followed by another has one result,
-// what must not be done was not, nothing that can only be done once was done twice,
-// and no model was paid twice for a reply that had been written.
+// checkReplies checks that every call of a reply that is not the last has one result, that no forbidden call
+// was made, that no non-repeatable call was made twice, and that no model was paid twice for a stored reply.
 func (c checker) checkReplies() {
 	results := map[transcript.Key]transcript.Entry{}
 	var replies []transcript.Entry
@@ -131,7 +130,7 @@ func (c checker) checkReplies() {
 	}
 }
 
-// lostReplies is how often the reply of an iteration could not be written.
+// lostReplies returns how often the reply of an iteration could not be written.
 func (c checker) lostReplies(iteration int) (n int) {
 	c.faults.mu.Lock()
 	defer c.faults.mu.Unlock()
@@ -143,7 +142,7 @@ func (c checker) lostReplies(iteration int) (n int) {
 	return n
 }
 
-// stragglers is how many attempts at an iteration's model call stood still.
+// stragglers returns how many attempts at an iteration's model call stalled.
 func (c checker) stragglers(iteration int) (n int) {
 	for _, s := range c.stood {
 		if s.activity == "Generate" && s.execution == c.execution && s.iteration == iteration {
@@ -174,14 +173,13 @@ func (c checker) checkCall(iteration, n int, call transcript.Call, result transc
 	}
 }
 
-// memories is what an agent remembers.
+// memories is the content of an agent's memory.
 type memories struct {
 	blocks   map[string]string
 	archival []string
 }
 
-// remembered does once more what the results say was done, in the order in which
-// it was done.
+// remembered replays the successful memory calls in their original order.
 func remembered(w worker, entries []transcript.Entry) memories {
 	out := memories{blocks: map[string]string{}}
 	for _, b := range w.plan.MemoryBlocks {
@@ -209,7 +207,7 @@ func remembered(w worker, entries []transcript.Entry) memories {
 	return out
 }
 
-// checkMemory: what is stored is what was successful, once.
+// checkMemory checks that exactly the successful changes are stored, once each.
 func (c checker) checkMemory(ctx context.Context) {
 	if !c.row.Remembers() {
 		return
@@ -234,7 +232,7 @@ func (c checker) checkMemory(ctx context.Context) {
 	}
 }
 
-// checkIsolation: no result and no memory has in it what another agent said.
+// checkIsolation checks that no result and no memory contains another agent's words.
 func (c checker) checkIsolation() {
 	for _, e := range c.entries {
 		if e.Kind != transcript.KindResult {

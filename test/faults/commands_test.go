@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// commands are what workflows decided, by workflow id and in order.
+// commands are the decisions of workflows, by workflow ID and in order.
 type commands struct {
 	sync.Mutex
 	lines map[string][]string
@@ -37,16 +37,15 @@ func (c *commands) record(ctx workflow.Context, what string, args ...any) {
 	c.lines[id] = append(c.lines[id], what+" "+marks.ReplaceAllString(string(body), "…"))
 }
 
-// marks of entries have their numbers and times, which differ; calls that run side by side are sorted without them.
+// marks of entries contain numbers and times, which differ. Parallel calls are sorted without them.
 var marks = regexp.MustCompile(`"[0-9a-z]+\.[0-9a-z]{10,}"`)
 
-// hashes of plans, when something happened and how long it took, and what a clipped
-// text has behind that, differ between two runs of one seed; so does the estimate of
-// what was sent to a model, if such a number was a part of it.
+// incidental matches differences between two runs of one seed: hashes of plans, times and durations, the text
+// after a clipped one, and the estimate of a request's tokens if it included such a number.
 var incidental = regexp.MustCompile(`input_tokens\\?":\d+|time_ms\\?":(\d*(?:[^"\\…]|\\.)*…|\d+)|"plan":"[^"]*"|` +
 	`"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
 
-// text is all of them, workflow by workflow.
+// decided returns all commands, workflow by workflow.
 func (r *run) decided() string {
 	r.commands.Lock()
 	defer r.commands.Unlock()
@@ -62,11 +61,10 @@ func (r *run) decided() string {
 	return incidental.ReplaceAllString(r.normal(out.String()), "…")
 }
 
-// inAnyOrder sorts what belongs to calls of one reply that run side by side: which of
-// them ends first, and so is tried again first, is up to the machine. So is which agent
-// of a stage ends first: what the stage says of that meanwhile is left out. And so are the
-// SDK's own timers before a local activity is tried again: a status is told by an activity that
-// runs beside the rest of the workflow, in real time.
+// inAnyOrder sorts the commands for parallel calls of one reply, because the machine determines which call ends
+// first and is retried first. It omits what a stage reports about the order in which its agents end, and the
+// SDK's own timers before the retry of a local activity: the activity that reports a status runs in real time,
+// in parallel with the workflow.
 func inAnyOrder(lines []string) []string {
 	out := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return line == `timer Sleep ["0s"]` || strings.Contains(line, "activity SaveExecution") ||
@@ -87,8 +85,8 @@ func inAnyOrder(lines []string) []string {
 	return out
 }
 
-// intercept is between the SDK and the code: it records what workflows decide,
-// sets their clocks, and makes workers crash.
+// intercept sits between the SDK and the code: it records the decisions of workflows, sets their clocks, and
+// makes workers crash.
 type intercept struct {
 	interceptor.WorkerInterceptorBase
 	run *run
@@ -104,23 +102,23 @@ func (i *intercept) InterceptWorkflow(_ workflow.Context,
 	return &entrance{interceptor.WorkflowInboundInterceptorBase{Next: next}, i.run}
 }
 
-// attempt is one attempt of an activity.
+// attempt is one attempt at an activity.
 type attempt struct {
 	interceptor.ActivityInboundInterceptorBase
 	run *run
 }
 
-// ExecuteActivity may lose the attempt: before it began, or when all that it did is
-// done and only Temporal has not heard of it.
+// ExecuteActivity may lose the attempt: before it started, or after all of its work is done but before Temporal
+// is notified.
 func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	info := activity.GetInfo(ctx)
 	at := place{execution: info.ActivityType.Name, attempt: int(info.Attempt)}
 	switch arg := in.Args[0].(type) {
 	case activities.GenerateIn:
 		at.execution, at.iteration = arg.Ref.Execution, arg.Iteration
-		at.attempt += 10 * (arg.Try - 1) // the workflow's tries are attempts, too
+		at.attempt += 10 * (arg.Try - 1) // the workflow's tries count as attempts
 		if info.IsLocalActivity {
-			at.attempt -= 10 // the regular ones come after them
+			at.attempt -= 10 // the regular attempts come after them
 		}
 	case activities.CallToolIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Call+1
@@ -147,7 +145,7 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		if !call && !ask || !info.IsLocalActivity || !temporal.IsTimeoutError(err) {
 			return out, err
 		}
-		at.attempt++ // another worker takes the workflow task over
+		at.attempt++ // another worker takes over the workflow task
 	}
 }
 
@@ -192,9 +190,9 @@ type decisions struct {
 func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	d.run.record(ctx, "activity "+name, options.Summary, options.TaskQueue, args)
-	// The environment measures heartbeats by the real clock: a busy machine is not what is tested.
+	// The environment measures heartbeats by the real clock, and a busy machine must not fail the test.
 	ctx = workflow.WithHeartbeatTimeout(ctx, time.Hour)
-	if d.run.outage != nil { // it takes StartToClose for that of all attempts, and no limit of attempts for ten
+	if d.run.outage != nil { // it applies StartToClose to all attempts together, and treats no limit of attempts as ten
 		endless := *options.RetryPolicy
 		endless.MaximumAttempts = math.MaxInt32
 		ctx = workflow.WithRetryPolicy(workflow.WithStartToCloseTimeout(ctx, options.ScheduleToCloseTimeout), endless)
@@ -204,7 +202,7 @@ func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...a
 
 func (d *decisions) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	d.run.record(ctx, "local activity "+name, args)
-	if d.run.outage == nil { // real time, again
+	if d.run.outage == nil { // this is real time, too
 		options := workflow.GetLocalActivityOptions(ctx)
 		options.ScheduleToCloseTimeout = time.Minute
 		ctx = workflow.WithLocalActivityOptions(ctx, options)

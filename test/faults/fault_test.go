@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// kind is what goes wrong: each has a rate of its own.
+// kind is a kind of fault, each with a separate rate.
 type kind string
 
 const (
@@ -27,12 +27,11 @@ const (
 	stall       kind = "stall" // of the worker, for longer than its heartbeats allow: see straggler
 )
 
-// profile is how often what goes wrong. The rate of each run is taken from its range.
+// profile sets how often faults occur. Each run takes its rates from these ranges.
 type profile struct {
 	name  string
 	rates map[kind][2]float64
-	// lasting is how often a write of a memory fails at every attempt, whatever else
-	// can be written.
+	// lasting is the rate at which a memory write fails at every attempt, whatever else can be written.
 	lasting float64
 	// always is an operation that fails at every attempt.
 	always string
@@ -51,26 +50,25 @@ var profiles = []profile{
 	{name: "stalls and crashes", rates: map[kind][2]float64{stall: {0.05, 0.05}, crash: {0.1, 0.1}, toolFails: {0.05, 0.05}}},
 }
 
-// number is a hash of its arguments: all that is left to chance is such a number,
-// so that nothing depends on what else goes on.
+// number is a hash of its arguments. All random choices use it, so that they do not depend on other activity.
 func number(parts ...any) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, parts...)
-	x := h.Sum64() // FNV's last bytes reach its high bits too little: mixed as MurmurHash3 does
+	x := h.Sum64() // FNV's last bytes barely reach its high bits: mixed as in MurmurHash3
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	return x ^ x>>33
 }
 
-// pick is a number below n.
+// pick returns a number below n.
 func pick(n int, parts ...any) int { return int(number(parts...) % uint64(n)) }
 
-// chance is true for such a part of all arguments.
+// chance returns true for the given fraction of all arguments.
 func chance(rate float64, parts ...any) bool {
 	return float64(number(parts...)>>11)/(1<<53) < rate
 }
 
-// place is the activity that something goes wrong in.
+// place is the activity in which a fault occurs.
 type place struct {
 	execution           string
 	iteration, position int // of the model call, or the call in its reply
@@ -87,15 +85,15 @@ func placeOf(ctx context.Context) place {
 	return place{execution: info.ActivityType.Name, attempt: int(info.Attempt)}
 }
 
-// faults decides what goes wrong in one run.
+// faults decides which faults occur in one run.
 type faults struct {
 	seed uint64
 	profile
 	mu  sync.Mutex
-	hit map[string][]string // by execution: what went wrong, in order
+	hit map[string][]string // by execution: faults, in order
 	stalling
 	outage   *outage
-	now      func() time.Time // by the clock of workflows
+	now      func() time.Time // by the workflows' clock
 	together bool             // agents work at the same time
 }
 
@@ -103,13 +101,13 @@ func newFaults(seed uint64, p profile) *faults {
 	return &faults{seed: seed, profile: p, hit: map[string][]string{}, stalling: stalling{points: map[string]bool{}}}
 }
 
-// failure is what goes wrong, where.
+// failure is a fault and its place.
 type failure struct{ what string }
 
 func (f failure) Error() string { return "injected: " + f.what }
 
-// strike returns an error if the operation is to fail: by the hash of seed,
-// execution, iteration, position, operation and attempt.
+// strike returns an error if the operation is to fail, by the hash of seed, execution, iteration, position,
+// operation and attempt.
 func (f *faults) strike(ctx context.Context, k kind, operation string, key transcript.Key) error {
 	f.stand(ctx, operation, key)
 	if err := f.away(ctx, k, operation, key); err != nil {
@@ -119,7 +117,7 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 		return nil
 	}
 	if f.together && operation == "blob" {
-		return nil // which of the agents that begin at once reads the plan for all is left to chance
+		return nil // which of several agents reads the plan for all is random
 	}
 	p := placeOf(ctx)
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
@@ -137,13 +135,13 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	return failure{what}
 }
 
-// rate is how often what goes wrong in this run.
+// rate returns how often a kind of fault occurs in this run.
 func (f *faults) rate(k kind) float64 {
 	span := f.rates[k]
 	return span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
 }
 
-// log is all that went wrong, in an order that does not depend on what ran at the same time.
+// log returns all faults, in an order that does not depend on concurrency.
 func (f *faults) log() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -27,8 +27,7 @@ var (
 	every   = flag.Bool("every", false, "stalls and outages of every kind at every point, not one at each")
 )
 
-// cast is what a seed is about: a type, the others that work beside it, and what
-// goes wrong.
+// cast determines the scenario of a seed: a type, the agents that work in parallel, and the faults.
 func cast(s *store.Store, id string, seed uint64) *run {
 	rows := agent.Types()
 	r := newRun(s, id, seed, profiles[seed/uint64(len(rows))%uint64(len(profiles))])

@@ -22,18 +22,18 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// office is a run in which people speak, and what came of their words.
+// office is a run in which people send messages, with the outcome of those messages.
 type office struct {
 	*run
 	t  *testing.T
 	mu sync.Mutex
-	// seen are the iterations in whose requests a text was, by text and execution.
+	// seen holds the iterations whose requests contained a text, by text and execution.
 	seen   map[string]map[string][]int
-	posted map[string]time.Time // when a text was in the mail for certain
-	to     map[string]string    // which agent it is for
+	posted map[string]time.Time // when a text was certainly in the mail
+	to     map[string]string    // recipient agent
 }
 
-// newOffice makes a run of stages, each of which has agents: "A:default B:llm +Syn:synthesis".
+// newOffice makes a run of stages with their agents: "A:default B:llm +Syn:synthesis".
 func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, stages ...string) *office {
 	t.Helper()
 	o := &office{
@@ -59,7 +59,7 @@ func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, 
 	return o
 }
 
-// say sends words to a workflow: "" is the investigation, others are a stage or an execution.
+// say sends a message to a workflow: an empty string means the investigation, others a stage or an execution.
 func (o *office) say(to, agent, text string) {
 	guide := workflows.Guide{Text: text, Agent: agent, By: "Ada"}
 	if to == "" {
@@ -69,7 +69,7 @@ func (o *office) say(to, agent, text string) {
 	}
 }
 
-// said waits until words are in the mail, or read already.
+// said waits until messages are in the mail or have been read.
 func (o *office) said(texts ...string) {
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
 		unread, err := o.store.Unread(context.WithoutCancel(o.t.Context()), o.investigation())
@@ -87,7 +87,7 @@ func (o *office) said(texts ...string) {
 	o.problem("%.50q is not in the mail", texts)
 }
 
-// reads keeps which request has which texts, which are of one line.
+// reads records which request contains which texts. Each text is one line.
 func (o *office) reads(at place, req llm.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,7 +108,7 @@ func (o *office) reads(at place, req llm.Request) {
 	}
 }
 
-// quoted are the executions that have read a text and where, from the transcripts.
+// quoted returns, from the transcripts, the executions that read a text and the iteration of each.
 func (o *office) quoted(text string) (where map[string]int) {
 	where = map[string]int{}
 	all, err := o.store.After(o.t.Context(), o.investigation(), 0, 0)
@@ -126,7 +126,7 @@ func (o *office) quoted(text string) (where map[string]int) {
 	return where
 }
 
-// result is how the investigation ended.
+// result returns the investigation's result.
 func (o *office) result() (result workflows.InvestigationResult) {
 	o.t.Helper()
 	err := o.env.GetWorkflowError()
@@ -144,8 +144,8 @@ func (o *office) result() (result workflows.InvestigationResult) {
 	return result
 }
 
-// Under load: people speak at random moments, to random workflows and for random
-// agents, while attempts crash and the store fails.
+// Under load, people send messages at random moments to random workflows and agents, while attempts crash and
+// the store fails.
 func TestWordsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const each, shards = 20, 4
@@ -164,10 +164,10 @@ func TestWordsUnderLoad(t *testing.T) {
 	}
 }
 
-// shaky is a world in which crashes, stalls and a failing store get in the way of words.
+// shaky is a profile in which crashes, stalls and a failing store affect the delivery of messages.
 var shaky = profile{name: "shaky", rates: map[kind][2]float64{readFails: {0, 0.1}, writeFails: {0, 0.1}, crash: {0, 0.2}, stall: {0, 0.05}}}
 
-// crowd has so many things said.
+// crowd has each workflow receive the given number of messages.
 func (o *office) crowd(each int) {
 	said := 0
 	var mu sync.Mutex
@@ -185,21 +185,20 @@ func (o *office) crowd(each int) {
 		mu.Lock()
 		defer mu.Unlock()
 		to := []string{""}
-		if req != nil { // its workflows run for certain
+		if req != nil { // its workflows are certainly running
 			stage, _, _ := strings.Cut(at.execution, "/")
 			to = []string{"", "", stage, at.execution}
 		}
 		for n := 0; n < 4 && said < each && activity != "Post" && chance(0.6, o.seed, "speaks", at, activity, n); n++ {
 			speak(to)
 		}
-		for activity == "Finish" && said < each { // nobody is left
+		for activity == "Finish" && said < each { // no agent is left
 			speak(to)
 		}
 	}
 }
 
-// checkWords checks that every text was read by exactly one model call of each whom
-// it was for, or is reported.
+// checkWords checks that every text was read by exactly one model call of each recipient, or was reported.
 func (o *office) checkWords(each int) {
 	o.t.Helper()
 	result := o.result()
@@ -230,7 +229,7 @@ func (o *office) checkWords(each int) {
 			reported++
 		}
 	}
-	// What was refused is told without its words; so are signals that are none.
+	// Rejected messages are reported without their text, and so are invalid signals.
 	refused := 0
 	for _, line := range result.Undelivered {
 		if strings.HasPrefix(line, "guide: ") {
@@ -250,7 +249,7 @@ func (o *office) checkReaders(text string, where map[string]int, all []transcrip
 	for execution, iteration := range where {
 		stage, name, _ := strings.Cut(execution, "/")
 		stages[stage], agents[name] = true, true
-		// What stands still may tell of a text late, in an iteration that is long over.
+		// A stalled attempt may report a text late, in an iteration that ended long ago.
 		if seen := o.seen[text][execution]; !slices.Contains(seen, iteration) || len(o.stood) == 0 && seen[0] != iteration {
 			o.t.Errorf("%s: %s has read %q in iteration %d, and was told in %v", o.id, execution, text, iteration, seen)
 		}
@@ -271,13 +270,13 @@ func (o *office) checkReaders(text string, where map[string]int, all []transcrip
 	}
 }
 
-// Whenever somebody speaks, a model call is told, or the end says that none was.
+// At whatever time a message is sent, a model call receives it, or the result reports it as undelivered.
 func TestWordsAreReadOrReported(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	word, large := []string{"word"}, []string{strings.Repeat("x", 13<<10), strings.Repeat("y", 13<<10)}
 	type words struct {
-		activity, execution string // before which, or during its request if activity is ""
+		activity, execution string // sent before this activity, or during the request if activity is empty
 		to, agent           string
 		texts               []string
 	}
@@ -285,7 +284,7 @@ func TestWordsAreReadOrReported(t *testing.T) {
 		stages []string
 		words  words
 		want   map[string]int // executions, and the iterations in which they read it
-		left   int            // lines of what is not delivered
+		left   int            // number of undelivered lines
 	}{
 		"while a stage is saved": {
 			[]string{"A:default", "B:default"}, words{"SaveStage", "SaveStage", "", "", word}, map[string]int{"s2/B": 1}, 0,
@@ -332,11 +331,11 @@ func TestWordsAreReadOrReported(t *testing.T) {
 			o.play()
 			result := o.result()
 			if name == "to a stage" && slices.Contains(result.Undelivered, "guide: agent B has ended") {
-				return // on a machine that is busy
+				return // on a busy machine
 			}
 			for _, text := range tt.words.texts {
 				got := o.quoted(text)
-				if name == "to a stage" { // B may have read it, or is the one of the next stage
+				if name == "to a stage" { // B may have read it, or the agent of the next stage
 					if len(got) != 1 || got["s1/B"]+got["s2/B"] == 0 {
 						t.Errorf("read by %v", got)
 					}

@@ -28,7 +28,7 @@ func rowOf(t testing.TB, name string) agent.Type {
 	return row
 }
 
-// script is what a model says in each iteration; in later ones it says "done".
+// script returns the model's reply for each iteration; later ones get "done".
 func script(replies ...llm.Response) func(place) llm.Response {
 	return func(at place) llm.Response {
 		if at.iteration > len(replies) {
@@ -38,7 +38,7 @@ func script(replies ...llm.Response) func(place) llm.Response {
 	}
 }
 
-// played runs agents and expects nothing to be wrong.
+// played runs agents and expects no problem.
 func played(t *testing.T, r *run) {
 	t.Helper()
 	r.play()
@@ -47,7 +47,7 @@ func played(t *testing.T, r *run) {
 	}
 }
 
-// results are those of an execution, as text.
+// results returns the results of an execution.
 func (r *run) results(t *testing.T, execution string) (all []transcript.Entry) {
 	t.Helper()
 	entries, err := r.store.Entries(t.Context(), r.scope(execution))
@@ -57,7 +57,7 @@ func (r *run) results(t *testing.T, execution string) (all []transcript.Entry) {
 	return slices.DeleteFunc(entries, func(e transcript.Entry) bool { return e.Kind != transcript.KindResult })
 }
 
-// The table in the code is that of the specification.
+// The table in the code equals the one in the specification.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(table, agent.Types()); diff != "" {
@@ -72,9 +72,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is offered is the effective set, for every type and whatever the
-// configuration takes away: (*run).asked looks at every request. Where no model is
-// asked, it is what a plan may call.
+// Each type is offered exactly its effective set, whatever the configuration removes: (*run).asked checks every
+// request. For agents without a model, the set limits the calls of a plan.
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -107,7 +106,7 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// everything is a call of every tool that some agent has.
+// everything is one call of every tool that some agent has.
 func everything() (calls []agent.ToolCall) {
 	for _, call := range []string{
 		`shell {"command":"echo x"}`, `core_memory_append {"label":"facts","content":"x"}`,
@@ -121,7 +120,7 @@ func everything() (calls []agent.ToolCall) {
 	return calls
 }
 
-// checkRefusals: of everything, what is not the agent's was refused, and nothing else.
+// checkRefusals checks that exactly the calls of tools that the agent does not have were refused.
 func (r *run) checkRefusals(t *testing.T, w worker) {
 	t.Helper()
 	results := r.results(t, "work/A")
@@ -136,8 +135,8 @@ func (r *run) checkRefusals(t *testing.T, w worker) {
 	}
 }
 
-// A tool that is not the agent's is refused when it is called, and the loop goes
-// on; what is the agent's is done. Only types with heartbeats can pause them.
+// A call of a tool that the agent does not have is refused and the loop continues; its own tools run. Only
+// types with heartbeats can pause them.
 func TestForbiddenTools(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -153,7 +152,7 @@ func TestForbiddenTools(t *testing.T) {
 			r.employ(w)
 			says := script(llm.Response{ToolCalls: everything()})
 			r.says = func(at place) llm.Response {
-				if at.iteration == 1 { // a person's signal is ignored by types without heartbeats, too; it may come after the agent's own pause
+				if at.iteration == 1 { // types without heartbeats ignore a person's signal too; it may follow the agent's own pause
 					r.env.SignalWorkflow(workflows.SignalPauseHeartbeats, workflows.PauseHeartbeats{Minutes: new(60)})
 				}
 				return says(at)
@@ -174,9 +173,8 @@ func TestForbiddenTools(t *testing.T) {
 	}
 }
 
-// Of twenty appends with a store that fails in 30 of 100 writes, every one is a
-// success or an error result, and what is stored are the successes: in one reply,
-// in twenty, and in between.
+// The store fails in 30 of 100 writes. Each of twenty appends is a success or an error result, and exactly the
+// successes are stored: in one reply, in twenty replies, and in between.
 func TestAppendsUnderFaults(t *testing.T) {
 	t.Parallel()
 	const appends, rounds = 20, 10
@@ -194,7 +192,7 @@ func TestAppendsUnderFaults(t *testing.T) {
 				r.employ(w)
 				r.says = script(slices.Repeat([]llm.Response{{ToolCalls: slices.Repeat(
 					[]agent.ToolCall{{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"facts","content":"x"}`}}, perReply)}}, appends/perReply)...)
-				played(t, r) // which compares what is stored with the successes
+				played(t, r) // also compares the stored entries with the successes
 				results := r.results(t, "work/A")
 				if len(results) != appends {
 					t.Errorf("seed %d: %d results of %d appends", seed, len(results), appends)
@@ -215,8 +213,8 @@ func TestAppendsUnderFaults(t *testing.T) {
 	}
 }
 
-// A memory call whose activity never completes is an error result, unless it was
-// made: then that stays its result, whatever the workflow has to believe.
+// A memory call whose activity never completes gets an error result. If it was made, its own result stays,
+// whatever the workflow assumes.
 func TestMemoryCallsThatAreLost(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -244,8 +242,8 @@ func TestMemoryCallsThatAreLost(t *testing.T) {
 	}
 }
 
-// Agents of every type at once, each with the same blocks and the same words,
-// know nothing of one another: checkIsolation and checkMemory look at all of them.
+// Agents of every type run at once, with the same blocks and the same words, and know nothing of one another:
+// checkIsolation and checkMemory examine all of them.
 func TestTypesDoNotMix(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -263,10 +261,9 @@ func TestTypesDoNotMix(t *testing.T) {
 	}
 }
 
-// A worker that dies between the store's write and the completion of its activity
-// leaves nothing that is done twice. That it also holds for processes that are
-// really killed, test/e2e shows: TestKill, TestKillInACallThatIsNotIdempotent,
-// TestKillWhilePaused and TestKillAtRandom, and internal/store its kill test.
+// If a worker dies between the store's write and the completion of its activity, nothing is done twice. For
+// real kills of processes see test/e2e (TestKill, TestKillInACallThatIsNotIdempotent, TestKillWhilePaused and
+// TestKillAtRandom) and the kill test of internal/store.
 func TestCrashesAfterWrites(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -286,9 +283,8 @@ func TestCrashesAfterWrites(t *testing.T) {
 	}
 }
 
-// The same seed gives the same commands, byte for byte, and another seed others. Local activities
-// take real time, and may take too much of it where the machine stands still for a moment: a
-// difference counts if it is there once more.
+// The same seed gives the same commands, byte for byte, and another seed gives others. Local activities take
+// real time, and a stalled machine can make them too slow, so a difference only counts if it occurs again.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -319,7 +315,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// playedTwice is what a seed's first run decides, and how its second one differs.
+// playedTwice returns the decisions of a seed's first run, and how the second run differs.
 func playedTwice(s *store.Store, name string, seed uint64) (decided, diff string) {
 	first, second := cast(s, "first-"+name, seed), cast(s, "again-"+name, seed)
 	first.play()

@@ -16,9 +16,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Client is every provider's: a model whose replies are hashes of the seed, of who
-// asks and of how often it was asked. One that is asked for the same reply again,
-// because the first was lost, says something else, as real ones do.
+// Client returns every provider's client: a model whose replies are hashes of the seed, the agent and the
+// number of earlier requests. If it is asked for a lost reply again, it gives a different one, as real models
+// do.
 func (r *run) Client(p plan.Provider, _ plan.Timeouts) (llm.Client, error) {
 	return provider{r, p}, nil
 }
@@ -40,7 +40,7 @@ func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 	if p.hears != nil {
 		p.hears(at, req)
 	}
-	if _, late := stragglerOf(ctx); late { // it asks from what was so before
+	if _, late := stragglerOf(ctx); late { // its request is based on an outdated state
 		p.pay(at)
 	} else {
 		if p.moment != nil {
@@ -58,24 +58,24 @@ func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 	return reply, nil
 }
 
-// failure is a kind of error: the last one is final, and the next provider's turn comes.
+// failure is a kind of error: the last one is permanent, and the next provider takes over.
 func (p provider) failure(at place) error {
 	kinds := []error{llm.ErrUnavailable, llm.ErrRateLimited, llm.ErrTruncated, llm.ErrStalled, llm.ErrAuth}
 	return kinds[pick(len(kinds), p.seed, "kind", at)]
 }
 
-// mark names who says something, and when: no two texts share one.
+// mark names the author and the time of a text: no two texts share one.
 func mark(at place, n int) string {
 	return fmt.Sprintf("<%s/%d.%d.%d>", at.execution, at.iteration, at.attempt, n)
 }
 
-// reply asks for tools in the first iterations, and then has the last word.
+// reply calls tools in the first iterations and then gives the final answer.
 func (p provider) reply(at place, req llm.Request) llm.Response {
 	hash := func(what string, n int) int { return pick(n, p.seed, what, at) }
 	reply := llm.Response{Model: req.Model, Finish: llm.FinishStop, Usage: agent.Usage{InputTokens: 1, OutputTokens: 1}}
 	if len(req.Tools) == 0 || at.iteration > 1+pick(4, p.seed, "length", at.execution) {
 		switch hash("silence", 12) {
-		case 0: // nothing at all
+		case 0: // an empty reply
 		case 1:
 			reply.Thinking = "thought " + mark(at, 0)
 		default:
@@ -95,7 +95,7 @@ func (p provider) reply(at place, req llm.Request) llm.Response {
 
 func (p provider) maxCalls() int { return []int{1, 3, 6, 12}[pick(4, p.seed, "width")] }
 
-// wayward are calls that no agent may make, or not in this way.
+// wayward are calls that no agent may make, or not in this form.
 var wayward = []agent.ToolCall{
 	{Name: "lab__erase", Arguments: `{}`},
 	{Name: "", Arguments: `{}`},
@@ -139,8 +139,8 @@ func (p provider) call(at place, n int, offered []llm.Tool) agent.ToolCall {
 	return call
 }
 
-// asked checks a request when it is made: what is offered, that every call is
-// followed by its one result, and that the memory is as it is now.
+// asked checks a request when it is made: the tools that it offers, that every call is followed by exactly one
+// result, and that the memory is up to date.
 func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 	a, known := r.agents[at.execution]
 	if !known || !a.row.Pattern.Model() {
@@ -181,7 +181,7 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 	}
 }
 
-// lastShown is the core memory as the model was last shown it: at first in the system prompt.
+// lastShown returns the core memory as the model last saw it: initially in the system prompt.
 func lastShown(req llm.Request) (text string) {
 	for _, m := range req.Messages {
 		if m.Role != agent.ToolRole && m.Role != agent.Assistant && strings.Contains(m.Content, "<memory_blocks>") {
@@ -191,8 +191,8 @@ func lastShown(req llm.Request) (text string) {
 	return text
 }
 
-// checkTold: what the model is told of its calls are their results, which are checked
-// against the tool server's own log when all is over.
+// checkTold checks that the model received the results of its calls. They are compared with the tool server's
+// own log at the end.
 func (r *run) checkTold(at place, req llm.Request, entries []transcript.Entry) {
 	var told []string
 	for _, m := range req.Messages {
@@ -222,7 +222,7 @@ func (r *run) pay(at place) {
 	r.times = append(r.times, r.env.Now())
 }
 
-// listed: the agent's server could be asked for its tools.
+// listed reports whether the agent's server was able to list its tools.
 func (r *run) listed(ctx context.Context, execution string) bool {
 	hashes, err := r.store.Catalogues(ctx, r.scope(execution))
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// outage is a part of the world that is away for a while, from a point on.
+// outage makes a part of the world unavailable for a while, from a point on.
 type outage struct {
 	what  string
 	lasts time.Duration
 	of    func(k kind, operation string) bool
-	at    string // the point that the first attempt comes to when it begins
+	at    string // the outage starts when the first attempt reaches this point
 
-	began [2]time.Time // by the clock of workflows, and by that of activities; zero = not yet
+	began [2]time.Time // by the clocks of workflows and of activities; zero means not yet
 	hits  int
 }
 
@@ -35,18 +35,18 @@ var outages = []outage{
 
 func ofStore(k kind, _ string) bool { return k == readFails || k == writeFails || k == memoryFails }
 
-// ofTools are the operations of a server that cannot be reached, or is lost in a call.
+// ofTools matches the operations of a server that is unreachable, or is lost during a call.
 func ofTools(_ kind, operation string) bool {
 	return slices.Contains([]string{"list", "gone before", "gone after"}, operation)
 }
 
-// away is the failure of an operation of what is away.
+// away is the failure of an operation during an outage.
 type away struct{ failure }
 
-// Unwrap makes it what the store says when it cannot be reached.
+// Unwrap returns the store's error for an unreachable database.
 func (away) Unwrap() error { return record.ErrUnavailable }
 
-// away fails an operation of what is away.
+// away fails an operation that the outage affects.
 func (f *faults) away(ctx context.Context, k kind, operation string, key transcript.Key) error {
 	o := f.outage
 	s, _ := stragglerOf(ctx)
@@ -58,7 +58,7 @@ func (f *faults) away(ctx context.Context, k kind, operation string, key transcr
 	if o.began[0].IsZero() && s.point(operation, key) == o.at {
 		o.began = [2]time.Time{f.now(), time.Now()}
 	}
-	// The clock of workflows stands still while an activity waits, and jumps when none does.
+	// The clock of workflows stops while an activity waits, and jumps when none does.
 	if o.began[0].IsZero() || !o.of(k, operation) || f.now().Sub(o.began[0])+time.Since(o.began[1]) > o.lasts {
 		return nil
 	}
@@ -66,9 +66,8 @@ func (f *faults) away(ctx context.Context, k kind, operation string, key transcr
 	return away{failure{fmt.Sprintf("%s: %s is away", operation, o.what)}}
 }
 
-// Whatever is away, and since whenever: it is waited for, or the model is told, what
-// was done once is not done twice, and all ends well. The clock is a false one, so that
-// what is kept in hand for ten minutes takes no time.
+// For an outage of any part at any time, the run waits or tells the model, nothing is done twice, and all ends
+// well. The clock is simulated, so retries that last ten minutes take no time.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	for _, quick := range []bool{false, true} {
@@ -76,7 +75,7 @@ func TestOutages(t *testing.T) {
 		calm.play()
 		for _, at := range calm.chosen(1) {
 			if quick && !strings.HasPrefix(at, "CallTool") && !strings.HasPrefix(at, "Generate") {
-				continue // it is no other one
+				continue // not a different case
 			}
 			t.Run(fmt.Sprintf("%s, quick %t", at, quick), func(t *testing.T) {
 				t.Parallel()

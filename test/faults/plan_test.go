@@ -17,17 +17,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// planning is the earlier stage that says what agents without a model are to call:
-// a mock works in it.
+// planning is the earlier stage that plans the calls of agents without a model. A mock replaces its agent.
 var planning = plan.Stage{
 	Name: "before", OutputKey: "plan", SuccessPolicy: plan.SuccessAny,
 	Agents: []plan.Agent{{Name: "planner", Definition: "planner", Type: "llm", MaxIterations: 1, Mock: "planner"}},
 }
 
-// carriesOut: the agent has the calls of a plan made.
+// carriesOut reports whether the agent makes the calls of a plan.
 func (w worker) carriesOut() bool { return w.row.Pattern.Tools() && !w.row.Pattern.Model() }
 
-// planned are the steps of the plan: r.steps, or what the seed says, which may be none.
+// planned returns the steps of the plan: r.steps, or the seed's choice, which may be empty.
 func (r *run) planned() []agent.ToolCall {
 	if r.steps != nil {
 		return r.steps
@@ -60,7 +59,7 @@ func (r *run) hand(context.Context, hook.MockInput) (any, error) {
 	return p, nil
 }
 
-// checkUnasked: an agent that asks no model has its last word all the same.
+// checkUnasked checks that an agent without a model also ends with a final text.
 func (c checker) checkUnasked() {
 	final := transcript.Final(c.entries, false)
 	err := c.env.GetWorkflowErrorByID(c.investigation() + "/" + c.execution)
@@ -68,7 +67,7 @@ func (c checker) checkUnasked() {
 	case c.row.Pattern.Model():
 	case final == "" && (err == nil || c.log() == ""):
 		c.problem("%s says nothing: %v", c.execution, err)
-	case final == "": // it came to nothing
+	case final == "": // the agent failed
 	case c.carriesOut():
 		c.checkPlan(final)
 	case final != "{}" || len(c.entries) != 1:
@@ -76,7 +75,7 @@ func (c checker) checkUnasked() {
 	}
 }
 
-// outcome is what came of a plan.
+// outcome is the result of a plan.
 type outcome struct {
 	Results []stepOutcome `json:"results"`
 	TotalMS int64         `json:"total_time_ms"`
@@ -92,7 +91,7 @@ type stepOutcome struct {
 	ErrorType string `json:"error_type"`
 }
 
-// checkPlan: every step of the plan has its one result, and the text tells of them all.
+// checkPlan checks that every step of the plan has exactly one result, and that the text mentions all of them.
 func (c checker) checkPlan(final string) {
 	c.checkOrder()
 	want, steps := outcome{All: true, Results: []stepOutcome{}}, c.planned()
@@ -126,8 +125,8 @@ func (c checker) checkPlan(final string) {
 	}
 }
 
-// checkOrder: no step was begun before the one before it had its result. Those of
-// calls that came to nothing are written at the end.
+// checkOrder checks that no step started before the previous one had its result. The results of failed calls
+// are written at the end.
 func (c checker) checkOrder() {
 	last := -1
 	for _, e := range slices.SortedFunc(slices.Values(c.entries), bySeq) {

@@ -27,8 +27,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// run is one run of a seed: an investigation or a conversation, from its start to
-// its end, by the real workflows, activities and store.
+// run is one run of a seed: an investigation or a conversation, from start to end, with the real workflows,
+// activities and store.
 type run struct {
 	*faults
 	store   *store.Store
@@ -43,25 +43,23 @@ type run struct {
 
 	mu       sync.Mutex
 	problems []string
-	paid     map[[2]any]int // by execution and iteration: how often a model has answered
-	times    []time.Time    // of the models' answers, by the environment's clock
+	paid     map[[2]any]int // by execution and iteration: number of the model's answers
+	times    []time.Time    // times of the models' answers, by the environment's clock
 	replies  int            // of a conversation
 
-	// says is what the models say; nil = what the seed says.
+	// says returns the models' replies; if nil, the seed chooses them.
 	says  func(at place) llm.Response
-	steps []agent.ToolCall // of the plan, for agents that carry one out; nil = what the seed says
+	steps []agent.ToolCall // of the plan, for agents that carry one out; if nil, the seed chooses them
 	clock clock
 	quick bool // all calls are quick: see quickTools
 	rules activities.Rules
-	// moment is told of each attempt at an activity, before it, and of each request
-	// to a model; nil = nobody is.
+	// moment is called before each attempt at an activity and for each model request; may be nil.
 	moment func(at place, activity string, req *llm.Request)
-	// hears is told of each request, also of one whose attempt has stood still; nil = nobody is.
+	// hears is called for each request, even if its attempt has stalled; may be nil.
 	hears func(at place, req llm.Request)
 }
 
-// newRun makes a run of agents, which work at the same time. The id is unique
-// within the store.
+// newRun makes a run of agents that work in parallel. The ID must be unique within the store.
 func newRun(s *store.Store, id string, seed uint64, p profile) *run {
 	f := newFaults(seed, p)
 	return &run{
@@ -71,8 +69,8 @@ func newRun(s *store.Store, id string, seed uint64, p profile) *run {
 	}
 }
 
-// employ makes the plan: the agents work in parallel, and if there are several a
-// synthesis joins what they found. In a conversation there is one, and no task.
+// employ makes the plan: the agents work in parallel, and a synthesis joins the findings of several. A
+// conversation has one agent and no task.
 func (r *run) employ(workers ...worker) {
 	stage := plan.Stage{Name: "work", SuccessPolicy: plan.SuccessAny}
 	if r.talking {
@@ -108,7 +106,7 @@ func (r *run) scope(execution string) transcript.Scope {
 	return transcript.Scope{Investigation: r.investigation(), Execution: execution}
 }
 
-// Inputs is what the workflow was started with.
+// Inputs returns the workflow's input.
 func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, string, error) {
 	inputs, err := reading(ctx, r.faults, "inputs", transcript.Key{}, func() ([][]byte, error) {
 		if r.talking {
@@ -119,7 +117,7 @@ func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, string, error)
 	return inputs, "", err
 }
 
-// Message is never asked for: the messages here are short.
+// Message is never called: the messages here are short.
 func (r *run) Message(context.Context, string, string, string) (string, error) {
 	return "", fmt.Errorf("a short message was read from the history")
 }
@@ -127,7 +125,7 @@ func (r *run) Message(context.Context, string, string, string) (string, error) {
 // Plan resolves every request to the run's.
 func (r *run) Plan(context.Context, agent.Request, string) (plan.Plan, error) { return r.plan, nil }
 
-// Conversation is the same.
+// Scoring returns the run's scoring stage.
 func (r *run) Scoring(context.Context, agent.Request, string) (plan.Stage, error) {
 	return *r.plan.Scoring, nil
 }
@@ -136,21 +134,21 @@ func (r *run) Conversation(context.Context, agent.ConversationRequest) (plan.Pla
 	return r.plan, nil
 }
 
-// prepare makes the environment: its clock stands still while activities run, and
-// jumps to what comes next when nothing does.
+// prepare makes the environment: its clock stops while activities run, and jumps to the next event when none
+// does.
 func (r *run) prepare() *activities.Activities {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	r.env = suite.NewTestWorkflowEnvironment()
 	r.env.SetWorkerOptions(temporalworker.Options{
 		Interceptors:             []interceptor.WorkerInterceptor{&intercept{run: r}},
-		DeadlockDetectionTimeout: time.Minute, // a busy machine is not what is tested
+		DeadlockDetectionTimeout: time.Minute, // a busy machine must not fail the test
 	})
 	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.id})
 	r.env.SetStartTime(r.start) // no earlier than now: local activities have real deadlines, too
 	r.env.SetTestTimeout(time.Minute)
 	r.now = r.env.Now
-	if r.outage != nil { // all clocks are false ones
+	if r.outage != nil { // all clocks are simulated
 		r.env.SetTestTimeout(1000 * time.Hour)
 	}
 	workflows.Register(r.env)
@@ -159,7 +157,7 @@ func (r *run) prepare() *activities.Activities {
 	return act
 }
 
-// activities are the real ones, over a store, models and tools that fail.
+// activities returns the real activities, over a store, models and tools that fail.
 func (r *run) activities() *activities.Activities {
 	failing := journal{r.store, r.faults}
 	quiet := slog.New(slog.DiscardHandler)
@@ -169,7 +167,7 @@ func (r *run) activities() *activities.Activities {
 		Rules: r.rules, Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
 		Abandoned: time.Millisecond,
 	}
-	if r.outage == nil { // what stands still in its worker is attended to by nobody
+	if r.outage == nil { // nothing looks after a call that stalls in its worker
 		act.Quick = time.Hour
 	}
 	if r.quick {
@@ -178,7 +176,7 @@ func (r *run) activities() *activities.Activities {
 	return act
 }
 
-// quickTools know of each tool that it is quick, and learn nothing.
+// quickTools reports each tool as quick and records nothing.
 type quickTools struct{}
 
 func (quickTools) ToolTimes(context.Context, string) (tool.Times, error) { return tool.Times{10}, nil }
@@ -186,10 +184,10 @@ func (quickTools) AddToolTimes(context.Context, string, tool.Times, int) (tool.T
 	return tool.Times{10}, nil
 }
 
-// play runs it to its end, and to that of all that stood still meanwhile.
+// play runs the workflow to its end, and then all attempts that stalled.
 func (r *run) play() {
 	act := r.prepare()
-	defer activities.Drain(act, time.Minute) // calls within workflow tasks outlive attempts that were cut
+	defer activities.Drain(act, time.Minute) // calls within workflow tasks outlive attempts that were cut off
 	defer r.wake(func(*straggler) bool { return true })
 	if r.talking {
 		r.talk()
@@ -198,7 +196,7 @@ func (r *run) play() {
 	r.env.ExecuteWorkflow(workflows.TypeInvestigation, map[string]string{"chain": "c"})
 }
 
-// turns are the messages of a conversation; an hour lies between them.
+// turns is the number of messages in a conversation, an hour apart.
 const turns = 3
 
 func (r *run) talk() {
@@ -215,10 +213,10 @@ func (r *run) talk() {
 	r.env.ExecuteWorkflow(workflows.TypeConversation, map[string]string{"agent": "A"})
 }
 
-// normal is a text without what differs between two runs of one seed.
+// normal removes the difference between two runs of one seed from a text.
 func (r *run) normal(text string) string { return strings.ReplaceAll(text, r.id, "RUN") }
 
-// executions are the run's, in the order of their names.
+// executions returns the run's executions, sorted by name.
 func (r *run) executions() (names []string) {
 	for name := range r.agents {
 		names = append(names, name)

@@ -11,14 +11,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// journal is the real store, which fails: before it does anything, or after, so
-// that what was written is there and nobody has heard of it.
+// journal is the real store with failures: before an operation, or after it, so that the data was written but
+// the caller received no confirmation.
 type journal struct {
 	*store.Store
 	*faults
 }
 
-// reading fails at times.
+// reading fails at random.
 func reading[T any](ctx context.Context, f *faults, operation string, key transcript.Key, read func() (T, error)) (T, error) {
 	if err := f.strike(ctx, readFails, operation, key); err != nil {
 		var none T
@@ -27,7 +27,7 @@ func reading[T any](ctx context.Context, f *faults, operation string, key transc
 	return read()
 }
 
-// writing fails at times, before or after.
+// writing fails at random, before or after the write.
 func writing[T any](ctx context.Context, f *faults, k kind, operation string, key transcript.Key, write func() (T, error)) (T, error) {
 	var none T
 	if err := f.strike(ctx, k, operation, key); err != nil {
@@ -150,8 +150,7 @@ func (j journal) Blocks(ctx context.Context, agent string, configured []memory.B
 	return reading(ctx, j.faults, "blocks", transcript.Key{}, func() ([]memory.Block, error) { return j.Store.Blocks(ctx, agent, configured) })
 }
 
-// Journal fails as a transaction does: when it begins, within a write, or so that
-// it is not known whether it was committed.
+// Journal fails as a transaction does: at its start, within a write, or with an unknown commit.
 func (j journal) Journal(ctx context.Context, batch memory.Batch,
 	run func(memory.Tx, int) (transcript.Body, error)) ([]transcript.Entry, error) {
 	return writing(ctx, j.faults, memoryFails, "transaction", batch.Keys[0], func() ([]transcript.Entry, error) {

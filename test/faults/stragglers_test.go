@@ -16,20 +16,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// straggler is an attempt that may come to stand still, with its worker, for longer
-// than its heartbeats allow: Temporal gives the activity to another attempt, and when
-// that is done, or long after, this one goes on as if nothing had happened.
+// straggler is an attempt that may stall, with its worker, for longer than its heartbeat timeout. Temporal then
+// starts another attempt. When that one has finished, or long after, the straggler continues as if nothing had
+// happened.
 type straggler struct {
 	place
 	activity string
-	until    moment // when it goes on
+	until    moment // when it continues
 	cut      context.CancelFunc
-	stands   chan struct{} // closed when it stands still
-	wake     chan struct{} // closed when it goes on
+	stands   chan struct{} // closed when it stalls
+	wake     chan struct{} // closed when it continues
 	over     chan struct{} // closed when it has ended
 }
 
-// moment is when a straggler goes on.
+// moment is the time at which a straggler continues.
 type moment string
 
 const (
@@ -41,18 +41,18 @@ const (
 
 var moments = []moment{againDone, nextDone, afterNext, atTheEnd}
 
-// stalling is where attempts come to stand still, beside where the seed says so.
+// stalling determines where attempts stall, in addition to the stalls that the seed chooses.
 type stalling struct {
-	at     string          // where the first attempt that comes there stands still
-	until  moment          // "" = the seed says
-	points map[string]bool // that attempts came to
+	at     string          // the point at which the first attempt stalls
+	until  moment          // empty means that the seed chooses
+	points map[string]bool // all points that attempts reached
 	stood  []*straggler
-	asleep []*straggler // those that still stand
+	asleep []*straggler // stragglers that are still stalled
 }
 
 type stragglerKey struct{}
 
-// stragglerOf is the attempt that ctx is of, and whether it has stood still.
+// stragglerOf returns the attempt that ctx belongs to, and whether it has stalled.
 func stragglerOf(ctx context.Context) (s *straggler, late bool) {
 	s, _ = ctx.Value(stragglerKey{}).(*straggler)
 	if s == nil {
@@ -66,8 +66,8 @@ func stragglerOf(ctx context.Context) (s *straggler, late bool) {
 	}
 }
 
-// stand has the attempt stand still before an operation, if it is to. Nobody does so
-// within a transaction: that would stop all others, too.
+// stand stalls the attempt before an operation if that is due. No attempt stalls within a transaction, because
+// that would block all others.
 func (f *faults) stand(ctx context.Context, operation string, key transcript.Key) {
 	s, late := stragglerOf(ctx)
 	if s == nil || late || operation == inMemory || !f.toStand(s, operation, key) {
@@ -76,18 +76,18 @@ func (f *faults) stand(ctx context.Context, operation string, key transcript.Key
 	close(s.stands)
 	<-s.wake
 	if s.point(operation, key) == afterIntent {
-		time.Sleep(1100 * time.Millisecond) // a call that was begun less than a second ago is made
+		time.Sleep(1100 * time.Millisecond) // a call that started less than a second ago is made
 	}
 }
 
-// afterIntent is where a call that must not be made twice has begun, and was not made.
+// afterIntent is the point after a non-repeatable call's intent was written and before the call is made.
 const afterIntent = "CallTool: append, after of an intent"
 
 func (f *faults) toStand(s *straggler, operation string, key transcript.Key) bool {
 	point := s.point(operation, key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if operation != "blob" { // which of all attempts reads a plan, before it is known, is left to chance
+	if operation != "blob" { // the attempt that reads a plan first is random
 		f.points[point] = true
 	}
 	chosen := chance(f.rate(stall), f.seed, s.place, stall, point, key) && s.attempt <= 3
@@ -100,13 +100,13 @@ func (f *faults) toStand(s *straggler, operation string, key transcript.Key) boo
 	return true
 }
 
-// point names an operation of an activity, whosever it is.
+// point names an operation of an activity, for any execution.
 func (s *straggler) point(operation string, key transcript.Key) string {
 	name, _, _ := strings.Cut(operation, " of ")
 	return s.activity + ": " + name + sort(key)
 }
 
-// sort says what a row is, by its place.
+// sort names the kind of a row by its key.
 func sort(key transcript.Key) string {
 	switch n := key.CallIndex(); {
 	case n >= 0 && key == transcript.CallKey(key.Iteration, n):
@@ -117,7 +117,7 @@ func sort(key transcript.Key) string {
 	return ""
 }
 
-// attempted makes an attempt, of which Temporal hears nothing more if it stands still.
+// attempted runs an attempt. If it stalls, Temporal receives nothing more from it.
 func (r *run) attempted(ctx context.Context, at place, activity string, work func(context.Context) (any, error)) (any, error) {
 	s := &straggler{place: at, activity: activity, stands: make(chan struct{}), wake: make(chan struct{}), over: make(chan struct{})}
 	if s.until = r.until; s.until == "" {
@@ -125,7 +125,7 @@ func (r *run) attempted(ctx context.Context, at place, activity string, work fun
 	}
 	own, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stragglerKey{}, s))
 	s.cut = cut
-	defer context.AfterFunc(ctx, cut)() // from then on nothing reaches it
+	defer context.AfterFunc(ctx, cut)() // from then on nothing reaches the attempt
 	var out any
 	var err error
 	go func() {
@@ -141,7 +141,7 @@ func (r *run) attempted(ctx context.Context, at place, activity string, work fun
 	}
 }
 
-// follows: the end of that attempt is what the straggler waits for.
+// follows reports whether the straggler waits for the end of that attempt.
 func (s *straggler) follows(ended *straggler) bool {
 	if s.execution != ended.execution {
 		return false
@@ -157,8 +157,8 @@ func (s *straggler) follows(ended *straggler) bool {
 	return false
 }
 
-// wake has stragglers go on, one after the other, to their ends. The seed says which of
-// them are told at once that they are too late.
+// wake lets stragglers run to their end, one after the other. The seed chooses which of them learn at once that
+// they are too late.
 func (r *run) wake(which func(*straggler) bool) {
 	r.faults.mu.Lock()
 	due := slices.DeleteFunc(slices.Clone(r.asleep), func(s *straggler) bool { return !which(s) })
@@ -173,8 +173,7 @@ func (r *run) wake(which func(*straggler) bool) {
 	}
 }
 
-// chosen are the points of a run for one of the two tests that are about points: half
-// of them, or with -every all.
+// chosen returns the points of a run for one of the two tests of points: half of them, or all with -every.
 func (f *faults) chosen(half int) (points []string) {
 	for _, at := range slices.Sorted(maps.Keys(f.points)) {
 		if *every || pick(2, at) == half {
@@ -184,7 +183,7 @@ func (f *faults) chosen(half int) (points []string) {
 	return points
 }
 
-// chosen is what is tried at a point: one, or with -every all.
+// chosen returns the variants to try at a point: one, or all with -every.
 func chosen[T any](all []T, at string) []T {
 	if *every {
 		return all
@@ -192,8 +191,8 @@ func chosen[T any](all []T, at string) []T {
 	return all[pick(len(all), "of", at):][:1]
 }
 
-// Whatever stands still, and whenever it goes on: what was done once stays done once,
-// what the model was told is true, and what has ended stays ended.
+// Attempts stall at any point and continue at any time: nothing is done twice, the model receives true
+// information, and whatever has ended stays ended.
 func TestStragglers(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -205,7 +204,7 @@ func TestStragglers(t *testing.T) {
 		}
 		for _, at := range calm.chosen(0) {
 			if quick && !strings.HasPrefix(at, "CallTool") && !strings.HasPrefix(at, "Generate") {
-				continue // it is no other one
+				continue // not a different case
 			}
 			t.Run(fmt.Sprintf("%s, quick %t", at, quick), func(t *testing.T) {
 				t.Parallel()
@@ -233,8 +232,8 @@ func straggle(t *testing.T, r *run, at string, until moment) {
 	}
 }
 
-// unknown: the model was told that nobody knows what came of the call. In the other case the
-// next attempt has left the call to the one that stood still.
+// unknown reports whether the model was told that the call's outcome is unknown. Otherwise the next attempt
+// left the call to the stalled one.
 func (r *run) unknown(t *testing.T, at place) bool {
 	entries, err := r.store.After(t.Context(), r.investigation(), 0, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// labTools are those of the server "lab".
+// labTools are the tools of the server "lab".
 var labTools = []tool.Spec{
 	{Name: "lab.read", Risk: agent.RiskReadOnly,
 		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
@@ -25,25 +25,24 @@ var labTools = []tool.Spec{
 	{Name: "lab.once", Risk: agent.RiskWrite},
 }
 
-// lab is an MCP server that counts what it has done, by the call's place in its
-// execution: whatever is called there.
+// lab is an MCP server that counts all its calls by their place in the execution.
 type lab struct {
 	*faults
 	mu   sync.Mutex
 	done map[string]int
 	made []madeCall
-	// version is that of what it says of its tools now, if that changes.
+	// version returns the current version of its tool definitions; nil means they do not change.
 	version func() int
 	changes bool
 }
 
-// madeCall is one that was made, when the tool was so defined.
+// madeCall is a call with the tool's definition at that time.
 type madeCall struct {
 	tool.Call
 	version int
 }
 
-// spec is a tool as a version has it.
+// spec returns a tool in the given version.
 func (l *lab) spec(name string, version int) tool.Spec {
 	spec := labTools[slices.IndexFunc(labTools, func(s tool.Spec) bool { return s.Name == name })]
 	if version > 0 {
@@ -52,7 +51,7 @@ func (l *lab) spec(name string, version int) tool.Spec {
 	return spec
 }
 
-// now is the version of the tools now.
+// now returns the current version of the tools.
 func (l *lab) now() int {
 	if !l.changes {
 		return 0
@@ -71,8 +70,7 @@ func (l *lab) List(ctx context.Context, _ plan.Server, _ string) ([]tool.Spec, e
 	return specs, nil
 }
 
-// Call fails before it has done anything, or afterwards, and says so in one of
-// the ways in which servers do.
+// Call fails before or after it has done its work, and reports the failure in one of the ways that servers use.
 func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := call.Allowed(ctx); err != nil {
 		return tool.Result{}, err
@@ -98,7 +96,7 @@ func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	return tool.Success("done: " + call.Name), nil
 }
 
-// workerTools are the tools that need no server, as a worker has them.
+// workerTools are a worker's tools that need no server.
 type workerTools struct{ results builtin.Results }
 
 func (w workerTools) tools(p plan.Agent) []builtin.Tool {

@@ -48,8 +48,8 @@ func makesContext(code tree, name string) bool {
 	return false
 }
 
-// The checks are tried on a tree that breaks every rule and on one that keeps
-// them narrowly. The comment of each archive is what they say of it.
+// TestChecks runs the checks on a tree that breaks every rule and on one that barely keeps them. Each archive's
+// comment is the expected output.
 func TestChecks(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"broken", "kept"} {

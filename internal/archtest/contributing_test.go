@@ -35,7 +35,7 @@ func TestPackagesAreDrawn(t *testing.T) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// Each row of "Where would I change …" names at most four places, all of which are there.
+// Each row of "Where would I change …" names no more than four places, all of which exist.
 func TestWhereToChange(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../CONTRIBUTING.md")

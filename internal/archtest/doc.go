@@ -1,3 +1,3 @@
-// Package archtest holds the tests of the architecture: who may import whom,
-// and what every file keeps to (docs/explanation/architecture.md). It has no code of its own.
+// Package archtest holds the tests of the architecture: which package may import which, and the rules for every
+// file (docs/explanation/architecture.md). It contains only tests.
 package archtest

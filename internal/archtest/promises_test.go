@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPromises: what the README promises is listed in docs/maintaining/promises.md with tests that exist.
+// TestPromises checks that docs/maintaining/promises.md lists the README's promises with tests that exist.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	readme, promises := page(t, "README.md"), page(t, "docs/maintaining/promises.md")

@@ -95,8 +95,8 @@ type limits struct{ advised, file, function, width int }
 
 var ourLimits = limits{advised: 400, file: 500, function: 80, width: 140}
 
-// backgrounds are the files that make a context of their own although they are
-// neither a main nor a test, and why.
+// backgrounds lists the files that may create a root context although they are neither a main nor a test, with
+// the reasons.
 var backgrounds = map[string]string{
 	"internal/devserver/log.go": "the server's logger knows no contexts",
 }

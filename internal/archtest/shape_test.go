@@ -31,7 +31,7 @@ func checkShape(t tree, l limits) []string {
 	return problems
 }
 
-// hasComment: a library's says "Package x …", a program's what it does.
+// hasComment reports whether a package comment exists: "Package x …" for a library, the program's purpose for a program.
 func hasComment(files []file) bool {
 	for _, f := range files {
 		text := f.Doc.Text()
@@ -83,7 +83,7 @@ func checkInit(f file) []string {
 	return problems
 }
 
-// checkProviders finds the names of providers and of their drivers in code that goes by what a server accepts.
+// checkProviders finds names of providers and their drivers in code that should depend on a server's capabilities instead.
 func checkProviders(f file) []string {
 	var problems []string
 	ast.Inspect(f.File, func(n ast.Node) bool {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// bound is one that must hold, and what was measured of it.
+// bound is a limit that must hold, with its measurement.
 type bound struct {
 	What   string  `json:"what"`
 	Figure float64 `json:"figure"`
 	Limit  float64 `json:"limit"`
-	AtMost bool    `json:"at_most"` // else at least
+	AtMost bool    `json:"at_most"` // otherwise at least
 }
 
 func (b bound) holds() bool {
@@ -31,7 +31,7 @@ func (b bound) want() string {
 	return "≥ " + number(b.Limit)
 }
 
-// judge compares what was measured with its bounds.
+// judge compares the measurements with their bounds.
 func (r *report) judge() {
 	atLeast := func(limit, figure float64, what string, args ...any) {
 		r.Bounds = append(r.Bounds, bound{What: fmt.Sprintf(what, args...), Figure: figure, Limit: limit})
@@ -71,7 +71,7 @@ func (r *report) judge() {
 	}
 }
 
-// check fails with the names of the bounds that were missed, and if there are none to judge by.
+// check returns an error that names the missed bounds, or says that there were none to compare with.
 func (r *report) check() error {
 	if len(r.Bounds) == 0 {
 		return fmt.Errorf("%s: no bound was measured", r.Store)

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// What somebody would write in a day: a loop in one workflow, the same two calls over
+// The loop by hand is what a developer would write in a day: a loop in one workflow, the same two calls over
 // HTTP in plain activities, and the conversation carried through the history.
 
 type handIn struct {
@@ -56,7 +56,7 @@ type handTool struct {
 
 func byHand(ctx workflow.Context, in handIn) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-	var act *hand // nil: only names activities
+	var act *hand // nil, because it only names activities
 	messages := []handMessage{{Role: "system", Content: "You find out what is wrong. Use the tools."}, {Role: "user", Content: in.Task}}
 	for {
 		var reply handMessage

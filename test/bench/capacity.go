@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// dearest are the rows of the setting that capacity is reckoned by: with the slowest model, which is
-// asked by activities as most models are, and of those the most at once.
+// dearest returns the rows of the setting that capacity is based on: the slowest model, which is called in
+// activities as most models are, and of those the highest concurrency.
 func (r *report) dearest() (rows map[string]row) {
 	at := func(r row) [2]int64 { return [2]int64{int64(r.Takes), int64(r.Concurrency)} }
 	var most [2]int64
@@ -24,7 +24,7 @@ func (r *report) dearest() (rows map[string]row) {
 	return rows
 }
 
-// step is what one of the 20 steps takes.
+// step returns the usage of one of the 20 steps.
 func (r *report) step() table {
 	t := table{"step", "What a step took, with the most at once", []string{"what", nameInquest, nameShape, nameLoop, nameHand}, nil}
 	rows := r.dearest()
@@ -63,8 +63,8 @@ func stepTime(seconds float64) string {
 	return fmt.Sprintf("%.1f ms", perStep(seconds)*1000)
 }
 
-// capacity is what a fleet needs for so many investigations of 20 steps an hour, each
-// figure the one of a run times their number.
+// capacity returns the needs of a fleet for various numbers of investigations of 20 steps per hour. Each figure
+// is that of one run times the number.
 func (r *report) capacity() table {
 	t := table{"capacity", "What so many investigations an hour take (one run's figures, multiplied)",
 		[]string{"what", "10 an hour", "1,000 an hour", "100,000 an hour"}, nil}
@@ -75,7 +75,7 @@ func (r *report) capacity() table {
 	const day, gigabyte = 24 * 3600, 1 << 30
 	for _, need := range []struct {
 		what string
-		each float64 // of what one investigation a second takes
+		each float64 // usage of one investigation per second
 	}{
 		{"steps a second", float64(short.steps())},
 		{"Temporal: state transitions a second", float64(one.Transitions)},
@@ -98,7 +98,7 @@ func (r *report) capacity() table {
 	return t
 }
 
-// approximately has two digits.
+// approximately rounds to two digits.
 func approximately(x float64) string {
 	switch {
 	case x == 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// database is the PostgreSQL server that the store is on.
+// database is the PostgreSQL server that holds the store.
 type database struct{ db *sql.DB }
 
 // openDatabase returns nil for a SQLite file.
@@ -28,8 +28,8 @@ func openDatabase(ctx context.Context, address string) (*database, error) {
 	return &database{db}, db.PingContext(ctx)
 }
 
-// counts are exact at once, which PostgreSQL's own statistics are not: every transaction
-// that writes takes a number, and what it writes goes to the log.
+// counts is exact immediately, unlike PostgreSQL's own statistics: it uses the transaction number, which every
+// writing transaction increases, and the position in the write-ahead log.
 const counts = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
 	(pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, pg_backend_pid()`
 
@@ -39,12 +39,12 @@ func (d *database) weigh(ctx context.Context) (w weight, err error) {
 		return w, fmt.Errorf("ask PostgreSQL what it has written: %w", err)
 	}
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if strings.TrimSpace(string(name)) != "postgres" { // on another machine
+	if strings.TrimSpace(string(name)) != "postgres" { // it is on another machine
 		return w, nil
 	}
 	postmaster := parent(pid)
 	w.cpu = times(stat(postmaster), statChildren)
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // fails for a bad pattern only
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // fails only for a bad pattern
 	for _, dir := range dirs {
 		if pid, _ := strconv.Atoi(filepath.Base(dir)); parent(pid) == postmaster {
 			w.cpu += cpu(pid)

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// longRun is an investigation of 100 iterations about 200 KB, or the loop by hand with
-// the same work: medians over the rounds.
+// longRun is an investigation of 100 iterations about 200 KB, or the loop by hand with the same work. Figures
+// are medians over the rounds.
 type longRun struct {
 	Workload string  `json:"workload"`
 	Calls    int64   `json:"model_calls"`
@@ -19,9 +19,9 @@ type longRun struct {
 	Events   int64   `json:"history_events"`
 	Bytes    int64   `json:"history_bytes"`
 	Seconds  float64 `json:"seconds"`
-	// Of the loop by hand of the same round: model calls a second; 0 = not known.
+	// RateRatio compares model calls per second with the loop by hand in the same round; 0 means unknown.
 	RateRatio float64 `json:"rate_ratio,omitempty"`
-	// The largest iteration; 0 = not known.
+	// The size of the largest iteration; 0 means unknown.
 	IterationEvents int64 `json:"iteration_events,omitempty"`
 	IterationBytes  int64 `json:"iteration_bytes,omitempty"`
 
@@ -30,7 +30,7 @@ type longRun struct {
 
 func (l *longRun) rate() float64 { return float64(l.Calls) / l.Seconds }
 
-const longRounds = 3 // enough for a median: a run takes as long as ten of 20 steps
+const longRounds = 3 // enough for a median: a run takes as long as ten runs of 20 steps
 
 func runLong(ctx context.Context, sys *system, o options, result *report) error {
 	ours, hand := longRun{Of: long.modelCalls}, longRun{Of: long.modelCalls}
@@ -59,7 +59,7 @@ func (l *longRun) run(ctx context.Context, sys *system, w workload, round int) e
 	answered, begun := sys.services.answered.Load(), time.Now()
 	ids, err := w.run(ctx, fmt.Sprintf("long-%s-%d", w.name(), round), 0)
 	_, l.Ended = errors.AsType[*temporal.TerminatedError](err)
-	if err != nil && (!l.Ended || ids == nil) { // by hand may be ended: that is a figure
+	if err != nil && (!l.Ended || ids == nil) { // Temporal may end the loop by hand, which is a valid figure
 		return fmt.Errorf("%s, long: %w", w.name(), err)
 	}
 	l.Seconds = time.Since(begun).Seconds()

@@ -1,6 +1,6 @@
-// Command bench measures what Inquest costs: investigations of 20 steps, which
-// are 10 model calls and 10 tool calls, beside what else could be done on the same
-// Temporal server, in turns with it.
+// Command bench measures the cost of Inquest. It runs investigations of 20 steps, which
+// are 10 model calls and 10 tool calls, in alternation with other programs on the same
+// Temporal server.
 //
 //	go run ./test/bench                                    on SQLite, in half an hour
 //	go run ./test/bench --store sqlite --store postgres    on both, one after the other
@@ -9,13 +9,13 @@
 //	go run ./test/bench --quick                            coarser, in about a minute
 //	go run ./test/bench --parts short --workloads inquest --cpuprofile FILE
 //
-// Beside it are the bare shape (the same nested workflows and the same number of
-// activities, which do nothing), the bare loop (one workflow with 20 activities
+// The other programs are the bare shape (the same nested workflows and the same number
+// of activities, which do nothing), the bare loop (one workflow with 20 activities
 // that do nothing) and the loop by hand (one workflow that makes the same calls and
-// carries the conversation through its history). Only ratios of one run mean
-// something: the machine, and whatever else it does, is part of every number. The
-// worker of all of them is a process of its own; this one is the model, the tools
-// and whoever waits for the results.
+// carries the conversation through its history). Only compare ratios within one run:
+// every number depends on the machine and its other load. All workloads share a worker
+// in a separate process. This process runs the model and the tools, and waits for the
+// results.
 package main
 
 import (
@@ -37,8 +37,8 @@ import (
 
 func main() { os.Exit(command.Main(context.Background(), root())) }
 
-// The parts of a measurement, in this order: the memory first, as long as the worker
-// has none that it was given by others.
+// The parts of a measurement, in this order. Memory comes first, because the other parts enlarge the worker's
+// memory.
 var parts = []part{
 	{"resident", runResident},
 	{"short", runRounds},
@@ -52,19 +52,19 @@ type part struct {
 	run  func(ctx context.Context, sys *system, o options, result *report) error
 }
 
-// options say how much is measured, and on what.
+// options sets how much is measured, and on what.
 type options struct {
 	stores      []string
-	store       string // the one that is measured: a postgres:// address or the path of a SQLite file
+	store       string // the one that is measured: a postgres:// the store to measure: a postgres:// address or the path of a SQLite file
 	parts       []string
 	concurrency []int
-	takes       []time.Duration // the model
+	takes       []time.Duration // durations of a model call
 	workloads   []string
 	rounds      int
-	perRound    int           // runs per round: as many as this times the concurrency …
+	perRound    int           // runs per round: this number times the concurrency …
 	atLeast     int           // … but no fewer than this
 	residents   int           // investigations that run while the worker's memory is read
-	limit       time.Duration // no round begins that would end later
+	limit       time.Duration // no round starts that would end later
 	profile     string
 	docs        string
 	json        bool
@@ -72,7 +72,7 @@ type options struct {
 	progress    io.Writer
 }
 
-// tell tells how far it is.
+// tell prints progress.
 func (o options) tell(format string, args ...any) { fmt.Fprintf(o.progress, format+"\n", args...) }
 
 func root() *cobra.Command {
@@ -120,7 +120,7 @@ func partNames() (names []string) {
 	return names
 }
 
-// bench measures, prints, and with --check judges.
+// bench measures, prints, and with --check compares with the bounds.
 func bench(cmd *cobra.Command, o options) error {
 	if err := o.validate(); err != nil {
 		return &command.UsageError{Err: err}
@@ -153,13 +153,13 @@ func bench(cmd *cobra.Command, o options) error {
 	return errors.Join(missed...)
 }
 
-// The stores that the benchmark makes itself.
+// The stores that the benchmark creates.
 const (
 	aSQLite   = "sqlite"
 	aPostgres = "postgres"
 )
 
-// measureOn makes the store if it is not somebody else's, and measures on it.
+// measureOn creates the store unless it was given, and measures on it.
 func measureOn(ctx context.Context, o options) (*report, error) {
 	dir, err := os.MkdirTemp("", "inquest-bench")
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// The built-in steps: so many agents at once, each with so many memory calls in a reply.
+// The built-in steps: the number of parallel agents, and of memory calls in each reply.
 const (
 	ownAgents = 50
 	ownCalls  = 20
 )
 
-// ownEach are the calls of a reply, in turns.
+// ownEach are the calls of a reply, repeated in this order.
 var ownEach = []agent.ToolCall{
 	{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"scratch","content":"payments has twenty connections"}`},
 	{Name: agent.ToolCoreMemoryReplace, Arguments: `{"label":"scratch","old_content":"payments has twenty connections","new_content":""}`},
@@ -32,8 +32,8 @@ var ownEach = []agent.ToolCall{
 	{Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"redis eviction"}`},
 }
 
-// runOwn measures memory calls through the activity and the real store, without Temporal
-// and without a model: the replies that ask for them are written before.
+// runOwn measures memory calls through the activity and the real store, without Temporal and without a model:
+// the replies with the calls are written beforehand.
 func runOwn(ctx context.Context, sys *system, o options, result *report) error {
 	crowd := make([]rememberer, ownAgents)
 	for n := range crowd {
@@ -70,7 +70,7 @@ func runOwn(ctx context.Context, sys *system, o options, result *report) error {
 	return err
 }
 
-// rememberer is an agent whose activity is run by hand.
+// rememberer is an agent whose activity is called directly.
 type rememberer struct {
 	sys   *system
 	agent string
@@ -79,7 +79,7 @@ type rememberer struct {
 	ref   activities.Ref
 }
 
-// ownRun is the run id that the environment gives to activities.
+// ownRun is the run ID that the test environment gives to activities.
 const ownRun = "default-test-run-id"
 
 func newRememberer(ctx context.Context, sys *system, name string) (rememberer, error) {
@@ -91,7 +91,7 @@ func newRememberer(ctx context.Context, sys *system, name string) (rememberer, e
 	if err != nil {
 		return r, err
 	}
-	p.Stages[0].Agents[0].Definition = name // each has a memory of its own
+	p.Stages[0].Agents[0].Definition = name // a separate memory for each
 	body, err := json.Marshal(p)
 	if err != nil {
 		return r, err
@@ -104,7 +104,7 @@ func newRememberer(ctx context.Context, sys *system, name string) (rememberer, e
 	return r, err
 }
 
-// reply writes what the model has said.
+// reply writes the model's reply to the store.
 func (r rememberer) reply(ctx context.Context, iteration int) error {
 	var body transcript.Body
 	for n := range ownCalls {
@@ -128,7 +128,7 @@ func (r rememberer) call(iteration int) error {
 	return err
 }
 
-// memoryAlone offers the tools of the memory, which the store itself runs.
+// memoryAlone offers only the memory's tools, which the store itself runs.
 type memoryAlone struct{}
 
 func (memoryAlone) Specs(plan.Agent) []tool.Spec { return memory.Specs() }

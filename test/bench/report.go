@@ -12,30 +12,29 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// report is what was measured. What is 0 was not.
+// report holds the measurements. Zero means not measured.
 type report struct {
 	Machine string    `json:"machine"`
 	Store   string    `json:"store"`
 	Rounds  int       `json:"rounds"`
 	Rows    []row     `json:"rows"`
 	Long    []longRun `json:"long"`
-	// OwnSteps is how many memory calls were made in a second, 50 agents at a time.
+	// OwnSteps is the number of memory calls per second by 50 parallel agents.
 	OwnSteps float64 `json:"own_steps_per_second"`
-	// SickRatio is the median duration of healthy investigations beside one that the model server fails, divided by their median
-	// duration without it.
+	// SickRatio is the median duration of healthy investigations beside one that the model server fails,
+	// divided by their median duration without it.
 	SickRatio float64 `json:"sick_ratio,omitempty"`
-	// Resident is the memory that an investigation which runs takes of its worker's,
-	// after a collection of garbage; ResidentAtOnce is the same before one: what a container needs.
-	// 0 = not known.
+	// Resident is the memory of its worker that a running investigation uses, after a garbage collection.
+	// ResidentAtOnce is the same before a collection, which is what a container needs. Zero means unknown.
 	Resident       int64   `json:"resident_bytes"`
 	ResidentAtOnce int64   `json:"resident_bytes_with_garbage"`
-	Residents      int     `json:"residents"` // how many there were
+	Residents      int     `json:"residents"` // number of investigations
 	Bounds         []bound `json:"bounds"`
 
 	batches []batch
 }
 
-// row sums up a workload under one setting: medians over the rounds.
+// row sums up a workload under one setting, with medians over the rounds.
 type row struct {
 	Concurrency int           `json:"concurrency"`
 	Takes       time.Duration `json:"model_takes_nanoseconds"`
@@ -44,7 +43,8 @@ type row struct {
 	Throughput  float64       `json:"runs_per_second"`
 	Latency     float64       `json:"latency_p50_seconds"`
 	Slowest     float64       `json:"latency_p95_seconds"`
-	// Of the bare shape of the same round, and of the loop by hand; 0 = it was not run.
+	// ThroughputRatio and LatencyRatio compare with the bare shape of the same round, HandRatio with the loop
+	// by hand. Zero means not run.
 	ThroughputRatio float64 `json:"throughput_ratio,omitempty"`
 	LatencyRatio    float64 `json:"latency_ratio,omitempty"`
 	HandRatio       float64 `json:"throughput_ratio_by_hand,omitempty"`
@@ -52,18 +52,18 @@ type row struct {
 	HistoryBytes    int64   `json:"history_bytes"`
 	Transitions     int64   `json:"state_transitions"`
 	StoreBytes      int64   `json:"store_bytes"`
-	// CPU time of one run, in seconds; 0 = not known.
+	// WorkerCPU is the CPU time of one run in seconds; 0 means unknown.
 	WorkerCPU float64 `json:"worker_cpu_seconds,omitempty"`
 	ServerCPU float64 `json:"server_cpu_seconds,omitempty"`
 	StoreCPU  float64 `json:"store_cpu_seconds,omitempty"`
-	// CPURatio compares the CPU time of all processes with the bare shape's. It is
-	// the steadiest of the ratios: waiting for a busy machine is not in it.
+	// CPURatio compares the CPU time of all processes with the bare shape's. It is the most stable ratio,
+	// because it excludes time spent waiting for a busy machine.
 	CPURatio float64 `json:"cpu_ratio,omitempty"`
-	// Bytes that one run had written to disks; 0 = not known. A SQLite store's are the worker's.
+	// Bytes that one run wrote to disk; 0 means unknown. The worker's bytes include those of a SQLite store.
 	ServerWritten int64   `json:"server_written_bytes,omitempty"`
 	StoreWritten  int64   `json:"store_written_bytes,omitempty"`
-	StoreCommits  float64 `json:"store_commits,omitempty"` // of transactions that wrote; 0 = not known
-	// Peaks of resident memory, in bytes; 0 = not known.
+	StoreCommits  float64 `json:"store_commits,omitempty"` // number of transactions that wrote; 0 means unknown
+	// Peaks of resident memory in bytes; 0 means unknown.
 	WorkerMemory int64 `json:"worker_memory_bytes,omitempty"`
 	ServerMemory int64 `json:"server_memory_bytes,omitempty"`
 }
@@ -82,7 +82,7 @@ func (o options) storeKind() string {
 	return "SQLite"
 }
 
-// add takes in a round under one setting.
+// add adds a round under one setting.
 func (r *report) add(batches []batch) {
 	r.batches = append(r.batches, batches...)
 	r.Rows = nil
@@ -148,13 +148,13 @@ func median(batches []batch, of func(batch) float64) float64 {
 	return middle(values)
 }
 
-// medianRatio compares batches of the same round: what disturbed both is in neither's favour.
+// medianRatio compares batches of the same round, so that a disturbance affects both.
 func medianRatio(a, b []batch, of func(batch) float64) float64 {
 	var values []float64
 	for i := range a {
 		values = append(values, of(a[i])/of(b[i]))
 	}
-	if ratio := middle(values); !math.IsNaN(ratio) { // 0/0: not known
+	if ratio := middle(values); !math.IsNaN(ratio) { // 0/0 means unknown
 		return ratio
 	}
 	return 0

@@ -9,7 +9,7 @@ import (
 
 const ms = time.Millisecond
 
-// of makes a batch of runs that each took so long, one after the other.
+// of makes a batch of consecutive runs with the given duration.
 func of(workload string, each time.Duration) batch {
 	return batch{workload: workload, setting: setting{concurrency: 1}, n: 2, elapsed: 2 * each, latencies: []time.Duration{each, each}}
 }
@@ -18,8 +18,8 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		ours, shape []time.Duration // by round; the loop by hand always takes 100 ms
-		missed      string          // of --check's error; "" = none
-		row         string          // of the table, without what pads it
+		missed      string          // text of --check's error; empty means no error
+		row         string          // a row of the table, without padding
 	}{
 		"faster": {
 			[]time.Duration{50 * ms, 50 * ms}, []time.Duration{100 * ms, 100 * ms}, "",
@@ -33,7 +33,7 @@ func TestReport(t *testing.T) {
 			[]time.Duration{200 * ms}, []time.Duration{300 * ms}, "throughput ÷ by hand, 1 at a time: 0.500, want ≥ 0.850",
 			"| 1 | at once | inquest | 2 | 5.00 | 1.50 | 0.50 | 200 ms | 0.67 | 200 ms |",
 		},
-		// The machine was three times slower in the second round, and once busy in ours.
+		// The machine was three times slower in the second round, and once busy during our runs.
 		"a noisy machine": {
 			[]time.Duration{60 * ms, 180 * ms, 900 * ms}, []time.Duration{100 * ms, 300 * ms, 100 * ms},
 			"throughput ÷ by hand, 1 at a time: 0.556, want ≥ 0.850",
@@ -59,7 +59,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A report of everything, on a store that misses nothing.
+// whole returns a report of everything, on a store that meets all bounds.
 func whole() *report {
 	r := &report{
 		Machine: "2 CPUs", Store: "PostgreSQL", OwnSteps: 2000, Resident: 100 << 10, ResidentAtOnce: 150 << 10, Residents: 200,
@@ -99,7 +99,7 @@ func TestEveryBoundHasAFigure(t *testing.T) {
 	}
 }
 
-// Tables fit a terminal, and what one investigation takes is multiplied.
+// Tables fit a terminal, and the usage of one investigation is multiplied.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	r := whole()
@@ -128,10 +128,10 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// What was not measured is neither kept nor missed.
+// A bound without a measurement is neither met nor missed.
 func TestNoBounds(t *testing.T) {
 	t.Parallel()
-	r := report{Store: "SQLite", Residents: 200} // off Linux, memory is not known
+	r := report{Store: "SQLite", Residents: 200} // other systems than Linux do not report memory
 	r.judge()
 	if err := r.check(); err == nil || !strings.Contains(err.Error(), "SQLite: no bound was measured") {
 		t.Errorf("bounds %v, check: %v", r.Bounds, err)

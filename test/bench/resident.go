@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// runResident measures what an investigation that runs takes of its worker's memory: the
-// worker's after a collection, with all of them in a model call, less what it was before.
+// runResident measures the worker memory that a running investigation uses: the memory after a garbage
+// collection, with all investigations in a model call, minus the memory before.
 func runResident(ctx context.Context, sys *system, o options, result *report) error {
 	one := newInvestigation(sys.client, single)
-	if _, _, err := runAll(ctx, one, "resident-before", setting{concurrency: 20}, o.residents); err != nil { // opens what is opened once
+	if _, _, err := runAll(ctx, one, "resident-before", setting{concurrency: 20}, o.residents); err != nil { // one-time allocations
 		return err
 	}
 	before, err := sys.memory()
@@ -44,7 +44,7 @@ func (s *system) memory() (int64, error) {
 	return resident(s.processes.worker), err
 }
 
-// busy waits until the model thinks about so many requests.
+// busy waits until the model has the given number of requests in progress.
 func (s *services) busy(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("the model was never asked by %d at once", n))
 	defer cancel()

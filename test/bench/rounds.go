@@ -12,35 +12,34 @@ import (
 // workload is one of the things that are compared.
 type workload interface {
 	name() string
-	// run starts one, waits for its end, and checks that it did what it is there
-	// for. It returns the ids of the workflows that it was. What has no model of its own
-	// takes the time of one.
+	// run runs one instance to its end and checks the result. It returns the IDs of its workflows. A workload
+	// without a model simulates one that takes this long.
 	run(ctx context.Context, id string, takes time.Duration) (workflowIDs []string, err error)
 }
 
-// setting is under what the workloads are compared.
+// setting holds the conditions of a comparison.
 type setting struct {
 	concurrency int
-	takes       time.Duration // the model
+	takes       time.Duration // duration of a model call
 }
 
-// batch is what one workload did in one round.
+// batch is the result of one workload in one round.
 type batch struct {
 	setting
 	workload  string
 	n         int
 	elapsed   time.Duration
 	latencies []time.Duration // sorted
-	history   size            // of the last one's workflows, together
-	stored    int64           // bytes that the store has grown by, for each
-	weights   weights         // peaks of memory, and the rest of this batch
+	history   size            // of the last run's workflows, in total
+	stored    int64           // growth of the store per run, in bytes
+	weights   weights         // memory peaks, and the other usage of this batch
 }
 
 func (b batch) throughput() float64 { return float64(b.n) / b.elapsed.Seconds() }
 
 func (b batch) median() float64 { return seconds(b.latencies, 0.5) }
 
-// work is the CPU time of one run, in seconds.
+// work returns the CPU time of one run in seconds.
 func (b batch) work() float64 {
 	return b.each(b.weights.worker.cpu.Seconds() + b.weights.server.cpu.Seconds() + b.weights.database.cpu.Seconds())
 }
@@ -51,8 +50,8 @@ func seconds(sorted []time.Duration, quantile float64) float64 {
 	return sorted[int(quantile*float64(len(sorted)-1)+0.5)].Seconds()
 }
 
-// runRounds runs every workload in every round, in turns: A B C, C B A, A B C, …
-// so that what disturbs the machine, and a database that grows, hits all alike.
+// runRounds runs every workload in every round, in alternating order (A B C, C B A, A B C, …), so that
+// disturbances of the machine and the growth of the database affect all of them equally.
 func runRounds(ctx context.Context, sys *system, o options, result *report) error {
 	begun := time.Now()
 	for round := 1; round <= o.rounds; round++ {
@@ -73,8 +72,8 @@ func runRounds(ctx context.Context, sys *system, o options, result *report) erro
 	return nil
 }
 
-// settings are those of a round. A model that takes its time makes runs long, and their times alike: it
-// is asked in the first round only.
+// settings returns the settings of a round. A slow model makes runs long and their times uniform, so it is only
+// used in the first round.
 func (o options) settings(round int) (all []setting) {
 	for _, takes := range o.takes {
 		if takes > 0 && round > 1 {
@@ -87,7 +86,7 @@ func (o options) settings(round int) (all []setting) {
 	return all
 }
 
-// runs is how many runs a workload makes in a round: fewer with a model that takes its time.
+// runs returns the number of runs of a workload in a round, which is smaller with a slow model.
 func (o options) runs(s setting) int {
 	atLeast := o.atLeast
 	if s.takes > 0 {
@@ -112,7 +111,7 @@ func runRound(ctx context.Context, sys *system, round int, s setting, n int) ([]
 	return batches, nil
 }
 
-// runBatch runs a workload n times and weighs what that left behind.
+// runBatch runs a workload n times and measures its usage.
 func runBatch(ctx context.Context, sys *system, w workload, name string, s setting, n int) (batch, error) {
 	b := batch{setting: s, workload: w.name(), n: n}
 	sys.services.takes.Store(int64(s.takes))
@@ -145,7 +144,7 @@ func runBatch(ctx context.Context, sys *system, w workload, name string, s setti
 	return b, err
 }
 
-// runAll keeps as many running as the setting says until n are done.
+// runAll runs n instances, as many in parallel as the setting says.
 func runAll(ctx context.Context, w workload, name string, s setting, n int) (latencies []time.Duration, last []string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

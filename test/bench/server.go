@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// server is a Temporal server of our own: dev without its worker, as a process,
-// so that its work and memory are not ours.
+// server is a private Temporal server: dev without its worker, as a separate process, so that its CPU time and
+// memory are measured apart from ours.
 type server struct {
 	cmd     *exec.Cmd
 	address string
 }
 
-// patience is how long anything that should come at once may take.
+// patience limits the wait for something that should happen at once.
 const patience = time.Minute
 
 func startServer(ctx context.Context, dir string) (*server, error) {
@@ -44,7 +44,7 @@ func startServer(ctx context.Context, dir string) (*server, error) {
 	return s, nil
 }
 
-// readAddress finds Temporal's address in what dev says once it is up.
+// readAddress finds Temporal's address in the output of dev.
 func readAddress(out io.Reader) (string, error) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -56,7 +56,7 @@ func readAddress(out io.Reader) (string, error) {
 	return "", errors.New("dev did not come up")
 }
 
-// stop asks the server to end, and ends it if it does not.
+// stop asks the server to exit, and kills it if it does not.
 func (s *server) stop() error {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	defer time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() }).Stop()

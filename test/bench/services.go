@@ -18,11 +18,11 @@ import (
 type services struct {
 	handler      *llmtest.Handler
 	model, tools string       // their addresses
-	takes        atomic.Int64 // how long the model thinks about a reply, a time.Duration
-	thinking     atomic.Int64 // requests that the model thinks about
+	takes        atomic.Int64 // time that the model takes for a reply, as a time.Duration
+	thinking     atomic.Int64 // requests in progress at the model
 	answered     atomic.Int64
 	refused      atomic.Int64  // calls of sick conversations
-	next         chan struct{} // one that thinks is to answer
+	next         chan struct{} // releases one waiting request
 	server       *http.Server
 }
 
@@ -43,7 +43,7 @@ func startServices() (*services, error) {
 	return s, nil
 }
 
-// reply is the model's: at once, or after it has thought.
+// reply returns the model's reply, at once or after its thinking time.
 func (s *services) reply(req llmtest.Request) llmtest.Reply {
 	if reply, ok := s.refuse(req); ok {
 		return reply
@@ -62,7 +62,7 @@ func (s *services) reply(req llmtest.Request) llmtest.Reply {
 
 const answer = "The volume of node-7 is full: the log of the web pods has grown since the deploy."
 
-// speak is what the model says: it depends on how often it has spoken.
+// speak returns the model's reply, which depends on the number of earlier replies.
 func speak(req llmtest.Request) llmtest.Reply {
 	s, turn := scaleOf(req.Model), 0
 	for _, m := range req.Messages {
@@ -73,7 +73,7 @@ func speak(req llmtest.Request) llmtest.Reply {
 	if turn >= s.modelCalls-1 {
 		return llmtest.Text(answer)
 	}
-	tool := toolName // as the loop by hand calls it
+	tool := toolName // name in the loop by hand
 	if ours := serverName + "__" + toolName; req.Offers(ours) {
 		tool = ours
 	}
@@ -85,7 +85,7 @@ func speak(req llmtest.Request) llmtest.Reply {
 	return reply
 }
 
-// newToolServer has one tool, which returns as many bytes as it is asked for.
+// newToolServer has one tool, which returns the requested number of bytes.
 func newToolServer() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: serverName, Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{
@@ -104,14 +104,14 @@ func newToolServer() *mcp.Server {
 	return server
 }
 
-// lookup answers for the variables of the configuration.
+// lookup resolves the variables of the configuration.
 func lookup(model, tools string) func(name string) (string, bool) {
 	values := map[string]string{variableModel: model, variableTools: tools}
 	return func(name string) (string, bool) { value, ok := values[name]; return value, ok }
 }
 
-// release has the model answer all that wait for it, one after the other: a server on
-// one small machine stumbles when they come at once.
+// release answers all waiting requests one after the other, because a server on one small machine falters if
+// all answers arrive at once.
 func (s *services) release() {
 	s.takes.Store(0)
 	for s.thinking.Load() > 0 {

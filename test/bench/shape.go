@@ -25,7 +25,7 @@ var workloadNames = []string{nameInquest, nameShape, nameOwn, nameLoop, nameHand
 // bareQueue is the task queue of the baselines and of the loop by hand.
 const bareQueue = "bench-bare"
 
-// step is an activity that does nothing, with a little in and out, for as long as it is told.
+// step is an activity that does nothing for the given duration, with small input and output.
 func step(_ context.Context, in stepIn) (stepOut, error) {
 	time.Sleep(in.Takes)
 	return stepOut{Done: in.Step}, nil
@@ -41,11 +41,11 @@ type stepOut struct {
 	Done string `json:"done"`
 }
 
-// bareIn is what a baseline is given: how long what stands for a model call takes.
+// bareIn is the input of a baseline: how long a simulated model call takes.
 type bareIn struct {
 	ID    string        `json:"id"`
 	Takes time.Duration `json:"takes,omitempty"`
-	// Local: what Inquest does within the workflow task is done so.
+	// Local runs as local activities the steps that Inquest runs within the workflow task.
 	Local bool `json:"local,omitempty"`
 }
 
@@ -57,7 +57,7 @@ func registerBare(w worker.Worker, h *hand) {
 	w.RegisterActivity(h)
 }
 
-// loop is what a bare Temporal program makes of 20 steps.
+// loop is a plain Temporal program with 20 steps.
 func loop(ctx workflow.Context, in bareIn) error {
 	for n := range short.steps() {
 		takes := in.Takes
@@ -71,9 +71,8 @@ func loop(ctx workflow.Context, in bareIn) error {
 	return nil
 }
 
-// shapeInvestigation, shapeStage and shapeAgent run the activities that an
-// investigation with one stage and one agent runs, in the same order: all of them, or
-// as many as Inquest needs.
+// shapeInvestigation, shapeStage and shapeAgent run the same activities in the same order as an investigation
+// with one stage and one agent: all of them, or as many as Inquest needs.
 func shapeInvestigation(ctx workflow.Context, in bareIn) error {
 	if err := beginQuick(ctx, in, "resolve").Get(ctx, nil); err != nil {
 		return err
@@ -118,7 +117,7 @@ func begin(ctx workflow.Context, id, name string, takes time.Duration) workflow.
 	return workflow.ExecuteActivity(ctx, step, stepIn{Of: id, Step: name, Takes: takes})
 }
 
-// beginQuick begins what touches the store alone, or calls a tool that is known to be quick.
+// beginQuick starts an activity that only uses the store, or calls a tool that is known to be quick.
 func beginQuick(ctx workflow.Context, in bareIn, name string) workflow.Future {
 	if !in.Local {
 		return begin(ctx, in.ID, name, 0)
@@ -136,7 +135,7 @@ type bare struct {
 	client   client.Client
 	called   string
 	workflow func(workflow.Context, bareIn) error
-	children []string // what comes after the id in those of its children
+	children []string // suffixes of its children's IDs
 	local    bool     // see bareIn
 }
 

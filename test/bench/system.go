@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// system is all that the workloads run on.
+// system is everything that the workloads run on.
 type system struct {
 	server    *server
 	worker    *workerProcess
@@ -28,7 +28,7 @@ type system struct {
 	processes processes
 	workloads []workload
 
-	cleanup []func() error // undone in the opposite order
+	cleanup []func() error // run in reverse order
 }
 
 func start(ctx context.Context, dir string, o options) (*system, error) {
@@ -91,7 +91,7 @@ func (s *system) startWorker(dir string, o options) (err error) {
 
 var shapeChildren = []string{"/" + stageName, "/" + stageName + "/" + agentName}
 
-// choose picks the workloads of 20 steps by their names.
+// choose selects the workloads of 20 steps by name.
 func (s *system) choose(names []string) {
 	for _, w := range []workload{
 		newInvestigation(s.client, short),
@@ -106,7 +106,7 @@ func (s *system) choose(names []string) {
 	}
 }
 
-// forget drops what came before from memory, so that what is weighed is of one batch.
+// forget releases the memory of earlier batches, so that only one batch is weighed.
 func (s *system) forget() error {
 	s.services.handler.Forget()
 	s.processes.resetPeaks()

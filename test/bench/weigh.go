@@ -14,14 +14,14 @@ import (
 	"github.com/inquest-dev/inquest/test/history"
 )
 
-// size is how large histories are.
+// size is the size of histories.
 type size struct {
 	events      int64
 	bytes       int64
-	transitions int64 // of state: what a Temporal server writes, one by one
+	transitions int64 // state transitions, each of which a Temporal server writes separately
 }
 
-// historySize adds up the histories of workflows.
+// historySize adds up the sizes of workflow histories.
 func historySize(ctx context.Context, c client.Client, workflowIDs []string) (sum size, err error) {
 	for _, id := range workflowIDs {
 		described, err := c.DescribeWorkflowExecution(ctx, id, "")
@@ -36,8 +36,8 @@ func historySize(ctx context.Context, c client.Client, workflowIDs []string) (su
 	return sum, nil
 }
 
-// largestIteration is the most that an iteration of an agent adds to its history, from
-// one model call to the next.
+// largestIteration returns the most that an iteration of an agent adds to its history, from one model call to
+// the next.
 func largestIteration(ctx context.Context, c client.Client, workflowID string) (largest size, err error) {
 	var now size
 	begun := false
@@ -59,27 +59,27 @@ func largestIteration(ctx context.Context, c client.Client, workflowID string) (
 	return largest, nil
 }
 
-// processes are those that are weighed, by their ids. Linux tells; elsewhere all is 0,
-// not known.
+// processes holds the IDs of the measured processes. Only Linux reports usage; elsewhere all figures are 0,
+// which means unknown.
 type processes struct {
 	worker, server int
-	database       *database // nil = SQLite, which is a part of the worker
+	database       *database // nil for SQLite, which is a part of the worker
 }
 
-// weight is what a process took.
+// weight is the resource usage of a process.
 type weight struct {
 	memory  int64         // peak of resident memory, in bytes
-	cpu     time.Duration // since it began
-	written int64         // bytes to the disk, since it began; of PostgreSQL, to its log
-	commits int64         // transactions that wrote, of PostgreSQL
+	cpu     time.Duration // since its start
+	written int64         // bytes to disk since its start; for PostgreSQL, to its log
+	commits int64         // transactions that wrote, for PostgreSQL
 }
 
-// less is what was added since an earlier weight.
+// less returns the usage since an earlier weight.
 func (w weight) less(before weight) weight {
 	return weight{w.memory, w.cpu - before.cpu, w.written - before.written, w.commits - before.commits}
 }
 
-// weights are those of all processes.
+// weights holds the usage of all processes.
 type weights struct{ worker, server, database weight }
 
 func (w weights) less(before weights) weights {
@@ -98,18 +98,18 @@ func weigh(pid int) weight {
 	return weight{memory: field(pid, "status", "VmHWM:") << 10, cpu: cpu(pid), written: field(pid, "io", "write_bytes:")}
 }
 
-// resident is the memory that a process holds now, in bytes.
+// resident returns the current memory of a process in bytes.
 func resident(pid int) int64 { return field(pid, "status", "VmRSS:") << 10 }
 
-// resetPeaks begins the peaks of memory anew where the system lets us; else they are
-// those since the process began.
+// resetPeaks resets the memory peaks if the system allows it; otherwise they count from the start of the
+// process.
 func (p processes) resetPeaks() {
 	for _, pid := range []int{p.worker, p.server} {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }
 
-// field is a number in a file that /proc has of a process.
+// field returns a number from a file of a process in /proc.
 func field(pid int, file, name string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -124,13 +124,13 @@ func field(pid int, file, name string) int64 {
 	return 0
 }
 
-// tick is the unit of times in /proc: 100 a second on every Linux that Go runs on.
+// tick is the unit of times in /proc: 100 per second on every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
-// The fields of /proc/PID/stat that we read, counted from the one after the name.
+// The fields of /proc/PID/stat that we read, counted from the field after the name.
 const (
 	statParent   = 1
-	statUser     = 11 // with the system's time and those of children that have ended behind it
+	statUser     = 11 // followed by the system time and the times of ended children
 	statChildren = 14
 )
 
@@ -141,11 +141,11 @@ func stat(pid int) []string {
 	if err != nil {
 		return nil
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // the name before it may hold anything
+	_, rest, _ := strings.Cut(string(text), ") ") // the name before it may contain any characters
 	return strings.Fields(rest)
 }
 
-// times adds up the times of a process, to the field last.
+// times adds up the times of a process, up to the field last.
 func times(stat []string, last int) (sum time.Duration) {
 	if len(stat) <= last {
 		return 0

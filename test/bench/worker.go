@@ -24,18 +24,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// workerProcess is this program as the worker of all workloads: a process of its own,
-// so that what it takes is not mixed with what the model and the tools take.
+// workerProcess is this program as the worker of all workloads. It is a separate process, so that its usage is
+// measured apart from that of the model and the tools.
 type workerProcess struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines *bufio.Scanner
 }
 
-// workerSettings are the first line of its input.
+// workerSettings are the first line of the worker's input.
 type workerSettings struct {
 	Temporal, Store, Config, Model, Tools, Profile string
-	Calls                                          int // at once (queue.worker_count)
+	Calls                                          int // maximum in parallel (queue.worker_count)
 }
 
 func startWorker(settings workerSettings) (*workerProcess, error) {
@@ -62,7 +62,7 @@ func startWorker(settings workerSettings) (*workerProcess, error) {
 	return nil, errors.Join(errors.New("the worker did not come up"), w.stop())
 }
 
-// forget makes the worker give back memory that nothing uses.
+// forget makes the worker release unused memory.
 func (w *workerProcess) forget() error {
 	if _, err := io.WriteString(w.in, "forget\n"); err != nil || !w.lines.Scan() {
 		return fmt.Errorf("the worker is gone: %w", err)
@@ -87,8 +87,7 @@ func workerCommand() *cobra.Command {
 	}
 }
 
-// serve is the worker's process. It ends when its input does, and so with the
-// process that started it.
+// serve is the worker's process. It exits when its input ends, and therefore with the process that started it.
 func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	lines := bufio.NewScanner(in)
 	var settings workerSettings
@@ -122,7 +121,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	return lines.Err()
 }
 
-// start starts Inquest's worker, and that of the baselines.
+// start starts Inquest's worker and the worker of the baselines.
 func (s workerSettings) start(ctx context.Context) (stop func(), err error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	cfg, err := config.Load(config.Source{Dir: s.Config, Env: lookup(s.Model, s.Tools)})

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// busy is a run of agents of all patterns in which everything happens that can be
-// interrupted: calls of every class, memory, and people who speak, twice.
+// busy is a run of agents of all patterns with everything that can be interrupted: calls of every class,
+// memory, and messages from people, twice.
 func busy(t *testing.T, s *store.Store, id string, quick bool) *run {
 	r := newRun(s, id, 1, profile{name: "busy"})
 	r.quick = quick
@@ -57,8 +57,8 @@ func busy(t *testing.T, s *store.Store, id string, quick bool) *run {
 	return r
 }
 
-// checkBusy: what is busy completes, all of it, and people's words were read once by
-// each who read them, or are reported.
+// checkBusy checks that everything completes, and that each recipient read each message once, or that the
+// message is reported.
 func (r *run) checkBusy(ctx context.Context) []string {
 	r.check(ctx)
 	var result workflows.InvestigationResult

@@ -28,8 +28,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// wired is an investigation of one agent, by the real workflows, activities, store and clients of
-// models, which ask a server that speaks the wire formats. Its models are first, second and third.
+// wired is an investigation of one agent with the real workflows, activities, store and model clients, which
+// call a server that speaks the wire formats. Its models are first, second and third.
 type wired struct {
 	*run // for the store's requests and plan
 	wire llmtest.Wire
@@ -57,7 +57,7 @@ func (w wired) Client(p plan.Provider, t plan.Timeouts) (llm.Client, error) {
 	return openai.New(opts)
 }
 
-// investigated runs it: which models were asked, in order, the status of the investigation, and what is kept of it.
+// investigated runs it and returns the models that were asked, in order, the status of the investigation, and its transcript.
 func (w wired) investigated(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
 	t.Helper()
 	w.store, w.id = storetest.Open(t), "wired"
@@ -78,7 +78,7 @@ func (w wired) again(t *testing.T) (asked []string, status agent.Status, kept []
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: w.id})
 	env.SetStartTime(time.Now())
-	env.SetTestTimeout(time.Minute) // not three seconds: the machine may be busy
+	env.SetTestTimeout(time.Minute) // longer than the default of three seconds, because the machine may be busy
 	env.SetWorkerOptions(temporalworker.Options{DeadlockDetectionTimeout: time.Minute})
 	workflows.Register(env)
 	env.RegisterActivity(&activities.Activities{
@@ -108,15 +108,15 @@ func newWired(t *testing.T, wire llmtest.Wire, script llmtest.Script) wired {
 	return wired{run: newRun(nil, "wired", 1, profile{}), wire: wire, srv: llmtest.Start(t, script), timeouts: long}
 }
 
-// Each way in which a provider fails leads to the fallback that the documents promise, in every wire format:
-// at once what another try does not mend, after two in a row what breaks down, and a rate limit when its time is up.
+// Each kind of provider failure leads to the documented fallback in every wire format: at once if a retry
+// cannot help, after two failures in a row for outages, and for a rate limit when its time is up.
 func TestFallbackAtTheWire(t *testing.T) {
 	t.Parallel()
 	const alphabet = "abcdefghijklmnopqrstuvwxyz"
 	story := llmtest.Text("It is the disk.").Chunked(3, 0)
 	for name, tt := range map[string]struct {
 		first     llmtest.Reply
-		times     int // the first model is asked
+		times     int // number of requests to the first model
 		errorType string
 	}{
 		"a key that is refused":      {llmtest.BadKey(), 1, "CredentialsRefused"},
@@ -141,7 +141,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"silence":                    {llmtest.Text("late").Slow(time.Hour), 2, "StreamStalled"},
 		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 100*time.Millisecond), 2, "ModelTimeout"},
 		"a web page":                 {llmtest.Status(200, "<html>\n<body>Welcome"), 2, "NotAModel"},
-		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit is open
+		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit opens
 		"429 for an hour":            {llmtest.RateLimited(time.Hour), 1, "RateLimited"},
 	} {
 		for _, wire := range []llmtest.Wire{llmtest.OpenAI, llmtest.Gemini, llmtest.Anthropic, llmtest.Responses} {
@@ -153,7 +153,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 					}
 					return llmtest.Text("it was the pool")
 				})
-				switch tt.errorType { // one of the times alone is short: a busy machine does not choose which is up first
+				switch tt.errorType { // only one of the timeouts is short, so that load cannot change which one ends first
 				case "StreamStalled":
 					w.timeouts.StreamIdle = plan.Duration(250 * time.Millisecond)
 				case "ModelTimeout":
@@ -174,7 +174,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 	}
 }
 
-// A provider that says no more than that it is alive has the time of an iteration, like one that is too slow.
+// A provider that only sends keep-alives gets the time of an iteration, like one that is too slow.
 func TestPingsAlone(t *testing.T) {
 	t.Parallel()
 	for wire, ping := range map[llmtest.Wire]string{
@@ -199,7 +199,7 @@ func TestPingsAlone(t *testing.T) {
 	}
 }
 
-// A model whose circuit is open is not asked, and no iteration is used up: the next one is, and stays the agent's.
+// A model with an open circuit is not asked. No iteration is used up: the next model takes over and stays the agent's model.
 func TestFallbackFromAnOpenCircuit(t *testing.T) {
 	t.Parallel()
 	w := newWired(t, llmtest.OpenAI, func(req llmtest.Request) llmtest.Reply {
@@ -209,7 +209,7 @@ func TestFallbackFromAnOpenCircuit(t *testing.T) {
 		return llmtest.Status(503, "away")
 	})
 	w.investigated(t)
-	for _, w.id = range []string{"again", "once more"} { // a circuit opens for everybody when three conversations have failed
+	for _, w.id = range []string{"again", "once more"} { // a circuit opens for all once three conversations have failed
 		if asked, _, _ := w.again(t); !slices.Equal(asked, []string{"first", "second", "third"}) {
 			t.Errorf("%s: %v", w.id, asked)
 		}

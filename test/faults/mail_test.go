@@ -241,8 +241,8 @@ func (o *office) checkWords(each int) {
 	}
 }
 
-// checkReaders: a text was read by one stage's agents, or by the one that it was for;
-// by those of them that went on working after it was there; and when the log says.
+// checkReaders checks that a text was read by the agents of one stage that continued after it arrived, or by its
+// only recipient, in the iteration that the log states.
 func (o *office) checkReaders(text string, where map[string]int, all []transcript.Entry) {
 	o.t.Helper()
 	stages, agents := map[string]bool{}, map[string]bool{}

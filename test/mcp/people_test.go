@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 )
 
-// askingPool has one server, "s", whose questions go to people.
+// askingPool has one server, "s", and sends its questions to people.
 func askingPool(t *testing.T, transport mcp.Transport) *mcp.Pool {
 	t.Helper()
 	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return transport, nil }, Elicit: true})
@@ -21,8 +21,8 @@ func askingPool(t *testing.T, transport mcp.Transport) *mcp.Pool {
 	return pool
 }
 
-// A question of the reference server reaches people over every transport, and their answer reaches the server. The
-// server's time stands still meanwhile.
+// A question of the reference server reaches people over every transport, and their answer reaches the server.
+// The server's timeout is suspended meanwhile.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	overEach(t, func(t *testing.T, transport mcp.Transport) {
@@ -55,7 +55,7 @@ func TestElicitation(t *testing.T) {
 	})
 }
 
-// The reference server is told the roots that the configuration names, and is not told that we have any if it names none.
+// The reference server receives the roots in the configuration, and if there are none, the client does not declare the capability.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	transport := stdio("server-everything")

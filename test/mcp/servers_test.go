@@ -23,7 +23,7 @@ import (
 
 func script(server string) string { return filepath.Join(modules, server, "dist", "index.js") }
 
-// newPool has one server, "s".
+// newPool has a single server, "s".
 func newPool(t *testing.T, transport mcp.Transport) *mcp.Pool {
 	t.Helper()
 	pool := mcp.New(mcp.Options{
@@ -53,8 +53,8 @@ func call(t *testing.T, pool *mcp.Pool, name string, args any) tool.Result {
 
 type args map[string]any
 
-// startEverything runs server-everything over HTTP and returns its port. stop
-// kills it; so does the end of the test.
+// startEverything runs server-everything over HTTP and returns its port. It is killed by stop or at the end of
+// the test.
 func startEverything(t *testing.T, mode, port string) (stop func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", script("server-everything"), mode)
@@ -175,7 +175,7 @@ func everything(t *testing.T, pool *mcp.Pool) {
 	}
 }
 
-// The server forgets its sessions, and says 400 to them, not 404.
+// The server forgets its sessions and answers 400 for them instead of 404.
 func TestEverythingStartsAgain(t *testing.T) {
 	t.Parallel()
 	for mode := range paths {
@@ -199,8 +199,8 @@ func TestEverythingStartsAgain(t *testing.T) {
 	}
 }
 
-// Over every transport, a tool that takes long says how far it is, and a call that is given up ends at once, while the
-// session goes on.
+// Over every transport, a slow tool reports its progress, and a call that is cancelled ends at once, while the
+// session continues.
 func TestProgressAndCancellation(t *testing.T) {
 	t.Parallel()
 	overEach(t, func(t *testing.T, transport mcp.Transport) {
@@ -255,7 +255,7 @@ func TestFilesystem(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// Said once: the server repeats its text, and its image, as structured content.
+	// The text appears once, although the server repeats its text and its image as structured content.
 	if got := call(t, pool, "read_text_file", args{"path": path}); got.Content != "disk full at 03:12" {
 		t.Errorf("read: %+v", got)
 	}
@@ -270,7 +270,7 @@ func TestFilesystem(t *testing.T) {
 		!strings.Contains(got.Content, "[FILE] notes.txt") {
 		t.Errorf("list: %+v", got)
 	}
-	// A client with roots would have widened this to its own.
+	// A client with roots would have replaced this with its own roots.
 	if got := call(t, pool, "read_text_file", args{"path": "/etc/hostname"}); got.ErrorType != tool.ErrorTool ||
 		!strings.Contains(got.Content, "Access denied") {
 		t.Errorf("outside: %+v", got)

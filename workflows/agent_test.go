@@ -148,7 +148,7 @@ func TestFallbackUsesUpNoIteration(t *testing.T) {
 	}
 }
 
-// A prompt function that fails would fail before any model: no provider is to blame.
+// TestFailedPromptAsksNoOtherProvider: a failing prompt function would fail for every model, so there is no fallback.
 func TestFailedPromptAsksNoOtherProvider(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: func(activities.GenerateIn) (activities.GenerateOut, error) {
@@ -163,7 +163,7 @@ func TestFailedPromptAsksNoOtherProvider(t *testing.T) {
 	}
 }
 
-// What an agent has asked is written down if nobody has ever answered it, however it ends.
+// TestUnansweredFirstCall: if no model ever answered, the transcript still has the agent's request.
 func TestUnansweredFirstCall(t *testing.T) {
 	t.Parallel()
 	refused := temporal.NewNonRetryableApplicationError("no key", "CredentialsRefused", nil)
@@ -270,13 +270,13 @@ func TestStatusHasTheLastFault(t *testing.T) {
 	}
 }
 
-// heard is a reply that somebody spoke during.
+// heard is a reply during which guidance arrived.
 func heard(out activities.GenerateOut) activities.GenerateOut {
 	out.Unread = true
 	return out
 }
 
-// Whoever speaks while an agent says its last word is heard; but nobody keeps an agent for ever.
+// TestLastWordIsNotTheLast: guidance that arrives during the final reply is read, up to a limit.
 func TestLastWordIsNotTheLast(t *testing.T) {
 	t.Parallel()
 	one := []activities.GenerateOut{heard(say("x")), say("y")}
@@ -314,7 +314,7 @@ func TestLastWordIsNotTheLast(t *testing.T) {
 	}
 }
 
-// An agent that has no more than its last word keeps to it, whoever speaks.
+// TestLastWordInReserve: guidance does not extend an agent that has only its reserved call left.
 func TestLastWordInReserve(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: script(heard(say("x")), activities.GenerateOut{Exceeded: agent.EndBudget})}
@@ -327,7 +327,7 @@ func TestLastWordInReserve(t *testing.T) {
 	}
 }
 
-// What is said to an agent's workflow itself goes the same way.
+// TestGuidanceForAnAgentItself: guidance sent directly to an agent's workflow takes the same path.
 func TestGuidanceForAnAgentItself(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -416,7 +416,7 @@ func TestAgentTimeoutKeepsWhatWasDone(t *testing.T) {
 	}
 }
 
-// An agent whose time is up has one call in reserve, which is told what was cut.
+// TestAgentTimeoutIsConcluded: an agent whose time is up has one reserved call, and the model learns what was cut off.
 func TestAgentTimeoutIsConcluded(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: script(ask("a"), say("what is known"))}
@@ -475,7 +475,7 @@ func TestSingleShot(t *testing.T) {
 	}
 }
 
-// agentEnd is the result of an agent that ended, however it did.
+// agentEnd returns the result of an ended agent, even of a failed one.
 func agentEnd(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result AgentResult) {
 	t.Helper()
 	endOf(t, env, &result)
@@ -500,8 +500,8 @@ func endOf(t *testing.T, env *testsuite.TestWorkflowEnvironment, result any) {
 	}
 }
 
-// A call that touches only our own store runs where the agent's workflow runs, unless
-// that worker cannot do it: then a worker runs it that can.
+// TestOwnToolsGoToAnotherWorker: a call that touches only our own store runs on the workflow's worker. If that
+// worker cannot run it, another one does.
 func TestOwnToolsGoToAnotherWorker(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

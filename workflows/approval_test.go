@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// askApproval asks for tools whose calls a person has to approve: c1_0, c1_1, …
+// askApproval requests tool calls that need a person's approval: c1_0, c1_1, …
 func askApproval(tools ...string) activities.GenerateOut {
 	out := ask(tools...)
 	for n := range out.Calls {
@@ -23,7 +23,7 @@ func askApproval(tools ...string) activities.GenerateOut {
 	return out
 }
 
-// decide sends the update; once it is handled, refused says why it was not taken.
+// decide sends the update. Once it is handled, refused says why it was rejected.
 func decide(t *testing.T, env *testsuite.TestWorkflowEnvironment, d Decide) (refused *string) {
 	t.Helper()
 	refused = new(string)
@@ -143,7 +143,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	}
 }
 
-// Whoever may deny calls cannot keep their agent from its next model call.
+// TestManyDenials: many denials do not prevent the agent's next model call.
 func TestManyDenials(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -171,7 +171,7 @@ func TestManyDenials(t *testing.T) {
 	}
 }
 
-// Who is waited for is known at the top, and no clock runs meanwhile.
+// TestApprovalIsSeenInTheInvestigation: the investigation lists the waiting call, and all clocks are stopped.
 func TestApprovalIsSeenInTheInvestigation(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -219,8 +219,8 @@ func statusOf(t *testing.T, env *testsuite.TestWorkflowEnvironment) (s Status) {
 	return s
 }
 
-// What runs is what was approved: a decision about another call is refused, and where
-// the call would be another one than was approved, people are asked anew.
+// TestApprovalOfAnotherCall: only the approved call runs. A decision about another call is rejected. If the call
+// has changed since its approval, it needs a new one.
 func TestApprovalOfAnotherCall(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -254,8 +254,8 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	}
 }
 
-// While people have paused it all, nobody's time to decide or answer passes, and nothing is
-// said to expire.
+// TestPauseIsNotPeoplesTime: during a pause, the time to decide or answer does not pass, and no expiry
+// is shown.
 func TestPauseIsNotPeoplesTime(t *testing.T) {
 	t.Parallel()
 	yes := true

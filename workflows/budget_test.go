@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// bounded is a model that may be asked so often.
+// bounded is a model that may be called n times.
 func bounded(n int) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	return func(in activities.GenerateIn) (activities.GenerateOut, error) {
 		if n--; n < 0 {
@@ -25,8 +25,8 @@ func bounded(n int) func(activities.GenerateIn) (activities.GenerateOut, error) 
 	}
 }
 
-// A bound that is reached ends the investigation with what it has: no stage comes
-// after, nothing is joined, and nothing has failed.
+// TestBoundOfModelCalls: a reached bound ends the investigation with its findings. No further stage and no
+// synthesis run, and it does not count as a failure.
 func TestBoundOfModelCalls(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: bounded(2), plan: planOf([]string{"default"}, []string{"default", "default", "synthesis"}, []string{"default"})}
@@ -56,7 +56,7 @@ func agentThat(s StageStatus, stopped agent.StopReason) string {
 	return "nobody"
 }
 
-// A person raises the bounds while it runs; time, too.
+// TestExtendBudget: a person raises the bounds, including the time, during the run.
 func TestExtendBudget(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
@@ -101,7 +101,7 @@ func TestExtendBudget(t *testing.T) {
 	}
 }
 
-// A budget of time ends what runs, cleanly, and can be extended while it runs.
+// TestBudgetOfTime: an expired time budget ends running work cleanly, and can be extended during the run.
 func TestBudgetOfTime(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -128,7 +128,7 @@ func TestBudgetOfTime(t *testing.T) {
 	}
 }
 
-// The status is the investigation's whole state, for people.
+// TestEnvelope: the status shows people the investigation's whole state.
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: func(stage string) activities.SaveStageOut {

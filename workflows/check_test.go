@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestWorkflowCheck looks for what a replay would do differently: time, random
-// numbers, maps in their own order, goroutines. The tool has a go.mod of its own,
-// so that it does not choose our versions.
+// TestWorkflowCheck looks for nondeterminism: time, random numbers, iteration over maps,
+// goroutines. The tool has a separate go.mod, so that it does not affect our
+// versions.
 func TestWorkflowCheck(t *testing.T) {
 	t.Parallel()
 	tool := filepath.Join(t.TempDir(), "workflowcheck")

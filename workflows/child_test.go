@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// straggler is a child of a run that was reset: it takes a while to end when it is told to.
+// straggler is a child of a run before a reset. It takes a while to end when cancelled.
 func straggler(ctx workflow.Context, ends time.Duration) error {
 	_ = workflow.Await(ctx, func() bool { return false })
 	rest, _ := workflow.NewDisconnectedContext(ctx)
@@ -28,7 +28,7 @@ func straggler(ctx workflow.Context, ends time.Duration) error {
 	return nil
 }
 
-// inheritor starts a child under the id of a straggler, and signals it at once.
+// inheritor starts a child with the ID of a straggler, and signals it at once.
 func inheritor(ctx workflow.Context, ends time.Duration) (string, error) {
 	old := workflow.ExecuteChildWorkflow(childOptions(ctx, childID("inv", "s"), ""), straggler, ends)
 	if err := old.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
@@ -46,7 +46,7 @@ func inheritor(ctx workflow.Context, ends time.Duration) (string, error) {
 	return result, err
 }
 
-// heir returns who has signalled it.
+// heir returns the sender of its signal.
 func heir(ctx workflow.Context, _ any) (string, error) {
 	var said Conclude
 	workflow.GetSignalChannel(ctx, SignalConclude).Receive(ctx, &said)
@@ -66,7 +66,7 @@ func inherit(t *testing.T, ends time.Duration, prepare func(*testsuite.TestWorkf
 	return env
 }
 
-// A child whose id a child of an earlier run has starts once that one has ended.
+// TestChildOfARunThatWasReset: if a child of an earlier run still uses the ID, the new child starts after its end.
 func TestChildOfARunThatWasReset(t *testing.T) {
 	t.Parallel()
 	env := inherit(t, 20*time.Second, nil)
@@ -76,7 +76,7 @@ func TestChildOfARunThatWasReset(t *testing.T) {
 	}
 }
 
-// Who is cancelled stops trying; and nobody tries for ever.
+// TestChildThatCannotStart: starting a child is given up on cancellation and after a time limit.
 func TestChildThatCannotStart(t *testing.T) {
 	t.Parallel()
 	env := inherit(t, time.Hour, func(env *testsuite.TestWorkflowEnvironment) {
@@ -92,7 +92,7 @@ func TestChildThatCannotStart(t *testing.T) {
 	}
 }
 
-// Only the first child after a reset has the run make good what the reset left behind.
+// TestFirstChildAfterAReset: only the first child after a reset triggers the cleanup.
 func TestFirstChildAfterAReset(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -124,8 +124,8 @@ func TestFirstChildAfterAReset(t *testing.T) {
 	}
 }
 
-// Where nothing is started any more after a reset, what it left behind is made good
-// before the end is recorded, also of a run that was cancelled.
+// TestLastChildBeforeAReset: if no child starts after a reset, the cleanup happens before the end is
+// recorded, even in a cancelled run.
 func TestLastChildBeforeAReset(t *testing.T) {
 	t.Parallel()
 	investigation := func(ctx workflow.Context) error {
@@ -187,7 +187,7 @@ func TestLastChildBeforeAReset(t *testing.T) {
 	}
 }
 
-// requestOf is a request as Temporal hands it to a workflow.
+// requestOf returns a request in the form in which Temporal passes it to a workflow.
 func requestOf(t *testing.T, request string) converter.RawValue {
 	payload, err := converter.GetDefaultDataConverter().ToPayload(json.RawMessage(request))
 	if err != nil {
@@ -196,7 +196,7 @@ func requestOf(t *testing.T, request string) converter.RawValue {
 	return converter.NewRawValue(payload)
 }
 
-// Cancelled before there is a plan: the record says so.
+// TestCancelledWhileResolving: an investigation cancelled before it has a plan is recorded as cancelled.
 func TestCancelledWhileResolving(t *testing.T) {
 	t.Parallel()
 	f := &fake{resolve: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -215,7 +215,7 @@ func TestCancelledWhileResolving(t *testing.T) {
 	}
 }
 
-// A run that continues another, but has a request of its own, is a run of that request.
+// TestContinuedWithoutAState: a continued run that has a request instead of a state runs that request.
 func TestContinuedWithoutAState(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}

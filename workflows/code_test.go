@@ -117,7 +117,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// What a hook is told, and what its agents are.
+// TestHooksAreHandedOn checks the inputs of hooks, and what their stage's agents receive from them.
 func TestHooksAreHandedOn(t *testing.T) {
 	t.Parallel()
 	f := &fake{hook: func(activities.RunHookIn) (activities.RunHookOut, error) {
@@ -146,7 +146,7 @@ func TestHooksAreHandedOn(t *testing.T) {
 	}
 }
 
-// A hook ends with its stage, and waits while that is paused.
+// TestHooksAreHeld: a hook is cancelled with its stage, and waits while the stage is paused.
 func TestHooksAreHeld(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -191,7 +191,7 @@ func TestHooksAreHeld(t *testing.T) {
 	}
 }
 
-// The stage's timeout cuts off an agent, and is not why its post_process fails.
+// TestAPostProcessFailsAfterTheStageTimeout: the stage's timeout stops an agent and does not explain the failed post_process.
 func TestAPostProcessFailsAfterTheStageTimeout(t *testing.T) {
 	t.Parallel()
 	f := &fake{hook: func(activities.RunHookIn) (activities.RunHookOut, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// talk is a conversation under test: what is said, when, and what came of it.
+// talk is a conversation under test, with its messages, their times and the replies.
 type talk struct {
 	*testsuite.TestWorkflowEnvironment
 	f       *fake
@@ -107,8 +107,8 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// The store knows of each call of a conversation that waits, and when none does any more;
-// one that is closed meanwhile ends after it has said so.
+// TestWaitsOfAConversation: the store lists each waiting call of a conversation until none waits. A
+// conversation closed in the meantime ends after it has updated the store.
 func TestWaitsOfAConversation(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})

@@ -18,8 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// A worker that dies in the midst of a call is nobody's fault; a call that takes each
-// worker with it ends with an error that says so, and of a tool the model is told.
+// TestWorkersThatDie: a worker's death during a call is not an attempt of that call. A call that kills every
+// worker ends with a clear error; for a tool call, the model gets the error.
 func TestWorkersThatDie(t *testing.T) {
 	t.Parallel()
 	const always = 1000
@@ -87,8 +87,8 @@ func TestWorkersThatDie(t *testing.T) {
 	}
 }
 
-// A call of three minutes that dies with the worker of another one, which takes each worker with it
-// at once, comes back at a moment when that one is not at work, before it is given up.
+// TestDeathsDriftApart: a three-minute call dies with the workers that another call kills. Before it is
+// given up, it is retried at a moment when the other call is not running.
 func TestDeathsDriftApart(t *testing.T) {
 	t.Parallel()
 	const length = 3 * time.Minute
@@ -114,7 +114,7 @@ func TestDeathsDriftApart(t *testing.T) {
 	}
 }
 
-// reaper ends attempts of activities as Temporal does when a worker has died.
+// reaper ends activity attempts as Temporal does after a worker's death.
 type reaper struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.ActivityInboundInterceptorBase

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// EditCall refuses arguments that say so.
+// EditCall rejects arguments that contain a refusal.
 func (f *fake) EditCall(_ context.Context, in activities.EditCallIn) (activities.EditCallOut, error) {
 	if strings.Contains(string(in.Arguments), "refuse") {
 		return activities.EditCallOut{Refused: "the policy has something against them"}, nil
@@ -39,14 +39,14 @@ var (
 	eve = &agent.Identity{Name: "eve", Groups: []string{"dev"}, Channel: agent.ChannelCLI}
 )
 
-// A saying is what somebody says at a minute of the run, and why it is refused; "" = it is not.
+// A saying is a person's decision at a given minute of the run. refused is the expected error; empty means none.
 type saying struct {
 	at      int
 	say     Decide
 	refused string
 }
 
-// said has an agent ask for one call of tool "a", which waits for those people, and then say x.
+// said runs an agent that requests one call of tool "a", receives the decisions, and then answers x.
 func said(t *testing.T, asked activities.Approve, sayings []saying) (f *fake, status func(minute int) AgentStatus) {
 	t.Helper()
 	asked.ID, asked.Digest = "c1_0", "d1"
@@ -258,7 +258,7 @@ func TestWhoDecides(t *testing.T) {
 	}
 }
 
-// Who looks at a call that waits sees who may decide by now, and what came before.
+// TestWhatIsSeenOfACallThatWaits: a waiting call shows who may decide by now, and its earlier notes.
 func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -291,8 +291,8 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 	}
 }
 
-// Who asks back has the agent answer: in words alone, which are not its last, or with the call
-// once more, beside which its answer stands.
+// TestAQuestionAboutACall: a question about a call goes to the agent. It answers in a text, which does not end its
+// work, or next to a new request for the call.
 func TestAQuestionAboutACall(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -341,7 +341,7 @@ func TestAQuestionAboutACall(t *testing.T) {
 	}
 }
 
-// What was approved is one call: the same one once more waits for people once more.
+// TestAnApprovalIsOfOneCall: an approval covers one call. The same call needs a new approval the next time.
 func TestAnApprovalIsOfOneCall(t *testing.T) {
 	t.Parallel()
 	yes := true

@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// The question of a tool's server is one of the investigation's questions until people answer it, its time is up, or its
-// stage ends.
+// TestElicitation: the question of a tool's server is listed as one of the investigation's questions until people answer it,
+// its time is up, or its stage ends.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	answer := func(text string) *Answer { return &Answer{Text: text, By: "Ada"} }

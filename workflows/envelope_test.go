@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// What Temporal was reset to before is not told of, though the store still has it.
+// TestStatusAfterAReset: the status leaves out stages undone by a reset, although the store still has them.
 func TestStatusAfterAReset(t *testing.T) {
 	t.Parallel()
 	run := func(name string, order, minute int) record.Stage {

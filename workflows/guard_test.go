@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// guarded is an environment that checks arguments, as workers do.
+// guarded is an environment that checks the size of arguments, as workers do.
 func guarded(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	env := newEnv(t, f)
@@ -26,7 +26,7 @@ func guarded(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// What would make a workflow's task fail for ever is a failure of the step.
+// TestArgumentsThatAreTooLarge: the step fails, instead of the workflow task failing forever.
 func TestArgumentsThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	t.Run("activity", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A worker leaves stages and agents of a newer plan to others: the panic makes the workflow task fail, and nothing is done.
+// TestStagesAndAgentsOfANewerPlan: a worker leaves stages and agents of a newer plan to others. The panic fails the task.
 func TestStagesAndAgentsOfANewerPlan(t *testing.T) {
 	t.Parallel()
 	newer := agentInput(agent.Iterating, 1)

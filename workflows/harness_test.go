@@ -21,8 +21,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// fake answers the activities by script. Only what a model or a tool would say
-// is scripted: what follows from it is the workflows' doing.
+// fake answers the activities by script. Scripts only cover replies of models and
+// tools; everything else is the behaviour of the workflows.
 type fake struct {
 	mu sync.Mutex
 	// model answers a Generate; the default says "done".
@@ -32,10 +32,10 @@ type fake struct {
 	plan  plan.Plan
 	// ownTools answers the calls that touch only our own store.
 	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
-	// output is what a stage hands on.
+	// output returns a stage's output.
 	output  func(stage string) activities.SaveStageOut
 	saveErr func(activities.SaveStageIn) error
-	// hook answers a RunHook, planned are the calls of a plan.
+	// hook answers a RunHook; planned holds the calls of a plan.
 	hook    func(in activities.RunHookIn) (activities.RunHookOut, error)
 	planned []activities.Call
 	// speaker is the agent of a conversation.
@@ -71,7 +71,7 @@ type fake struct {
 	tidings
 }
 
-// tidings are what the store was told of the status, and of what people did.
+// tidings are the writes to the store about the status and about acts of people.
 type tidings struct {
 	told     []agent.Status
 	tellings []int          // of told, their numbers
@@ -79,7 +79,7 @@ type tidings struct {
 	acts     []audit.Act
 }
 
-// untilNow is what was said so far: when a workflow has ended, what it was telling may still be on its way.
+// untilNow returns the writes so far. When a workflow has ended, its last write may still be in flight.
 func (f *fake) untilNow() tidings {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -288,7 +288,7 @@ func ask(tools ...string) activities.GenerateOut {
 
 var empty = activities.GenerateOut{Empty: true, Model: "m", Usage: agent.Usage{ModelCalls: 1}}
 
-// script answers the n-th model call with the n-th reply, and the last one for ever.
+// script answers the n-th model call with the n-th reply, and all later calls with the last one.
 func script(replies ...activities.GenerateOut) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	n := 0
 	return func(activities.GenerateIn) (activities.GenerateOut, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// An agent that pauses its heartbeats in an investigation sleeps, and goes on:
-// by itself, or when somebody wakes it.
+// TestPauseHeartbeats: an agent that pauses its heartbeats in an investigation sleeps, and continues after its
+// pause or when a person wakes it.
 func TestPauseHeartbeats(t *testing.T) {
 	t.Parallel()
 	signal := func(name string, payload any) func(*testsuite.TestWorkflowEnvironment) {
@@ -64,7 +64,7 @@ func TestPauseHeartbeats(t *testing.T) {
 			if got := agentEnd(t, env); got.Status != agent.StatusCompleted {
 				t.Fatalf("got %+v", got)
 			}
-			// The iteration is the last one: what comes next is the conclusion.
+			// The iteration is the last one, so the next reply is the conclusion.
 			want := strings.Replace(tt.inputs+"+limit", "conclude+limit", "conclude", 1)
 			if got := f.inputs(); got != want {
 				t.Errorf("inputs %s, want %s", got, want)
@@ -91,8 +91,8 @@ func TestHeartbeatSignalsOfATypeWithout(t *testing.T) {
 	}
 }
 
-// A pause of heartbeats is nobody's time: no clock of the agent, the stage or the
-// investigation runs, though the pause is longer than all of them.
+// TestSleepIsNobodysTime: during a pause of heartbeats, the clocks of the agent, the stage and the
+// investigation are stopped, even if the pause is longer than all of them.
 func TestSleepIsNobodysTime(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}), ownTools: func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// The intake looks again when it is told to, or when it is time, and ends when nothing waits.
+// TestIntake: the intake checks again after a signal or at the next due time, and ends when no alert waits.
 func TestIntake(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

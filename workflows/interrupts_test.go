@@ -15,8 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Stages that run in parallel ask at the same time: an answer must say which
-// question it is for, and only the stage that asked it goes on.
+// TestSeveralQuestions: parallel stages ask at the same time. An answer must name its question, and only
+// the stage that asked it continues.
 func TestSeveralQuestions(t *testing.T) {
 	t.Parallel()
 	one, yes := []string{"default"}, true
@@ -68,7 +68,7 @@ func TestSeveralQuestions(t *testing.T) {
 	}
 }
 
-// plan → approve → apply → approve → announce: what people agree to goes on from its gate, with every answer told.
+// plan → approve → apply → approve → announce: an approval continues from its gate, and stages see every answer.
 func TestGates(t *testing.T) {
 	t.Parallel()
 	one, yes := []string{"default"}, true
@@ -93,7 +93,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A result goes on once it is approved, by an agent or by people, and goes back until then.
+// TestReviews: a result passes once an agent or people approve it, and is sent back until then.
 func TestReviews(t *testing.T) {
 	t.Parallel()
 	yes, no := Answer{Approved: new(true)}, Answer{Approved: new(false), Text: "no rollback", By: "Ada"}
@@ -182,8 +182,8 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// A worker from before leaves a plan that it would walk in another way to a newer one. The
-// test environment hands on the panic that makes a workflow task fail.
+// TestANewerPlan: an older worker leaves a plan that it would walk differently to a newer worker. The test
+// environment passes on the panic that fails the workflow task.
 func TestANewerPlan(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}

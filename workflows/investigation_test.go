@@ -159,7 +159,7 @@ func TestPauseHoldsTheNextStage(t *testing.T) {
 	}
 }
 
-// What people say is put into the mail, for whom they say; what cannot be is told aloud.
+// TestGuidanceGoesIntoTheMail: guidance goes into the mail of its recipients; undeliverable guidance is reported.
 func TestGuidanceGoesIntoTheMail(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default", "default"}),
@@ -201,7 +201,7 @@ func TestGuidanceGoesIntoTheMail(t *testing.T) {
 	}
 }
 
-// A signal that comes while the end is recorded is in the record.
+// TestSaidTooLate: a signal that arrives while the end is recorded is in the record.
 func TestSaidTooLate(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
@@ -249,7 +249,7 @@ func TestInvestigationContinuesAsNew(t *testing.T) {
 	}
 }
 
-// An investigation continues as new when what was said is in the mail, and counts on from there.
+// TestWordsBeforeItContinues: an investigation continues as new once all guidance is in the mail, and numbers on from there.
 func TestWordsBeforeItContinues(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
@@ -273,8 +273,8 @@ func TestWordsBeforeItContinues(t *testing.T) {
 	}
 }
 
-// Signals are handled in the order in which they came, one after the other, whatever
-// each has to wait for.
+// TestSignalsDoNotOvertake: signals are handled one at a time, in the order of their arrival, however long
+// each one waits.
 func TestSignalsDoNotOvertake(t *testing.T) {
 	t.Parallel()
 	env := newEnv(t, &fake{})
@@ -305,7 +305,7 @@ func TestSignalsDoNotOvertake(t *testing.T) {
 	}
 }
 
-// slow takes a minute for everything.
+// slow takes a minute for each signal.
 type slow struct{ handled *[]string }
 
 func (s slow) refuse(signal) string { return "" }
@@ -364,7 +364,7 @@ func TestReadSignal(t *testing.T) {
 }
 
 // TestCutReplyIsPartial: the result and the stage's record say that the text is
-// not whole.
+// incomplete.
 func TestCutReplyIsPartial(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}), model: script(activities.GenerateOut{Preview: "x", Partial: "it was cut"})}

@@ -16,14 +16,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// asking is a plan of stages whose bounds ask people, for three days.
+// asking is a plan of stages whose bounds ask people, with a timeout of three days.
 func asking(stages ...[]string) plan.Plan {
 	p := planOf(stages...)
 	p.Bounds = plan.Bounds{MaxLLMCalls: 2, OnLimit: plan.OnBoundAsk, OnLimitTimeout: plan.Duration(72 * time.Hour)}
 	return p
 }
 
-// roomy is a model with room for so many calls, and for those by which the bound was raised meanwhile.
+// roomy is a model with room for n calls, plus all raises of the bound.
 func (f *fake) roomy(n int) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	made := 0
 	return func(in activities.GenerateIn) (activities.GenerateOut, error) {
@@ -39,7 +39,7 @@ func (f *fake) roomy(n int) func(activities.GenerateIn) (activities.GenerateOut,
 	}
 }
 
-// taken sends an update, which has to be taken.
+// taken sends an update that must be accepted.
 func taken(t *testing.T, env *testsuite.TestWorkflowEnvironment, name, id string, in any) {
 	t.Helper()
 	env.UpdateWorkflow(name, id, &testsuite.TestUpdateCallback{
@@ -47,7 +47,7 @@ func taken(t *testing.T, env *testsuite.TestWorkflowEnvironment, name, id string
 	}, in)
 }
 
-// A bound that asks: all agents wait for one person, and go on, or end, as he says.
+// TestBoundThatAsks: all agents wait for one person at the bound, and continue or end as the person decides.
 func TestBoundThatAsks(t *testing.T) {
 	t.Parallel()
 	more := func(n int) ExtendBudget { return ExtendBudget{Extension: plan.Extension{LLMCalls: n}, By: "Ada"} }
@@ -112,7 +112,7 @@ func TestBoundThatAsks(t *testing.T) {
 	}
 }
 
-// Sub-agents wait for the same person, and their agent with them.
+// TestBoundThatAsksSubAgents: sub-agents wait for the same person, and so does their agent.
 func TestBoundThatAsksSubAgents(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: asking([]string{"default"}), level: activities.LevelActs}
@@ -141,7 +141,7 @@ func TestBoundThatAsksSubAgents(t *testing.T) {
 	}
 }
 
-// When the time is up that asks, nobody makes a further call until a person has given more, or not.
+// TestTimeThatAsks: when a time bound with a question expires, no agent makes a call until a person has decided.
 func TestTimeThatAsks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -186,7 +186,7 @@ func TestTimeThatAsks(t *testing.T) {
 	}
 }
 
-// The time for a last word stands still while people are asked for more time.
+// TestALastWordWhilePeopleAreAskedForTime: the time for a final reply is stopped while people are asked for more time.
 func TestALastWordWhilePeopleAreAskedForTime(t *testing.T) {
 	t.Parallel()
 	calls := 0
@@ -209,7 +209,7 @@ func TestALastWordWhilePeopleAreAskedForTime(t *testing.T) {
 	}
 }
 
-// TestActsOfPeople: what people do to an investigation is told to the audit trail at once, and only if it has one.
+// TestActsOfPeople: acts of people on an investigation are written to the audit trail at once, if it has one.
 func TestActsOfPeople(t *testing.T) {
 	t.Parallel()
 	for _, audited := range []bool{true, false} {

@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// lead is an agent "A" that may dispatch Logs and Deep, of which Deep may dispatch Logs.
+// lead is an agent "A" that may dispatch Logs and Deep. Deep may dispatch Logs.
 func lead(limits plan.OrchestratorLimits) AgentInput {
 	in := agentInput(agent.Iterating, 20)
 	logs := plan.AgentSkeleton{Name: "Logs", Pattern: agent.Iterating, Models: []string{"m"}, MaxIterations: 5}
@@ -53,7 +53,7 @@ var listAgents = func() activities.GenerateOut {
 	return out
 }()
 
-// cast gives each execution a script of its own; one without says "done".
+// cast gives each execution a separate script. One without a script answers "done".
 func cast(scripts map[string]func(activities.GenerateIn) (activities.GenerateOut,
 	error)) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	return func(in activities.GenerateIn) (activities.GenerateOut, error) {
@@ -64,7 +64,7 @@ func cast(scripts map[string]func(activities.GenerateIn) (activities.GenerateOut
 	}
 }
 
-// told is what reached the model of an execution, call by call.
+// toldTo returns the inputs that reached the model of an execution, call by call.
 func (f *fake) toldTo(execution string) (calls []string) {
 	for _, in := range f.generated {
 		if in.Ref.Execution != execution {
@@ -105,7 +105,7 @@ func orchestrate(t *testing.T, f *fake, in AgentInput, also func(*testsuite.Test
 	return out
 }
 
-// slow has the models of some executions take an hour.
+// slow makes the models of some executions take an hour.
 func (f *fake) slow(executions string) func(*testsuite.TestWorkflowEnvironment) {
 	return func(env *testsuite.TestWorkflowEnvironment) {
 		slow := mock.MatchedBy(func(in activities.GenerateIn) bool {
@@ -212,7 +212,7 @@ func TestOrchestration(t *testing.T) {
 	}
 }
 
-// savedSubs are the sub-agents whose end was recorded, by name.
+// savedSubs lists the sub-agents whose end was recorded, by name.
 func (f *fake) savedSubs() string {
 	var saved []string
 	for _, in := range f.subs {
@@ -222,7 +222,7 @@ func (f *fake) savedSubs() string {
 	return strings.Join(saved, ",")
 }
 
-// leading is a plan with one orchestrator "A" that may dispatch Logs, which has a tool to ask people for.
+// leading is a plan with one orchestrator "A" that may dispatch Logs, which has a tool that needs approval.
 func leading() plan.Plan {
 	p := planOf([]string{"default"})
 	a := &p.Stages[0].Agents[0]
@@ -233,8 +233,8 @@ func leading() plan.Plan {
 	return p
 }
 
-// What a sub-agent waits for is in the investigation's status as everybody's is, no clock of those above
-// runs meanwhile, and what it took counts.
+// TestSubAgentsInTheStatus: a sub-agent's waits are in the investigation's status like those of other agents. They stop
+// the clocks above it, and its usage counts.
 func TestSubAgentsInTheStatus(t *testing.T) {
 	t.Parallel()
 	needs := activities.Call{Name: "b", Approve: &activities.Approve{ID: "c1_0", Risk: agent.RiskHigh, Arguments: "{}"}}
@@ -287,7 +287,7 @@ func TestSubAgentsInTheStatus(t *testing.T) {
 	}
 }
 
-// What steers an agent steers those that it has dispatched.
+// TestSubAgentsAreSteered: signals to an agent also apply to its sub-agents.
 func TestSubAgentsAreSteered(t *testing.T) {
 	t.Parallel()
 	// Each call of a sub-agent's tool takes five minutes.
@@ -381,7 +381,7 @@ func TestSubAgentsAreSteered(t *testing.T) {
 	}
 }
 
-// An agent that dispatches others continues as new when they have ended, and knows then what they said.
+// TestOrchestratorContinuesAsNew: an agent continues as new once its sub-agents have ended, and keeps their results.
 func TestOrchestratorContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -417,7 +417,7 @@ func TestOrchestratorContinuesAsNew(t *testing.T) {
 	}
 }
 
-// One that is cancelled while it waits for its sub-agents, to continue as new, ends.
+// TestOrchestratorCancelledBeforeItContinuesAsNew: an agent cancelled while it waits for its sub-agents ends.
 func TestOrchestratorCancelledBeforeItContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -461,8 +461,8 @@ func TestDispatchNeedsApproval(t *testing.T) {
 	}
 }
 
-// TestGuidanceReachesWhoWaits: an agent that waits for its sub-agents reads at once what people say to its stage, or to
-// the investigation; a waking with nothing to read is no model call.
+// TestGuidanceReachesWhoWaits: an agent that waits for its sub-agents reads guidance to its stage or to the investigation
+// at once. A wake-up without new guidance causes no model call.
 func TestGuidanceReachesWhoWaits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

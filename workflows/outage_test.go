@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// away is a provider's error as Generate returns it.
+// away returns a provider's error in the form that Generate returns.
 func away(errorType string, after time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions("p: "+errorType, errorType, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{activities.Trouble{Provider: "p", RetryAfter: plan.Duration(after)}},
@@ -34,7 +34,7 @@ type outageRun struct {
 	status AgentStatus // while it waits
 }
 
-// waitsOut runs an agent whose provider says fail until it returns nil.
+// waitsOut runs an agent whose provider fails with the errors from fail until it returns nil.
 func waitsOut(t *testing.T, change func(*AgentInput), fail func(since time.Duration, provider int) error) (run outageRun) {
 	t.Helper()
 	f := &fake{}
@@ -67,8 +67,8 @@ func waitsOut(t *testing.T, change func(*AgentInput), fail func(since time.Durat
 	return run
 }
 
-// A provider that is down for an hour is waited for: no clock of the agent runs, the
-// tries become rarer, and people can see it.
+// TestOutageIsWaitedFor: an agent waits for a provider that is down for an hour. Its clocks are stopped, its
+// tries become rarer, and people can see the outage.
 func TestOutageIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	run := waitsOut(t, nil, func(since time.Duration, _ int) error {
@@ -92,7 +92,7 @@ func TestOutageIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Nobody waits for ever.
+// The wait for a provider is bounded.
 func TestOutageEnds(t *testing.T) {
 	t.Parallel()
 	run := waitsOut(t, nil, func(time.Duration, int) error { return away("ModelUnavailable", 0) })
@@ -116,7 +116,7 @@ func TestOutageWithAFallback(t *testing.T) {
 	if run.result.Status != agent.StatusCompleted || run.tries[len(run.tries)-1] > outageFallback+time.Second {
 		t.Errorf("got %+v, tries %v", run.result, run.tries)
 	}
-	// What asks for more time than there is makes the next one's turn come at once.
+	// A Retry-After beyond the remaining time selects the next provider at once.
 	run = waitsOut(t, two, func(_ time.Duration, provider int) error {
 		if provider == 0 {
 			return away("RateLimited", time.Hour)
@@ -167,15 +167,15 @@ func TestStrikes(t *testing.T) {
 	}
 }
 
-// open is how Generate ends when the model's circuit is.
+// open returns Generate's error for a model whose circuit is open.
 func open(errorType string, after time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions("p: not asked", errorType, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{activities.Trouble{Provider: "p", Open: true, RetryAfter: plan.Duration(after)}},
 	})
 }
 
-// Without another model, an open circuit is waited for like any outage: not sooner than it says, and not by all at
-// the same time; a limit of the rate is, too, if there is another one.
+// TestOpenCircuitIsWaitedFor: without another model, an open circuit is waited for like any outage: at least as long as it
+// says, and spread over the agents. A rate limit is waited for even if there is another model.
 func TestOpenCircuitIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	seen := map[time.Duration]bool{}
@@ -206,8 +206,8 @@ func TestOpenCircuitIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Retry-After is a lower bound of the backoff and no replacement: a second, asked for
-// again and again, would be a hundred tries in two minutes. A rate limit is no attempt.
+// TestRateLimitIsWaitedFor: Retry-After is a lower bound of the backoff and does not replace it, because a repeated
+// value of one second would cause a hundred tries in two minutes. A rate limit is no attempt.
 func TestRateLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	run := waitsOut(t, nil, func(since time.Duration, _ int) error {
@@ -230,7 +230,7 @@ func TestRateLimitIsWaitedFor(t *testing.T) {
 	}
 }
 
-// What has been paid is tried so often, and no more.
+// TestTriesThatArePaid: calls that cost money are retried only a fixed number of times.
 func TestTriesThatArePaid(t *testing.T) {
 	t.Parallel()
 	for errorType, want := range map[string]int{"ModelTimeout": 2, "ReplyMalformed": 12, "CredentialsRefused": 1} {
@@ -241,7 +241,7 @@ func TestTriesThatArePaid(t *testing.T) {
 	}
 }
 
-// The backoff never is shorter than its step, and never the same for two agents.
+// TestBackoffIsSpread: the backoff is never shorter than its step, and differs between agents.
 func TestBackoffIsSpread(t *testing.T) {
 	t.Parallel()
 	seen := map[time.Duration]bool{}
@@ -257,7 +257,7 @@ func TestBackoffIsSpread(t *testing.T) {
 	}
 }
 
-// While people have paused an agent it asks no model, whatever it was about to do.
+// TestPauseHoldsTheNextTry: a paused agent makes no model call, not even a retry.
 func TestPauseHoldsTheNextTry(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -279,7 +279,7 @@ func TestPauseHoldsTheNextTry(t *testing.T) {
 	}
 }
 
-// Conclude does not wait for the rest of an outage.
+// TestConcludeDuringAnOutage: a request to conclude does not wait for the end of an outage.
 func TestConcludeDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -298,7 +298,7 @@ func TestConcludeDuringAnOutage(t *testing.T) {
 	}
 }
 
-// An outage is nobody's time, up to the investigation, whose details in the Temporal UI say it.
+// TestOutageIsNobodysTime: an outage stops all clocks up to the investigation, whose details in the Temporal UI show it.
 func TestOutageIsNobodysTime(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
@@ -331,8 +331,8 @@ func TestOutageIsNobodysTime(t *testing.T) {
 	}
 }
 
-// When the time of an investigation is up, its agents conclude, and their stages are
-// kept; what does not come to its end is timed out, not cancelled.
+// TestTimeIsUp: when an investigation's time is up, its agents conclude and their stages are kept. Work that
+// does not finish is timed out, not cancelled.
 func TestTimeIsUp(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -363,7 +363,7 @@ func TestTimeIsUp(t *testing.T) {
 	}
 }
 
-// A tool server that is not there is tried three times, whatever else has gone wrong.
+// TestServerThatIsNotThere: an unavailable tool server is tried three times, regardless of other failures.
 func TestServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: script(ask("a"), say("done"))}
@@ -380,8 +380,8 @@ func TestServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-// An outage that many agents wait out for hours is one outage for those above them, told when
-// it begins, when it ends, and once a minute.
+// TestOutageOfManyAgents: an outage that many agents wait for is reported to their parents as one: at its start,
+// at its end, and once a minute.
 func TestOutageOfManyAgents(t *testing.T) {
 	t.Parallel()
 	const agents, away4 = 50, 3*time.Hour + 50*time.Minute

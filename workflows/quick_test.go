@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// A quick call is made within the workflow task; whatever comes of it but a result, a
-// regular activity makes it, and waits for the first attempt if that may still be at it.
+// TestQuickCalls: a quick call runs within the workflow task. If it gives no result, a regular activity makes it,
+// and waits for the first attempt if that may still be running.
 func TestQuickCalls(t *testing.T) {
 	t.Parallel()
 	fails := func(errorType string) error { return temporal.NewApplicationError("", errorType) }
@@ -70,8 +70,8 @@ func TestQuickCalls(t *testing.T) {
 	}
 }
 
-// A model that is known to be quick is asked within the workflow task. A local attempt that has
-// asked it, or would do so in vain, ends the try; any other one leaves it to a regular activity.
+// TestQuickModels: a quick model is called within the workflow task. If a local attempt has called it, or would do so
+// in vain, the try ends. Otherwise a regular activity makes the call.
 func TestQuickModels(t *testing.T) {
 	t.Parallel()
 	final := func(errorType string) error { return temporal.NewNonRetryableApplicationError("", errorType, nil) }
@@ -119,7 +119,7 @@ func TestQuickModels(t *testing.T) {
 	}
 }
 
-// asked are the attempts to ask a model.
+// asked lists the attempts to call a model.
 func (f *fake) asked() string {
 	var all []string
 	for n, in := range f.generated {
@@ -135,8 +135,8 @@ func (f *fake) asked() string {
 	return "[" + strings.Join(slices.Compact(all), ", ") + "]" // the environment tries again what Temporal does not
 }
 
-// A workflow task that is lost may have had replies to what was asked then. They are lived through:
-// their calls are made, or were, and what is to be said now is said with the next call.
+// TestRepliesOfALostTask: a lost workflow task may already have received replies. Their tool calls are run, and the
+// current inputs are kept for the next call.
 func TestRepliesOfALostTask(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: script(ask("lab.read"), other(ask("lab.read", "lab.set")), other(say("an early end")), say("the end"))}
@@ -157,7 +157,7 @@ func TestRepliesOfALostTask(t *testing.T) {
 	}
 }
 
-// An agent whose last batch was one of a lost task concludes, as it would have.
+// TestLostRepliesCountAsIterations: an agent whose last batch belongs to a lost task concludes as usual.
 func TestLostRepliesCountAsIterations(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: script(ask("lab.read"), other(ask("lab.read")), say("the end"))}
@@ -177,8 +177,8 @@ func other(out activities.GenerateOut) activities.GenerateOut {
 	return out
 }
 
-// A run whose model is quick ends once the model was asked by an activity, and nothing was there:
-// what a lost task has gone through belongs to this run.
+// TestQuickRunsEndSettled: a run with a quick model ends once an activity has called the model and found no stored
+// reply. Stored replies of a lost task belong to this run.
 func TestQuickRunsEndSettled(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -211,8 +211,8 @@ func TestQuickRunsEndSettled(t *testing.T) {
 	}
 }
 
-// Only between workflow tasks does an agent hear what people say, so it asks its model outside of
-// them from time to time; a regular tool call does as well.
+// TestQuickModelsLeaveTheTask: an agent receives signals only between workflow tasks. It therefore calls its model
+// outside of them from time to time. A regular tool call has the same effect.
 func TestQuickModelsLeaveTheTask(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -251,8 +251,8 @@ func TestQuickModelsLeaveTheTask(t *testing.T) {
 	}
 }
 
-// A worker that dies in a quick call is noticed with its workflow task: by then nobody may have
-// given the call up.
+// TestQuickCallsOutliveTheirTask: a worker's death in a quick call is noticed with its workflow task, before the call
+// can have been given up.
 func TestQuickCallsOutliveTheirTask(t *testing.T) {
 	t.Parallel()
 	if activities.Abandoned <= WorkflowTaskTimeout {

@@ -20,7 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// judged is a plan whose investigation is judged.
+// judged is a plan whose investigation is scored.
 func judged(stages ...[]string) plan.Plan {
 	p := planOf(stages...)
 	p.Scoring = &plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{
@@ -29,7 +29,7 @@ func judged(stages ...[]string) plan.Plan {
 	return p
 }
 
-// judgement answers a judge by script, and everybody else as ever.
+// judgement answers a judge by script, and other agents as usual.
 func judgement(replies ...activities.GenerateOut) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	next := script(replies...)
 	return func(in activities.GenerateIn) (activities.GenerateOut, error) {
@@ -87,7 +87,7 @@ func TestScoring(t *testing.T) {
 	}
 }
 
-// The score stands though the second question is not answered.
+// TestScoreWithoutMissingTools: the score stands although the second question is unanswered.
 func TestScoreWithoutMissingTools(t *testing.T) {
 	t.Parallel()
 	scored := say("good")
@@ -105,8 +105,8 @@ func TestScoreWithoutMissingTools(t *testing.T) {
 	}
 }
 
-// Temporal lists scores by what was judged and how, where the attributes are registered: an unregistered one would fail the
-// workflow's task for ever.
+// TestScoresAreListed: Temporal lists scores by subject and result if the attributes are registered. Unregistered ones would
+// fail the workflow task forever.
 func TestScoresAreListed(t *testing.T) {
 	t.Parallel()
 	scored := say("good")
@@ -152,7 +152,7 @@ func TestScoringIsCancelled(t *testing.T) {
 	}
 }
 
-// An investigation is judged once it has completed, and whatever becomes of that, it has.
+// TestInvestigationIsJudged: an investigation is scored after it has completed, and stays completed even if scoring fails.
 func TestInvestigationIsJudged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

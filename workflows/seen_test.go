@@ -16,8 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What activities have written is required by those that come after them: the results of a reply's calls by the next
-// model call, which then stands for them, and the last entries of a stage by the next stage and by the report.
+// TestSeenIsRequired: later activities require the writes of earlier ones. The next model call requires the results of a
+// reply's calls and then stands for them; the next stage and the report require a stage's last entries.
 func TestSeenIsRequired(t *testing.T) {
 	t.Parallel()
 	mark := func(n int) transcript.Mark { return transcript.Mark{Seq: int64(n), At: int64(1000 + n)} }
@@ -56,7 +56,7 @@ func TestSeenIsRequired(t *testing.T) {
 	}
 }
 
-// An agent whose store was set back fails, and so does its investigation: no other model is asked, and nothing is tried again.
+// TestStoreBehindEndsTheInvestigation: if the store was set back, the agent and its investigation fail without retry or fallback.
 func TestStoreBehindEndsTheInvestigation(t *testing.T) {
 	t.Parallel()
 	backed := planOf([]string{"default"})
@@ -75,7 +75,7 @@ func TestStoreBehindEndsTheInvestigation(t *testing.T) {
 	}
 }
 
-// A worker has died in a call after it had told Temporal of the intent: whoever makes the call again is told.
+// TestIntentOfADeadWorker: if a worker died after reporting its intent to call, the next attempt is told so.
 func TestIntentOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -13,14 +13,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// serverAway is the error of a call whose server is not there. An empty why means that waiting does not help.
+// serverAway is the error of a call to an unavailable server. An empty why means that waiting does not help.
 func serverAway(why string) error {
 	return temporal.NewApplicationErrorWithOptions("server s: "+why, activities.ErrorServerUnavailable, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{activities.ServerAway{Why: why}},
 	})
 }
 
-// A call that was not sent waits for its server for as long as a call may take, and people see what it waits for.
+// TestCallWaitsForItsServer: an unsent call waits for its server for as long as a call may take, and people see the wait.
 func TestCallWaitsForItsServer(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}), model: script(ask("s.write", "s.write"), say("done"))}

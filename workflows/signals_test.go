@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// answer is what came of an update.
+// updated receives the result of an update.
 type updated struct{ said *string }
 
 func (u updated) Accept()          {}
@@ -27,7 +27,7 @@ func (u updated) Complete(out any, err error) {
 	}
 }
 
-// Updates steer as signals do, and say whom they are for, or why not.
+// TestUpdatesAnswer: updates act like signals, and return their recipients or the reason of a refusal.
 func TestUpdatesAnswer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ update, input, want string }{
@@ -92,7 +92,7 @@ func TestUpdatesAnswer(t *testing.T) {
 	}
 }
 
-// What is asked of agents while their stage's hook runs reaches them, and them alone.
+// TestSignalsBeforeTheAgents: signals to agents that arrive during their stage's hook reach exactly these agents.
 func TestSignalsBeforeTheAgents(t *testing.T) {
 	t.Parallel()
 	const hook = 10 * time.Minute
@@ -134,8 +134,8 @@ func TestSignalsBeforeTheAgents(t *testing.T) {
 	}
 }
 
-// Signals that cannot be used are in the status, the record and the transcript, and
-// nowhere else; a flood of them is cut.
+// TestWrongSignalsAreSaid: unusable signals appear in the status, the record and the transcript, and
+// nowhere else. A flood of them is truncated.
 func TestWrongSignalsAreSaid(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
@@ -168,7 +168,7 @@ func TestWrongSignalsAreSaid(t *testing.T) {
 	}
 }
 
-// A child that waits for its id keeps no signal from its siblings, and gets its own in order.
+// TestSignalsOfAChildThatWaits: a child that waits for its ID does not delay its siblings' signals, and gets its own in order.
 func TestSignalsOfAChildThatWaits(t *testing.T) {
 	t.Parallel()
 	env := newEnv(t, &fake{})

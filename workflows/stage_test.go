@@ -123,7 +123,7 @@ func TestUniformEndIsKept(t *testing.T) {
 	}
 }
 
-// What is said to a stage itself is for its agents; those that sleep are woken.
+// TestGuidanceForAStageItself: guidance sent directly to a stage goes to its agents, and wakes sleeping ones.
 func TestGuidanceForAStageItself(t *testing.T) {
 	t.Parallel()
 	f := &fake{ownTools: func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// localTrouble is what goes wrong with local activities.
+// localTrouble configures failures of local activities.
 type localTrouble struct {
 	name string
 	says error // nil = a panic
@@ -39,8 +39,8 @@ var localTroubles = []localTrouble{
 	{name: "a panic"},
 }
 
-// Steps that touch only our own store are local activities. What goes wrong with those is
-// made good by regular ones, and the workflow ends as if nothing had happened.
+// TestStepsOutliveTheirLocalTries: steps that touch only our own store are local activities. If they fail, regular
+// activities take over, and the workflow ends as usual.
 func TestStepsOutliveTheirLocalTries(t *testing.T) {
 	t.Parallel()
 	type scene func(*testing.T, *fake, *testsuite.TestWorkflowEnvironment) (outcome any)
@@ -116,7 +116,7 @@ func TestStepsOutliveTheirLocalTries(t *testing.T) {
 	}
 }
 
-// What would come of a regular activity as well is not tried as one.
+// TestStepsThatFailForGood: errors that a regular activity would also return are not retried as one.
 func TestStepsThatFailForGood(t *testing.T) {
 	t.Parallel()
 	f := &fake{resolve: func(context.Context) error {
@@ -143,7 +143,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(body)
 }
 
-// watcher counts which way activities run, and makes trouble for the local ones.
+// watcher counts local and regular runs of activities, and makes local ones fail.
 type watcher struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.ActivityInboundInterceptorBase

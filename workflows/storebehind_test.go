@@ -11,8 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Whichever activity finds that the store is older than Temporal's history: the investigation fails with that reason, and
-// makes no more calls. Error edges, success policies, other agents and other stages do not lead around the stop.
+// TestNoWayAroundAStoreThatIsBehind: if any activity finds the store older than Temporal's history, the investigation fails
+// with that reason and makes no more calls. Error edges, success policies and other agents or stages do not avoid the stop.
 func TestNoWayAroundAStoreThatIsBehind(t *testing.T) {
 	t.Parallel()
 	behind := temporal.NewNonRetryableApplicationError("the store has lost entry 7", activities.ErrorStoreBehind, nil)
@@ -114,7 +114,7 @@ func TestNoWayAroundAStoreThatIsBehind(t *testing.T) {
 	}
 }
 
-// within reports whether all words are among those allowed, each as often at most.
+// within reports whether all words are among the allowed ones, each at most as often.
 func within(words, allowed []string) bool {
 	left := map[string]int{}
 	for _, w := range allowed {
@@ -128,8 +128,8 @@ func within(words, allowed []string) bool {
 	return true
 }
 
-// The restored store has lost what the first stage wrote, and says so when the stage's end is written. What the stage did
-// is not lost to the investigation, which saves the stage's end itself.
+// TestStageThatIsNotSavedKeepsItsResult: the restored store has lost the writes of the first stage, and reports this at the
+// stage's end. The investigation keeps the stage's result and saves the end itself.
 func TestStageThatIsNotSavedKeepsItsResult(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"})}

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// summed is a plan whose investigation is summed up.
+// summed is a plan whose investigation gets a summary.
 func summed(stages ...[]string) plan.Plan {
 	p := planOf(stages...)
 	p.Summary = &plan.Stage{Name: plan.SummaryName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{

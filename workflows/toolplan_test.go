@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// steps are the calls of a plan; those in capitals need a person.
+// steps returns the calls of a plan. Names in capitals need approval.
 func steps(names ...string) (calls []activities.Call) {
 	for n, name := range names {
 		call := activities.Call{Name: name}
@@ -84,7 +84,7 @@ func TestToolPlan(t *testing.T) {
 	}
 }
 
-// calls lists the calls that were made, in order.
+// calls lists the calls made, in order.
 func (f *fake) calls() string {
 	var all []string
 	for _, c := range f.called {
@@ -104,7 +104,7 @@ func (f *fake) undone() string {
 	return strings.Join(all, " ")
 }
 
-// Quick calls of a plan are made within the workflow task from the first one on.
+// TestQuickCallsOfAPlan: all quick calls of a plan run within the workflow task, including the first one.
 func TestQuickCallsOfAPlan(t *testing.T) {
 	t.Parallel()
 	quick := activities.Call{Name: "lab.read", Quick: true}

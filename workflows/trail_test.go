@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// TestActsOnOneWorkflow: whom people tell to pause, they are in the audit trail once: as those who told the investigation, or the one
-// workflow that they told. What workflows send on to their children is nobody's act.
+// TestActsOnOneWorkflow: a person's pause is in the audit trail once, for the investigation or for the one workflow that
+// received it. Signals that workflows forward to their children are not acts of people.
 func TestActsOnOneWorkflow(t *testing.T) {
 	t.Parallel()
 	const id = "default-test-workflow-id:"

@@ -17,10 +17,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// hourly is an agent that is called when nobody has spoken for an hour.
+// hourly is an agent that is called after an hour without messages.
 var hourly = plan.AgentSkeleton{Heartbeats: true, HeartbeatInterval: plan.Duration(time.Hour)}
 
-// at records when the model is called, in minutes after the beginning.
+// at records the times of model calls, in minutes after the beginning.
 func (c *talk) at() *[]int {
 	var minutes []int
 	began, model := c.Now(), c.f.model
@@ -31,8 +31,8 @@ func (c *talk) at() *[]int {
 	return &minutes
 }
 
-// An agent that has paused is called again when its pause is over, or somebody
-// ends it; and nobody has to speak first.
+// TestHeartbeatsAfterAPause: an agent that has paused is called again when its pause is over or is ended by a
+// person, without any message.
 func TestHeartbeatsAfterAPause(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -76,7 +76,7 @@ func (c *talk) signalAt(at time.Duration, name string, payload any) {
 	c.RegisterDelayedCallback(func() { c.SignalWorkflow(name, payload) }, at)
 }
 
-// While a turn waits for a person, heartbeats neither come nor are waited for.
+// TestNoHeartbeatsInATurn: while a turn waits for a person, there are no heartbeats and no timers for them.
 func TestNoHeartbeatsInATurn(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, hourly)
@@ -92,8 +92,8 @@ func TestNoHeartbeatsInATurn(t *testing.T) {
 	}
 }
 
-// What a conversation carries on is all that it knows: who asks again is answered
-// without another turn, and a pause is still one.
+// TestConversationContinuesAsNew: the next run has only the carried-over state. It answers a repeated request
+// without another turn, and a pause continues.
 func TestConversationContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})
@@ -135,7 +135,7 @@ func TestConversationContinuesAsNew(t *testing.T) {
 	}
 }
 
-// A conversation that is closed when it would continue as new is closed.
+// TestClosedWhenItWouldContinue: a conversation closed at the moment of continuing as new stays closed.
 func TestClosedWhenItWouldContinue(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})
@@ -149,7 +149,7 @@ func TestClosedWhenItWouldContinue(t *testing.T) {
 	}
 }
 
-// Who has spoken is answered when the conversation is cancelled.
+// TestCancelledInATurn: a message is answered even if the conversation is cancelled.
 func TestCancelledInATurn(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// needy has a model ask for calls that need approval, with arguments of 4 KB each, and then say its last word.
+// needy is a model that requests calls with arguments of 4 KB that need approval, and then concludes.
 func needy(calls int) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	out := say("")
 	for n := range calls {
@@ -27,8 +27,8 @@ func needy(calls int) func(activities.GenerateIn) (activities.GenerateOut, error
 	return script(out, say("found"))
 }
 
-// Many calls of sub-agents wait for approval, and people decide one a minute: everybody above knows all of each, which was
-// told once.
+// TestArgumentsAreToldOnce: many calls of sub-agents wait for approval, and people decide one a minute. All parents know
+// every call in full, although it was sent once.
 func TestArgumentsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	const subs, each = 5, 8
@@ -75,7 +75,7 @@ func TestArgumentsAreToldOnce(t *testing.T) {
 	}
 }
 
-// A parent that does not know what is only named has lost what was told before, by a reset without its signals.
+// TestNamesOfWhatNobodyKnows: a parent that does not know a named approval has lost the message in a reset without its signals.
 func TestNamesOfWhatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	known := Approval{Execution: "s/A", CallID: "1", WorkflowID: "w", Arguments: "{}"}
@@ -86,7 +86,7 @@ func TestNamesOfWhatNobodyKnows(t *testing.T) {
 	}
 }
 
-// adopted has a workflow of the test environment look like the child of another.
+// adopted makes a workflow of the test environment look like the child of another.
 type adopted struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -115,7 +115,7 @@ func (o *adoptedOut) GetInfo(ctx workflow.Context) *workflow.Info {
 	return &info
 }
 
-// The longer the history of a stage is, the rarer it tells what its agents wait for: of many changes, the last.
+// TestLongHistoriesTellSeldom: the longer a stage's history, the less often it reports its waits. It sends the latest state.
 func TestLongHistoriesTellSeldom(t *testing.T) {
 	t.Parallel()
 	const calls = 8 // of which one is decided each ten seconds

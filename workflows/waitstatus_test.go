@@ -50,7 +50,7 @@ func TestMostUrgent(t *testing.T) {
 	}
 }
 
-// shownStatuses are the values that InquestStatus takes.
+// shownStatuses returns the values that InquestStatus takes.
 func shownStatuses(env *testsuite.TestWorkflowEnvironment) *[]agent.Status {
 	var shown []agent.Status
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Run(func(args mock.Arguments) {
@@ -61,8 +61,8 @@ func shownStatuses(env *testsuite.TestWorkflowEnvironment) *[]agent.Status {
 	return &shown
 }
 
-// Two agents run side by side. A's call waits for a person, B sleeps and then waits for
-// its provider; somebody pauses it all, and at the end the stage has a question.
+// TestWaitingIsAStatus: two agents run in parallel. A's call waits for a person; B sleeps and then waits for its
+// provider. A person pauses everything, and at the end the stage has a question.
 func TestWaitingIsAStatus(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -138,7 +138,7 @@ func TestWaitingIsAStatus(t *testing.T) {
 	}
 }
 
-// knows fails the test unless the store was told just what the status says.
+// knows fails the test unless the store has exactly the waits of the status.
 func (f *fake) knows(t *testing.T, now Status) {
 	t.Helper()
 	f.mu.Lock()
@@ -152,8 +152,8 @@ func (f *fake) knows(t *testing.T, now Status) {
 	}
 }
 
-// Whatever comes to wait and is decided, in whichever order: what the store is told is what
-// the status says. Each of the stages ends with a question.
+// TestWaitsAreTheStatus: in every order of waits and decisions, the store has the same waits as the
+// status. Each of the stages ends with a question.
 func TestWaitsAreTheStatus(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -201,7 +201,7 @@ func TestWaitsAreTheStatus(t *testing.T) {
 	}
 }
 
-// A status that the store cannot take within the workflow task is recorded all the same.
+// TestStatusOutlivesAStore: a status that the store cannot accept within the workflow task is recorded later.
 func TestStatusOutlivesAStore(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
@@ -226,7 +226,7 @@ func TestStatusOutlivesAStore(t *testing.T) {
 	}
 }
 
-// A reset in the midst of a stage: the record is reopened before it says what is waited for.
+// TestRecordedStatusAfterAReset: after a reset within a stage, the record is reopened before it gets new waits.
 func TestRecordedStatusAfterAReset(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -248,7 +248,7 @@ func TestRecordedStatusAfterAReset(t *testing.T) {
 	}
 }
 
-// What waits is told when the store is slow, too, although all of it is too large for a history.
+// TestLargeWaitsOutliveAStore: waits are written even if the store is slow and they are too large for a history.
 func TestLargeWaitsOutliveAStore(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ calls, size int }{
@@ -299,7 +299,7 @@ func TestLargeWaitsOutliveAStore(t *testing.T) {
 	}
 }
 
-// What the store refuses is no word that it was told: it is told again.
+// TestWaitsAreToldAgain: a write that the store rejects is repeated.
 func TestWaitsAreToldAgain(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
@@ -324,7 +324,7 @@ func TestWaitsAreToldAgain(t *testing.T) {
 	}
 }
 
-// A conversation ends although the store takes nothing.
+// TestAConversationEndsWithoutAStore: a conversation ends even if the store accepts no writes.
 func TestAConversationEndsWithoutAStore(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})
@@ -340,8 +340,8 @@ func TestAConversationEndsWithoutAStore(t *testing.T) {
 	}
 }
 
-// What the store is being told is on its way there, although nothing waits any more: the
-// conversation ends once the store knows that.
+// TestATellingIsUnderWayWhenItCloses: a write of waits is in flight although no call waits any more. The conversation
+// ends after the store has the current waits.
 func TestATellingIsUnderWayWhenItCloses(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})
@@ -362,7 +362,7 @@ func TestATellingIsUnderWayWhenItCloses(t *testing.T) {
 	}
 }
 
-// A reset while the store is told: the new run reopens the record, and tells it again.
+// TestAResetWhileTheStoreIsTold: after a reset during a write, the new run reopens the record and repeats the write.
 func TestAResetWhileTheStoreIsTold(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -392,7 +392,7 @@ func TestAResetWhileTheStoreIsTold(t *testing.T) {
 	}
 }
 
-// A request that was refused says so in Temporal's list, too.
+// TestRefusedIsAStatus: a rejected request is shown as such in Temporal's list, too.
 func TestRefusedIsAStatus(t *testing.T) {
 	t.Parallel()
 	for name, listed := range map[string]bool{"with search attributes": true, "without": false} {

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// outputs are what the runs of stages hand on, as JSON objects, by their names.
+// outputs returns the outputs of stage runs as JSON objects, by name of the run.
 func outputs(t *testing.T, byRun map[string]string) func(string) activities.SaveStageOut {
 	return func(stage string) (out activities.SaveStageOut) {
 		if text, ok := byRun[stage]; ok {
@@ -36,7 +36,7 @@ func (f *fake) ran() string {
 	return strings.Join(names, " ")
 }
 
-// inOrder puts the first two ends into order if they are those of the two stages.
+// inOrder sorts the first two ends if they are those of the two stages.
 func (f *fake) inOrder(first, second string) {
 	if len(f.saved) > 1 && f.saved[0].Stage.Name == second && f.saved[1].Stage.Name == first {
 		f.saved[0], f.saved[1] = f.saved[1], f.saved[0]
@@ -101,7 +101,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// investigated runs an investigation to its end, whatever that is.
+// investigated runs an investigation to its end, even to a failure.
 func investigated(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result InvestigationResult) {
 	t.Helper()
 	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
@@ -115,7 +115,7 @@ func investigated(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result 
 	return result
 }
 
-// What an earlier pass concluded is void, and shown to the agents all the same.
+// TestEarlierPasses: results of earlier passes are void, but agents still see them.
 func TestEarlierPasses(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s2": `{"outcome":"replan"}`})}
@@ -130,7 +130,7 @@ func TestEarlierPasses(t *testing.T) {
 	}
 }
 
-// A pass that comes to nothing leaves what the one before has concluded.
+// TestReportOfAnEarlierPass: if a pass produces no result, the report uses that of the previous pass.
 func TestReportOfAnEarlierPass(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s2": `{"outcome":"replan"}`})}
@@ -143,7 +143,7 @@ func TestReportOfAnEarlierPass(t *testing.T) {
 	}
 }
 
-// A stage that says itself that it failed is in the errors, and says why.
+// TestOutcomeOfAFailure: a stage that reports its own failure is in the errors, with its reason.
 func TestOutcomeOfAFailure(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}), output: outputs(t, map[string]string{"s1": `{"outcome":"error","message":"no such host"}`})}
@@ -157,7 +157,7 @@ func TestOutcomeOfAFailure(t *testing.T) {
 	}
 }
 
-// A stage that always has another question comes to an end, even if nobody has to answer.
+// TestQuestionsEnd: a stage that asks one question after another ends, even if no answer is required.
 func TestQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}), output: func(string) activities.SaveStageOut {
@@ -222,7 +222,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// answer sends an answer; refused is a part of why it must not be taken.
+// answer sends an answer. refused is part of the expected error.
 func answer(t *testing.T, env *testsuite.TestWorkflowEnvironment, a Answer, refused string) {
 	t.Helper()
 	env.UpdateWorkflow(UpdateAnswer, "", &testsuite.TestUpdateCallback{
@@ -249,7 +249,7 @@ func TestAnswersThatAnswerNothing(t *testing.T) {
 	}
 	env := newEnv(t, f)
 	env.RegisterDelayedCallback(func() {
-		// The end is that of the run's id, whenever the question is put: a task that is lost puts it again.
+		// The suffix comes from the run's ID, so a repeated workflow task asks the question with the same ID.
 		answer(t, env, Answer{ID: "q7", Approved: &yes}, `no question "q7" waits for an answer; there are: q1-n-id`)
 		answer(t, env, Answer{Text: "yes"}, `needs "approved"`)
 		answer(t, env, Answer{Approved: &yes, Text: strings.Repeat("x", maxAnswer+1)}, "longer than")
@@ -258,8 +258,8 @@ func TestAnswersThatAnswerNothing(t *testing.T) {
 	investigated(t, env)
 }
 
-// A question that nobody needs an answer to any more is no reason for the end, and
-// is not in the status of what has ended.
+// TestAQuestionIsOvertaken: a question that is no longer needed is not the reason for the end, and
+// is not in the status of the ended investigation.
 func TestAQuestionIsOvertaken(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -310,8 +310,8 @@ func TestARepair(t *testing.T) {
 	}
 }
 
-// An agent that fails its contract does not throw away what it wrote: its text stands for the stage, the chain goes on without
-// going by it, and the investigation ends as partial. What an older worker has judged fails as before.
+// TestTextOutsideItsContractStands: the text of an agent that violates its contract becomes the stage's result. The chain
+// continues without routing by it, and the investigation ends as partial. Results judged by an older worker fail as before.
 func TestTextOutsideItsContractStands(t *testing.T) {
 	t.Parallel()
 	broken := say("prose")

@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// approvalConfig is the lab's, in which people approve calls: some because the
-// agent's definition says so, one because of the tool's risk.
+// approvalConfig is the lab's configuration with calls that need approval: some because of the agent's
+// definition, one because of the tool's risk.
 var approvalConfig = strings.NewReplacer(
 	`Alpha: {description: digs, mcp_servers: [lab]}`,
 	`Alpha: {description: digs, mcp_servers: [lab], tool_config: {tool_permissions: {lab.set: {requires_approval: true}, lab.counter: `+
@@ -26,10 +26,10 @@ var approvalConfig = strings.NewReplacer(
 	`command: "{{.E2E_TOOLS}}"}}`, `command: "{{.E2E_TOOLS}}"}, risk: {add: high}}`,
 ).Replace(labConfig)
 
-// decideCommand is what a person who watches is told to type.
+// decideCommand matches the command that a watcher is shown.
 var decideCommand = regexp.MustCompile(`lab\.(\w+) .*Decide: starter (decide \S+ \S+ --digest \S+ --approve)`)
 
-// TestApprovals decides calls in every way, with the death of everything in between.
+// TestApprovals decides calls in every way, with a kill of all processes in between.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newScript().script(), approvalConfig)
@@ -39,7 +39,7 @@ func TestApprovals(t *testing.T) {
 	watch := w.start("Decide: starter decide", "starter", "watch", "lab")
 	w.waitsFor("lab", "lab.add", "lab.set")
 
-	// Alpha's first call as the watcher is told, which brings its second one.
+	// Alpha's first call is approved with the command that the watcher shows, which leads to the second call.
 	w.must(w.told(watch, "set")...)
 	before := w.waitsFor("lab", "lab.add", "lab.counter")
 	for _, call := range before.Waiting {
@@ -69,7 +69,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("approvals does not list %+v:\n%s", call, out)
 		}
 	}
-	w.told(watch, "counter") // who watches has lived through it, too
+	w.told(watch, "counter") // the watcher survived the kill
 	w.denyAsOthersDo(waiting(after, "lab.add"))
 	counter := waiting(after, "lab.counter")
 	w.mustFail(1, `lab.counter`, "decide", "lab", "no-such-call", "--approve")
@@ -91,7 +91,7 @@ func TestApprovals(t *testing.T) {
 	w.mustFail(1, "has ended", "decide", "lab", counter.CallID, "--approve")
 }
 
-// checkDecided looks at what came of the calls.
+// checkDecided checks the outcome of the calls.
 func (w *world) checkDecided(id string) {
 	w.t.Helper()
 	if n := w.effects(); n != 1 {
@@ -111,7 +111,7 @@ func (w *world) checkDecided(id string) {
 	}
 }
 
-// waitsFor waits until just these tools' calls wait for a person.
+// waitsFor waits until exactly these tools' calls need a decision.
 func (w *world) waitsFor(id string, tools ...string) (status workflows.Status) {
 	w.t.Helper()
 	c := w.client()
@@ -142,8 +142,7 @@ func waiting(s workflows.Status, tool string) workflows.Approval {
 	return workflows.Approval{}
 }
 
-// told waits until a watcher is told of a call, and returns the arguments of the
-// command that approves it.
+// told waits until a watcher shows a call, and returns the arguments of the command that approves it.
 func (w *world) told(watch *process, tool string) (args []string) {
 	w.t.Helper()
 	eventually(w.t, "the command for "+tool, func() bool {
@@ -157,7 +156,7 @@ func (w *world) told(watch *process, tool string) (args []string) {
 	return args
 }
 
-// denyAsOthersDo sends the update as the Temporal CLI or UI would: plain JSON.
+// denyAsOthersDo sends the update as the Temporal CLI or UI does: plain JSON.
 func (w *world) denyAsOthersDo(call workflows.Approval) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -174,7 +173,7 @@ func (w *world) denyAsOthersDo(call workflows.Approval) {
 	}
 }
 
-// callsOf are the intents and results of some tools' calls.
+// callsOf returns the intents and results of some tools' calls.
 func (w *world) callsOf(investigation string, tools ...string) (out []transcript.Entry) {
 	w.t.Helper()
 	entries, err := w.open().After(context.Background(), investigation, 0, 0)

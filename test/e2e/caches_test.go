@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// cachesConfig is one agent of 40 iterations; %s are its provider and the backend.
+// cachesConfig is one agent of 40 iterations; the %s are its provider and the backend.
 const cachesConfig = `
 llm_providers:
   lab-model: %s
@@ -25,9 +25,9 @@ agent_chains:
     stages: [{name: dig, agents: [{name: Alpha, max_iterations: 40}]}]
 `
 
-// TestCacheIsReadThroughAKill: an agent of 40 iterations, whose worker is killed half-way, reads at least
-// 80 % of its input from the cache of a provider that counts as the real one does; the result has what
-// that costs.
+// TestCacheIsReadThroughAKill runs an agent of 40 iterations whose worker is killed half-way. It reads at least
+// 80 % of its input from the cache of a provider that counts as the real one does, and the result contains the
+// cost.
 func TestCacheIsReadThroughAKill(t *testing.T) {
 	t.Parallel()
 	const rest = `, api_key_env: E2E_KEY, prices: {input: 10, output: 10, cache_read: 1}}`

@@ -29,7 +29,7 @@ agent_chains:
   backed: {alert_types: [backed], fallback_providers: [{provider: spare}], stages: [{name: dig, agents: [{name: Solo}]}]}
 `
 
-// graveyard is a model that is dead until it is raised, and when it was asked meanwhile.
+// graveyard is a model that is down until it is raised. It records the times of the requests in between.
 type graveyard struct {
 	mu      sync.Mutex
 	raised  bool
@@ -48,8 +48,8 @@ func (g *graveyard) reply(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text("the pool is too small")
 }
 
-// TestLongDeadProvider: forty agents on four workers ask a dead model ten times a minute at most, whoever
-// has another one goes on at once, and when it answers again all come to their end, without an iteration lost.
+// TestLongDeadProvider has forty agents on four workers use a dead model. They ask it no more than ten times a minute, agents with a
+// fallback continue at once, and when it answers again all complete without losing an iteration.
 func TestLongDeadProvider(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestLongDeadProvider(t *testing.T) {
 	if said := w.must("run", "--chain", "backed", "--data", "x", "--workflow-id", "backed"); !strings.Contains(said, "spare-1 takes over") {
 		t.Errorf("with a fallback:\n%s", said)
 	}
-	workers[0].kill() // with a probe under way, perhaps
+	workers[0].kill() // perhaps during a probe
 	time.Sleep(70 * time.Second)
 	dead.mu.Lock()
 	dead.raised = true
@@ -89,7 +89,7 @@ func TestLongDeadProvider(t *testing.T) {
 		t.Errorf("asked %d times: no probe", len(dead.asked))
 	}
 	dead.mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // an agent looks again after five at the latest
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // an agent tries again within five minutes
 	defer cancel()
 	for n := range 8 {
 		var result workflows.InvestigationResult
@@ -98,14 +98,14 @@ func TestLongDeadProvider(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	}
-	if dead.replies != 8*6+1 { // five agents and who joins them
+	if dead.replies != 8*6+1 { // five agents and the synthesis
 		t.Errorf("%d replies", dead.replies)
 	}
 }
 
-// TestSickBesideTwenty: a conversation on which the provider fails does not delay twenty others of the same model. The medians
-// of their durations, without it and beside it, are in the log; before circuits counted conversations, the second was 25 s
-// and more.
+// TestSickBesideTwenty: a conversation that the provider fails does not delay twenty others of the same model.
+// The log has the medians of their durations, without it and beside it. Before circuits counted conversations,
+// the second was over 25 s.
 func TestSickBesideTwenty(t *testing.T) {
 	t.Parallel()
 	const healthy = 20
@@ -140,13 +140,13 @@ func TestSickBesideTwenty(t *testing.T) {
 	beside := median("beside")
 	t.Logf("median of %d investigations: %s alone, %s beside a sick conversation (%+.0f %%)", healthy, alone, beside,
 		100*(float64(beside)/float64(alone)-1))
-	if beside > 2*alone+2*time.Second { // a busy machine makes a difference of its own
+	if beside > 2*alone+2*time.Second { // a busy machine also makes a difference
 		t.Errorf("the median is %s, and %s beside a sick conversation", alone, beside)
 	}
 	if said, _, _ := w.starter("", "doctor"); strings.Contains(said, "not asked since") {
 		t.Errorf("the circuit is open:\n%s", said)
 	}
-	median("others") // are answered meanwhile
+	median("others") // complete meanwhile
 	if result := w.ended("sick"); result.Status != agent.StatusFailed || !strings.Contains(result.Error, "fails on this conversation") {
 		t.Errorf("the sick investigation is %s: %s", result.Status, result.Error)
 	}

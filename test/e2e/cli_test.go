@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// One investigation through the CLI, as a person goes about it.
+// TestCLI runs one investigation through the CLI, as a person would.
 func TestCLI(t *testing.T) {
 	t.Parallel()
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 1" })
@@ -112,7 +112,7 @@ func lastEvent(out string, result *workflows.InvestigationResult) error {
 	}{result})
 }
 
-// Three megabytes go by reference, and the agent is shown them as far as they fit.
+// Three megabytes are passed by reference, and the agent receives as much as fits.
 func TestCLILargeData(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
@@ -129,7 +129,7 @@ func TestCLILargeData(t *testing.T) {
 	}
 }
 
-// SIGTERM drains a worker: the call that runs finishes, nothing is made again.
+// SIGTERM drains a worker: the running call finishes, and nothing is repeated.
 func TestWorkerDrains(t *testing.T) {
 	t.Parallel()
 	_, requests := baseline(t)
@@ -155,8 +155,8 @@ func TestWorkerDrains(t *testing.T) {
 	}
 }
 
-// Who asks just after a worker was killed gets an answer, by another one, as soon as
-// Temporal has given up the first.
+// A query just after a worker was killed is answered by another worker, as soon as Temporal has given up on the
+// first.
 func TestStatusAfterAWorkerDied(t *testing.T) {
 	t.Parallel()
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 2" })
@@ -178,7 +178,7 @@ func TestStatusAfterAWorkerDied(t *testing.T) {
 	w.end("lab")
 }
 
-// Bad flags and configurations are one clear message and exit code 2, at once.
+// Bad flags and configurations cause one clear message and exit code 2, immediately.
 func TestProgramsRefuseBadInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, llmtest.Always(llmtest.Text("x")), "agents:\n  A: {tpye: default, mcp_servers: [nowhere]}\n")
@@ -226,8 +226,8 @@ func TestProgramsRefuseBadInput(t *testing.T) {
 	}
 }
 
-// A fleet's worker is slim: it does not link the server. It is built as the Dockerfile
-// does, but for -trimpath and CGO_ENABLED=0: with these, everything is compiled anew.
+// A fleet worker is small: it does not link the server. It is built as in the Dockerfile, but without -trimpath
+// and CGO_ENABLED=0, which would recompile everything.
 func TestWorkerIsSlim(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "worker")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// apiServer answers what kubernetes-mcp-server asks of a cluster for events: discovery, and the events
-// of one namespace.
+// apiServer holds the responses that kubernetes-mcp-server needs from a cluster for events: discovery, and the
+// events of one namespace.
 var apiServer = map[string]string{
 	"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
 	"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
@@ -27,7 +27,7 @@ var apiServer = map[string]string{
 		 "involvedObject":{"kind":"Pod","name":"inventory-6c9f8d7b5-q7w2k"}}]}`,
 }
 
-// prometheus is what Prometheus answers to the query "up == 0".
+// prometheus holds Prometheus's response to the query "up == 0".
 var prometheus = map[string]string{
 	"/api/v1/query": `{"status":"success","data":{"resultType":"vector","result":[
 		{"metric":{"__name__":"up","instance":"inventory.shop:8080","job":"inventory"},"value":[1795368033.1,"0"]}]}}`,
@@ -48,8 +48,8 @@ func serving(t *testing.T, answers map[string]string) string {
 	return server.URL
 }
 
-// TestClusterExample runs examples/kind-scripted as its README says, with the public MCP servers
-// from npm; what they ask, the cluster and Prometheus, is the test's.
+// TestClusterExample runs examples/kind-scripted as its README says, with the public MCP servers from npm. The
+// test provides the cluster and Prometheus.
 func TestClusterExample(t *testing.T) {
 	t.Parallel()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
@@ -71,7 +71,7 @@ users: [{name: me, user: {}}], clusters: [{name: kind, cluster: {server: %q}}]}`
 		servers, servers+fmt.Sprintf(", env: {KUBECONFIG: %q}", kubeconfig),
 	).Replace(string(text)))
 	w.dev()
-	looked := w.must("doctor", "--config", w.config, "--wait", "100s") // npx fetches them when they are first needed
+	looked := w.must("doctor", "--config", w.config, "--wait", "100s") // npx fetches them on first use
 	for _, want := range []string{" tools; the cluster lists pods\n", "ok    server prometheus: 10 tools; Prometheus answers\n"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, looked)

@@ -26,14 +26,13 @@ import (
 // temporalKey is the API key of the gateway.
 const temporalKey = "temporal-key-never-to-be-seen"
 
-// gateway stands before a Temporal as a cloud's does: it speaks TLS with a
-// certificate of an authority of its own, and lets in who shows the API key or a
-// certificate of that authority.
+// gateway stands in front of Temporal, like a cloud's gateway: it speaks TLS with a certificate from a private
+// authority, and admits clients with the API key or a certificate from that authority.
 type gateway struct {
 	address   string
 	authority *authority
 	mu        sync.Mutex
-	callers   map[string]bool // the methods that were called with the key
+	callers   map[string]bool // methods that were called with the key
 }
 
 func newGateway(t *testing.T, temporal string) *gateway {
@@ -43,8 +42,8 @@ func newGateway(t *testing.T, temporal string) *gateway {
 	plain.Protocols = new(http.Protocols)
 	plain.Protocols.SetUnencryptedHTTP2(true)
 	silent := log.New(io.Discard, "", 0)
-	// Without a FlushInterval: it may send the headers of an answer that is all headers before its end, and gRPC takes
-	// a status only from where a stream ends.
+	// There is no FlushInterval: with one, the proxy might send the headers of a header-only response before
+	// its end, and gRPC reads a status only from the end of a stream.
 	forward := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: temporal}) },
 		Transport: plain, ErrorLog: silent,
@@ -56,12 +55,12 @@ func newGateway(t *testing.T, temporal string) *gateway {
 		ClientCAs:    g.authority.pool(), ClientAuth: tls.VerifyClientCertIfGiven,
 	}
 	server.StartTLS()
-	t.Cleanup(func() { server.Config.Close() }) // long polls hang
+	t.Cleanup(func() { server.Config.Close() }) // long polls would block
 	g.address = server.Listener.Addr().String()
 	return g
 }
 
-// guard refuses in gRPC's words who shows neither key nor certificate.
+// guard rejects clients without key or certificate, with a gRPC status.
 func (g *gateway) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		byKey := r.Header.Get("Authorization") == "Bearer "+temporalKey

@@ -8,7 +8,7 @@ import (
 	sdkpb "go.temporal.io/api/sdk/v1"
 )
 
-// details are what the Temporal UI shows of a workflow.
+// details returns a workflow's details in the Temporal UI.
 func (w *world) details(workflowID string) string {
 	w.t.Helper()
 	value, err := w.client().QueryWorkflow(w.t.Context(), workflowID, "", "__temporal_workflow_metadata")
@@ -22,7 +22,7 @@ func (w *world) details(workflowID string) string {
 	return metadata.GetCurrentDetails()
 }
 
-// Agents, their sub-agents and those of these are a tree wherever people look at an investigation, while it runs and after.
+// Agents, their sub-agents and their sub-agents' sub-agents appear as a tree in every view, during an investigation and after it.
 func TestHierarchyIsShown(t *testing.T) {
 	t.Parallel()
 	w, m := newHierarchy(t)

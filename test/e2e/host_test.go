@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// elsewhere is a program of ours on a host of another name, to the kernel as
-// well: it has a UTS namespace of its own. ok = false: the system does not let us.
+// elsewhere runs one of our programs on a host with another name, using a separate UTS namespace. ok is false
+// if the system does not allow it.
 func elsewhere(program string, args ...string) (argv []string, ok bool) {
 	const rename = `hostname elsewhere && exec "$@"`
 	for _, unshare := range [][]string{{"unshare", "--uts"}, {"unshare", "--map-root-user", "--uts"}} {
@@ -22,7 +22,7 @@ func elsewhere(program string, args ...string) (argv []string, ok bool) {
 	return nil, false
 }
 
-// workerElsewhere starts a worker on another host, or on this one if there can be no other.
+// workerElsewhere starts a worker on another host, or on this one if that is not possible.
 func (w *world) workerElsewhere(flags ...string) *process {
 	w.t.Helper()
 	args := append([]string{"--config", w.config, "--drain", "3s"}, flags...)
@@ -32,12 +32,12 @@ func (w *world) workerElsewhere(flags ...string) *process {
 	return w.worker(flags...)
 }
 
-// A SQLite store is its host's: a worker of another one is refused before it
-// connects to anything, unless it is told that the file has moved to it.
+// A SQLite store belongs to its host: a worker on another host is rejected before it connects to anything,
+// unless it is told that the file has moved there.
 func TestWorkerOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
-	w.open() // by this host
+	w.open() // on this host
 	refused, ok := elsewhere("worker", "--config", w.config)
 	if !ok {
 		t.Skip("this system lets nobody have another host name: package store tests the refusal by the file's mark")
@@ -52,7 +52,7 @@ func TestWorkerOnAnotherHost(t *testing.T) {
 		t.Errorf("exit code %d, want 1:\n%s", code, errs)
 	}
 
-	// There is no Temporal: that is what stops a worker that has got further.
+	// There is no Temporal, which stops a worker that gets further.
 	_, errs, _ = w.program(refused[0], "", append(refused[1:], "--adopt-store")...)
 	if !strings.Contains(errs, "connect to Temporal") {
 		t.Errorf("the file is not adopted:\n%s", errs)

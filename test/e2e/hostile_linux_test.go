@@ -14,15 +14,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
-// hostile is a text that would change the terminal's state if it were printed as it is.
+// hostile is a text that would change the terminal's state if it were printed unchanged.
 var hostile = strings.Join([]string{
 	"\x1b]0;owned\x07", "\x1b]8;;http://evil.example\x1b\\click\x1b]8;;\x1b\\", "\x1b]52;c;ZXZpbA==\x07", // title, link, clipboard
-	"\x1b[?1049h\x1b[2J\x1b[1;1H", "\x1b[8mhidden\x1b[0m", "\x1bP$qm\x1b\\", "\x1bc", // another screen, no ink, a question, a reset
-	"\u009b31m\u009d0;owned\u009c", "rm -rf\rls\b\b\x7f\x00\x05\x0e", // the same in one character each; over what stood there
-	"a\u202eb\u2066c\u200bd\u2060e\U000e0041f\u2028g\ufeff", endless(), // turned around, not seen, very long
+	"\x1b[?1049h\x1b[2J\x1b[1;1H", "\x1b[8mhidden\x1b[0m", "\x1bP$qm\x1b\\", "\x1bc", // another screen, invisible text, a query, a reset
+	"\u009b31m\u009d0;owned\u009c", "rm -rf\rls\b\b\x7f\x00\x05\x0e", // the same in one character each; overwriting earlier text
+	"a\u202eb\u2066c\u200bd\u2060e\U000e0041f\u2028g\ufeff", endless(), // reversed, invisible, very long
 }, " ")
 
-// endless is a line that repeats nothing: who says the same again and again is cut off.
+// endless is a line without repetition, because an agent that repeats itself is cut off.
 func endless() string {
 	var line strings.Builder
 	for n := range 1000 {
@@ -31,12 +31,12 @@ func endless() string {
 	return line.String()
 }
 
-// harmless is what our own programs send to a terminal besides text: colours, and the
-// last line that is written anew.
+// harmless matches the sequences that our own programs send to a terminal: colours, and the rewritten last
+// line.
 var harmless = regexp.MustCompile(`\x1b\[[0-9;]*m|\r\x1b\[K|\r+\n`)
 
-// Whatever an alert, a model, a tool's server or a provider says: the terminal of whoever
-// looks on is sent nothing but text and our own sequences.
+// Whatever text comes from an alert, a model, a tool server or a provider, a watcher's terminal receives only
+// text and our own sequences.
 func TestHostileTextOnATerminal(t *testing.T) {
 	t.Parallel()
 	args, err := json.Marshal(map[string]string{"text": hostile, hostile: hostile})

@@ -26,7 +26,7 @@ agent_chains:
   lab: {alert_types: [lab], stages: [{name: dig, agents: [{name: Reader}]}]}
 `
 
-// maskSamples writes what every pattern has to find into a file.
+// maskSamples writes samples for every pattern into a file.
 func maskSamples(t *testing.T) (path string) {
 	t.Helper()
 	files, err := filepath.Glob("../../internal/mask/testdata/*.txtar")
@@ -57,8 +57,7 @@ func maskSamples(t *testing.T) (path string) {
 	return path
 }
 
-// What any pattern finds, in an alert and in a tool's result, is in no store,
-// history, log or request to a model.
+// Text that a pattern matches, in an alert or a tool's result, is in no store, history, log or model request.
 func TestMaskedSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	samples := maskSamples(t)
@@ -95,7 +94,7 @@ func TestMaskedSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-// eventsOf is every event of an investigation with one agent, as stored.
+// eventsOf returns every event of an investigation with one agent, as stored.
 func (w *world) eventsOf(id string) (out []byte) {
 	w.t.Helper()
 	started := w.history(id)[0].GetWorkflowExecutionStartedEventAttributes()

@@ -20,8 +20,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// The example: a question that outlives everything that runs, an answer, and a
-// loop that ends when the critic has enough.
+// The example: a question that survives a restart of everything, an answer, and a loop that ends when the
+// critic is satisfied.
 func TestPipelinePlanExecuteCritique(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, "{}")
@@ -71,7 +71,7 @@ func TestPipelinePlanExecuteCritique(t *testing.T) {
 	}
 }
 
-// A question that is put anew after a reset has another id: an answer to the one that was undone is refused.
+// A question that is repeated after a reset has a new ID: an answer to the old question is rejected.
 func TestQuestionAfterReset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, "{}")
@@ -91,7 +91,7 @@ func TestQuestionAfterReset(t *testing.T) {
 	}
 }
 
-// question waits until an investigation asks something, not the old one, and returns its id.
+// question waits until an investigation asks a question other than old, and returns its ID.
 func (w *world) question(id, old string) (put string) {
 	w.t.Helper()
 	eventually(w.t, "a question", func() bool {
@@ -104,7 +104,7 @@ func (w *world) question(id, old string) (put string) {
 	return put
 }
 
-// statusOf asks an investigation for its status, also one that has ended.
+// statusOf queries an investigation's status, even after it has ended.
 func (w *world) statusOf(id string) (status workflows.Status) {
 	w.t.Helper()
 	value, err := w.client().QueryWorkflow(context.Background(), id, "", workflows.QueryStatus)
@@ -117,7 +117,7 @@ func (w *world) statusOf(id string) (status workflows.Status) {
 	return status
 }
 
-// stands checks where an investigation that runs stands, as the starter says it.
+// stands checks the position of a running investigation as the starter prints it.
 func (w *world) stands(id string, pass, hops int) {
 	w.t.Helper()
 	var status workflows.Status
@@ -127,7 +127,7 @@ func (w *world) stands(id string, pass, hops int) {
 	}
 }
 
-// decode reads what the starter prints as JSON.
+// decode parses the starter's JSON output.
 func (w *world) decode(out any, args ...string) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(w.must(args...)), out); err != nil {
@@ -181,7 +181,7 @@ agent_chains:
       - {name: three, agents: [{name: Judge}]}
 `
 
-// Every way in which a chain can end, but by its last stage.
+// All ways in which a chain can end, except by its last stage.
 func TestPipelineEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
@@ -196,7 +196,7 @@ func TestPipelineEnds(t *testing.T) {
 		end   agent.EndReason
 		ran   string
 		calls int    // of the model
-		has   string // the report
+		has   string // part of the report
 	}{
 		{"asks", agent.EndDenied, "gate success", 1, `{"said":"it","data":{"host":"db-1"}}`},
 		{"expires", agent.EndInterruptExpired, "gate success", 1, `{"said":"it","data":{"host":"db-1"}}`},
@@ -213,7 +213,7 @@ func TestPipelineEnds(t *testing.T) {
 					ID   string
 					Data struct{ Host string }
 				}
-				var inbox []question // those of other chains may be there, too
+				var inbox []question // may include questions of other chains
 				w.decode(&inbox, "inbox", "--json")
 				at := slices.IndexFunc(inbox, func(q question) bool { return q.ID == tt.chain })
 				if at < 0 || inbox[at].Data.Host != "db-1" {
@@ -233,8 +233,8 @@ func TestPipelineEnds(t *testing.T) {
 	}
 }
 
-// Everything dies while the chain has just gone back, in the midst of its second
-// pass: it goes on there, and nothing is said twice.
+// All processes are killed in the second pass, just after the chain has gone back: it continues there, and
+// nothing is repeated.
 func TestPipelineKilledInALoop(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()
@@ -255,7 +255,7 @@ func TestPipelineKilledInALoop(t *testing.T) {
 	hold.Wait(t)
 	dev.kill()
 	w.dev()
-	w.model.Wait(4) // the call that was cut off is made again, and held
+	w.model.Wait(4) // the call that was cut off is retried and held
 	w.stands("loops", 2, 3)
 	hold.Release()
 	result := w.end("loops")
@@ -269,8 +269,8 @@ func TestPipelineKilledInALoop(t *testing.T) {
 	w.saidOnce(result.ID)
 }
 
-// plan → review → approve → apply → review → announce. All dies while the reviewer is asked, while
-// people are, and when they have just answered: nothing is lost, and nothing done twice.
+// plan → review → approve → apply → review → announce. All processes are killed during the review, while people
+// are asked, and just after their answer: nothing is lost or done twice.
 func TestPipelineGates(t *testing.T) {
 	t.Parallel()
 	review, apply := llmtest.NewHold(), llmtest.NewHold()
@@ -312,11 +312,11 @@ agent_chains:
 	w.beginWith("change", agent.Request{Chain: "change", Data: []byte(`"db-1 is down"`)})
 	review.Wait(t)
 	again()
-	w.model.Wait(5) // the call that was cut off is made again, and held
+	w.model.Wait(5) // the call that was cut off is retried and held
 	review.Release()
 	asks("confirmation")
 	again()
-	asks("confirmation") // what a query shows, Temporal may not have had yet when all died
+	asks("confirmation") // at the kill, Temporal may not have had what a query shows
 	w.must("answer", "change", "--approve", "--by", "Ada")
 	apply.Wait(t)
 	again()
@@ -344,8 +344,8 @@ agent_chains:
 // gateBlock is the guide's chain with two gates.
 var gateBlock = regexp.MustCompile("(?s)```yaml\nagent_chains:\n  mend: .*?\n```\n")
 
-// plan → approve → apply → approve → announce is five lines, as the guide has them. All dies at each gate, before the answer
-// and after it: nothing is done twice, and nothing unasked.
+// plan → approve → apply → approve → announce takes five lines, as in the guide. All processes are killed at
+// each gate, before and after the answer: nothing is done twice or without approval.
 func TestPipelineGateOfTheGuide(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/reference/chains.md")
@@ -384,7 +384,7 @@ func TestPipelineGateOfTheGuide(t *testing.T) {
 	w.saidOnce(result.ID)
 }
 
-// Temporal's own CLI answers, too, after everything has died that waited.
+// Temporal's own CLI can also answer, after a kill of every process that was waiting.
 func TestPipelineAnsweredByTheStockCLI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(llmtest.Request) llmtest.Reply { return llmtest.Text(`{"said":"it"}`) }, interruptConfig)

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// scenarioConfig has an agent with sub-agents, whose tool server is told the session, and a judge.
+// scenarioConfig has an agent with sub-agents, whose tool server receives the session, and a judge.
 const scenarioConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -47,7 +47,7 @@ func scenarioScript(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text("done")
 }
 
-// What is known of sub-agents agrees everywhere: their ids, and why one has failed. A judge is told of all tools.
+// Every view agrees about sub-agents: their IDs, and the cause of a failure. A judge receives all tools.
 func TestSubAgentScenario(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, scenarioScript, scenarioConfig)
@@ -112,7 +112,7 @@ func TestSubAgentScenario(t *testing.T) {
 	})
 }
 
-// A session timeout of seconds ends an investigation whose model hangs: its agents have no longer to conclude than the limit is.
+// A session timeout of seconds ends an investigation whose model hangs. The time to conclude is never longer than the timeout.
 func TestSessionTimeoutScenario(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestOperatorByServer works with an address of the API and a token, as an operator's laptop does: what is in its environment
-// names neither Temporal nor the store, nor the configuration.
+// TestOperatorByServer works with only an API address and a token, like an operator's laptop: its environment
+// contains neither Temporal's address nor the store nor the configuration.
 func TestOperatorByServer(t *testing.T) {
 	t.Parallel()
 	const token = "a token of thirty-two characters"
@@ -69,7 +69,7 @@ func TestOperatorByServer(t *testing.T) {
 	expect(says("chat", "--thread", said.Thread, "--message", "remember the disk is on node 7"),
 		"done: Successfully updated memory block 'facts'")
 	expect(says("chat", "--list"), said.Thread)
-	waiting := laptop.start("to go on later", "starter", "chat", "--agent", "Memo", "--message", "wait") // said when it was taken
+	waiting := laptop.start("to go on later", "starter", "chat", "--agent", "Memo", "--message", "wait") // printed once it was accepted
 	k.hold.Release()
 	if code := waiting.wait(); code != 0 || strings.Count(waiting.log.String(), "waited long") != 1 {
 		t.Errorf("exit code %d, and it says\n%s", code, waiting.log)

@@ -8,8 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// A worker that shares no store with the others does not start: it would find
-// nothing of what they have begun.
+// A worker whose store differs from the other workers' does not start, because it would lack their data.
 func TestWorkerWithAnotherStore(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
@@ -32,7 +31,7 @@ func TestWorkerWithAnotherStore(t *testing.T) {
 			}
 		}
 	}
-	w.worker().terminate() // one that shares it is welcome
+	w.worker().terminate() // a worker with the same store may start
 	first.terminate()
 	w.worker("--store", other, "--adopt-store")
 	if _, errs, code := w.program(filepath.Join(bin, "worker"), "", "--config", w.config); code != 2 || !strings.Contains(errs, other) {
@@ -40,8 +39,7 @@ func TestWorkerWithAnotherStore(t *testing.T) {
 	}
 }
 
-// Where a worker with another store has come first and takes work, the work fails
-// there and is done by the next one.
+// If a worker with another store starts first and takes work, the work fails there and the next worker does it.
 func TestWorkOfAnotherStore(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)
@@ -63,7 +61,7 @@ func TestWorkOfAnotherStore(t *testing.T) {
 	}
 }
 
-// Two stores never take each other's plans, though they have the same configuration.
+// Two stores never use each other's plans, even with the same configuration.
 func TestPlansAreOfOneStore(t *testing.T) {
 	t.Parallel()
 	w, _ := newLab(t, nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// oneServerConfig is a chain of one agent with one tool server, whose transport is left open.
+// oneServerConfig is a chain of one agent with one tool server and any transport.
 const oneServerConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -30,12 +30,12 @@ agent_chains:
   lab: {alert_types: [lab], llm_provider: lab-model, stages: [{name: dig, agents: [{name: Alpha}]}]}
 `
 
-// counts is a call of the tool that must not run twice.
+// counts is a call of the non-repeatable tool.
 func (w *world) counts() llmtest.Reply {
 	return llmtest.Calls(llmtest.Call{Name: "lab__counter", Args: fmt.Sprintf(`{"file":%q}`, filepath.Join(w.data, "effects"))})
 }
 
-// outcomes are the error types of the results of an investigation's calls.
+// outcomes returns the error types of the results of an investigation's calls.
 func (w *world) outcomes(investigation string) (types []string) {
 	for _, e := range w.entries(investigation) {
 		if e.Kind == transcript.KindResult {
@@ -45,8 +45,8 @@ func (w *world) outcomes(investigation string) (types []string) {
 	return types
 }
 
-// A tool server whose process hangs is replaced: the call that it had is told as unknown and never made, and the next call
-// goes to a new process.
+// A tool server whose process hangs is replaced: the call in progress is reported as unknown and never
+// repeated, and the next call goes to a new process.
 func TestHungToolServer(t *testing.T) {
 	t.Parallel()
 	var w *world
@@ -77,7 +77,7 @@ func TestHungToolServer(t *testing.T) {
 	}
 }
 
-// A tool server over HTTP stands still during a call, and answers after the agent has ended: people see what it did.
+// An HTTP tool server stalls during a call and answers after the agent has ended: people can see the result.
 func TestLateAnswerOfAToolServer(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
@@ -107,8 +107,8 @@ func TestLateAnswerOfAToolServer(t *testing.T) {
 	}
 }
 
-// A worker stands still on its way to the tool server, with a connection that is not yet good for a request, until another
-// worker has taken over and the investigation has ended. When it goes on, it makes no call.
+// A worker stalls on its way to the tool server, with a connection that is not yet ready for a request, until
+// another worker has taken over and the investigation has ended. When it continues, it makes no call.
 func TestLongFreezeBeforeTheWrite(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestLongFreezeBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// front is a TCP proxy that can hold a connection before anything goes through it.
+// front is a TCP proxy that can hold a connection before it forwards any data.
 type front struct {
 	url  string
 	arm  chan struct{}
@@ -202,8 +202,8 @@ func (f *front) serve(client net.Conn, host string) {
 	<-ended
 }
 
-// A tool's server asks people something in the midst of a call. The question is in the inbox, the tool's time stands still
-// until somebody answers, and the call goes on with the answer.
+// A tool server asks people a question during a call. The question is in the inbox, the tool's timeout is
+// suspended until there is an answer, and the call continues with the answer.
 func TestToolServerAsksPeople(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {

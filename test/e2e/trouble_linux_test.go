@@ -25,9 +25,9 @@ agent_chains:
            stages: [{name: dig, agents: [{name: Solo}]}]}
 `
 
-// TestProviderTrouble: who watches is told of a provider that is waited for, on a
-// terminal and in a pipe, and what nobody answered is kept. The worker's log has a line
-// when the trouble begins and one when it ends, and nobody's typing errors.
+// TestProviderTrouble checks that watchers, on a terminal and in a pipe, see that the system waits for a
+// provider, and that the failure of all providers is recorded. The worker logs one line when the trouble begins
+// and one when it ends, and none for errors in user input.
 func TestProviderTrouble(t *testing.T) {
 	t.Parallel()
 	var busy atomic.Int32

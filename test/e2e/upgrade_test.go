@@ -50,7 +50,7 @@ var previousPrograms = sync.OnceValues(func() (programs string, err error) {
 	return programs, nil
 })
 
-// upgradeConfig has a chain for everything that can be under way during an upgrade.
+// upgradeConfig has a chain for every kind of work that can be in progress during an upgrade.
 const upgradeConfig = `
 llm_providers:
   lab-model: {type: openai, model: gpt-4o, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
@@ -80,7 +80,7 @@ agent_chains:
   finished: {stages: [{name: dig, agents: [{name: Joiner}]}]}
 `
 
-// upgrades is the model of those chains. What is under way is held until the new build runs.
+// upgrades is the model of those chains. Its replies are held until the new build runs.
 type upgrades struct {
 	model, paused, children, scored *llmtest.Hold
 }
@@ -125,8 +125,8 @@ func wholeText(req llmtest.Request) string {
 	return out.String()
 }
 
-// TestUpgradeInPlace starts everything that can be under way with the previous release, stops that, and starts this
-// build on the same data: all of it ends, nothing is lost, and nothing is done twice.
+// TestUpgradeInPlace starts every kind of work with the previous release, stops that release, and starts this
+// build on the same data: everything completes, nothing is lost, and nothing is done twice.
 func TestUpgradeInPlace(t *testing.T) {
 	t.Parallel()
 	u := upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}

@@ -25,7 +25,7 @@ type viewer struct {
 	screen *vt.SafeEmulator
 }
 
-// viewer runs the CLI on a terminal of so many columns and lines.
+// viewer runs the CLI on a terminal of the given size.
 func (w *world) viewer(width, height int, args ...string) viewer {
 	w.t.Helper()
 	master, slave := openTerminal(w.t)
@@ -34,11 +34,11 @@ func (w *world) viewer(width, height int, args ...string) viewer {
 		w.t.Fatal(errno)
 	}
 	screen := vt.NewSafeEmulator(width, height)
-	go func() { _, _ = io.Copy(master, screen.Emulator) }() // what the terminal is asked
+	go func() { _, _ = io.Copy(master, screen.Emulator) }() // the terminal's answers to queries
 	return viewer{w.with("TERM=xterm-256color", "CI=").at(master, slave, screen, args...), screen}
 }
 
-// lines are those of the screen.
+// lines returns the lines of the screen.
 func (v viewer) lines() []string {
 	var out []string
 	for y := range v.screen.Height() {
@@ -73,14 +73,14 @@ func (v viewer) until(what string, ok func(screen string) bool) {
 	}
 }
 
-// passing is what differs from run to run, blanks something else's width.
+// passing matches text that differs between runs, and blanks matches padding of different widths.
 var (
 	passing = regexp.MustCompile(`:[0-9a-f]{12}|\b[0-9.]+k? +[0-9][0-9hm]*s$|` +
 		`[0-9.]+k? tokens|\b[0-9][0-9hm]*s\b|[0-9]{2}:[0-9]{2}:[0-9]{2}( UTC)?|in [0-9]+ min|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`)
 	blanks = regexp.MustCompile(`(\S) {2,}`)
 )
 
-// golden compares the screen with a file in testdata, but for what differs from run to run.
+// golden compares the screen with a file in testdata, except for text that differs between runs.
 func (v viewer) golden(name string) {
 	v.t.Helper()
 	var lines []string
@@ -91,8 +91,8 @@ func (v viewer) golden(name string) {
 	goldentest.Equal(v.t, file, got)
 }
 
-// TestLiveView is a person's first minutes: two agents in parallel whose calls are decided on the
-// spot, a system that dies and comes back, and the report.
+// TestLiveView is a new user's first minutes: two parallel agents whose calls are decided immediately, a system
+// that dies and comes back, and the report.
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newScript().script(), approvalConfig)
@@ -110,7 +110,7 @@ func TestLiveView(t *testing.T) {
 		})
 	}
 
-	// Enter alone decides nothing; a decision in one view is seen in the other.
+	// Enter alone decides nothing. A decision in one view appears in the other.
 	small.press("a")
 	small.shows("Enter alone decides nothing")
 	small.golden("decide-80x24")
@@ -131,7 +131,7 @@ func TestLiveView(t *testing.T) {
 	w.dev()
 	small.shows("connection to Temporal is back")
 
-	// The person leaves, and comes back.
+	// The person leaves and comes back.
 	large.press("\x03")
 	if code := large.wait(); code != 130 || !strings.Contains(large.log.String(), "Not watching any more. The investigation goes on:") {
 		t.Errorf("Ctrl-C: exit code %d:\n%s", code, large)
@@ -169,8 +169,8 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// TestLiveDecisions: in the live view a person changes the arguments of a call, which the tool's schema has to allow, and has calls
-// like another one made from then on, once he has seen which those would have been.
+// TestLiveDecisions has a person change the arguments of a call in the live view, within the tool's schema, and
+// then allow similar calls from then on, after seeing which earlier calls that would have covered.
 func TestLiveDecisions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
@@ -187,7 +187,7 @@ func TestLiveDecisions(t *testing.T) {
 	v.shows("Enter alone decides nothing")
 	v.press("\t")
 	v.shows(`arguments> {"a":2,"b":3}`)
-	const line = "\x15" // deletes what is typed
+	const line = "\x15" // deletes the input
 	v.press(line + `{"a":"x","b":3}` + "\r")
 	v.shows("was refused")
 	v.shows("Enter approves it with these arguments")
@@ -216,7 +216,7 @@ func TestLiveDecisions(t *testing.T) {
 	}
 }
 
-// Who watches eight agents that write pays less than a tenth of a core.
+// Watching eight agents that write uses less than a tenth of a core.
 func TestLongViewIsCheap(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -245,7 +245,7 @@ func TestLongViewIsCheap(t *testing.T) {
 	}
 }
 
-// cpu is the CPU time that the process has taken.
+// cpu returns the CPU time of the process.
 func (p *process) cpu() time.Duration {
 	p.t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))

@@ -43,7 +43,7 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 	return agent.CheckBy(e.By)
 }
 
-// extend raises bounds. The model calls read theirs in the store.
+// extend raises bounds. Model calls read their bounds from the store.
 func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget, error) {
 	if e.Extension != (plan.Extension{}) || r.state.Resolved.Level >= activities.LevelActs {
 		in := activities.ExtendBudgetIn{
@@ -62,7 +62,7 @@ func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget,
 	return Budget{}, nil
 }
 
-// budget is what bounds the investigation; nil = nothing does, or nothing any more.
+// budget returns the bounds of the investigation. Nil means that none applies, or none any longer.
 func (r *investigationRun) budget() *Budget {
 	if r.result.Status.Closed() {
 		return nil

@@ -12,12 +12,12 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 )
 
-// heartbeatTimeout is what Temporal calls the failure of an activity whose worker has died.
+// heartbeatTimeout is Temporal's name for the failure of an activity whose worker has died.
 const heartbeatTimeout = "TemporalTimeout:Heartbeat"
 
-// survived runs an activity again until its worker survives it; n counts the tries, from 1.
-// Temporal alone would try for as long as it waits for outages, with a call that uses up a
-// worker's memory each time. call tells the calls apart that a workflow makes at once.
+// survived repeats an activity until its worker survives it; n counts the tries, from 1.
+// Temporal alone would retry for as long as it waits for outages, even a call that exhausts a
+// worker's memory each time. call distinguishes the concurrent calls of a workflow.
 func survived(ctx workflow.Context, what string, call int, run func(n int) error) error {
 	key := fmt.Sprintf("%s/%s/%d/", workflow.GetInfo(ctx).WorkflowExecution.ID, what, call)
 	var first time.Time
@@ -44,10 +44,10 @@ func survived(ctx workflow.Context, what string, call int, run func(n int) error
 }
 
 // apart is how long to wait after the n-th death: up to twice the backoff for a provider, so
-// that calls that died together do not come back together for ever.
+// that calls that died together are not always retried together.
 func apart(n int, what string) time.Duration { return part(2*doubled(n), n, what) }
 
-// died: the activity's worker has not been heard of for HeartbeatTimeout.
+// died reports that the activity's worker has sent no heartbeat for HeartbeatTimeout.
 func died(err error) bool {
 	timeout, ok := errors.AsType[*temporal.TimeoutError](err)
 	return ok && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT
@@ -60,7 +60,7 @@ func intended(err error) bool {
 		activities.ReadDoing(func(to any) error { return timeout.LastHeartbeatDetails(to) }).Intended
 }
 
-// mortal has Temporal leave it to survived to try again after a worker's death.
+// mortal leaves retries after a worker's death to survived instead of Temporal.
 func mortal(policy *temporal.RetryPolicy) *temporal.RetryPolicy {
 	policy.NonRetryableErrorTypes = append(policy.NonRetryableErrorTypes, heartbeatTimeout)
 	return policy

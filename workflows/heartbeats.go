@@ -8,8 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 )
 
-// A heartbeat is an agent's going on without new input (spec: agents,
-// "Heartbeats"); it has nothing to do with an activity's heartbeat.
+// A heartbeat lets an agent continue without new input (spec: agents,
+// "Heartbeats"). It is unrelated to an activity's heartbeat.
 
 // sleepFor pauses the agent's heartbeats from now on; a second pause overwrites the first.
 func (r *agentRun) sleepFor(ctx workflow.Context, minutes int) {
@@ -24,8 +24,8 @@ func (r *agentRun) asleep(ctx workflow.Context) bool {
 // wake ends a pause, if there is one.
 func (r *agentRun) wake() { r.state.PausedUntil = time.Time{} }
 
-// sleep waits until the pause of the heartbeats is over, or somebody ends it, and
-// has the model told.
+// sleep waits until the pause of the heartbeats is over or a person ends it, and
+// then tells the model.
 func (r *agentRun) sleep(ctx workflow.Context) error {
 	r.sleeping = true
 	r.teller.changed()
@@ -53,7 +53,7 @@ func (r *agentRun) sleep(ctx workflow.Context) error {
 	return nil
 }
 
-// clamped is how long the pause lasts, in minutes: from 1 to 60, 2 if nothing usable is said.
+// clamped is the length of the pause in minutes: from 1 to 60, or 2 if no usable value is given.
 func (p PauseHeartbeats) clamped() int {
 	if p.Minutes == nil {
 		return defaultPause

@@ -33,7 +33,7 @@ func (r *investigationRun) handle(ctx workflow.Context, sig signal) (t Taken, wh
 	if !r.forward(ctx, sig) && !sig.everybody() {
 		return t, fmt.Sprintf("%s: %s is not running", sig.Name, sig.target())
 	}
-	if !sig.Late { // the time, that is up, is nobody
+	if !sig.Late { // a time limit is not a person
 		r.act(ctx, sig.steered())
 	}
 	return t, ""

@@ -29,7 +29,7 @@ type Limit struct {
 type Limits struct {
 	Raised int  `json:"raised,omitempty"` // how often they were raised so far
 	Held   bool `json:"held,omitempty"`   // the time is up, and people are asked for more
-	Stand  bool `json:"stand,omitempty"`  // nobody raises them
+	Stand  bool `json:"stand,omitempty"`  // the bounds will not be raised
 }
 
 const limitsInput = `{"raised": n, "held": true or false, "stand": true or false}`

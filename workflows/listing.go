@@ -10,7 +10,7 @@ import (
 )
 
 // listing tracks the tool servers that are being asked for their tools while the agent works.
-// The zero value asks nobody.
+// The zero value asks no server.
 type listing struct {
 	pending []string            // names of the servers
 	cancel  workflow.CancelFunc // gives all of them up; nil until the first is asked

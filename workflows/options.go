@@ -15,16 +15,16 @@ import (
 
 // Every timeout, retry policy and expiry of the workflows is in this file.
 
-// HeartbeatTimeout is how soon a dead worker is noticed. A stall of Temporal that is
-// shorter by a few seconds cuts nothing.
+// HeartbeatTimeout is how soon a worker's death is noticed. It tolerates stalls of Temporal that
+// are a few seconds shorter.
 const HeartbeatTimeout = 12 * time.Second
 
-// WorkflowTaskTimeout is how soon a worker that died deciding is noticed. A shorter one
-// makes a slow store or a busy worker decide again and again, without an end.
+// WorkflowTaskTimeout is how soon the death of a worker in a workflow task is noticed. With a shorter
+// one, a slow store or a busy worker would make tasks time out and repeat endlessly.
 const WorkflowTaskTimeout = 10 * time.Second
 
 // Patience is how long activities wait for our own infrastructure: the store and Temporal.
-// No investigation is to blame for an outage of those, and people mend it.
+// Investigations must not fail because of such an outage, and operators repair it.
 const Patience = 7 * 24 * time.Hour
 
 const (
@@ -33,18 +33,18 @@ const (
 	storeWithin      = 3 * time.Second // the same, within a workflow task
 	listWithin       = 1500 * time.Millisecond
 	listTimeout      = time.Minute
-	queueWait        = time.Minute      // for tools with a task queue of their own: nobody there is a result
+	queueWait        = time.Minute      // for tools with a separate task queue; a missing worker is a result
 	defaultIteration = 10 * time.Minute // the plan normally says
 	defaultTool      = 2 * time.Minute
 	defaultApproval  = time.Hour        // the plan normally says
-	grace            = time.Hour        // for a store that is away while a reply or a result is in hand
+	grace            = time.Hour        // for an unavailable store while a reply or a result is pending
 	lastWord         = 2 * time.Minute  // to conclude after a limit, if the plan does not say
 	subLastWord      = time.Minute      // the most that sub-agents get of it, before their agent concludes
-	tellAgain        = 5 * time.Minute  // the store what is waited for, if it could not be told
+	tellAgain        = 5 * time.Minute  // wait before a failed write of waits is repeated
 	firstListing     = 2 * time.Second  // for servers that have not listed their tools within listWithin
 	lastListing      = 45 * time.Second // for the first catalogue of an agent that has had no tools at all
-	relistAfter      = time.Minute      // a tool server that could not be asked is asked again
-	listAgain        = time.Hour        // how old the catalogues of tools may be at the beginning of a turn
+	relistAfter      = time.Minute      // wait before an unavailable tool server is asked again
+	listAgain        = time.Hour        // maximum age of tool catalogues at the start of a turn
 )
 
 // betweenTellings is how long a workflow collects the waits of the agents below it before it tells its parent. It grows with
@@ -53,13 +53,13 @@ func betweenTellings(events int) time.Duration {
 	return time.Duration(max(events-1000, 0)/100) * time.Second
 }
 
-// How long a provider is waited for, if the plan does not say, and how.
+// How long, and how, an agent waits for a provider, if the plan does not say.
 const (
 	outageAlone    = 4 * time.Hour
 	outageFallback = time.Minute
-	outageHurried  = time.Minute     // by an agent that was told to conclude
+	outageHurried  = time.Minute     // for an agent that was told to conclude
 	longestBackoff = 5 * time.Minute // between two tries
-	longOutage     = 5 * time.Second // a wait from which on people are told
+	longOutage     = 5 * time.Second // shortest wait that is shown to people
 )
 
 // How long a question waits for people, if the plan does not say.
@@ -80,7 +80,7 @@ const (
 // The workflow counts the tries of a model or a tool server, not Temporal. Crashes, deployments
 // and outages of our infrastructure do not count.
 const (
-	serverTries        = 3                // of a tool server that is not there
+	serverTries        = 3                // of an unavailable tool server
 	longestServerRetry = 10 * time.Second // between tries of one that may be back soon, for as long as a call may take
 )
 
@@ -98,14 +98,14 @@ const (
 	minDying  = time.Hour
 )
 
-// retry is for failures that have nothing to do with an activity's work. It ends with the
-// activity's own bound.
+// retry is for failures unrelated to an activity's work. It ends with the activity's
+// own bound.
 func retry(longest time.Duration) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    firstRetry,
 		BackoffCoefficient: 2,
 		MaximumInterval:    longest,
-		// An oversize result would otherwise be tried again for ever.
+		// An oversize result would otherwise be retried forever.
 		NonRetryableErrorTypes: []string{"payloadSizeError"},
 	}
 }
@@ -115,13 +115,13 @@ func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    storeTimeout,
 		HeartbeatTimeout:       HeartbeatTimeout,
-		WaitForCancellation:    true, // what it writes is written before the workflow goes on
+		WaitForCancellation:    true, // its writes are complete before the workflow continues
 		RetryPolicy:            retry(30 * time.Second),
 		Summary:                summary,
 	})
 }
 
-// codeOptions are for functions of the worker's program.
+// codeOptions returns the options for functions of the worker's program.
 func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: Patience,
@@ -160,8 +160,8 @@ func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call, su
 	return workflow.WithActivityOptions(ctx, options)
 }
 
-// quickOptions are for a call that takes milliseconds, within the workflow task. The activity itself
-// gives the task back if it takes longer.
+// quickOptions returns the options for a call of milliseconds within the workflow task. The activity
+// itself returns the task if it takes longer.
 func quickOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: storeTimeout,
@@ -202,12 +202,12 @@ func listOptions(ctx workflow.Context, t plan.Timeouts, server plan.ServerSkelet
 	return workflow.WithActivityOptions(ctx, options)
 }
 
-// Priority is Temporal's for a request: it is inherited by all that a workflow with it starts.
+// Priority returns Temporal's priority for a request. All workflows and activities started by it inherit the priority.
 func Priority(labels agent.Labels) temporal.Priority {
 	return temporal.Priority{PriorityKey: labels.Priority, FairnessKey: labels.Tenant}
 }
 
-// childOptions has no run or execution timeout: the code would get no say.
+// childOptions sets no run or execution timeout, because the code could not react to it.
 func childOptions(ctx workflow.Context, id, summary string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
@@ -219,7 +219,7 @@ func childOptions(ctx workflow.Context, id, summary string) workflow.Context {
 	})
 }
 
-// scoringOptions are for a child that outlives its parent.
+// scoringOptions returns the options for a child that outlives its parent.
 func scoringOptions(ctx workflow.Context, id string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,

@@ -128,8 +128,8 @@ func TestOutageWithAFallback(t *testing.T) {
 	}
 }
 
-// After two failures in a row of the server or the stream the next model is asked, and stays; a success between them
-// forgives one, and so does a limit of the rate, which is waited for.
+// TestStrikes: after two consecutive failures of the server or the stream, the agent switches to the next model for
+// good. A success between them resets the count, and so does a rate limit, which is waited for.
 func TestStrikes(t *testing.T) {
 	t.Parallel()
 	two := func(in *AgentInput) { in.Agent.Models, in.Agent.Strikes = []string{"m", "n"}, 2 }

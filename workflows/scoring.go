@@ -13,20 +13,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// TypeScoring is the workflow type that judges an investigation that has ended.
+// TypeScoring is the workflow type that scores an ended investigation.
 const TypeScoring = "Scoring"
 
-// ScoringID is the workflow id of whoever judges an investigation: one at a time.
+// ScoringID is the workflow ID of an investigation's scoring: one at a time.
 func ScoringID(investigation string) string { return investigation + "-score" }
 
-// ScoringInput names the investigation that is judged.
+// ScoringInput names the investigation to score.
 type ScoringInput struct {
 	Investigation string `json:"investigation"` // its id, not its workflow's
-	By            string `json:"by,omitempty"`  // who asks; "" = the chain
+	By            string `json:"by,omitempty"`  // who requested it; empty: the chain
 }
 
-// Scoring judges an investigation that has ended (spec: pipeline, "Around the result"). It outlives the investigation
-// that starts it, and nothing that becomes of it changes how that has ended.
+// Scoring scores an ended investigation (spec: pipeline, "Around the result"). It outlives the investigation
+// that starts it, and its result does not change how that investigation ended.
 func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 	var begun activities.BeginScoreOut
 	err := storeStep(ctx, "what is judged", act.BeginScore, activities.BeginScoreIn(in), &begun)
@@ -37,7 +37,7 @@ func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 		Ref: begun.Ref, Agent: begun.Agent, PlanVersion: begun.PlanVersion, Prior: begun.Prior, Peers: begun.Peers, Reserve: true,
 	})}
 	started := workflow.Now(ctx)
-	judge, _ := run.execute(ctx, run.loop) // how it ended is in the result
+	judge, _ := run.execute(ctx, run.loop) // the result says how it ended
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	var out record.Score
 	save := activities.SaveScoreIn{N: begun.N, Judge: activities.ExecutionSummary{
@@ -71,7 +71,7 @@ func showScore(ctx workflow.Context, begun activities.BeginScoreOut, out record.
 // scoringRun is the work of a judge.
 type scoringRun struct{ *agentRun }
 
-// maxReminders is how often a judge is asked again for a score.
+// maxReminders bounds how often a judge is asked again for a score.
 const maxReminders = 5
 
 func (r scoringRun) loop(ctx workflow.Context) (AgentResult, error) {
@@ -96,7 +96,7 @@ func (r scoringRun) loop(ctx workflow.Context) (AgentResult, error) {
 	return said, nil
 }
 
-// ask has the judge reply once.
+// ask makes one call to the judge.
 func (r scoringRun) ask(ctx workflow.Context, inputs ...activities.Input) (activities.GenerateOut, error) {
 	if err := r.hold(ctx); err != nil {
 		return activities.GenerateOut{}, err
@@ -105,13 +105,13 @@ func (r scoringRun) ask(ctx workflow.Context, inputs ...activities.Input) (activ
 	return r.generate(ctx, false)
 }
 
-// score has an investigation judged that has completed, if its chain asks for that. It waits for no more than the start.
+// score starts the scoring of a completed investigation, if its chain asks for it. It waits only for the start.
 func (r *investigationRun) score(ctx workflow.Context) {
 	if r.state.Resolved.Skeleton.Scoring == nil || r.result.Status != agent.StatusCompleted {
 		return
 	}
 	judge := workflow.ExecuteChildWorkflow(scoringOptions(ctx, ScoringID(r.id)), Scoring, ScoringInput{Investigation: r.id})
-	if err := judge.GetChildWorkflowExecution().Get(ctx, nil); err != nil { // somebody has asked for it in the same moment
+	if err := judge.GetChildWorkflowExecution().Get(ctx, nil); err != nil { // a person may have started it at the same moment
 		workflow.GetLogger(ctx).Warn("the score was not asked for", "error", err)
 	}
 }

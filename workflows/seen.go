@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// maxSeen bounds the entries that an activity is told to require: a reply has at most 64 calls. maxSeenOn bounds
-// those that one stage hands on to the next: the last entries of that many agents.
+// maxSeen bounds the entries that an activity must require: a reply has at most 64 calls. maxSeenOn bounds
+// the entries that one stage passes to the next: the last entries of that many agents.
 const (
 	maxSeen   = 80
 	maxSeenOn = 16

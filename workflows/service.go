@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// ServiceAgent is one execution of an agent that does nothing itself: the hooks of
-// its stage do (spec: pipeline, "Pipeline stages").
+// ServiceAgent is one execution of an agent that does no work itself: the hooks of
+// its stage do it (spec: pipeline, "Pipeline stages").
 func ServiceAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 	run := newAgentRun(in)
 	return run.execute(ctx, func(ctx workflow.Context) (AgentResult, error) {
@@ -18,8 +18,8 @@ func ServiceAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 	})
 }
 
-// mocked stands in place of an agent's loop: a function of the worker's program
-// works in its place.
+// mocked replaces an agent's loop: a function of the worker's program
+// does its work.
 func (r *agentRun) mocked(ctx workflow.Context) (AgentResult, error) {
 	in := activities.RunMockIn{Ref: r.in.Ref, Prior: r.in.Prior, Notes: r.in.Notes}
 	return r.once(ctx, func(ctx workflow.Context, out *activities.GenerateOut) error {
@@ -29,17 +29,17 @@ func (r *agentRun) mocked(ctx workflow.Context) (AgentResult, error) {
 	})
 }
 
-// work makes the output of an iteration in which no model is asked.
+// work produces the output of an iteration without a model call.
 type work func(ctx workflow.Context, out *activities.GenerateOut) error
 
-// inStore is the work of an activity that touches only our own store.
+// inStore runs an activity that touches only our own store as the work.
 func inStore(summary string, activity, in any) work {
 	return func(ctx workflow.Context, out *activities.GenerateOut) error {
 		return storeStep(ctx, summary, activity, in, out)
 	}
 }
 
-// once has the agent's final text made in one iteration.
+// once produces the agent's final text in one iteration.
 func (r *agentRun) once(ctx workflow.Context, do work) (AgentResult, error) {
 	out, err := r.iterate(ctx, do)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *agentRun) once(ctx workflow.Context, do work) (AgentResult, error) {
 	return r.completed(out, agent.StopEndTurn), nil
 }
 
-// iterate is an iteration of an agent that asks no model.
+// iterate runs an iteration without a model call.
 func (r *agentRun) iterate(ctx workflow.Context, do work) (out activities.GenerateOut, err error) {
 	if err := cmp.Or(r.hold(ctx), r.behind); err != nil {
 		return out, err

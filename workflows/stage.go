@@ -96,7 +96,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	}
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	r.family.afterReset(ctx)
-	signals.settle(cleanup) // what nobody has read is freed when the stage is saved
+	signals.settle(cleanup) // saving the stage releases unread messages
 	if err := r.save(cleanup); err != nil {
 		r.notSaved(err)
 	} else {

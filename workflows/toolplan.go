@@ -6,8 +6,8 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 )
 
-// ToolPlanAgent is one execution of an agent that has the calls made which an
-// earlier stage has planned (spec: pipeline, "Pipeline stages"). No model is asked.
+// ToolPlanAgent is one execution of an agent that makes the calls planned by an
+// earlier stage (spec: pipeline, "Pipeline stages"). It calls no model.
 func ToolPlanAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 	run := toolPlanRun{iteratingRun{newAgentRun(in)}}
 	return run.execute(ctx, run.loop)
@@ -30,8 +30,8 @@ func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 	return r.once(ctx, inStore("what came of the plan", act.PlanResult, join))
 }
 
-// inOrder runs the calls one after the other, and goes on past those that fail. It
-// returns the results that this workflow decided.
+// inOrder runs the calls one after the other, and continues after failures. It
+// returns the results decided by this workflow.
 func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (undone []activities.Input, err error) {
 	b := batch{agentRun: r.agentRun, calls: calls, asked: make([]*approval, len(calls))}
 	slot := workflow.NewSemaphore(ctx, 1)
@@ -64,7 +64,7 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (und
 // of all steps of a plan are the input of one activity.
 const maxPlanInput = 500
 
-// notRun is the result of a call that somebody's conclude came before.
+// notRun is the result of a call not made because of a request to conclude.
 func (b *batch) notRun(n int) activities.Input {
 	return activities.Input{
 		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: activities.ResultNotRun,

@@ -74,7 +74,7 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 // in bytes of JSON; a longer one is read from the update in the workflow's history.
 const maxInlineMessage = 16 << 10
 
-// heartbeat is a turn that nobody asked for.
+// heartbeat runs a turn that no message started.
 func (r *conversationRun) heartbeat(ctx workflow.Context) {
 	r.turn = &turn{author: "a heartbeat"}
 	defer func() { r.turn = nil }()

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// TestBadOrder starts programs in an order that an upgrade must not have: they refuse to start, say why, and take no work.
+// TestBadOrder starts programs in an order that upgrades must avoid: they refuse to start, report the reason, and take no work.
 func TestBadOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, upgrades{}.script, upgradeConfig)

@@ -23,8 +23,8 @@ system:
   http: {tokens: {ada: {sha256: "TOKEN", role: viewer}}}
 `
 
-// TestTextOutsideContract has a model write prose where its agent owes one JSON object. The run is partial. The report in the
-// terminal and the page have the text, if it is the last stage's, and the reason in any case.
+// TestTextOutsideContract has a model write prose where its agent must return one JSON object. The run is partial. The terminal's
+// report and the page contain the reason, and also the text if it is from the last stage.
 func TestTextOutsideContract(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {

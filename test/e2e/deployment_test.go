@@ -21,8 +21,8 @@ type deployment struct {
 	handle client.WorkerDeploymentHandle
 }
 
-// route makes a version the current one, and sends a share of new investigations to another one. Temporal knows a version
-// once it has polled.
+// route makes one version current and sends a share of new investigations to another one. Temporal knows a
+// version once it has polled.
 func (d deployment) route(current, ramping string, percentage float32) {
 	d.t.Helper()
 	var err error
@@ -37,7 +37,7 @@ func (d deployment) route(current, ramping string, percentage float32) {
 	})
 }
 
-// versionOf is the version that a workflow is on.
+// versionOf returns the version of a workflow.
 func (d deployment) versionOf(workflowID string) string {
 	d.t.Helper()
 	described, err := d.client().DescribeWorkflowExecution(d.t.Context(), workflowID, "")
@@ -65,7 +65,7 @@ func (d deployment) completesOn(name string, n int) map[string]int {
 	return on
 }
 
-// wholly is the version of an investigation, which must be that of its children, too.
+// wholly returns the version of an investigation, which must also be that of its children.
 func (d deployment) wholly(workflowID, id string, children ...string) string {
 	d.t.Helper()
 	version := d.versionOf(workflowID)

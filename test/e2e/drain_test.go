@@ -12,8 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// A worker that is told to stop in the midst of a call that must not be made
-// twice finishes it, and the next worker goes on from there.
+// A worker that is asked to stop during a non-repeatable call finishes the call, and the next worker continues
+// from there.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	want, requests := baseline(t)
@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// expectProbes asks whether a worker is alive, which it is, and ready.
+// expectProbes checks the probes of a worker that is alive: its readiness must have the given status.
 func expectProbes(t *testing.T, address string, ready int) {
 	t.Helper()
 	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": ready} {

@@ -10,12 +10,12 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// An agent that has paused its heartbeats sleeps through the death of everything,
-// says so, and wakes when it said it would: once.
+// An agent with paused heartbeats sleeps through a kill of all processes, reports the pause in its status, and
+// wakes once, at the announced time.
 func TestLongKillWhileAsleep(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	awake := make(chan time.Time, 16) // when the model was told that the pause is over
+	awake := make(chan time.Time, 16) // when the model was told about the end of the pause
 	w := newWorld(t, sleeper(awake), talkConfig)
 	dev := w.dev()
 	run := w.beginWith("lab", agent.Request{Chain: "watch", Data: []byte(`"x"`)})
@@ -47,7 +47,7 @@ func TestLongKillWhileAsleep(t *testing.T) {
 	}
 }
 
-// sleeper is a model that pauses for as short as is possible, and reports when it goes on.
+// sleeper is a model that pauses for the shortest possible time and reports when it continues.
 func sleeper(awake chan<- time.Time) llmtest.Script {
 	return func(req llmtest.Request) llmtest.Reply {
 		if !strings.Contains(req.Last().Text(), "pause of your heartbeats is over") {
@@ -58,8 +58,8 @@ func sleeper(awake chan<- time.Time) llmtest.Script {
 	}
 }
 
-// sleepsUntil waits until an agent sleeps, and is what its status says of when it
-// wakes; what else wakes it must be there, too.
+// sleepsUntil waits until an agent sleeps, and returns the wake-up time in its status. The status must also
+// list the other triggers.
 func (w *world) sleepsUntil(id string) time.Time {
 	w.t.Helper()
 	var status workflows.AgentStatus

@@ -8,8 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// TestBoundThatAsks: agents that have reached a bound wait for a person through a kill -9 of everything, go on once it is
-// raised, and everything that was said is in an audit trail that fits.
+// TestBoundThatAsks: agents that have reached a limit wait for a person, even through a kill -9 of all
+// processes, and continue once it is raised. The audit trail has all messages and is consistent.
 func TestBoundThatAsks(t *testing.T) {
 	t.Parallel()
 	config := strings.Replace(labConfig, "    alert_types: [lab]\n",

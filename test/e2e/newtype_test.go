@@ -16,8 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
-// aRow is a type that there is not: a memory to add to, two iterations, and the
-// prompt of another type.
+// aRow is a type that does not exist: an append-only memory, two iterations, and the prompt of another type.
 const aRow = `{Name: "watcher_agent", Aliases: []string{"watcher"}, Pattern: Iterating, Prompt: "letta", MaxIterations: 2, Tools: ` +
 	`[]string{ToolCoreMemoryAppend}},`
 
@@ -31,8 +30,8 @@ agent_chains:
   lab: {alert_types: [lab], stages: [{name: watch, agents: [{name: Vera}]}]}
 `
 
-// Adding a type is adding a row: a worker that is built from one more row, and
-// from nothing else, runs an agent of that type by it.
+// Adding a type only takes a row: a worker that is built with one more row, and no other change, runs an agent
+// of that type.
 func TestLongAddedType(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -112,8 +112,8 @@ func listedTool(name string) string {
 	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}}`, name)
 }
 
-// Integers above 2^53 keep their digits from the server to the report (go-sdk #1236), and content of an unknown type
-// costs nothing else of a result.
+// Integers above 2^53 keep their digits from the server to the report (go-sdk #1236), and content of an unknown
+// type does not affect the rest of a result.
 func TestResultsAreWhole(t *testing.T) {
 	t.Parallel()
 	const ids = `{"trace_id":1915883588174806058,"span":9007199254740993,"huge":1e400,"one":1.0}`
@@ -169,7 +169,7 @@ func TestResultsAreWhole(t *testing.T) {
 	}
 }
 
-// A server that never lists its tools holds up no model call, and the tools of one that is slow come in when it answers.
+// A server that never lists its tools delays no model call, and the tools of a slow server are added when it answers.
 func TestServersThatListLate(t *testing.T) {
 	t.Parallel()
 	gate := t.TempDir() + "/gate"
@@ -190,7 +190,7 @@ func TestServersThatListLate(t *testing.T) {
 			return llmtest.Calls(llmtest.Call{Name: "slow__find", Args: "{}"})
 		case req.Offers("slow__find"):
 			return llmtest.Text("It says: " + last)
-		case turnOf(req) == 3: // the first two calls have waited for nobody
+		case turnOf(req) == 3: // the first two calls did not wait
 			_ = os.WriteFile(gate, nil, 0o600)
 		}
 		return llmtest.Calls(llmtest.Call{Name: "good__find", Args: "{}"}).Slow(50 * time.Millisecond)
@@ -224,8 +224,8 @@ func TestServersThatListLate(t *testing.T) {
 	}
 }
 
-// Tools that models would call the same are named to people wherever they look: in the list of tools, the check of the
-// configuration, the status and the transcript.
+// Tools that would have the same name for models are reported to people in every view: the list of tools, the
+// check of the configuration, the status and the transcript.
 func TestToolsThatModelsCallTheSame(t *testing.T) {
 	t.Parallel()
 	done := `{"content":[{"type":"text","text":"done"}]}`

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// guides are the documents whose commands run, in this order and beside the dev that the README starts: they are
-// patterns of paths.
+// guides are patterns for the paths of the documents whose commands run, in this order, next to the dev that
+// the README starts.
 var guides = []string{"README.md", "docs/tutorial.md", "docs/how-to/*.md", "docs/reference/*.md", "docs/explanation/*.md"}
 
 // shBlock is a block of commands in them.
@@ -44,8 +44,8 @@ type guided struct {
 	ran map[string]bool // the programs that `go run` has run
 }
 
-// built is a command that runs the program that TestMain has built of the same code, if `go run` has shown
-// before that it can be run so: the tool needs a second each time to find out that nothing has changed.
+// built replaces `go run` by the program that TestMain built from the same code, if `go run` has already run it
+// once: each time, it needs a second to detect that nothing has changed.
 func (w *guided) built(line string) string {
 	name, args, _ := strings.Cut(strings.TrimPrefix(line, "go run ./"), " ")
 	if !strings.HasPrefix(line, "go run ./") || !w.ran[name] {
@@ -64,7 +64,7 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 			t.Fatalf("%s: %d documents, %v", guide, len(pages), err)
 		}
 		for _, page := range pages {
-			if filepath.Base(page) == "webhooks.md" { // its command needs its configuration: a test of internal/api runs it
+			if filepath.Base(page) == "webhooks.md" { // its command needs its own configuration: a test of internal/api runs it
 				continue
 			}
 			commands, err := os.ReadFile(page)
@@ -78,7 +78,7 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 	w := &guided{ran: map[string]bool{}}
 	w.world = &world{t: t, data: "../..", env: append(os.Environ(),
 		"HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"), "XDG_STATE_HOME="+filepath.Join(home, ".local", "state"))}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // what was built and fetched may stay
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // caches of builds and modules may stay
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 
 var recordHistories = flag.Bool("record", false, "write the histories of TestLongShapes and others to workflows/testdata/histories/next")
 
-// shapesConfig adds to the lab's chain what only some shapes need.
+// shapesConfig adds to the lab's chain the parts that only some shapes need.
 const shapesConfig = labConfig + `
   limited:
     alert_types: [limited]
@@ -50,7 +50,7 @@ func TestLongShapes(t *testing.T) {
 	tests := []struct {
 		name    string
 		chain   string
-		quick   []string // what takes milliseconds, by all that is known
+		quick   []string // calls that are expected to take milliseconds
 		prepare func(*testing.T, *lab)
 		steer   func(*world, *lab, string) // while it runs
 		status  agent.Status
@@ -62,7 +62,7 @@ func TestLongShapes(t *testing.T) {
 			prepare: func(_ *testing.T, l *lab) { l.heldAt = "Alpha 2" },
 			steer: func(w *world, l *lab, _ string) {
 				l.hold.Wait(w.t)
-				time.Sleep(2 * time.Second) // a regular activity attends to it by then
+				time.Sleep(2 * time.Second) // by then a regular activity runs it
 				l.hold.Release()
 			}},
 		{name: "limited", chain: "limited", status: agent.StatusCompleted, reason: agent.EndCompleted,
@@ -77,7 +77,7 @@ func TestLongShapes(t *testing.T) {
 			prepare: func(_ *testing.T, l *lab) { l.replace["Gamma 1"] = llmtest.BadKey() }},
 		{name: "one of two failed", status: agent.StatusCompleted, reason: agent.EndCompleted,
 			prepare: func(_ *testing.T, l *lab) { l.replace["Beta 1"] = llmtest.BadKey() }},
-		{name: "hurried", chain: "hurried", status: agent.StatusCompleted, reason: agent.EndCompleted, // it has a last word
+		{name: "hurried", chain: "hurried", status: agent.StatusCompleted, reason: agent.EndCompleted, // it has a final answer
 			prepare: func(t *testing.T, l *lab) {
 				l.gates["set"] = tooltest.NewGate(t).Path
 				l.replace["Alpha 2"] = llmtest.Text("what I know so far")
@@ -165,7 +165,7 @@ func (w *world) addFallback() {
 	}
 }
 
-// An execution that outgrows a history goes on in a new one, and nothing shows.
+// An execution that outgrows its history continues in a new run, with no visible difference.
 func TestLongContinueAsNew(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -203,7 +203,7 @@ func TestLongContinueAsNew(t *testing.T) {
 	}
 }
 
-// list is the workflow ids of all runs.
+// list returns the workflow IDs of all runs.
 func (w *world) list() (ids []string) {
 	w.t.Helper()
 	var executions []string
@@ -226,7 +226,7 @@ func (w *world) list() (ids []string) {
 	return executions
 }
 
-// machine is what tells on which machine a history was recorded: a replay does not look at it.
+// machine matches the text that identifies the machine on which a history was recorded. A replay ignores it.
 var machine = regexp.MustCompile(`("identity": ?"|"name": ?")[^"]*(@|:[0-9a-f]{8}-)[^"]*"`)
 
 // record writes the histories of all workflows, one file each.
@@ -248,7 +248,7 @@ func (w *world) recordOf(shape string, ids []string) {
 			w.t.Fatal(err)
 		}
 		top, name, _ := strings.Cut(id, "/")
-		if strings.HasSuffix(top, workflows.ScoringID("")) { // it stands beside its investigation
+		if strings.HasSuffix(top, workflows.ScoringID("")) { // it runs beside its investigation
 			name = strings.TrimSuffix("scoring "+name, " ")
 		}
 		name = strings.NewReplacer(" ", "-", "/", "-", "#", "-").Replace(shape + "_" + name)

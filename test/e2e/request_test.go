@@ -14,15 +14,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
-// requestConfig has a chain that knows requests of one host again.
+// requestConfig has a chain that treats requests for one host as duplicates.
 const requestConfig = labConfig + `
   one:
     stages: [{name: s, agents: [{name: Alpha}]}]
     dedup: {by: [metadata.host], within: 1h}
 `
 
-// TestRequest has many people ask for the same at once, in every way there is: one of them is
-// investigated, with the tools, the priority and for the tenant that the request names.
+// TestRequest has many people send the same request at once, in every possible way. One of the requests is
+// investigated, with the tools, priority and tenant that it names.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()
@@ -32,7 +32,7 @@ func TestRequest(t *testing.T) {
 		}
 		return llmtest.Calls(llmtest.Call{Name: "lab__image", Args: `{}`}, llmtest.Call{Name: "lab__counter", Args: `{"file":"effects"}`})
 	}, requestConfig)
-	w = w.with("INQUEST_CONFIG=" + w.config) // who starts investigations has to know by what they are the same
+	w = w.with("INQUEST_CONFIG=" + w.config) // the starter needs the rule for duplicates
 	w.dev()
 	run := func(args ...string) (id string, known bool) {
 		out := w.must(append([]string{"run", "--chain", "one", "--data", "x", "--meta", "host=web-1", "--tenant", "acme", "--detach", "--json"},
@@ -48,7 +48,7 @@ func TestRequest(t *testing.T) {
 	}
 	var together sync.WaitGroup
 	var mu sync.Mutex
-	ids := map[string]int{} // 1 for who has started it
+	ids := map[string]int{} // 1 for the caller who started it
 	for range 6 {
 		together.Go(func() {
 			id, known := run("--priority", "2", "--mcp", "lab=image")
@@ -114,8 +114,8 @@ func TestRequest(t *testing.T) {
 	testRequestTools(w, first)
 }
 
-// testRequestTools looks at what became of the calls: the one that the request names has returned an
-// image, the other one was not made.
+// testRequestTools checks the outcome of the calls: the tool that the request names returned an image, and the
+// other one was not called.
 func testRequestTools(w *world, id string) {
 	w.t.Helper()
 	refused := false

@@ -28,8 +28,8 @@ agent_chains:
     stages: [{name: read, agents: [{name: Reader}]}]
 `
 
-// TestLargeResult: the model is shown a summary and reads the rest itself, and a
-// kill between the summary and the reply that it is for costs no second summary.
+// TestLargeResult: the model receives a summary and reads the rest itself. A kill between the summary and the
+// next reply does not cause a second summary.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	const size = 200_000

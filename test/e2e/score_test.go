@@ -24,7 +24,7 @@ agent_chains:
   dig: {alert_types: [dig], stages: [{name: dig, agents: [{name: Digger}]}]}
 `
 
-// judged is a model for all agents of a chain that is summed up and judged. The judge's first reply is held.
+// judged is a model for all agents of a chain with a synthesis and a judge. The judge's first reply is held.
 func judged(hold *llmtest.Hold) llmtest.Script {
 	return func(req llmtest.Request) llmtest.Reply {
 		switch who := prompt.AgentOf(req.System()); {
@@ -39,8 +39,8 @@ func judged(hold *llmtest.Hold) llmtest.Script {
 	}
 }
 
-// All dies while an investigation is judged that has ended: nothing is lost, and nobody judges twice. While somebody
-// judges, nobody else can; afterwards anybody can ask again.
+// All processes are killed while an ended investigation is scored: nothing is lost, and it is scored once.
+// Another scoring cannot start until the first has finished.
 func TestKillWhileScoring(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()
@@ -87,7 +87,7 @@ func TestKillWhileScoring(t *testing.T) {
 		}
 		return len(page.GetExecutions()) == 1 && page.GetExecutions()[0].GetExecution().GetWorkflowId() == id+"-score"
 	})
-	if n := len(w.model.Requests()); n != 5 { // one was cut
+	if n := len(w.model.Requests()); n != 5 { // one was cut off
 		t.Errorf("%d model calls", n)
 	}
 	if out := w.must("score", "lab", "--by", "Ada"); !strings.Contains(out, "score: 42 of 100 · premature_conclusion · requested by Ada") {

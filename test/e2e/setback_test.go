@@ -17,8 +17,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// The store is set back to a backup while an investigation runs, and Temporal is not. Nothing is done twice: the
-// investigation stops before its next call, and says why.
+// The store is restored from a backup while an investigation runs, and Temporal is not. Nothing is done twice:
+// the investigation stops before its next call and reports the reason.
 func TestStoreIsSetBack(t *testing.T) {
 	t.Parallel()
 	gate := tooltest.NewGate(t)
@@ -33,7 +33,7 @@ func TestStoreIsSetBack(t *testing.T) {
 	w.until(id, func(e transcript.Entry) bool { return e.Text == "beta knows five" }) // nothing else is written now
 	backup := w.backUp()
 	pass()
-	l.hold.Wait(t) // the call of lab.counter has ended, and Temporal knows
+	l.hold.Wait(t) // the call of lab.counter has ended and been reported to Temporal
 	asked := len(w.model.Requests())
 	dev.kill()
 	w.restore(backup)
@@ -58,8 +58,8 @@ func TestStoreIsSetBack(t *testing.T) {
 	}
 }
 
-// The store lost nothing but the intent of an approved call that was under way: Temporal knows of it by a heartbeat,
-// so the call is not made again.
+// The store lost only the intent of an approved call in progress. Temporal knows about it from a heartbeat, so
+// the call is not repeated.
 func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 	t.Parallel()
 	gate := tooltest.NewGate(t)
@@ -98,7 +98,7 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 	}
 }
 
-// backUp copies the store while nobody writes to it.
+// backUp copies the store while nothing writes to it.
 func (w *world) backUp() map[string][]byte {
 	w.t.Helper()
 	files := map[string][]byte{}
@@ -112,10 +112,10 @@ func (w *world) backUp() map[string][]byte {
 	return files
 }
 
-// restore puts a backup in the place of the store, which no process has open.
+// restore replaces the store, which no process has open, by a backup.
 func (w *world) restore(files map[string][]byte) {
 	w.t.Helper()
-	for _, name := range []string{w.store, w.store + "-wal", w.store + "-shm"} { // new files: the test has the old ones open
+	for _, name := range []string{w.store, w.store + "-wal", w.store + "-shm"} { // new files, because the test has the old ones open
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 			w.t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func (w *world) restore(files map[string][]byte) {
 	}
 }
 
-// heartbeatSays waits until the last heartbeat of a workflow's only activity says so.
+// heartbeatSays waits until the last heartbeat of a workflow's only activity reports the given state.
 func (w *world) heartbeatSays(workflow string, want activities.Doing) {
 	w.t.Helper()
 	c := w.client()

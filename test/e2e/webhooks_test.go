@@ -25,8 +25,8 @@ agents: {Digger: {}}
 agent_chains: {dig: {alert_types: [Slow], stages: [{name: dig, agents: [{name: Digger}]}]}}
 `
 
-// TestLongWebhookFlood sends 30 alerts of three groups to the whole system, which has room for two investigations and is killed
-// meanwhile: each group has one, the third when there is room, and their agents hear of the other alerts.
+// TestLongWebhookFlood sends 30 alerts of three groups to the whole system, which has capacity for two investigations and is killed
+// meanwhile. Each group gets one investigation, the third when there is capacity, and their agents learn about the other alerts.
 func TestLongWebhookFlood(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

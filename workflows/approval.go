@@ -190,7 +190,7 @@ func (a *approval) deciders() []string {
 	return out
 }
 
-// settle records the decision on a call and wakes the goroutine that waits for it.
+// settle records the decision on a call, and updates the status and the parent.
 func (r *agentRun) settle(ctx workflow.Context, a *approval, d activities.Decision) {
 	r.approvals.settle(a, d)
 	r.teller.changed()

@@ -129,7 +129,7 @@ func TestOutageWithAFallback(t *testing.T) {
 }
 
 // TestStrikes: after two consecutive failures of the server or the stream, the agent switches to the next model for
-// good. A success between them resets the count, and so does a rate limit, which is waited for.
+// good. A success or a rate limit between them resets the count. The agent waits for a rate limit.
 func TestStrikes(t *testing.T) {
 	t.Parallel()
 	two := func(in *AgentInput) { in.Agent.Models, in.Agent.Strikes = []string{"m", "n"}, 2 }

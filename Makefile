@@ -15,6 +15,7 @@ lint:
 	bin/staticcheck ./...
 	go build -C test/tools/misspell -o $(CURDIR)/bin/misspell github.com/golangci/misspell/cmd/misspell
 	git ls-files '*.go' '*.md' '*.js' '*.html' '*.css' '*.yaml' '*.sh' | grep -v testdata/ | xargs bin/misspell -error -i $(SPELLED)
+	go run ./test/prose
 
 # Installs what the tests need (on Debian and Ubuntu; elsewhere it names what is missing), then runs all of them.
 test:

@@ -52,7 +52,7 @@ func (b *Builder) WithDescription(text string) *Builder {
 	return b
 }
 
-// WithSystemPrompt replaces the type's own system prompt. docs/reference/config.md lists the variables, under system_prompt.
+// WithSystemPrompt replaces the type's own system prompt. docs/reference/config.md lists the variables, under prompts.
 func (b *Builder) WithSystemPrompt(text string) *Builder {
 	b.agent.SystemPrompt = text
 	return b

@@ -50,7 +50,7 @@ func (g *generation) view(stored []transcript.Entry, tools []llm.Tool) ([]agent.
 	}, nil
 }
 
-// recalledBy returns the agent that can find this conversation with conversation_search, or "".
+// recalledBy returns the agent that can find this conversation with conversation_search. An empty string means none.
 func (g *generation) recalledBy() string {
 	if !slices.Contains(g.row.Tools, agent.ToolConversationSearch) {
 		return ""
@@ -67,8 +67,8 @@ func toolTokens(model string, tools []llm.Tool) (n int) {
 }
 
 // corrected shrinks the window by the ratio of the provider's token count to ours, rounded up to eighths. The
-// provider's count varies a little from call to call. The window stays the same while the variation is within a quarter.
-// Otherwise each change would alter the omissions of a compressed view, and so the beginning of every request.
+// provider's count varies a little from call to call. The window stays the same while the variation is within a quarter,
+// so that a compressed view keeps its omissions, and requests keep their beginning (prompt caching).
 func corrected(window, tools int, stored []transcript.Entry) int {
 	const eighth = 1.0 / 8
 	more := 1.0

@@ -21,7 +21,7 @@ func (j *job) contract() plan.Contract {
 	return c
 }
 
-// invalid returns how a final text violates the contract; "" means it does not.
+// invalid describes how a final text violates the contract. An empty string means that it does not, or that there is no text.
 func (j *job) invalid(text string) string {
 	c := j.contract()
 	if !c.Asks() || text == "" {
@@ -40,8 +40,8 @@ func (j *job) invalid(text string) string {
 	return ""
 }
 
-// mayStand reports whether a text that violates the contract may be used as a partial result. It may not if its chain, a
-// review or a hook depends on the contract. In that case the agent fails.
+// mayStand reports whether a text that violates the contract may be used as a partial result. If not, the agent fails: in
+// conversations, outside of stages, for reviewers, and if routing, a review or a hook of the stage relies on the text.
 func (j *job) mayStand() bool {
 	if j.plan.Conversation || j.ref.Stage < 0 || j.ref.Agent == plan.ReviewIndex {
 		return false
@@ -74,8 +74,8 @@ const (
 	fieldInterrupt = "interrupt"
 )
 
-// outputOf reads from a stage's final text what decides where the chain goes. A stage that neither routes nor has a
-// contract hands on plain text, which steers nothing.
+// outputOf parses a stage's final text and returns its JSON object and the fields that steer the chain. It returns nothing
+// for a stage that does not steer, for a text that violates its contract, and for plain text.
 func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOut, err error) {
 	p, err := a.plan(ctx, in.Plan)
 	if err != nil || in.Stage.Result == "" {
@@ -146,8 +146,8 @@ func (a *Activities) keepOutput(ctx context.Context, object map[string]json.RawM
 }
 
 // keepsSchema reports whether a provider enforces the contract's schema on the agent's final text, even while the agent
-// may call tools. Using the same format in every request keeps the beginning of the requests the same. Evidence is
-// allowed in addition to the schema.
+// may call tools: every request has the same format, so that requests begin alike (prompt caching). An agent that must cite
+// evidence has no enforced schema, because the schema has no field for it.
 func (g *generation) keepsSchema(p plan.Provider) bool {
 	var root struct {
 		Type any `json:"type"`

@@ -15,8 +15,8 @@ import (
 // maxResultImages is how many images of one result are sent to a model.
 const maxResultImages = 8
 
-// keepImages stores the images of a result that its models can receive, and describes all of them in the result's text.
-// The descriptions are for models without vision, and for when an image is no longer sent.
+// keepImages stores the images of a result and describes them in its text, unless no model of the agent has vision. The
+// descriptions are for fallback models without vision, and for when an image is no longer sent.
 func (j *job) keepImages(ctx context.Context, result *tool.Result, body *transcript.Body) error {
 	if !slices.ContainsFunc(j.agent.Providers, func(p plan.Provider) bool { return p.Vision }) {
 		return nil
@@ -38,8 +38,8 @@ func (j *job) keepImages(ctx context.Context, result *tool.Result, body *transcr
 	return nil
 }
 
-// keepImage stores an image of a result and returns its description for the model; "" if the data is not an image.
-// Images over the limit are not resized, because that takes time.
+// keepImage stores an image of a result and returns its description for the model: an empty string if the data is not an
+// image. Beyond maxResultImages, images are not resized or stored, because that takes time.
 func (j *job) keepImage(ctx context.Context, data []byte, body *transcript.Body) (string, error) {
 	if len(body.Images) == maxResultImages {
 		width, height, err := picture.Size(data)

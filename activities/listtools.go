@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// listTimeout is how long a server may take to list its tools, out of the activity's minute.
+// listTimeout is how long a server may take to list its tools. It is shorter than the activity's timeout of a minute.
 const listTimeout = 45 * time.Second
 
 // ListTools asks one MCP server for its tools and keeps the catalogue for the execution. On the last try, a server that
@@ -91,7 +91,7 @@ func whyUnlisted(err error) string {
 	return unlisted
 }
 
-// compare records the differences from the server's last offer, to any execution.
+// compare records how the tools differ from those that the server last listed, for any execution.
 func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	if catalogue.Error != "" {
 		return nil

@@ -20,8 +20,8 @@ import (
 // "Pipeline stages").
 const PlanKey = "plan"
 
-// PlanCalls records the steps of an earlier stage's plan as the calls of a reply, under the same policy. The workflow
-// then makes them like a model's calls.
+// PlanCalls records the steps of an earlier stage's plan as the calls of a reply. The workflow then makes them under the
+// same policy as a model's calls.
 func (a *Activities) PlanCalls(ctx context.Context, in PlanCallsIn) (GenerateOut, error) {
 	j, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.planCalls(ctx, in.Prior) })
 	if err != nil {
@@ -90,12 +90,12 @@ func (s planStep) id(n int) string {
 	case err == nil && text != "":
 		return text
 	case err != nil && len(s.ID) > 0:
-		return string(s.ID) // a number
+		return string(s.ID) // not text: a number, for example
 	}
 	return fmt.Sprintf("step_%d", n)
 }
 
-// arguments returns the arguments of the step's call; "" means none.
+// arguments returns the arguments of the step's call. An empty string means none.
 func (s planStep) arguments() string {
 	if string(s.Parameters) == "null" {
 		return ""

@@ -35,8 +35,8 @@ func AgentEntry(dir, name string) (json.RawMessage, error) {
 	return body, nil
 }
 
-// WriteAgent adds an agent's entry to a configuration in a new file and returns the file's path. If the entry would
-// make the configuration invalid, it writes nothing and the error is Findings.
+// WriteAgent adds an agent's entry to a configuration in a new file and returns the file's path. If the entry makes
+// the configuration invalid, it removes the file, and the error wraps Findings.
 func WriteAgent(src Source, name string, entry json.RawMessage) (file string, err error) {
 	text, err := agentYAML(name, entry)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	RoleViewer   = "viewer"   // reads
 	RoleOperator = "operator" // starts, steers and talks
 	RoleApprover = "approver" // decides, answers and raises limits
-	RoleAdmin    = "admin"    // reads the configuration and changes agents' memory
+	RoleAdmin    = "admin"    // changes agents, runs tools and reads the configuration
 )
 
 // AllProjects in a grant means every project, and everything that belongs to no project.
@@ -60,8 +60,8 @@ const (
 
 // Token is a bearer token.
 type Token struct {
-	// SHA256 is the hash of the token, in hexadecimal: printf %s "$TOKEN"
-	// sha256sum.
+	// SHA256 is the SHA-256 hash of the token, in hexadecimal. sha256sum prints it; the input must not end with a
+	// newline.
 	SHA256 string `yaml:"sha256"`
 	Grant  `yaml:",inline"`
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/inbox"
 )
 
-// number assigns numbers to items.
+// number assigns inbox numbers to items.
 func (c *cli) number(all []thing) error {
 	known, err := c.numbers()
 	if err != nil {
@@ -75,8 +75,8 @@ func digestOf(words ...string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// asListed returns the item that an inbox number refers to, provided that the item is still pending unchanged. ok is false if the
-// arguments are not a number.
+// asListed returns the item that an inbox number refers to, provided that the item is still pending and unchanged. ok is false
+// if the argument is not a number, or is not in the inbox but names a running investigation.
 func (c *cli) asListed(ctx context.Context, args []string) (found inbox.Item, ok bool, err error) {
 	if len(args) != 1 {
 		return found, false, nil

@@ -12,7 +12,7 @@ import (
 // deadline bounds a piece of work by workflow time. Time in which the work is
 // held (paused, waiting for people) does not count.
 type deadline struct {
-	Remaining time.Duration `json:"remaining,omitempty"` // 0 = no bound
+	Remaining time.Duration `json:"remaining,omitempty"` // zero means no bound
 	Expired   bool          `json:"expired,omitempty"`
 
 	since    time.Time           // when the clock was last started; zero while it is stopped
@@ -47,7 +47,7 @@ func (d *deadline) start(ctx workflow.Context, watch *watch, b bound) (workflow.
 	return ctx, cancel
 }
 
-// turns reports that the clock must be started or stopped, or that the time is up.
+// turns reports whether the clock must be started or stopped, or the time is up.
 func (d *deadline) turns(b bound) bool {
 	if d.timer == nil {
 		return !b.held()
@@ -55,7 +55,7 @@ func (d *deadline) turns(b bound) bool {
 	return d.timer.IsReady() || d.extended || b.held()
 }
 
-// turn starts or stops the clock. over means that the time is up, including that for the final reply.
+// turn starts or stops the clock. over means that the time is up, including the grace time that warn gives.
 func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
 	if d.timer == nil {
 		d.since, d.extended = workflow.Now(ctx), false
@@ -77,9 +77,9 @@ func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
 	return true
 }
 
-// awaitPeople waits until done or until expires. While people have paused the work, no time passes:
-// expires is zero during the pause and is then postponed by its length. moved is called when
-// expires changes.
+// awaitPeople waits until done returns true (inTime) or the time expires. A pause stops the clock: *expires is zero
+// during the pause, and then later by the length of the pause. moved is called when *expires
+// changes.
 func awaitPeople(ctx workflow.Context, what string, expires *time.Time, paused, done func() bool, moved func()) (inTime bool, err error) {
 	left := expires.Sub(workflow.Now(ctx))
 	for {
@@ -102,8 +102,8 @@ func awaitPeople(ctx workflow.Context, what string, expires *time.Time, paused, 
 	}
 }
 
-// timeToConclude is how long work has to conclude after a limit, which is zero if the limit is not one of time.
-// Plans that are older than the setting give a fixed time.
+// timeToConclude returns how long work has to conclude after a limit. Pass zero for limits other than time limits.
+// Plans that are older than the setting get lastWord.
 func timeToConclude(conclude, limit plan.Duration) time.Duration {
 	return cmp.Or(plan.Grace(conclude, limit).D(), lastWord)
 }

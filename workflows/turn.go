@@ -53,7 +53,7 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 		return Reply{}, r.failed
 	}
 	id := workflow.GetCurrentUpdateInfo(ctx).ID
-	if last := r.state.Last; last != nil && last.Update == id { // by a client that has missed the answer in the run before
+	if last := r.state.Last; last != nil && last.Update == id { // retried by a client that did not get the reply before the run changed
 		return r.read(ctx, *last)
 	}
 	said := activities.Input{
@@ -70,8 +70,8 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 	return r.read(ctx, *r.state.Last)
 }
 
-// maxInlineMessage is how long a message may be to stand in an activity's input,
-// in bytes of JSON; a longer one is read from the update in the workflow's history.
+// maxInlineMessage is the longest message, in bytes of JSON, that is passed in an activity's input. The activity
+// reads longer ones from the update in the workflow's history.
 const maxInlineMessage = 16 << 10
 
 // heartbeat runs a turn that no message started.
@@ -117,12 +117,12 @@ func (r *conversationRun) read(ctx workflow.Context, a answered) (Reply, error) 
 	return a.Reply, err
 }
 
-// maxUnread bounds the messages that wait because turns have failed.
+// maxUnread is how many messages of failed turns are kept for the next turn.
 const maxUnread = 20
 
-// leftBehind are the unread inputs that the next turn's model call has to read. Inputs for
-// one turn alone are dropped, and so is a message that the model refuses to read. Messages
-// are kept by reference, since a provider may be away for long.
+// leftBehind returns the unread inputs for the next turn's model call: messages and results. It drops inputs for one
+// turn only, messages that the model refuses to read, and all but the newest maxUnread messages. Messages are kept by
+// reference, because the provider may be down for a long time.
 func leftBehind(inputs []activities.Input, errorType string) (left []activities.Input) {
 	messages := 0
 	for _, in := range slices.Backward(inputs) {
@@ -142,7 +142,7 @@ func leftBehind(inputs []activities.Input, errorType string) (left []activities.
 	return left
 }
 
-// begin makes an agent ready for a turn, and wakes it: its limits are those of one turn.
+// begin wakes an agent and resets its limits and counters for a turn.
 func (r *agentRun) begin(said activities.Input, relist bool) {
 	r.wake()
 	r.before = r.state.Iteration
@@ -153,7 +153,7 @@ func (r *agentRun) begin(said activities.Input, relist bool) {
 	r.steering.Concluding, r.reserve, r.behind = false, false, nil
 }
 
-// takeTurn runs the pattern's loop once, to the agent's last word.
+// takeTurn runs the pattern's loop until the agent has replied or failed.
 func (r *agentRun) takeTurn(ctx workflow.Context) AgentResult {
 	loop := iteratingRun{r}.loop
 	if r.in.Agent.Pattern == agent.SingleShot {

@@ -68,13 +68,13 @@ func (r *investigationRun) chain() route.Chain {
 	return route.Chain{Stages: r.state.Resolved.Skeleton.Stages, Bounds: r.state.Resolved.Skeleton.Bounds}
 }
 
-// over reports that no further stage will be started.
+// over reports whether no further stage will be started.
 func (r *investigationRun) over(ctx workflow.Context) bool {
 	return r.state.Steering.Concluding || ctx.Err() != nil || r.state.Walk.End != ""
 }
 
-// held reports whether the investigation's clock is stopped: it waits for people or providers, or
-// an agent sleeps.
+// held reports whether the investigation's clock is stopped: it is paused, waits for people or
+// providers, or an agent sleeps.
 func (r *investigationRun) held() bool {
 	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts)+len(r.limits)+len(r.elicited) > 0
 }
@@ -141,8 +141,8 @@ func outcomeOfStage(ctx workflow.Context, child workflow.Future) StageResult {
 	return result
 }
 
-// awaitOne waits until a stage ends, a question is answered, or no more stages may
-// start. It then processes the ended stages and the answers.
+// awaitOne waits until a stage ends, a question is settled, a pause ends, or no more
+// stages may start. It then processes the ended stages and the answers.
 func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going bool) {
 	wait, _ := workflow.NewDisconnectedContext(ctx)
 	over := r.over(ctx)
@@ -168,7 +168,7 @@ func (r *investigationRun) ended() *stageChild {
 	return nil
 }
 
-// collect records the result of a stage that has ended. Its usage counts however the chain continues.
+// collect records the result of a stage that has ended. Its usage counts in any case.
 func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageResult {
 	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
 	result := outcomeOfStage(ctx, s.child)

@@ -30,7 +30,7 @@ var (
 	dotDate   = regexp.MustCompile(`(\d{1,2})\.(\d{1,2})\.(\d{4})`)
 	dayFirst  = regexp.MustCompile(`(\d{1,2})(?:st|nd|rd|th|\.)?[ /-](?:of )?` + monthPattern + `(?:,?[ /-](\d{4}))?`)
 	dayLast   = regexp.MustCompile(monthPattern + ` {1,2}(\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4})(?:[^:\d]|$))?`)
-	between   = regexp.MustCompile(`^(?:T|[ :,_]|,? at |, )$`) // a date and its time of day
+	between   = regexp.MustCompile(`^(?:T|[ :,_]|,? at |, )$`) // from a date to its time of day
 	toward    = regexp.MustCompile(`^\s?(?:to|and|until|through|-|–|—)\s?$`)
 	epoch     = regexp.MustCompile(`\d{10}(?:\d{9}|\d{6}|\d{3})?`)
 )
@@ -218,7 +218,7 @@ func (m moment) in(cited []moment) bool {
 	return false
 }
 
-// within reports whether c contains everything that m states.
+// within reports whether c contains everything that m states. Years are compared only if both have one.
 func (m moment) within(c moment) bool {
 	if m.day > 0 && (m.day != c.day || m.month != c.month || m.year > 0 && c.year > 0 && m.year != c.year) {
 		return false
@@ -229,7 +229,7 @@ func (m moment) within(c moment) bool {
 	return c.clock && m.hour == c.hour && m.minute == c.minute && (m.second < 0 || m.second == c.second)
 }
 
-// utc returns the time in UTC. Without a date, days do not count.
+// utc converts a time with a zone to UTC. Without a date, a change of the day is ignored.
 func (m moment) utc() moment {
 	if !m.clock || !m.zoned || m.offset == 0 {
 		return m

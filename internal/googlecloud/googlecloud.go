@@ -1,5 +1,5 @@
-// Package googlecloud is where models of Google's cloud (Vertex AI) are, and who asks there. The
-// drivers of Gemini and of Claude share it.
+// Package googlecloud has the addresses of models on Google Cloud (Vertex AI) and the credentials of requests to
+// them. The drivers of Gemini and Claude share it.
 package googlecloud
 
 import (
@@ -21,14 +21,14 @@ type Place struct {
 	creds *auth.Credentials
 }
 
-// At returns a place; location "" is global. The credentials are nil for the application default
-// credentials, which are looked for once they are needed.
+// At returns a place. An empty location means global. Nil credentials mean the application default credentials,
+// which are looked up when first needed.
 func At(project, location string, creds *auth.Credentials) *Place {
 	return &Place{Project: project, Location: cmp.Or(location, "global"), creds: creds}
 }
 
-// CredentialsFile reads the credentials of a file: a service account's, a person's, or those by
-// which another cloud's machine is known. It is the configuration's, and so no stranger's.
+// CredentialsFile reads credentials from a file: of a service account, a person, or a machine of another cloud.
+// The configuration names the file, so its content is trusted.
 func CredentialsFile(path string) (*auth.Credentials, error) {
 	//lint:ignore SA1019 the other way wants to be told which of these kinds a file is
 	return credentials.DetectDefault(&credentials.DetectOptions{Scopes: scopes, CredentialsFile: path})
@@ -36,20 +36,20 @@ func CredentialsFile(path string) (*auth.Credentials, error) {
 
 var scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
 
-// BaseURL is the address of the location.
+// BaseURL returns the base URL of the location.
 // https://cloud.google.com/vertex-ai/generative-ai/docs/learn/locations (read 2026-11-22)
 func (p *Place) BaseURL() string {
 	switch p.Location {
 	case "global":
 		return "https://aiplatform.googleapis.com"
-	case "us", "eu": // of several regions: https://docs.cloud.google.com/vertex-ai/docs/general/googleapi-access-methods (read 2026-11-23)
+	case "us", "eu": // multi-regions: https://docs.cloud.google.com/vertex-ai/docs/general/googleapi-access-methods (read 2026-11-23)
 		return "https://aiplatform." + p.Location + ".rep.googleapis.com"
 	}
 	return "https://" + p.Location + "-aiplatform.googleapis.com"
 }
 
-// Headers are what a request has to have, a token among it, which is returned apart as well: it is
-// for no error.
+// Headers returns the headers that a request needs, and the access token in them, so that the caller can redact it
+// from errors.
 func (p *Place) Headers(ctx context.Context) (headers map[string]string, token string, err error) {
 	creds, err := p.credentials()
 	if err != nil {

@@ -37,7 +37,7 @@ func (m *Model) Frame() string {
 	top = top[:min(len(top), m.height-len(foot)-1)] // keep the keys visible
 	room := m.height - len(top) - len(foot)
 	lines := slices.Concat(top, m.body(room), foot)
-	for n, line := range lines { // whatever width the terminal's font has
+	for n, line := range lines { // a last guard, if a part above is wider than the screen
 		if ansi.StringWidth(line) > m.width {
 			lines[n] = ansi.Truncate(line, m.width, "")
 		}
@@ -153,7 +153,7 @@ func (m *Model) spin() string {
 	return frames[int(m.now.UnixMilli()/spinEvery.Milliseconds())%len(frames)]
 }
 
-// notices lists everything that the investigation is waiting for, people first.
+// notices returns at most maxNotices lines: lost connections, approvals, questions, outages, and whether it is paused.
 func (m *Model) notices() (lines []string) {
 	add := func(text string) { lines = append(lines, alert.Render(terminal.Fit(text, m.width))) }
 	for _, to := range slices.Sorted(maps.Keys(m.lost)) {
@@ -250,7 +250,7 @@ func (m *Model) content(room int) (name string, lines []string) {
 	}
 }
 
-// foot returns the line for typing and, below it, the keys.
+// foot returns the last lines: a message, if any, and below it the prompt's input line and hint, or else the keys.
 func (m *Model) foot() (lines []string) {
 	if m.prompt != nil && m.prompt.refused != "" {
 		const most = 3

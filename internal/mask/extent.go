@@ -47,7 +47,7 @@ func (s *keyScanner) trailing(start, i int) (n int) {
 	return n
 }
 
-// ends reports whether no value can begin at i.
+// ends reports whether the byte at i, or the end of the text, cannot begin a value.
 func (s *keyScanner) ends(i int) bool {
 	return i >= len(s.text) || isSpace(s.text[i]) || isQuote(s.text[i]) || strings.IndexByte(",;&)]}\\<", s.text[i]) >= 0
 }
@@ -94,7 +94,7 @@ func (s *keyScanner) indent(i int) int {
 	return past(s.text[:i], line, func(c byte) bool { return isBlank(c) || c == '-' }) - line
 }
 
-// blockEnd returns the end of the block scalar whose header ("|", ">-") is at i; 0 means that it is none.
+// blockEnd returns the end of the block scalar whose header ("|", ">-") is at i. Zero means that i is not a header.
 func (s *keyScanner) blockEnd(k key, i int) int {
 	head := strings.TrimRight(s.text[i+1:s.lineEnd(i)], " \t\r")
 	if strings.Trim(head, "+-0123456789") != "" && !strings.HasPrefix(strings.TrimLeft(head, "+-0123456789"), " #") {
@@ -117,7 +117,7 @@ func (s *keyScanner) blockEnd(k key, i int) int {
 // leading returns the number of blanks at the beginning of a line.
 func leading(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// valueBelow returns a value that is alone on the line below its key, and further to the right.
+// valueBelow returns a value that is alone on the line below its key, and indented further than the key.
 func (s *keyScanner) valueBelow(k key, i int) (v value, ok bool) {
 	from := s.lineEnd(i) + 1
 	if from >= len(s.text) {

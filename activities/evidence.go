@@ -150,7 +150,7 @@ type checkedReport struct {
 	failed   string // the citations that code could not verify, in one line
 }
 
-// checked verifies a report's citations against the evidence, and looks for evidence that the report does not cite.
+// checked verifies what a report says against the evidence that it cites, and searches all evidence for what cites none.
 func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (checkedReport, error) {
 	plain := checkedReport{text: evidence.Unforged(text)}
 	cites := evidence.Concerns(text)

@@ -227,7 +227,7 @@ type FinishOut struct {
 	Summary   string `json:"summary,omitempty"`
 	// Proof lists in one line the citations that code could not verify; "" means none.
 	Proof string `json:"proof,omitempty"`
-	// Failed is set if the investigation failed because it has no report. Error explains it.
+	// Failed is set if Finish made it fail: it has no report, or the store is behind. Error explains it.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`
 	Usage  agent.Usage     `json:"usage"` // of the whole investigation, according to its record

@@ -215,7 +215,7 @@ type SubCall struct {
 // Decision is a person's decision about a call.
 type Decision struct {
 	Approved bool      `json:"approved"`
-	By       string    `json:"by,omitempty"` // "" means unknown
+	By       string    `json:"by,omitempty"` // "" means no name, or that nobody decided
 	Reason   string    `json:"reason,omitempty"`
 	At       time.Time `json:"at"`
 	// Digest is the digest of the call that was decided. Only a call with this digest is made.

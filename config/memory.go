@@ -3,7 +3,7 @@ package config
 import "github.com/inquest-dev/inquest/internal/agent"
 
 // MemoryBlock is a part of an agent's memory (spec: agents, "Memory"). It is created when the agent first reads its
-// memory. From then on only the agent changes it, unless it is read-only.
+// memory. From then on the configuration no longer changes it, unless it is read-only.
 type MemoryBlock struct {
 	// Label is the block's name, in the prompt and for the agent's tools; required.
 	Label string `yaml:"label"`

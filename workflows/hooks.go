@@ -75,8 +75,8 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 	return out.Changed, err
 }
 
-// hookFailed ends the stage with the hook's failure. The stage's timeout does not apply to a
-// post_process: if it has expired, that was because of an agent.
+// hookFailed ends the stage as failed or, if that ended the hook, as timed out or cancelled. The stage's
+// timeout does not apply to a post_process: if it has expired, that was because of an agent.
 func (r *stageRun) hookFailed(ctx workflow.Context, point, name string, err error) {
 	r.result.Outcome = agent.OutcomeError
 	switch {

@@ -100,7 +100,7 @@ func startedOnce(ctx workflow.Context) error {
 type stageResult struct {
 	activities.Source
 	Index int  `json:"index"`
-	Void  bool `json:"void,omitempty"` // a later pass has replaced it
+	Void  bool `json:"void,omitempty"` // its stage is to run again in a later pass
 }
 
 type investigationRun struct {

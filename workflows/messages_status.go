@@ -15,7 +15,7 @@ import (
 // StageStatus is the status line of one run of a stage, or of a stage that has not run.
 type StageStatus struct {
 	Name    string         `json:"name"`          // the run's name, as in StageRun
-	Run     int            `json:"run,omitempty"` // how often the stage has been started
+	Run     int            `json:"run,omitempty"` // number of this run of the stage, from 1
 	Status  agent.Status   `json:"status"`
 	Partial string         `json:"partial,omitempty"` // why its final text is incomplete
 	Agents  []AgentSummary `json:"agents,omitempty"`
@@ -30,7 +30,7 @@ type Status struct {
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
 	// Cut reports that a limit ended the investigation before its chain was complete.
 	Cut bool   `json:"cut,omitempty"`
-	By  string `json:"by,omitempty"` // who asked to end it
+	By  string `json:"by,omitempty"` // who requested the investigation
 	agent.Labels
 	// Stages holds the newest 200 stage runs in the order in which they started, then the
 	// stages that have not run.
@@ -55,8 +55,8 @@ type Status struct {
 	Questions []Interrupt `json:"questions,omitempty"`
 	// Answers holds the newest answers, as the agents see them.
 	Answers []activities.Note `json:"answers,omitempty"`
-	// Bounds lists the bounds in force and their origin. Budget is how far they can still be
-	// raised while the investigation runs.
+	// Bounds lists the bounds in force and their origin. Budget holds the bounds that people can
+	// raise while the investigation runs, with all extensions so far.
 	Bounds []plan.Bound `json:"bounds,omitempty"`
 	Budget *Budget      `json:"budget,omitempty"` // nil: unbounded
 	Pass   int          `json:"pass,omitempty"`   // from 1
@@ -87,7 +87,7 @@ type Trouble struct {
 	// Error names the missing requirement of the worker. Errors of the store are only in the
 	// workers' logs, because they may contain confidential names.
 	Error   string    `json:"error,omitempty"`
-	Since   time.Time `json:"since"` // the first attempt
+	Since   time.Time `json:"since"` // when the activity was scheduled, before its first attempt
 	Attempt int       `json:"attempt"`
 	Next    time.Time `json:"next,omitzero"` // attempt; zero: one is running, or waits for a worker
 }

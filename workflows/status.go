@@ -62,8 +62,8 @@ func (s *Status) WaitsFor(w record.Waits) {
 	}
 }
 
-// runningStages returns the running stages with the workflow IDs of their agents. The agents know
-// the details: a query must not query other workflows.
+// runningStages returns the running stages with the workflow IDs of their agents. Readers ask the
+// agents for details, because a query must not query other workflows.
 func (r *investigationRun) runningStages() (out []record.Stage) {
 	for _, s := range r.running {
 		stage := record.Stage{

@@ -19,9 +19,9 @@ const (
 	maxDescription = 16 << 10  // bytes; about 4,000 tokens, in every model call
 	maxSchema      = 64 << 10  // bytes; a compiled schema takes about 50 times as much
 	maxOffer       = 256 << 10 // bytes of a server's descriptions and schemas; about 64,000 tokens, in every model call
-	maxDepth       = 64        // levels of a schema and of arguments; compiling and checking are quadratic in them
-	maxExpanded    = 10_000    // levels of a schema and of arguments; compiling and checking take quadratic time
-	maxPattern     = 10_000    // values of a schema with its references expanded; a "$ref" that doubles 20 times gives a million
+	maxDepth       = 64        // levels of a schema and of arguments; compiling and checking take quadratic time
+	maxExpanded    = 10_000    // values of a schema with its references expanded; a "$ref" that doubles 20 times gives a million
+	maxPattern     = 10_000    // instructions of a schema's patterns; (a{1000}){1000} would be a million
 )
 
 // Bounded returns the tools that a server lists, in its order. A tool beyond a limit has only the reason why it cannot

@@ -66,7 +66,7 @@ func RunMutations(t *testing.T, folder string, open func(baseURL string) llm.Cli
 		tried++
 		original := answer.body
 		for seed := range uint64(mutations) {
-			random := rand.New(rand.NewPCG(seed, 1)) // the same variants each time
+			random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- the same variants each time
 			body := mutated(original, random)
 			got, err := read(body)
 			if err != nil {

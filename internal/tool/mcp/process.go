@@ -15,7 +15,7 @@ const (
 	// patience is how long a server has to end by itself, and again after SIGTERM.
 	patience = time.Second
 	// drain is how long the last output of a server may take to arrive after its end. Only a process that left its
-	// group can cause a wait.
+	// group can make it run out.
 	drain = 500 * time.Millisecond
 )
 

@@ -150,7 +150,7 @@ type checkedReport struct {
 	failed   string // the citations that code could not verify, in one line
 }
 
-// checked verifies what a report says against the evidence that it cites, and searches all evidence for what cites none.
+// checked verifies a report: sentences with citations against the cited evidence, all others against all evidence.
 func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (checkedReport, error) {
 	plain := checkedReport{text: evidence.Unforged(text)}
 	cites := evidence.Concerns(text)

@@ -63,7 +63,7 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	}
 }
 
-// chain returns the stages and bounds for the walk. Plain chains have no bounds.
+// chain returns the stages and bounds for the walk. By default, a plain chain has no bounds.
 func (r *investigationRun) chain() route.Chain {
 	return route.Chain{Stages: r.state.Resolved.Skeleton.Stages, Bounds: r.state.Resolved.Skeleton.Bounds}
 }

@@ -1,7 +1,7 @@
 package plan
 
-// Approvers say who decides on a call that needs a person. The zero value lets any one person decide who can reach the
-// agent.
+// Approvers say who decides on a call that needs a person. The zero value lets any one person who can reach the agent
+// decide.
 type Approvers struct {
 	// Who are groups and roles that may decide, and people, as @name. Empty means everybody.
 	Who []string `json:"who,omitempty"`

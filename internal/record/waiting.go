@@ -93,7 +93,7 @@ type Approval struct {
 	Notes []string `json:"notes,omitempty"`
 	// Remember is the tool's definition if a rule may remember the approval; empty means that it may not.
 	Remember string `json:"remember,omitempty"`
-	// EscalatesTo lists who may decide, too, from Expires on. An empty string means that the call is then denied.
+	// EscalatesTo names who may decide, too, from Expires on. An empty string means that the call is then denied.
 	EscalatesTo string `json:"escalates_to,omitempty"`
 	// Reason is the agent's text, or else its thoughts, when it asked for the call: a model's words, which may be wrong or
 	// misleading. PlanStep is the step of a plan that the call carries out, and Description is the server's description of the
@@ -192,7 +192,7 @@ type Question struct {
 	Data     json.RawMessage `json:"data,omitempty"`
 	Expires  time.Time       `json:"expires,omitzero"` // zero while it is paused
 	Answered bool            `json:"answered,omitempty"`
-	// Review means that the chain requires an approval of the stage's result. Without it, the result is returned to the stage.
+	// Review means that the chain requires an approval of the stage's result. Without it, the chain goes back to a stage.
 	Review bool `json:"review,omitempty"`
 }
 

@@ -3,7 +3,7 @@ package transcript
 // Interrupted describes a call that has an intent and no result, and is no longer running.
 const Interrupted = "it was interrupted and may have taken effect"
 
-// Texts that replace a missing result: NotRun if there is no intent either, otherwise Unknown. An idempotent call has no intent at
+// Texts that replace a missing result: NotRun if there is no intent either, otherwise Unknown. A repeatable call has no intent at
 // first, and counts as not run then.
 const (
 	NotRun = "This call was not run."

@@ -16,7 +16,7 @@ import (
 )
 
 // drain is how long the last output of a command may take to arrive after the command has ended. Only a process that
-// left the command's process group can cause a wait.
+// left the command's process group can make it run out.
 const drain = 500 * time.Millisecond
 
 // job is a command line, with its directory and rules.

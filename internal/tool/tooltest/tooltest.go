@@ -32,7 +32,7 @@ const (
 	PageCount = 35
 	// EnvSecret names the variable that the server Dead reveals.
 	EnvSecret = "TOOLTEST_SECRET"
-	// KeyMeta is the key of a call's idempotency key.
+	// KeyMeta is the _meta key of a call's idempotency key.
 	KeyMeta = "inquest/idempotencyKey"
 
 	envMode = "INQUEST_TOOLTEST_SERVER"

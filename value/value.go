@@ -34,8 +34,8 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 // crash.
 type Risk string
 
-// The risks of a tool. A person approves calls with high and critical risk, and an unknown risk is treated like
-// critical. After a crash, only calls of tools that read or are declared idempotent are repeated.
+// The risks of a tool. A person approves calls with high and critical risk. An unknown risk needs full access, but no
+// approval. After a crash, only calls of tools that read or are declared idempotent are repeated.
 const (
 	RiskReadOnly    Risk = "read_only"
 	RiskWrite       Risk = "write"

@@ -5,7 +5,7 @@ import "github.com/inquest-dev/inquest/value"
 // Risk says what effect a tool can have (spec: tools, "Risk").
 type Risk = value.Risk
 
-// The risks of a tool. An unknown risk is treated like the worst.
+// The risks of a tool. An unknown risk needs full access, and its calls are never repeated, but they need no approval.
 const (
 	RiskReadOnly    = value.RiskReadOnly
 	RiskWrite       = value.RiskWrite

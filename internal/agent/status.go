@@ -12,7 +12,7 @@ const (
 	StatusWaitingApproval Status = "waiting_approval" // a tool call waits for a person's approval
 	StatusWaitingAnswer   Status = "waiting_answer"   // a question waits for a person's answer
 	StatusPaused          Status = "paused"           // by a person
-	StatusWaitingProvider Status = "waiting_provider" // the model's provider is unavailable
+	StatusWaitingProvider Status = "waiting_provider" // a provider or a tool server is unavailable
 	StatusAsleep          Status = "asleep"           // an agent has paused its heartbeats
 
 	StatusCompleted Status = "completed"

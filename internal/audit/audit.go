@@ -46,8 +46,8 @@ const (
 
 // Act is one row.
 type Act struct {
-	// Investigation is the chain of the row, or the conversation's ID. Empty means the store's own chain, for acts that concern no
-	// single investigation.
+	// Investigation is the ID of the investigation or conversation in whose chain the row is. Empty means the store's own chain,
+	// for acts that concern no single investigation.
 	Investigation string    `json:"investigation,omitempty"`
 	N             int64     `json:"n"` // position in the chain, from 1; set by the store
 	At            time.Time `json:"at"`

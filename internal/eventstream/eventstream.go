@@ -25,7 +25,7 @@ const (
 	Entry      = "entry"      // a new transcript entry, or one that a reset has superseded
 	Delta      = "delta"      // an addition to a reply in progress
 	Waiting    = "waiting"    // the approvals and questions that currently wait for people
-	Outage     = "outage"     // the providers that are currently waited for
+	Outage     = "outage"     // the providers and tool servers that agents currently wait for
 	Connection = "connection" // the connection was lost or restored
 	Status     = "status"     // the state, if the store is not available
 	Ended      = "ended"      // the result; the last event

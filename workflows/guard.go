@@ -94,14 +94,14 @@ func failed(ctx workflow.Context, err error) workflow.Future {
 func checkSize(what string, limit int, args []any) error {
 	body, err := json.Marshal(args)
 	if err != nil || len(body) <= limit {
-		return nil // what cannot be written is the SDK's to report
+		return nil // the SDK reports values that cannot be encoded
 	}
 	return temporal.NewNonRetryableApplicationError(
 		fmt.Sprintf("%s was not scheduled: its arguments are %d bytes, and %d are allowed", what, len(body), limit), ErrorTooLarge, nil)
 }
 
-// fit cuts a text for people so that it takes at most n bytes as JSON, in which a
-// special character is up to six times as large.
+// fit cuts a text for people so that it takes at most n bytes as JSON, where a special
+// character can be six times as large.
 func fit(text string, n int) string {
 	if jsonSize(text) <= n {
 		return text
@@ -116,17 +116,17 @@ func fit(text string, n int) string {
 	}
 }
 
-// jsonSize is how much a value takes in a payload, in bytes.
+// jsonSize returns the size of a value in a payload, in bytes.
 func jsonSize(v any) int { return len(jsonOf(v)) }
 
-// jsonOf is a value as a payload has it; what cannot be written is the SDK's to report.
+// jsonOf returns a value as JSON, as in a payload. The SDK reports values that cannot be encoded.
 func jsonOf(v any) []byte {
 	body, _ := json.Marshal(v)
 	return body
 }
 
 // leaveNewer leaves a workflow whose plan is newer than this program to a newer worker: the panic makes the workflow task
-// fail, and Temporal tries it again, elsewhere if there are other workers.
+// fail, and Temporal retries it, possibly on another worker.
 func leaveNewer(planVersion int) {
 	if planVersion > plan.Version {
 		panic(fmt.Errorf("%w: %d, and this worker knows %d. A worker of the version that made the plan has to run it",
@@ -134,7 +134,7 @@ func leaveNewer(planVersion int) {
 	}
 }
 
-// agentWorkflow is the workflow of an agent. A pattern that this program does not know is left to a newer worker, too.
+// agentWorkflow returns the workflow of an agent. It leaves an unknown pattern to a newer worker, like leaveNewer.
 func agentWorkflow(pattern agent.Pattern) any {
 	workflowType, ok := patterns[pattern]
 	if !ok {

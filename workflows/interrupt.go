@@ -24,7 +24,7 @@ type interrupt struct {
 	index  int  // of the stage that asked
 	gate   bool // see route.Walk.Finish
 	rule   plan.Interrupt
-	review func(workflow.Context, route.Verdict) // goes on with the verdict; nil = it asks for none
+	review func(workflow.Context, route.Verdict) // continues with the verdict; nil means that none is asked for
 	answer *Answer
 	closed bool // answered, expired, or no longer needed
 }
@@ -32,7 +32,7 @@ type interrupt struct {
 // open reports whether an answer would be accepted.
 func (i *interrupt) open() bool { return i.answer == nil && !i.closed }
 
-// kinds say how long each kind of question waits by default, and what its answer must have.
+// kinds holds how long each kind of question waits by default, and what its answer must contain.
 var kinds = map[route.Ask]struct {
 	expires time.Duration
 	check   func(Answer) error
@@ -53,10 +53,10 @@ func need(ok bool, what string) error {
 	return fmt.Errorf("the answer needs %s", what)
 }
 
-// ask puts a question to people; the stage that asked goes on with the answer.
+// ask puts a stage's question to people. The answer decides where the chain continues.
 func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, gate bool, result StageResult) {
 	if named := route.Ask(textField(result.Fields, "interrupt")); !gate && kinds[named].expires > 0 {
-		kind = named // the output says it more exactly
+		kind = named // the output names a more specific kind
 	}
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
 		"Stage "+s.plan.Name+" asks you to look at its result.")
@@ -65,7 +65,7 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 	}})
 }
 
-// askReview asks people to look at the result of a stage before the chain goes on.
+// askReview asks people to review the result of a stage before the chain continues.
 func (r *investigationRun) askReview(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
 	decided := func(ctx workflow.Context, verdict route.Verdict) {
 		end.Review = verdict
@@ -88,7 +88,7 @@ func (r *investigationRun) reviewed(s *stageChild, said activities.Review) route
 	return route.SentBack
 }
 
-// put puts a question to people, and waits for the answer.
+// put puts a question to people and starts waiting for the answer. It does not block.
 func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrupt) {
 	if r.state.Asked >= maxAsked {
 		way.Stop(agent.EndMaxLoop)
@@ -106,8 +106,8 @@ func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrup
 	})
 }
 
-// questionID differs from the ids of questions that a reset has undone, so an answer that names one of those is
-// refused. A workflow task that is lost, and made again, puts the question with the same id: people may have seen it.
+// questionID returns an id that differs from those of questions that a reset has undone, so that answers to those are
+// refused. If a workflow task is lost and repeated, the id stays the same, because people may have seen it.
 func (r *investigationRun) questionID(ctx workflow.Context, prefix string, n int) string {
 	id := fmt.Sprint(prefix, n)
 	if r.state.Resolved.Level < activities.LevelQuestions {
@@ -117,14 +117,14 @@ func (r *investigationRun) questionID(ctx workflow.Context, prefix string, n int
 	return id + "-" + run[max(0, len(run)-4):]
 }
 
-// maxAsked bounds the questions of an investigation: no pass begins with an answer,
-// so nothing else ends one whose stage always has another question.
+// maxAsked limits the questions of an investigation. An answer begins no new pass, so
+// nothing else would end a chain with a stage that always asks again.
 const maxAsked = 100
 
-// maxQuestion bounds a question, in bytes of JSON: it is in the status.
+// maxQuestion limits a question, in bytes of JSON, because it is in the status.
 const maxQuestion = 4 << 10
 
-// rule says how a question of a stage waits, and who goes on with the answer.
+// rule returns how a question of a stage waits, and which stage continues with the answer.
 func (r *investigationRun) rule(kind route.Ask, asking plan.Routing) plan.Interrupt {
 	rule := r.state.Resolved.Skeleton.Interrupts.Of(string(kind))
 	rule.Resume = cmp.Or(asking.Resume[string(kind)], rule.Resume)
@@ -141,12 +141,12 @@ func (r *investigationRun) settled() *interrupt {
 	return nil
 }
 
-// resume goes on after a question: with the answer, or without.
+// resume continues the chain after a question, with an answer or without one.
 func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *interrupt) {
 	r.interrupts = slices.DeleteFunc(slices.Clone(r.interrupts), func(other *interrupt) bool { return other == i })
 	switch a := i.answer; {
-	case a == nil && r.over(ctx): // it ends for a reason of its own
-	case a == nil && (i.gate || !i.rule.Continue): // silence is no agreement
+	case a == nil && r.over(ctx): // the chain ends for another reason
+	case a == nil && (i.gate || !i.rule.Continue): // no answer is no approval
 		r.keep(i.note())
 		way.Stop(agent.EndInterruptExpired)
 	case i.review != nil:
@@ -181,7 +181,7 @@ func (r *investigationRun) keep(note activities.Note) {
 	r.state.Answers = r.notes()
 }
 
-// note is a question and its answer, as agents are shown them.
+// note returns a question and its answer, as agents see them.
 func (i *interrupt) note() activities.Note {
 	note := activities.Note{Kind: i.Kind, Stage: i.Stage, Question: i.Question, Answer: "Nobody answered."}
 	if a := i.answer; a != nil {
@@ -190,14 +190,14 @@ func (i *interrupt) note() activities.Note {
 	return note
 }
 
-// maxAnswer bounds an answer, in bytes of JSON: it goes into the input of every later stage.
+// maxAnswer limits an answer, in bytes of JSON, because it goes into the input of every later stage.
 const maxAnswer = 8 << 10
 
-// maxNotes bounds the answers that a stage is told, in bytes of JSON: they are in the
-// inputs of activities.
+// maxNotes limits the answers that a stage sees, in bytes of JSON, because they are in
+// the inputs of activities.
 const maxNotes = 24 << 10
 
-// notes are the newest answers.
+// notes returns the newest answers that fit into maxNotes.
 func (r *investigationRun) notes() []activities.Note {
 	size, first := 0, len(r.state.Answers)
 	for first > 0 {
@@ -240,7 +240,7 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 	}.serve(ctx)
 }
 
-// asking are the questions that are put to people, also those about bounds and those of tool servers.
+// asking returns all questions to people, including those about limits and those of tool servers.
 func (r *investigationRun) asking() []*interrupt {
 	all := slices.Concat(r.interrupts, r.elicited)
 	for _, q := range r.limits {
@@ -249,7 +249,7 @@ func (r *investigationRun) asking() []*interrupt {
 	return all
 }
 
-// asked is the open question that an answer is for.
+// asked returns the open question that an answer is for. It is nil unless exactly one matches; an empty id matches all.
 func (r *investigationRun) asked(id string) *interrupt {
 	var open []*interrupt
 	for _, i := range r.asking() {
@@ -263,7 +263,7 @@ func (r *investigationRun) asked(id string) *interrupt {
 	return open[0]
 }
 
-// openQuestions lists their ids, as an answer takes them.
+// openQuestions lists the ids of the open questions, for an error.
 func (r *investigationRun) openQuestions() string {
 	var ids []string
 	for _, q := range r.questions() {
@@ -289,7 +289,7 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 	}
 	kind := route.Ask(i.Kind)
 	if i.review != nil {
-		kind = route.Confirmation // it needs the same
+		kind = route.Confirmation // its answer needs the same fields
 	}
 	return kinds[kind].check(a)
 }

@@ -43,7 +43,7 @@ func (r *agentRun) ref() activities.Ref {
 // saw adds entries to those that the next model call requires.
 func (r *agentRun) saw(marks ...transcript.Mark) { r.state.Seen = addSeen(r.state.Seen, marks...) }
 
-// newestSeen is the mark with the highest number, alone.
+// newestSeen returns only the mark with the highest number.
 func newestSeen(known []transcript.Mark) []transcript.Mark { return newest(addSeen(known), 1) }
 
 // replaceSeen forgets the entries that a model call has required: its reply, which it wrote after them, stands for all.

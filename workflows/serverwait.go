@@ -17,11 +17,11 @@ import (
 // serverWaits holds the tool servers that an agent's calls wait for.
 type serverWaits struct {
 	calls []*Outage // one for each call that waits
-	// lost are the servers that a call has waited for in vain. Until they are back, no call waits for them again.
+	// lost lists the servers that a call waited for without success. Until they are back, no call waits for them again.
 	lost []string
 }
 
-// outages are the servers that are waited for, each once.
+// outages returns the servers that calls wait for, each once.
 func (w *serverWaits) outages() (out []Outage) {
 	for _, o := range w.calls {
 		if !slices.ContainsFunc(out, o.Same) {
@@ -31,8 +31,8 @@ func (w *serverWaits) outages() (out []Outage) {
 	return out
 }
 
-// awaitServer runs an activity that calls a tool. If the server is not there, the activity runs again: serverTries times,
-// or for as long as a call may take if the server may be back soon and the call was not sent. last tells the activity
+// awaitServer runs an activity that calls a tool. If the server is unavailable, it retries: up to serverTries times, or
+// for as long as a call may take if the server may be back soon and the call was not sent. last tells the activity
 // that this is the last try. out receives the activity's result.
 func (r *agentRun) awaitServer(ctx workflow.Context, name string, out *activities.CallToolOut, run func(last bool) error) error {
 	server, _, _ := strings.Cut(name, ".")
@@ -111,7 +111,7 @@ func (w *serverWait) tell(ctx workflow.Context, n int, pause time.Duration, why 
 	w.teller.changed()
 }
 
-// end says that the wait is over.
+// end removes the wait from the status.
 func (w *serverWait) end(ctx workflow.Context) {
 	n := slices.Index(w.servers.calls, w.Outage)
 	if w.Outage == nil || n < 0 {
@@ -122,11 +122,11 @@ func (w *serverWait) end(ctx workflow.Context) {
 	w.teller.changed()
 }
 
-// awayOf says why a tool server is not there, if it may be back soon.
+// awayOf returns why a tool server is unavailable, if it may be back soon, and otherwise an empty string.
 func awayOf(err error) string {
 	var said activities.ServerAway
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.HasDetails() {
-		_ = failed.Details(&said) // an error without it is of another kind
+		_ = failed.Details(&said) // other errors have no such details
 	}
 	return said.Why
 }

@@ -17,17 +17,17 @@ import (
 // the last message is the current one.
 type teller struct {
 	waiting func() Waiting
-	version int                 // of what there is to tell
-	said    int                 // version that the parent knows, or is about to
-	told    bool                // something, in the last message
-	many    bool                // it tells what several agents wait for
-	known   map[string]Approval // by name: those of which the parent was told
+	version int                 // of the waits
+	said    int                 // version that was sent last, or is being sent
+	told    bool                // whether the last message contained anything
+	many    bool                // whether it reports for several agents
+	known   map[string]Approval // approvals that the parent knows, by name
 }
 
-// changed makes the teller speak, if there is or was something to say.
+// changed makes the teller send a message, unless this message and the last one are both empty.
 func (t *teller) changed() { t.version++ }
 
-// serve tells the parent until ctx ends.
+// serve sends messages to the parent until ctx ends.
 func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 	parent := workflow.GetInfo(ctx).ParentWorkflowExecution
 	if parent == nil {
@@ -90,19 +90,19 @@ func (w Waiting) after(before Waiting) Waiting {
 	return w
 }
 
-// settle waits until the parent has been told the latest, before a run continues as new.
+// settle waits until the latest message is sent. Call it before a run continues as new.
 func (t *teller) settle(ctx workflow.Context) {
 	if workflow.GetInfo(ctx).ParentWorkflowExecution != nil {
 		_ = workflow.Await(ctx, func() bool { return t.said == t.version })
 	}
 }
 
-// empty: it waits for nothing, and clocks run.
+// empty reports whether nothing is waited for, so that clocks run.
 func (w Waiting) empty() bool {
 	return len(w.Approvals)+len(w.Outages)+len(w.Asleep)+len(w.Limits) == 0
 }
 
-// ended says how an agent ended, if it has.
+// ended returns how an agent ended, and whether it has ended.
 func (w Waiting) ended(name string) (AgentSummary, bool) {
 	n := slices.IndexFunc(w.Ended, func(a AgentSummary) bool { return a.Name == name })
 	if n < 0 {
@@ -111,9 +111,8 @@ func (w Waiting) ended(name string) (AgentSummary, bool) {
 	return w.Ended[n], true
 }
 
-// and joins what two children wait for. Many agents may wait for one provider for hours: it
-// is one outage, with the numbers of the agent that has waited longest, so that the tries of
-// the others are nothing new.
+// and combines the waits of two children. If many agents wait for one provider, they become
+// one outage (Outage.And), so that each agent's retries cause no new message.
 func (w Waiting) and(other Waiting) Waiting {
 	w.Approvals = slices.Concat(w.Approvals, other.Approvals)
 	w.Asleep = slices.Concat(w.Asleep, other.Asleep)
@@ -131,7 +130,7 @@ func (w Waiting) and(other Waiting) Waiting {
 	return w
 }
 
-// hear keeps what children say they wait for.
+// hear passes the waits that children report to keep.
 func hear(ctx workflow.Context, watch *watch, keep func(Waiting)) {
 	options := workflow.SignalChannelOptions{Description: "Internal: a child says what it waits for."}
 	channel := workflow.GetSignalChannelWithOptions(ctx, SignalWaiting, options)
@@ -142,7 +141,7 @@ func hear(ctx workflow.Context, watch *watch, keep func(Waiting)) {
 	})
 }
 
-// approvalList says in Markdown which calls wait, and how to decide them.
+// approvalList lists in Markdown which calls wait for approval, and how to decide them.
 func approvalList(waiting []Approval) string {
 	var b strings.Builder
 	for _, a := range waiting {
@@ -156,14 +155,14 @@ func approvalList(waiting []Approval) string {
 	return b.String()
 }
 
-// maxArgumentsNoted is how much of a call's arguments stands in the details of a
-// workflow, in bytes: Temporal takes 20 KB, and several calls may wait.
+// maxArgumentsNoted limits a call's arguments in the details of a workflow, in bytes:
+// Temporal accepts 20 KB, and several calls may wait.
 const maxArgumentsNoted = 2000
 
-// maxFactNoted bounds one of the things that stand below a call there, in bytes.
+// maxFactNoted limits each fact below a call there, in bytes.
 const maxFactNoted = 500
 
-// more says how much of the arguments is not among those noted; "" = nothing.
+// more returns a note that arguments were cut. An empty string means that they are complete.
 func more(a Approval) string {
 	if a.Bytes() > min(maxArgumentsNoted, len(a.Arguments)) {
 		return fmt.Sprintf(" (the beginning of %d bytes; `starter approvals` shows all)", a.Bytes())
@@ -171,7 +170,7 @@ func more(a Approval) string {
 	return ""
 }
 
-// outageList says in Markdown which providers and tool servers are waited for.
+// outageList lists in Markdown the providers and tool servers that agents wait for.
 func outageList(outages []Outage) string {
 	var b strings.Builder
 	for _, o := range outages {

@@ -65,7 +65,7 @@ func (i intake) EndedAlert(ctx context.Context, investigation string) (bool, err
 	return false, err
 }
 
-// running finds the workflow of an investigation; the error is record.ErrNotFound if it has ended.
+// running returns the workflow ID of an investigation. The error is record.ErrNotFound if it has ended.
 func (i intake) running(ctx context.Context, investigation string) (workflowID string, err error) {
 	h, err := i.Find(ctx, investigation)
 	if err == nil && !h.Running() {

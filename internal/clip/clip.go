@@ -27,13 +27,13 @@ func Runes(text string, n int) string {
 	return text
 }
 
-// Text is Bytes for people: a mark after them says that there is more.
+// Text is Bytes for people: a mark at the end, beyond the n bytes, shows that text is missing.
 func Text(text string, n int) string { return marked(Bytes(text, n), text) }
 
-// Line is Runes for people: a mark after them says that there is more.
+// Line is Runes for people: a mark at the end, beyond the n characters, shows that text is missing.
 func Line(text string, n int) string { return marked(Runes(text, n), text) }
 
-// Fit is Line for a place of n characters, of which the mark takes one.
+// Fit is Line for a space of n characters: the mark is one of them.
 func Fit(text string, n int) string {
 	if len(Runes(text, n)) == len(text) {
 		return text

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 )
 
-// Temporal connects to Temporal. What does not leave the host is not compressed: that took a
-// twelfth of a worker's time.
+// Temporal connects to Temporal. It does not compress traffic within the host, because
+// that took a twelfth of a worker's CPU time.
 func Temporal(ctx context.Context, opts client.Options) (client.Client, error) {
 	c := &opts.ConnectionOptions
 	if c.GrpcCompression == nil && command.Loopback(cmp.Or(opts.HostPort, client.DefaultHostPort)) {
@@ -25,11 +25,11 @@ func Temporal(ctx context.Context, opts client.Options) (client.Client, error) {
 }
 
 // resourceID is the header in which the SDK repeats the workflow id of a request, for routers that
-// do not look into it (https://github.com/temporalio/features/issues/721: servers do not need it).
+// do not parse requests (https://github.com/temporalio/features/issues/721: servers do not need it).
 const resourceID = "temporal-resource-id"
 
-// anyNames leaves that header out where it cannot be one: gRPC refuses whatever is not printable
-// ASCII, and a worker that cannot answer for the stage "prüfen" would try for ever.
+// anyNames removes that header if it is not printable ASCII, because gRPC refuses such headers.
+// A worker could otherwise never complete a workflow task of a stage named "prüfen".
 func anyNames(
 	ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 ) error {

@@ -1,4 +1,4 @@
-// Package goldentest compares what a test has made with the file that holds what it should make.
+// Package goldentest compares the output of tests with golden files.
 package goldentest
 
 import (
@@ -11,11 +11,11 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests make into the golden files")
 
-// Updating: the test runs with -update, and writes its files.
+// Updating reports whether the test runs with -update and writes its golden files.
 func Updating() bool { return *update }
 
-// Equal fails a test that has made something other than the file holds, or writes the file if
-// the test runs with -update.
+// Equal fails the test if its output differs from the golden file. With -update, it first writes
+// the output to the file.
 func Equal(t testing.TB, file, got string) {
 	t.Helper()
 	if *update {

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// HTML returns a text as HTML that loads nothing and runs nothing, whatever the text is: what
-// looks like HTML in it is shown, an image is its description, and links go to http and https.
+// HTML renders a Markdown text as HTML that loads nothing and runs nothing, whatever the text is: HTML in it is
+// shown as text, images become their descriptions, and only http and https addresses become links.
 func HTML(source []byte) (template.HTML, error) {
 	r := renderer.NewRenderer(renderer.WithNodeRenderers(
 		util.Prioritized(harmless{}, 1),
@@ -25,7 +25,7 @@ func HTML(source []byte) (template.HTML, error) {
 	return template.HTML(out.String()), err
 }
 
-// harmless renders what could lead elsewhere.
+// harmless renders images and links.
 type harmless struct{}
 
 func (harmless) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
@@ -48,7 +48,7 @@ func (harmless) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// anchor begins or ends a link, if the address may be followed.
+// anchor writes the start or the end of a link, if target allows the address.
 func anchor(w util.BufWriter, address string, begin bool) (err error) {
 	to := target(address)
 	if to == "" {
@@ -62,7 +62,7 @@ func anchor(w util.BufWriter, address string, begin bool) (err error) {
 	return err
 }
 
-// target is where a link leads, or "" if it may not be followed.
+// target returns the address of a link, or an empty string if it is not http or https.
 func target(address string) string {
 	to, err := url.Parse(address)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
@@ -71,7 +71,7 @@ func target(address string) string {
 	return to.String()
 }
 
-// plainText is the text of a link, or "" if it is not text alone.
+// plainText returns the text of a link, or an empty string if the link contains anything else.
 func plainText(link ast.Node, source []byte) (text string) {
 	for n := link.FirstChild(); n != nil; n = n.NextSibling() {
 		part, ok := n.(*ast.Text)

@@ -40,7 +40,7 @@ func Readable(text string) string {
 	return text
 }
 
-// sectionsOf lays out a JSON object; false if text is anything else, or empty.
+// sectionsOf lays out a JSON object. It returns false if text is anything else, or an empty object.
 func sectionsOf(text string) (string, bool) {
 	members, ok := membersOf([]byte(text))
 	if !ok || len(members) == 0 {
@@ -58,7 +58,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf reads the members of an object in their order; false if raw is anything else.
+// membersOf returns the members of an object in their order. It returns false if raw is anything else.
 func membersOf(raw []byte) (members []member, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(string(raw)))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
@@ -79,7 +79,7 @@ func membersOf(raw []byte) (members []member, ok bool) {
 	return members, len(strings.TrimSpace(string(raw[decoder.InputOffset():]))) == 0
 }
 
-// section is a member's value below its heading.
+// section returns the Markdown of a member's value, for the place below its heading.
 func section(value json.RawMessage) string {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) == nil && list != nil {
@@ -118,8 +118,8 @@ func fields(members []member) string {
 	return out.String()
 }
 
-// scalar is a string's text, or else the JSON of the value: as it is if it is a number or a
-// boolean, as code if it is nested deeper than Readable lays out.
+// scalar returns the text of a string, a number or a boolean, "–" for null, and a list of strings joined by commas.
+// Anything else is nested deeper than Readable lays out, and is returned as code.
 func scalar(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil && value[0] == '"' {
@@ -138,7 +138,7 @@ func scalar(value json.RawMessage) string {
 // indent keeps the further lines of a text within its list item.
 func indent(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") }
 
-// heading makes words of a key: "root_cause" and "rootCause" are "Root cause".
+// heading turns a key into words: "root_cause" and "rootCause" become "Root cause".
 func heading(key string) string {
 	var out strings.Builder
 	var last rune

@@ -1,4 +1,4 @@
-// Package metrics counts what the Temporal SDK and the worker do, and what models use, for Prometheus.
+// Package metrics collects metrics of the Temporal SDK, the worker and the use of models, for Prometheus.
 package metrics
 
 import (
@@ -15,10 +15,10 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// buckets are those of times, in seconds.
+// buckets are the histogram buckets of durations, in seconds.
 var buckets = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
 
-// Metrics are kept in this process.
+// Metrics holds the metrics of this process. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	mu       sync.Mutex
@@ -28,14 +28,14 @@ type Metrics struct {
 	values   map[string]map[string]bool // by label
 }
 
-// maxValues is how many values of one label are told apart; those that come later are Other. Requests, virtual agents and tools
-// name models, chains and errors without an end, and each name would be a series for good.
+// maxValues is how many values of one label are kept apart; later ones become Other. Requests, virtual agents and tools can
+// produce any number of names of models, chains and errors, and each name would be a permanent time series.
 const maxValues = 200
 
-// Other stands for all further values of a label.
+// Other replaces all further values of a label.
 const Other = "other"
 
-// New returns metrics that are those of the process so far.
+// New returns metrics that contain only those of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), counters: map[string]*prometheus.CounterVec{},
@@ -46,17 +46,17 @@ func New() *Metrics {
 	return m
 }
 
-// Handler serves them.
+// Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Read adds a gauge that is read when somebody asks for the metrics.
+// Read adds a gauge. Each scrape calls read.
 func (m *Metrics) Read(name, about string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: about}, read))
 }
 
-// Temporal is the handler that a Temporal client is given.
+// Temporal returns the metrics handler for a Temporal client.
 func (m *Metrics) Temporal() client.MetricsHandler { return handler{m, nil} }
 
 type handler struct {
@@ -81,7 +81,7 @@ func (h handler) Counter(name string) client.MetricsCounter {
 	return counter{c}
 }
 
-// help is what is said of a metric: activities count by the SDK's handler, too.
+// help returns a metric's help text. Activities use the SDK's handler too, so the name tells the two apart.
 func help(name string) string {
 	if strings.HasPrefix(name, "inquest_") {
 		return "of Inquest: see docs/reference/api.md"
@@ -106,12 +106,12 @@ func (h handler) Timer(name string) client.MetricsTimer {
 	return timer{t}
 }
 
-// unchecked lets one name come with different labels: the SDK has such.
+// unchecked allows metrics with the same name and different labels, because the SDK has such.
 type unchecked struct{ prometheus.Collector }
 
 func (unchecked) Describe(chan<- *prometheus.Desc) {}
 
-// vector is the metric of a name with these labels.
+// vector returns the metric with a name and these labels, and registers it if it is new.
 func vector[V prometheus.Collector](
 	m *Metrics, all map[string]V, name string, by prometheus.Labels, build func(name string, labels []string) V,
 ) V {
@@ -139,7 +139,7 @@ func (h handler) labels() prometheus.Labels {
 	return out
 }
 
-// bounded is the value of a label, or Other; the lock is held.
+// bounded returns the value of a label, or Other. The caller holds the lock.
 func (m *Metrics) bounded(label, value string) string {
 	seen := m.values[label]
 	if seen == nil {
@@ -153,7 +153,7 @@ func (m *Metrics) bounded(label, value string) string {
 	return value
 }
 
-// clean makes a name one of Prometheus's.
+// clean replaces characters that Prometheus does not allow in a name.
 func clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

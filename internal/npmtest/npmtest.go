@@ -1,4 +1,4 @@
-// Package npmtest installs what tests use from npm. It needs node and npm and, for the first run, the network.
+// Package npmtest installs npm packages for tests. It needs node and npm and, for the first run, the network.
 package npmtest
 
 import (
@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// Install returns a folder with the node_modules that the package-lock.json in dir names:
-// that one if somebody ran npm there, else one among the user's caches, which is
-// filled when it is first needed.
+// Install returns a folder with the node_modules that the package-lock.json in dir lists.
+// That is dir if it has node_modules already, and otherwise a folder in the user's
+// cache, which Install fills when it is first needed.
 func Install(dir string) (string, error) {
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -39,7 +39,7 @@ func Install(dir string) (string, error) {
 	return cache, fill(dir, cache)
 }
 
-// Folder is one of the test's own with the files of dir and, beside them, what they import.
+// Folder returns a temporary folder with copies of the files in dir and the node_modules that they import.
 func Folder(t *testing.T, dir string) string {
 	t.Helper()
 	installed, err := Install(dir)
@@ -62,8 +62,8 @@ func Folder(t *testing.T, dir string) string {
 	return to
 }
 
-// fill installs beside the cache and renames, so that it is whole or not there, also
-// when two runs do it at once.
+// fill installs into a folder beside the cache and renames it, so that the cache is complete
+// or absent, even if two runs fill it at once.
 func fill(dir, cache string) error {
 	if err := os.MkdirAll(filepath.Dir(cache), 0o755); err != nil {
 		return err

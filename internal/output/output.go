@@ -1,5 +1,5 @@
-// Package output reads what a stage of a pipeline hands on: a JSON object in the
-// text that its agent ended with (spec: pipeline, "Pipeline stages").
+// Package output reads the output of a stage for later stages: a JSON object in its
+// agent's final text (spec: pipeline, "Pipeline stages").
 package output
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ErrNone: there is no JSON object in the text.
+// ErrNone means that the text contains no JSON object.
 var ErrNone = errors.New("no valid JSON object found in response")
 
-// Object finds the object: the whole text, else the first balanced {…} in it that parses.
+// Object returns the object: the whole text, or else the first {…} in it that parses.
 func Object(text string) (map[string]json.RawMessage, error) {
 	if object, ok := first(strings.TrimSpace(text), true); ok {
 		return object, nil
@@ -30,11 +30,11 @@ func Object(text string) (map[string]json.RawMessage, error) {
 	return nil, ErrNone
 }
 
-// maxTried bounds how many braces may be tried, so that a text of nothing but
-// braces does not take for ever.
+// maxTried limits how many opening braces are tried, because a text of nothing but
+// braces would take too long.
 const maxTried = 1000
 
-// first reads the object that a text begins with; whole: nothing follows it.
+// first reads the object at the beginning of a text. With whole, nothing may follow it.
 func first(text string, whole bool) (object map[string]json.RawMessage, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if decoder.Decode(&object) != nil || object == nil {
@@ -43,7 +43,7 @@ func first(text string, whole bool) (object map[string]json.RawMessage, ok bool)
 	return object, !whole || decoder.InputOffset() == int64(len(text))
 }
 
-// Missing says which of the required fields an agent's output has not.
+// Missing returns an error that lists the required fields that an agent's output lacks, or nil.
 func Missing(agent string, object map[string]json.RawMessage, required []string) error {
 	var problems []error
 	for _, field := range required {

@@ -1,5 +1,5 @@
-// Package ratelimit says how often an agent may call a tool, over all workers
-// (spec: tools, "Policy"). The places in a window are kept by the store.
+// Package ratelimit describes how often an agent may call a tool, across all workers
+// (spec: tools, "Policy"). The store keeps the places in a window.
 package ratelimit
 
 import (
@@ -12,14 +12,14 @@ import (
 type Reservation struct {
 	Agent string // the definition's name
 	Tool  string
-	// Key is the call's idempotency key. Who asks with it again while it has a place
-	// keeps that one.
+	// Key is the call's idempotency key. A repeated request with the same key keeps
+	// the place that the first one has.
 	Key    string
 	Limit  int           // places in the window, at least 1
 	Window time.Duration // how long a place is taken, at least a microsecond
 }
 
-// Validate says all that is wrong with the reservation.
+// Validate returns an error that lists everything that is wrong with the reservation.
 func (r Reservation) Validate() error {
 	var problems []error
 	if r.Agent == "" || r.Tool == "" || r.Key == "" {
@@ -34,7 +34,7 @@ func (r Reservation) Validate() error {
 	return errors.Join(problems...)
 }
 
-// String names the reservation in errors.
+// String identifies the reservation in errors.
 func (r Reservation) String() string {
 	return fmt.Sprintf("call %s of %s by %s", r.Key, r.Tool, r.Agent)
 }

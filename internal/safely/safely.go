@@ -1,4 +1,4 @@
-// Package safely runs functions that somebody else has written.
+// Package safely runs functions of other authors, and survives their panics.
 package safely
 
 import (
@@ -8,12 +8,12 @@ import (
 	"runtime/debug"
 )
 
-// ErrCrashed: the function has panicked, or ended its goroutine.
+// ErrCrashed means that the function has panicked or ended its goroutine.
 var ErrCrashed = errors.New("it crashed")
 
-// Run runs a function until it returns or ctx ends; what it returns later is dropped.
-// If it panics, panicked is told the type of the value, and the stack: the value
-// itself may hold anything, secrets too.
+// Run runs a function until it returns or ctx ends; a later result is dropped. If the
+// function panics, panicked receives the type of the value and the stack, but not the
+// value itself, which may hold secrets.
 func Run[T any](ctx context.Context, run func() (T, error), panicked func(kind, stack string)) (T, error) {
 	type result struct {
 		value T
@@ -21,7 +21,7 @@ func Run[T any](ctx context.Context, run func() (T, error), panicked func(kind, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		out := result{err: ErrCrashed} // which stands if the goroutine is ended
+		out := result{err: ErrCrashed} // stays if run panics or ends the goroutine
 		defer func() {
 			if p := recover(); p != nil {
 				panicked(fmt.Sprintf("%T", p), string(debug.Stack()))

@@ -1,4 +1,4 @@
-// Package score reads what a judge says of an investigation (spec: pipeline, "Around the result").
+// Package score reads a judge's reply about an investigation (spec: pipeline, "Around the result").
 package score
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// tags are the names of what may be wrong with an investigation.
+// tags are the names of the possible failures of an investigation.
 var tags = []string{
 	"premature_conclusion", "missed_available_tool", "unsupported_confidence",
 	"incomplete_evidence", "hallucinated_evidence", "wrong_conclusion",
@@ -19,7 +19,7 @@ var (
 	word     = regexp.MustCompile(`\w+`)
 )
 
-// Parse takes the score, 0–100, off the last line of a judgement; ok = there is one.
+// Parse separates the score (0–100) on the last line of a judgement from the rest. ok is false if there is none.
 func Parse(text string) (assessment string, score int, ok bool) {
 	text = strings.TrimSpace(text)
 	at := strings.LastIndexByte(text, '\n') + 1
@@ -34,7 +34,7 @@ func Parse(text string) (assessment string, score int, ok bool) {
 	return strings.TrimSpace(text[:at]), score, true
 }
 
-// Tags are the failure tags that a judgement names, each once.
+// Tags returns the failure tags that a judgement names, each once.
 func Tags(text string) (found []string) {
 	words := word.FindAllString(text, -1)
 	for _, tag := range tags {

@@ -1,4 +1,4 @@
-// Package token estimates how many tokens a text takes and knows how many a
+// Package token estimates how many tokens a text has, and knows how many tokens a
 // model accepts. It works offline: the encodings are part of the program.
 package token
 
@@ -15,20 +15,20 @@ import (
 	"github.com/inquest-dev/inquest/internal/picture"
 )
 
-// What a message and a conversation cost beyond their text (spec: conversation, "Compression").
+// The tokens of a message and a conversation in addition to their text (spec: conversation, "Compression").
 const (
 	perMessage      = 4
 	perConversation = 2
 )
 
-// Messages estimates the tokens of a conversation: for each message 4, its
-// content, its images and the arguments of its calls, and 2 for the whole. It is additive:
-// what a message adds does not depend on its neighbours.
+// Messages estimates the tokens of a conversation: 2, and for each message 4, its
+// content, its images and the arguments of its calls. It is additive: the tokens
+// of a message do not depend on its neighbours.
 //
-// The names of tools are left out, as they are in the formula of the
-// specification: they are short, and the 4 tokens of a message cover them.
-// Thinking is left out because no provider is sent it back. The usage that a
-// provider reports corrects what both of these miss.
+// As in the specification's formula, the names of tools are left out: they are
+// short, and the 4 tokens of a message cover them. Thinking is left out because it
+// is not sent back to providers. The usage that a provider reports corrects both
+// omissions.
 func Messages(model string, msgs []agent.Message) int {
 	total := perConversation
 	for _, m := range msgs {
@@ -43,8 +43,8 @@ func Messages(model string, msgs []agent.Message) int {
 	return total
 }
 
-// Count estimates the tokens of a text for a model. Any bytes will do, in time
-// linear to their number. It is safe for concurrent use.
+// Count estimates the tokens of a text for a model. The text may be any bytes. The
+// time is linear in their number. It is safe for concurrent use.
 func Count(_, text string) int {
 	if text == "" {
 		return 0
@@ -59,19 +59,19 @@ func Count(_, text string) int {
 	return n
 }
 
-// counted remembers counts, because the same transcript is counted before every
-// model call. It never changes an answer, only how soon it comes.
+// counted caches counts, because the same transcript is counted before every model
+// call.
 var counted = newMemo(memoSize)
 
-// encoder is o200k, for every model: the vocabularies of older encodings would add
-// megabytes to each binary, and what the provider reports corrects the estimate.
+// encoder returns o200k, for every model: the vocabularies of older encodings would add
+// megabytes to each binary, and the provider's own count corrects the estimate.
 var encoder = sync.OnceValue(func() tokenizer.Codec { return codec.NewO200kBase() })
 
 func count(encoding tokenizer.Codec, text string) int {
 	total := 0
 	for piece := range pieces(text) {
 		n, err := encoding.Count(piece)
-		if err != nil { // the splitter gave up on this piece: too many is the safe side
+		if err != nil { // the splitter failed on this piece: it is safer to count too many
 			n = len(piece)
 		}
 		total += n
@@ -79,12 +79,12 @@ func count(encoding tokenizer.Codec, text string) int {
 	return total
 }
 
-// maxSpace is how many spaces in a row are counted at once. The splitter of the
-// encodings takes quadratic time for a run of spaces with line breaks in it
-// (eight minutes for a megabyte). Shorter runs, so all usual texts, stay whole.
+// maxSpace is the longest run of white space that is counted as one piece. The
+// encodings' splitter takes quadratic time for such a run with line breaks in it
+// (eight minutes for a megabyte). Usual texts have shorter runs and stay whole.
 const maxSpace = 64
 
-// pieces cuts a text within its very long runs of white space, and nowhere else.
+// pieces cuts a text within its runs of white space that are longer than maxSpace, and nowhere else.
 func pieces(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start, run := 0, 0
@@ -103,11 +103,11 @@ func pieces(text string) iter.Seq[string] {
 	}
 }
 
-// memoSize is how many counts a generation of the memo holds, about 64 bytes
-// each: enough for some dozens of long investigations at once.
+// memoSize is how many counts a generation of the memo holds, at about 64 bytes
+// each: enough for dozens of long investigations at once.
 const memoSize = 8192
 
-// key names a text by its hash, so that the memo keeps no text alive.
+// key identifies a text by its hash, so that the memo keeps no text in memory.
 type key struct {
 	encoding string
 	sum      [sha256.Size]byte
@@ -117,8 +117,8 @@ func keyOf(encoding, text string) key {
 	return key{encoding, sha256.Sum256([]byte(text))}
 }
 
-// memo remembers the counts that were used last. It has two generations: when
-// the young one is full it becomes the old one, and the old one is forgotten.
+// memo keeps the most recently used counts. It has two generations: when the young
+// one is full, it becomes the old one, and the previous old one is dropped.
 type memo struct {
 	mu         sync.Mutex
 	size       int

@@ -2,12 +2,12 @@ package token
 
 import "strings"
 
-// DefaultWindow is the window of a model that is not known.
+// DefaultWindow is the window of unknown models, in tokens.
 const DefaultWindow = 128_000
 
-// windows are the input tokens that models accept, by the beginning of their
-// names; the longest that fits counts. The numbers are those of the providers'
-// model pages: platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models,
+// windows holds how many input tokens models accept, by prefixes of their names;
+// the longest matching prefix applies. The numbers are from the providers' model
+// pages: platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models,
 // docs.anthropic.com/en/docs/about-claude/models.
 var windows = map[string]int{
 	"gpt-3.5-turbo": 16_385,
@@ -18,11 +18,11 @@ var windows = map[string]int{
 	"chatgpt-4o":    128_000,
 	"gpt-4.1":       1_047_576,
 	"gpt-4.5":       128_000,
-	// 400,000 with the reply in it, of which 128,000 are kept for the reply: a
-	// longer input is refused (openai.com/index/introducing-gpt-5-for-developers).
+	// The limit of 400,000 includes 128,000 for the reply: a longer input is
+	// refused (openai.com/index/introducing-gpt-5-for-developers).
 	"gpt-5":            272_000,
 	"gpt-5-chat":       128_000,
-	"gpt-6":            272_000, // they take 1,050,000: the whole of a longer prompt costs twice as much
+	"gpt-6":            272_000, // they accept 1,050,000, but beyond 272,000 the whole prompt costs twice as much
 	"gpt-oss":          131_072,
 	"o1":               200_000,
 	"o1-mini":          128_000,
@@ -36,7 +36,7 @@ var windows = map[string]int{
 	"claude":           200_000,
 }
 
-// Window is how many tokens a model accepts as input. Names may carry a
+// Window returns how many tokens a model accepts as input. Names may carry a
 // provider ("openai/gpt-4o"), a version ("gpt-4o-2024-08-06") or a tag ("llama3:8b").
 func Window(model string) int {
 	name := baseName(model)
@@ -48,8 +48,8 @@ func Window(model string) int {
 	return DefaultWindow
 }
 
-// baseName is a model's own name: lower case, without the provider before it,
-// the mark of a fine-tuned model, or a tag behind it.
+// baseName returns a model's name in lower case, without a provider before it, the
+// prefix of a fine-tuned model, or a tag after it.
 func baseName(model string) string {
 	name := strings.ToLower(model)
 	name = name[strings.LastIndex(name, "/")+1:]

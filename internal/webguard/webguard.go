@@ -1,6 +1,6 @@
-// Package webguard keeps foreign web pages away from servers that ask nobody who
-// they are. That only this host reaches a server is no wall: a browser here does,
-// on behalf of any page whose name its owner lets resolve to an address of ours.
+// Package webguard protects servers without authentication from foreign web pages.
+// Listening on this host only is not enough: a browser on this host sends requests
+// for any page whose owner lets its name resolve to our address (DNS rebinding).
 package webguard
 
 import (
@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// Handler serves requests that name a host of ours, and answers others with 403: an
-// address of this host or "localhost" (nobody can make those names of theirs), or
-// one of the names. Requests that a page of another origin makes are refused, too.
+// Handler serves requests whose Host is an address of this host, "localhost" or one
+// of the names, and answers others with 403. (Nobody else can own the first two.)
+// Requests from pages of other origins get 403 too.
 func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -29,14 +29,14 @@ func Handler(next http.Handler, names ...string) http.Handler {
 	})
 }
 
-// Known reports whether a request names a host of ours, as Handler has it.
+// Known reports whether a request names a host that Handler would serve.
 func Known(r *http.Request, names ...string) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return allowed(r.Host, local, names)
 }
 
-// allowed reports whether a Host header is one of ours. local is where the request
-// came in; nil = it is not known.
+// allowed reports whether a Host header names this server. local is the address that
+// received the request; nil means unknown.
 func allowed(header string, local net.Addr, names []string) bool {
 	host, ok := split(header)
 	if !ok {
@@ -54,7 +54,7 @@ func allowed(header string, local net.Addr, names []string) bool {
 	return ip.Unmap().IsLoopback() || ip.Unmap() == addressOf(local)
 }
 
-// split takes host and port apart. Only what browsers send is taken.
+// split separates host and port. It accepts only forms that browsers send.
 func split(header string) (host string, ok bool) {
 	if strings.HasPrefix(header, "[") {
 		end := strings.IndexByte(header, ']')
@@ -70,7 +70,7 @@ func split(header string) (host string, ok bool) {
 	return host, host != "" && isPort(port)
 }
 
-// isPort reports whether text is nothing, or a colon and a port.
+// isPort reports whether text is empty, or a colon and a port.
 func isPort(text string) bool {
 	digits, found := strings.CutPrefix(text, ":")
 	if !found {
@@ -80,8 +80,8 @@ func isPort(text string) bool {
 	return err == nil && digits[0] != '+'
 }
 
-// equal compares names without regard to ASCII case alone: to Unicode, K is also a
-// letter outside of it.
+// equal compares names, ignoring the case of ASCII letters only: Unicode folding would
+// also equate other characters with them, such as the Kelvin sign with k.
 func equal(a, b string) bool {
 	lower := func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -100,8 +100,8 @@ func addressOf(local net.Addr) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap()
 }
 
-// sameOrigin reports whether a request comes from a page of this very server, or
-// from no page: browsers name the origin of all that can be read or has effects.
+// sameOrigin reports whether a request comes from a page of this server, or from no
+// page: browsers send Origin with each request that can read responses or has effects.
 func sameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
@@ -112,7 +112,7 @@ func sameOrigin(r *http.Request) bool {
 	return true
 }
 
-// Proxy passes what Handler lets through on to another server, as it came.
+// Proxy forwards the requests that Handler accepts to another server, unchanged.
 func Proxy(to *url.URL, names ...string) http.Handler {
 	return Handler(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)

@@ -2,10 +2,10 @@ package main
 
 import "strings"
 
-// scale is how much an investigation has to do. Its name is that of its chain.
+// scale is the amount of work of an investigation. Its name is that of its chain.
 type scale struct {
 	name       string
-	model      string // tells the model server which scale a request is of
+	model      string // by which the model server knows the scale of a request
 	modelCalls int
 	atFirst    int // tools that the first model call asks for at once
 	data       int // bytes that the investigation is about
@@ -28,8 +28,8 @@ func scaleOf(model string) scale {
 	return single
 }
 
-// callsOf is how many tools the n-th model call (from 0) asks for: one, and the last
-// none, because it is the answer.
+// callsOf returns how many tools the n-th model call (from 0) asks for: atFirst, then one
+// each, and none in the last call, because it is the answer.
 func (s scale) callsOf(n int) int {
 	switch n {
 	case s.modelCalls - 1:
@@ -49,13 +49,13 @@ func (s scale) toolCalls() (sum int) {
 
 func (s scale) steps() int { return s.modelCalls + s.toolCalls() }
 
-// filler is a text of n bytes that a tokenizer has some work with.
+// filler returns a text of n bytes that is realistic work for a tokenizer.
 func filler(n int) string {
 	const line = "2026-03-01T12:00:07Z node-7 kubelet: volume /var/lib/data is 97% full, evicting pod web-5c9f\n"
 	return strings.Repeat(line, n/len(line)+1)[:n]
 }
 
-// The names of the one stage, agent, server and tool that there are.
+// The names of the only stage, agent, server and tool.
 const (
 	stageName  = "look"
 	agentName  = "Looker"
@@ -70,7 +70,7 @@ const (
 	variableTools = "BENCH_TOOLS"
 )
 
-// configuration has a chain for each scale. A model that takes 300 ms is asked by activities, as most models are.
+// configuration has a chain for each scale. A model that takes 300 ms is called by activities, like most models.
 const configuration = `
 llm_providers:
   short: {type: openai, model: gpt-4o, base_url: "{{.BENCH_MODEL}}", quick_under: 200ms}

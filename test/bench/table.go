@@ -12,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// table is one in Markdown, aligned so that it can be read in a terminal, too.
+// table is a Markdown table, aligned so that it can also be read in a terminal.
 type table struct {
-	name  string // of its place in a document
+	name  string // of its markers in a document
 	title string
 	head  []string
 	rows  [][]string
 }
 
-// tables are all that the report has to say.
+// tables returns all tables of the report that have rows.
 func (r *report) tables() []table {
 	var out []table
 	for _, t := range []table{r.speed(), r.cost(), r.writes(), r.longTable(), r.alone(), r.step(), r.capacity(), r.boundsTable()} {
@@ -60,7 +60,7 @@ func (r *report) writes() table {
 	})
 }
 
-// bySetting is a table with a row for each workload under each setting.
+// bySetting returns a table with a row for each workload under each setting.
 func (r *report) bySetting(name, title string, head []string, cells func(row) []string) table {
 	t := table{name, title, append([]string{"at once", "model", "workload"}, head...), nil}
 	for _, w := range r.Rows {
@@ -128,7 +128,7 @@ func (r *report) markdown(w io.Writer) error {
 
 func (r *report) head() string { return r.Machine + " · store: " + r.Store }
 
-// fill puts the tables into their places in documents, which look like this:
+// fill writes the tables into documents, between markers like these:
 //
 //	<!-- bench SQLite speed -->
 //	<!-- /bench -->
@@ -159,7 +159,7 @@ func (r *report) fillIn(text string) string {
 	return text
 }
 
-// String is the table in Markdown. Columns of words are aligned left, others right.
+// String returns the table in Markdown. Columns of words are aligned left, others right.
 func (t table) String() string {
 	widths := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {

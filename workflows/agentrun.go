@@ -61,7 +61,7 @@ type agentRun struct {
 
 	approvals approvals
 	fault     *CallFault // of the last failed call
-	streak    *streak    // of failed model calls; nil = the last one was answered
+	streak    *streak    // of failed model calls; nil means the last call succeeded
 	servers   serverWaits
 	sleeping  bool
 	limit     *Limit // the bound that the agent waits at

@@ -27,7 +27,7 @@ type approval struct {
 	rules     plan.Approvers
 	escalated int
 	notBy     []string
-	handedTo  string // the only one who may decide; empty: everyone that the rules allow
+	handedTo  string // the only one who may decide; empty means everyone that the rules allow
 	edit      string // see activities.Decision
 	editing   bool   // new arguments are being checked
 	iteration int    // of the reply that requests the call
@@ -55,7 +55,7 @@ func (a *approvals) settle(p *approval, d activities.Decision) {
 	a.decided[p.CallID] = d.String()
 }
 
-// answered reports that no decision is still being processed.
+// answered reports whether all decisions have been processed.
 func (a *approvals) answered() bool {
 	return !slices.ContainsFunc(a.pending, func(p *approval) bool { return p.editing })
 }
@@ -121,7 +121,7 @@ func (r *agentRun) patience() time.Duration {
 	return cmp.Or(r.in.Agent.ApprovalTimeout.D(), defaultApproval)
 }
 
-// await waits until a person decides or the time is up.
+// await waits until a person decides, the time is up, or the agent has to stop. Then the call counts as denied.
 func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision {
 	paused := func() bool { return r.steering.Paused }
 	done := func() bool { return a.decision != nil || r.steering.Concluding || r.behind != nil }
@@ -152,7 +152,7 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 	}
 }
 
-// undecided says why a call whose time is up counts as denied.
+// undecided returns why a call whose time is up counts as denied.
 func (a *approval) undecided() string {
 	if len(a.ApprovedBy) > 0 {
 		return fmt.Sprintf("it was approved by %s alone, and %d people have to", strings.Join(a.ApprovedBy, ", "), a.Needed)
@@ -197,7 +197,7 @@ func (r *agentRun) settle(ctx workflow.Context, a *approval, d activities.Decisi
 	r.noteCalls(ctx)
 }
 
-// noteCalls shows that calls are running, or that they wait for a person.
+// noteCalls updates the status: calls wait for a person, or are running.
 func (r *agentRun) noteCalls(ctx workflow.Context) {
 	if open := len(r.approvals.open()); open > 0 {
 		r.note(ctx, fmt.Sprintf("waiting for a person to approve %d tool call(s)", open))

@@ -198,7 +198,7 @@ func tokens(u agent.Usage) string {
 	return strconv.Itoa(u.Tokens())
 }
 
-// maxSubRows bounds the sub-agents that a status tells of in one stage; the store has all.
+// maxSubRows limits the sub-agents of one stage that a status lists; the store has all.
 const maxSubRows = 100
 
 // summaries are the stage's agents, each followed by its sub-agents.

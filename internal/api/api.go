@@ -176,7 +176,7 @@ type operation struct {
 	role string
 	// everywhere means that the operation belongs to no project and requires the role in all projects.
 	everywhere bool
-	// stream means that the response goes on until the client leaves.
+	// stream means that the response continues until the client leaves.
 	stream bool
 	status int
 	body   int64 // bytes; zero means maxBody

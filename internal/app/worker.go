@@ -32,7 +32,7 @@ type WorkerOptions struct {
 	Namespace string // empty means the default
 	// ToolsOnly runs only the tools of the servers that name TaskQueue.
 	ToolsOnly bool
-	// Registry is the worker of another program, which starts and stops it; nil means a worker of ours.
+	// Registry is the worker of another program, which starts and stops it; nil means that Inquest creates the worker.
 	Registry worker.Registry
 	Config   Configuration
 	Store    *store.Store
@@ -42,7 +42,7 @@ type WorkerOptions struct {
 	Servers tool.Caller
 }
 
-// Settings are the settings of a worker, whoever connects it.
+// Settings are the settings of a worker that do not depend on its connection.
 type Settings struct {
 	// TaskQueue is the queue to serve; a server's own queue serves only its tools. Empty means workflows.TaskQueue.
 	TaskQueue string
@@ -59,7 +59,7 @@ type Settings struct {
 	Keeper []string
 	// Models are clients that the program provides, by provider name, by type:model, or by "*" for all.
 	Models map[string]llm.Client
-	// Embedding is set if the worker is part of another program; nil means one of ours.
+	// Embedding is set if the worker is part of another program; nil means one of Inquest's programs.
 	Embedding *Embedding
 	Logger    *slog.Logger
 }

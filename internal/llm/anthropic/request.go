@@ -102,8 +102,8 @@ type binding struct {
 }
 
 // thinking encodes how much a model thinks. Nil means the model's default. Newer models show their thinking only on
-// request. Thinking is bound to the conversation before it, which compression or masking may have changed since. Such
-// thinking is then dropped and not refused.
+// request. Their thinking is bound to the conversation before it, which compression or masking may have changed since.
+// The server is asked to drop such thinking and not to refuse the request.
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
 func thinking(want agent.Thinking, claude llm.Claude, continuesUnthought bool) *thinkingConfig {
 	adaptive := &thinkingConfig{Type: "adaptive", Display: "summarized"}

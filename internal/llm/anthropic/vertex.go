@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// vertexVersion goes into the body, instead of the model as at Anthropic's own service.
+// vertexVersion is sent in the body, in place of the model, which is in the path.
 const vertexVersion = "vertex-2023-10-16"
 
 // NewVertex is New for Claude on Vertex AI, which has no keys: the model is in the path, and the version in the body.

@@ -12,7 +12,7 @@ const minSecret = 4
 
 const redacted = "[redacted]"
 
-// secrets redacts the values that a server was given from texts.
+// secrets redacts, from texts, the values that a server's configuration gave to it.
 type secrets struct {
 	values   []string // longest first
 	replacer *strings.Replacer
@@ -65,7 +65,7 @@ func (s secrets) begun(text string) bool {
 	})
 }
 
-// at returns the length of the secret at the start of the text, or 0.
+// at returns the length of the secret at the start of the text, or zero.
 func (s secrets) at(text string) int {
 	for _, secret := range s.values {
 		if strings.HasPrefix(text, secret) {

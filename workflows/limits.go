@@ -69,7 +69,7 @@ func (r *agentRun) awaitRoom(ctx workflow.Context, l Limit) bool {
 // limitQuestion is a question to people about a bound.
 type limitQuestion struct {
 	*interrupt
-	clock  bool // it is about the time
+	clock  bool // it is about the time limit
 	raised bool
 }
 
@@ -102,7 +102,7 @@ func (r *investigationRun) moreTime(ctx workflow.Context) bool {
 	return more
 }
 
-// askLimit asks people about a bound, and waits until it is raised, or holds.
+// askLimit asks people about a bound, and waits until it is raised, or stands because of an answer or a timeout.
 func (r *investigationRun) askLimit(ctx workflow.Context, clock bool, bound agent.EndReason) (raised bool) {
 	r.state.Limits++
 	bounds := r.state.Resolved.Skeleton.Bounds
@@ -123,7 +123,7 @@ func (r *investigationRun) askLimit(ctx workflow.Context, clock bool, bound agen
 	case q.raised || r.over(ctx):
 	case q.answer != nil && cmp.Or(q.answer.Decision, q.answer.Text) == decideConclude:
 		r.signals.queue = append(r.signals.queue, &arrival{signal: signal{Name: SignalConclude, By: q.answer.By}})
-	default: // it holds
+	default: // the bound stands
 		r.state.Steering.Stand = true
 		if q.answer == nil {
 			r.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: audit.Detail("kind", q.Kind, "answer", "nobody decided in time")})
@@ -164,7 +164,7 @@ func (r *investigationRun) raised(ctx workflow.Context, e ExtendBudget) {
 	r.tellLimits(ctx)
 }
 
-// tellLimits tells all that run how the bounds stand.
+// tellLimits sends the state of the bounds to all running stages.
 func (r *investigationRun) tellLimits(ctx workflow.Context) {
 	s := r.state.Steering
 	r.forward(ctx, signal{Name: SignalLimits, Limits: Limits{Raised: s.Raised, Held: s.Held, Stand: s.Stand}})

@@ -101,7 +101,7 @@ func (r *investigationRun) questions() (out []Interrupt) {
 	return out
 }
 
-// questionList says in Markdown what people are asked, and how to answer.
+// questionList lists in Markdown the questions to people, and how to answer them.
 func questionList(questions []Interrupt) string {
 	var b strings.Builder
 	for _, q := range questions {
@@ -111,7 +111,7 @@ func questionList(questions []Interrupt) string {
 	return b.String()
 }
 
-// statusTable is the status as Markdown, for the Temporal UI.
+// statusTable returns the status as Markdown, for the Temporal UI.
 func statusTable(s Status) string {
 	var b strings.Builder
 	b.WriteString(fmt.Sprintf("**%s** · %s", cmp.Or(s.Chain, "no chain yet"), s.Status))
@@ -163,7 +163,7 @@ func notDelivered(lines []string) string {
 	return b.String()
 }
 
-// verbatim is at most n bytes of a text, which Markdown leaves as they are.
+// verbatim returns at most n bytes of a text as a Markdown code span, which is shown literally.
 func verbatim(text string, n int) string {
 	return "`" + clip.Text(strings.NewReplacer("`", "'", "\n", " ").Replace(text), n) + "`"
 }
@@ -182,7 +182,7 @@ func agentTable(agents []AgentSummary) string {
 	return clip.Text(b.String(), 16<<10)
 }
 
-// treeName is an agent's name in a table of all: that of a sub-agent stands below the agent that has dispatched it.
+// treeName returns an agent's name for a table in which sub-agents are indented below the agent that dispatched them.
 func treeName(name string) string {
 	if deep := strings.Count(name, "/"); deep > 0 {
 		return strings.Repeat("↳ ", deep) + name[strings.LastIndexByte(name, '/')+1:]
@@ -201,7 +201,7 @@ func tokens(u agent.Usage) string {
 // maxSubRows limits the sub-agents of one stage that a status lists; the store has all.
 const maxSubRows = 100
 
-// summaries are the stage's agents, each followed by its sub-agents.
+// summaries returns the stage's agents, each followed by its sub-agents.
 func (r *stageRun) summaries() (out []AgentSummary) {
 	left := maxSubRows
 	for _, m := range r.agents {

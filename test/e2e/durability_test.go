@@ -153,7 +153,7 @@ func TestKillBeforeSomebodyConcludes(t *testing.T) {
 		l.heldAt = "Alpha 2"
 		l.replace["Alpha 4"] = llmtest.Text("alpha knows")
 	})
-	w.quick(labModel, "lab.counter")
+	w.quick(labModel)
 	k := kill{world: w, lab: l, lost: true, meanwhile: func(id string) {
 		w.signal(id+"/dig/Alpha", workflows.SignalConclude, workflows.Conclude{By: "Ada"})
 	}}

@@ -21,7 +21,7 @@ import (
 // Learner sends requests in the dialect of a model's server, and learns from the server's refusals. Each client has
 // one; models are distinguished by name. It is safe for concurrent use, and its zero value is ready.
 type Learner struct {
-	models sync.Map // a lessons value for each name
+	models sync.Map // a learned value for each name
 }
 
 // learned holds the known rules of a model's server.
@@ -40,9 +40,7 @@ const maxLessons = 16
 
 // Send sends a request in the dialect of the model's server; planned is the dialect in the plan. If the server's
 // refusal reveals a new rule, Send sends the changed request at once. Later requests for the model follow the rule only
-// if the changed request succeeded, because the text may mean something else. The reply names everything that was left
-// out.
-// something else. The reply names the omitted parts.
+// if the changed request succeeded, because the text may mean something else. The reply names the omitted parts.
 func (l *Learner) Send(planned agent.Dialect, req llm.Request,
 	send func(llm.Request, agent.Dialect) (llm.Response, error)) (llm.Response, error) {
 	known := learned{dialect: planned}

@@ -27,8 +27,7 @@ func newInvestigation(c client.Client, s scale) investigation {
 func (investigation) name() string { return nameInquest }
 
 func (v investigation) run(ctx context.Context, id string, _ time.Duration) ([]string, error) {
-	options := client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout}
-	run, err := v.client.ExecuteWorkflow(ctx, options, workflows.TypeInvestigation, agent.Request{Chain: v.scale.name, Data: v.data})
+	run, err := v.start(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -41,4 +40,9 @@ func (v investigation) run(ctx context.Context, id string, _ time.Duration) ([]s
 	}
 	stage := result.ID + "/" + stageName
 	return []string{id, stage, stage + "/" + agentName}, nil
+}
+
+func (v investigation) start(ctx context.Context, id string) (client.WorkflowRun, error) {
+	options := client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout}
+	return v.client.ExecuteWorkflow(ctx, options, workflows.TypeInvestigation, agent.Request{Chain: v.scale.name, Data: v.data})
 }

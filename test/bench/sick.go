@@ -7,12 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/client"
-
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 // sick marks the request of a conversation on which the model server fails.
@@ -80,10 +76,9 @@ func besideSick(ctx context.Context, sys *system, w workload, s setting, round s
 
 // fallSick starts an investigation that fails on every model call, waits until it has been retried, and returns what cancels it.
 func (s *system) fallSick(ctx context.Context, id string) (end func(), err error) {
-	data, _ := json.Marshal(sick) // a string always can be
-	before := s.services.refused.Load()
-	options := client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout}
-	run, err := s.client.ExecuteWorkflow(ctx, options, workflows.TypeInvestigation, agent.Request{Chain: short.name, Data: data})
+	before, one := s.services.refused.Load(), newInvestigation(s.client, short)
+	one.data = json.RawMessage(`"` + sick + `"`)
+	run, err := one.start(ctx, id)
 	if err != nil {
 		return nil, err
 	}

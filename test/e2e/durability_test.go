@@ -18,6 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -235,7 +236,12 @@ func (k *kill) reach(investigation string) (pass func()) {
 
 func (w *world) entries(investigation string) []transcript.Entry {
 	w.t.Helper()
-	entries, err := w.open().After(context.Background(), investigation, 0, 0)
+	s, err := store.Open(context.Background(), store.At(w.store))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer s.Close() // a test that reads many investigations would take all connections of PostgreSQL
+	entries, err := s.After(context.Background(), investigation, 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func heir(ctx workflow.Context, _ any) (string, error) {
 
 func inherit(t *testing.T, ends time.Duration, prepare func(*testsuite.TestWorkflowEnvironment)) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
-	env := newEnv(t, &fake{})
+	env := newEnvFor(t, &fake{})
 	env.RegisterWorkflow(straggler)
 	env.RegisterWorkflow(heir)
 	env.RegisterWorkflow(inheritor)
@@ -96,7 +96,7 @@ func TestChildThatCannotStart(t *testing.T) {
 func TestFirstChildAfterAReset(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	env := newEnv(t, f)
+	env := newEnvFor(t, f)
 	parent := func(ctx workflow.Context) error {
 		family := newFamily(ctx, newWatch(ctx), "inv")
 		family.afterReset(ctx) // nothing was reset
@@ -157,7 +157,7 @@ func TestLastChildBeforeAReset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"})}
-			env := newEnv(t, f)
+			env := newEnvFor(t, f)
 			env.OnActivity(f.Generate, mock.Anything, mock.Anything).After(time.Minute).Return(say("done"), nil)
 			env.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
 				info := workflow.GetInfo(ctx)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
@@ -261,7 +263,17 @@ func (f *fake) inputs() string {
 	return strings.Join(calls, ",")
 }
 
+// newEnv returns an environment with all workflows. The server refuses to cancel a child that has just ended.
 func newEnv(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	env := newEnvFor(t, f)
+	env.OnRequestCancelExternalWorkflow(mock.Anything, mock.Anything, mock.Anything).
+		Return(serviceerror.NewNotFound("the workflow has ended")).Maybe()
+	return env
+}
+
+// newEnvFor returns an environment in which the test can register workflows of its own, which must not follow mocks.
+func newEnvFor(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))

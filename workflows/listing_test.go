@@ -53,7 +53,7 @@ func TestSlowServersHoldUpNoModelCall(t *testing.T) {
 	t.Parallel()
 	const call = 10 * time.Second // of a tool
 	f := &fake{}
-	env := newEnv(t, f)
+	env := newEnvFor(t, f)
 	start := env.Now()
 	var asked []time.Duration
 	answers := script(ask("a"), ask("a"), ask("a"), say("done"))

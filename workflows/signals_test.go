@@ -171,7 +171,7 @@ func TestWrongSignalsAreSaid(t *testing.T) {
 // TestSignalsOfAChildThatWaits: a child that waits for its ID does not delay its siblings' signals, and gets its own in order.
 func TestSignalsOfAChildThatWaits(t *testing.T) {
 	t.Parallel()
-	env := newEnv(t, &fake{})
+	env := newEnvFor(t, &fake{})
 	const free = 20 * time.Minute
 	var early, late []string
 	var earlyAt time.Time

@@ -117,6 +117,16 @@ func (w *world) lastRequest() llmtest.Request {
 	return all[len(all)-1]
 }
 
+// lastRequestOf returns the last request that an agent sent to the model, while others send theirs.
+func (w *world) lastRequestOf(agentName string) (last llmtest.Request) {
+	for _, req := range w.model.Requests() {
+		if who(req) == agentName {
+			last = req
+		}
+	}
+	return last
+}
+
 // TestConversation holds conversations with the CLI, as people and scripts do.
 func TestConversation(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func (d deployment) says(version string) {
 	if got := d.versionOf("thread"); got != version {
 		d.t.Errorf("the conversation is on version %q, want %q", got, version)
 	}
-	if last := wholeText(d.lastRequest()); !strings.Contains(last, "the pool is small") {
+	if last := wholeText(d.lastRequestOf("Talker")); !strings.Contains(last, "the pool is small") {
 		d.t.Errorf("the agent has lost its memory:\n%s", last)
 	}
 }

@@ -174,7 +174,7 @@ func TestUpgradeInPlace(t *testing.T) {
 	if reply := w.tell("Talker", "thread", "hello"); reply.Text != "Talker is done" {
 		t.Errorf("the conversation goes on with %q", reply.Text)
 	}
-	if last := wholeText(w.lastRequest()); !strings.Contains(last, "the pool is small") {
+	if last := wholeText(w.lastRequestOf("Talker")); !strings.Contains(last, "the pool is small") {
 		t.Errorf("the agent of the conversation has lost its memory:\n%s", last)
 	}
 	for chain, id := range ids {
@@ -236,7 +236,7 @@ func TestRollbackInPlace(t *testing.T) {
 	if reply := previous.tell("Talker", "thread", "hello again"); reply.Turn != 3 {
 		t.Errorf("the conversation continues with turn %d, want 3", reply.Turn)
 	}
-	if last := wholeText(previous.lastRequest()); !strings.Contains(last, "the pool is small") {
+	if last := wholeText(previous.lastRequestOf("Talker")); !strings.Contains(last, "the pool is small") {
 		t.Errorf("the agent of the conversation has lost its memory:\n%s", last)
 	}
 	for workflowID, id := range ids {

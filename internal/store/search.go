@@ -45,8 +45,9 @@ func (db *postgres) has(text, argument string) string {
 	return `strpos(` + text + `, ` + argument + `) > 0`
 }
 
-// maxBegun is the maximum number of words with a prefix that FTS5 is queried for individually. FTS5 reads these lazily in turn, and
-// takes longer to start the more there are.
+// maxBegun is the maximum number of words with a prefix that FTS5 is queried for individually. FTS5 reads their rows one by one, and
+// takes longer to start the more words there are. For more words, FTS5 is queried for the prefix, which is quick if the index has
+// prefixes of that length (migration 27).
 const maxBegun = 100
 
 func (db *sqliteFile) allOf(ctx context.Context, q querier, words, oneOf []string) (string, error) {

@@ -58,6 +58,8 @@ func BenchmarkSearch(b *testing.B) {
 			{"three characters", store.Filter{Search: syllables(1)[:3]}, true},
 			{"five characters", store.Filter{Search: syllables(9999)[:5]}, true},
 			{"a beginning of very many words", store.Filter{Search: "traceid"}, true},
+			{"a longer beginning of many words", store.Filter{Search: "traceid1"}, true},
+			{"a longer beginning still", store.Filter{Search: "traceid2f"}, true},
 			{"in all of a small project", store.Filter{Search: "OOMKilled", Projects: []string{"small"}}, true},
 			{"in none of a project", store.Filter{Search: "OOMKilled", Projects: []string{"empty"}}, false},
 		} {

@@ -7,10 +7,11 @@ CREATE TABLE investigation_texts (
     investigation TEXT NOT NULL UNIQUE
 ) STRICT;
 CREATE VIRTUAL TABLE investigation_words
-    USING fts5 (words, content = '', contentless_delete = 1, detail = none, prefix = '3', tokenize = 'ascii');
+    USING fts5 (words, content = '', contentless_delete = 1, detail = none, prefix = '3 5 7 9 11', tokenize = 'ascii');
 
--- All words that occur, or have occurred. A search looks up which words begin with one of its own: FTS5 would read all rows of these
--- before it returns the first. It does not with words of three characters, which its own index of beginnings has.
+-- All words that occur, or have occurred. A search looks up which words begin with one of its own. If they are too many to query
+-- individually, it queries the prefix: FTS5 then reads all rows of these words before it returns the first, unless the index above has
+-- prefixes of that length.
 CREATE TABLE investigation_terms (term TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- Investigations whose words are missing or outdated. A program that knows the index keeps it up to date itself; the triggers are

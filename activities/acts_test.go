@@ -88,7 +88,7 @@ func TestStatusKeepsTheWorkflowsState(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.change(func(p *plan.Plan) { p.AlertMasking = &plan.Masking{Patterns: mask.Groups()["security"]} })
-	const note = "Ada leaves it to Bob. password: hunter2-Zq81"
+	const note = "Ada handed it to Bob. password: hunter2-Zq81"
 	in := activities.SaveStatusIn{
 		Investigation: "inv", Status: agent.StatusRunning, Seq: 1, Plan: b.ref.Plan,
 		Acts: []audit.Act{{

@@ -28,7 +28,7 @@ func TestCodeThatHangs(t *testing.T) {
 				c := code{job: &job{Activities: &Activities{}}, name: "m", errorType: ErrorMock}
 				text, err := called(t.Context(), c, func(ctx context.Context) (string, error) { return late.Call(ctx, hook.MockInput{}, nil) })
 				failed, ok := errors.AsType[*temporal.ApplicationError](err)
-				const want = "m: it did not return within 10m0s: "
+				const want = "m: it did not return within 10m0s. "
 				if !ok || !failed.NonRetryable() || failed.Type() != ErrorMock || !strings.HasPrefix(failed.Message(), want) {
 					t.Errorf("got %q, %v", text, err)
 				}

@@ -167,7 +167,7 @@ func (l *permit) outcome(how error, own *bool) func(*circuit.State, time.Time) {
 }
 
 // errConversation reports that the provider keeps failing for this conversation while it answers others.
-var errConversation = errors.New("the provider fails on this conversation while it answers others")
+var errConversation = errors.New("the provider fails for this conversation but not for others")
 
 // ownFailure attributes a provider's failure to the conversation.
 type ownFailure struct{ err error }

@@ -284,7 +284,7 @@ func TestSummaryOfAnOpenCircuit(t *testing.T) {
 	_, err := d.generate(activities.GenerateIn{Iteration: 2, Try: 1})
 	var said activities.Trouble
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || failed.Details(&said) != nil || !said.Open || !strings.Contains(failed.Message(), "not asked since") ||
+	if !ok || failed.Details(&said) != nil || !said.Open || !strings.Contains(failed.Message(), "not called since") ||
 		len(d.requests) > before {
 		t.Errorf("%d requests, %v", len(d.requests)-before, err)
 	}

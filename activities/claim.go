@@ -82,7 +82,7 @@ func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
 		defer cancel()
 		masked, err := c.masked(ctx, name, result)
 		if err == nil {
-			text := fmt.Sprintf("%s was given up, and answered %s after it was called (%s). The agent was not told. The answer: %s",
+			text := fmt.Sprintf("%s was abandoned, and responded %s after it was called (%s). The agent has not seen the response: %s",
 				name, time.Since(called).Round(time.Second), masked.Status, clip.Text(masked.Content, maxLateText))
 			if masked.Sent {
 				text += "\nIt may have been done all the same."

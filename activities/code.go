@@ -173,7 +173,7 @@ type code struct {
 
 // missing returns an error that lets another worker try: its program may have the function.
 func (c code) missing(ctx context.Context, what string) error {
-	return cannot(ctx, fmt.Errorf("this worker has no %s %q", what, c.name))
+	return cannot(ctx, fmt.Errorf("this worker has no %s named %q", what, c.name))
 }
 
 // CodeTime is how long a function of the worker's program may run.
@@ -185,7 +185,7 @@ func called[T any](ctx context.Context, c code, run func(context.Context) (T, er
 	defer cancel()
 	out, err := run(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("it did not return within %s: give what it waits for a timeout of its own, or have it done elsewhere", CodeTime)
+		err = fmt.Errorf("it did not return within %s. Set a timeout on what it waits for, or move the work elsewhere", CodeTime)
 	}
 	if err != nil {
 		return out, c.failed(ctx, err)

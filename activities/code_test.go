@@ -257,11 +257,11 @@ func TestCodeThatThisWorkerLacks(t *testing.T) {
 	t.Parallel()
 	b := shop(t, 2, func(p *plan.Plan) { p.Stages[2].Agents[0].Mock = "m" })
 	for what, run := range map[string]func() error{
-		`hook "h"`: func() error {
+		`hook named "h"`: func() error {
 			_, err := b.env.ExecuteActivity(b.act.RunHook, activities.RunHookIn{Ref: b.ref, Point: activities.PreProcess})
 			return err
 		},
-		`mock "m"`: func() error {
+		`mock named "m"`: func() error {
 			_, err := b.env.ExecuteActivity(b.act.RunMock, activities.RunMockIn{Ref: b.ref})
 			return err
 		},
@@ -391,7 +391,7 @@ func TestPlansWithoutSteps(t *testing.T) {
 		"null":       {`{"steps":null}`, empty, ""},
 		"no list":    {`{"steps":"lab.read"}`, "", "the steps of the plan are not a list of {tool, parameters, step_id}"},
 		"no objects": {`{"steps":["lab.read"]}`, "", "the steps of the plan are not a list of {tool, parameters, step_id}"},
-		"too many":   {`{"steps":[{}` + strings.Repeat(",{}", 64) + `]}`, "", "the plan has 65 steps; 64 are possible"},
+		"too many":   {`{"steps":[{}` + strings.Repeat(",{}", 64) + `]}`, "", "the plan has 65 steps; the limit is 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,14 +32,14 @@ func notWhole(e transcript.Entry) string {
 		if blank(e) && len(e.Calls) == 0 {
 			return fmt.Sprintf("the model spent %s on thinking", limit)
 		}
-		return fmt.Sprintf("the model's reply was cut: it has used %s", limit)
+		return fmt.Sprintf("the reply was cut off: the model used %s", limit)
 	case llm.FinishFiltered:
 		return "the provider's content filter withheld the rest of the reply"
 	case llm.FinishPaused:
 		if blank(e) {
 			return "" // the model is asked once more
 		}
-		return "the provider paused the reply, and it was not asked to go on"
+		return "the provider paused the reply and did not resume it"
 	case llm.FinishRepeating:
 		return "the model's reply repeated itself and was cut"
 	}
@@ -47,7 +47,7 @@ func notWhole(e transcript.Entry) string {
 }
 
 // EarlierStands explains why a report is incomplete if the agent's last reply contained none: see GenerateOut.Earlier.
-const EarlierStands = "the model's last reply held no conclusion, so what it wrote or thought before stands for it"
+const EarlierStands = "the last reply contained no conclusion, so the agent's earlier text or thinking is used instead"
 
 // lookBack finds the text that replaces a missing conclusion: the text beside the model's last calls, or its reasoning.
 func (g *generation) lookBack(out *GenerateOut, log, reply []transcript.Entry) {

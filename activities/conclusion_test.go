@@ -110,7 +110,7 @@ func TestEarlierTextStands(t *testing.T) {
 			if err == nil {
 				err = value.Get(&finished)
 			}
-			report, marked := strings.CutPrefix(finished.Report, "**This report is not whole: "+activities.EarlierStands+".**\n\n")
+			report, marked := strings.CutPrefix(finished.Report, "**This report is incomplete: "+activities.EarlierStands+".**\n\n")
 			if err != nil || report != tt.want || marked != (tt.want != "") {
 				t.Errorf("report %q, %v", finished.Report, err)
 			}

@@ -64,7 +64,7 @@ func TestEvidence(t *testing.T) {
 		`{"evidence":[{"location":"lab.read","content":"%","relevance":"cause","confidence":0.8}],"items_pending":["the limits"]}` + "\n```"
 	b.says(strings.Replace(block, "%", "exit code 138", 1))
 	out, err := b.generate(activities.GenerateIn{Iteration: 2})
-	if err != nil || out.Invalid != "evidence: e1: its content stands in no result of a tool: quote it word for word" {
+	if err != nil || out.Invalid != "evidence: e1: its content is not in any tool result: quote it verbatim" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	b.says(strings.Replace(block, "%", `checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137`, 1))
@@ -83,9 +83,9 @@ func TestEvidence(t *testing.T) {
 	}
 	told := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
-		"[1] exit code 138 · at lab.read · cause · said by s/A · proves nothing: its content stands in no result of a tool",
+		"[1] exit code 138 · at lab.read · cause · said by s/A · proves nothing: its content is not in any tool result",
 		`[2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A` + "\n",
-		"not looked at: the limits\n", "It was killed [1].", "It was killed [2].",
+		"not checked: the limits\n", "It was killed [1].", "It was killed [2].",
 	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the synthesis is not told %q:\n%s", want, told)
@@ -100,26 +100,26 @@ func TestEvidence(t *testing.T) {
 	if err == nil {
 		err = value.Get(&finished)
 	}
-	const want = `**Checked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.**
+	const want = `**Checked by code: 0 of 3 cited statements are supported by their evidence; 3 not supported, marked ✗.**
 
 ## Root cause
 checkout-7f9c4d5b8-x2x7k was OOMKilled with code 137 at 14:02 UTC [2] **(✗ not verified: 14:02 UTC)**. ` +
 		`It exited with code 139 [2] **(✗ not verified: 139)**.
 
-See [7] **(✗ not verified: there is no evidence 7)**.
+See [7] **(✗ not verified: evidence 7 does not exist)**.
 
 ---
 
-Checked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.
+Checked by code: 0 of 3 cited statements are supported by their evidence; 3 not supported, marked ✗.
 
 - [2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A
 
-Inconclusive. To look at next:
+Inconclusive. Still to check:
 
 - the limits
 `
 	diff := cmp.Diff(want, finished.Report)
-	if err != nil || diff != "" || !strings.HasPrefix(finished.Proof, "0 of 3 cited statements stand") {
+	if err != nil || diff != "" || !strings.HasPrefix(finished.Proof, "0 of 3 cited statements are supported") {
 		t.Errorf("%v, %s\n%s", err, finished.Proof, diff)
 	}
 	record, err := b.store.Investigation(t.Context(), "inv")
@@ -143,7 +143,7 @@ Inconclusive. To look at next:
 	told = b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
 		"It exited with code 139 [2] **(✗ not verified: 139)**.", "exit code 137 · at lab.read",
-		"\n\nChecked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.\n",
+		"\n\nChecked by code: 0 of 3 cited statements are supported by their evidence; 3 not supported, marked ✗.\n",
 	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the judge is not told what code says, %q:\n%s", want, told)
@@ -164,7 +164,7 @@ func TestJudgeOfToolsEvidence(t *testing.T) {
 	if _, err := b.callTool(1, 0); err != nil {
 		t.Fatal(err)
 	}
-	b.says("It restarted 9 times.\n\nChecked by code: 1 of 1 cited statement stands in what it cites.")
+	b.says("It restarted 9 times.\n\nChecked by code: 1 of 1 cited statement is supported by its evidence.")
 	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,8 @@ func TestJudgeOfToolsEvidence(t *testing.T) {
 	told := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
 		"[1] OOMKilled 7 times · at pod", "checked (the agent's word) by code: 1 of 1",
-		"\n\nChecked by code: the report cites nothing; 1 piece of evidence was found; 2 sentences with facts cite nothing.\n",
+		"\n\nChecked by code: the report contains no citations; 1 piece of evidence was found; " +
+			"2 sentences state facts without a citation.\n",
 	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the judge is not told %q:\n%s", want, told)
@@ -247,9 +248,9 @@ func TestUncitedSentences(t *testing.T) {
 	const said = "checkout-7f9c4d5b8-x2x7k exited with code 137."
 	for n, test := range []struct{ text, report, proof string }{
 		{"It failed 8 times.", "It failed 8 times.", ""},
-		{said, said + "\n\n---\n\nChecked by code: the report cites nothing; 0 pieces of evidence were found; " +
-			"1 sentence that cites nothing stands in one result.\n\n" +
-			"Checked by code: these cite nothing, and stand in one result, or in the alert:\n\n- " + said +
+		{said, said + "\n\n---\n\nChecked by code: the report contains no citations; 0 pieces of evidence were found; " +
+			"1 sentence without a citation matches one result.\n\n" +
+			"Checked by code: these sentences have no citation but match a result or the alert:\n\n- " + said +
 			": [1] 14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137 · lab.read, row 5 of s/A\n", "found"},
 		{`{"cause": "` + said + `"}`, `{"cause": "` + said + `"}`, "found"},
 	} {

@@ -238,7 +238,7 @@ func summaryLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-const noReport = "there is no report: no agent has said anything"
+const noReport = "there is no report: no agent produced any text"
 
 // owesReport reports whether an investigation must have a report: it has completed, and people did not end it at a
 // question.
@@ -268,7 +268,7 @@ func outside(why string) string {
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("**The agent's text does not meet its contract: %s. It is shown as it was written.**\n\n", why)
+	return fmt.Sprintf("**The agent's output does not meet its contract: %s. It is shown unchanged.**\n\n", why)
 }
 
 // incomplete returns the first line of a report that is incomplete; an empty string means that it is complete.
@@ -290,5 +290,5 @@ func incomplete(text string, entries []transcript.Entry) string {
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("**This report is not whole: %s.**\n\n", why)
+	return fmt.Sprintf("**This report is incomplete: %s.**\n\n", why)
 }

@@ -155,8 +155,8 @@ func TestReportOutsideItsContract(t *testing.T) {
 		Results: []activities.Source{{Stage: "s", Execution: "s/A"}}, Outside: map[string]string{"s/A": out.Invalid},
 	})
 	var finished activities.FinishOut
-	const want = "**The agent's text does not meet its contract: " +
-		"no valid JSON object found in response. It is shown as it was written.**\n\n" +
+	const want = "**The agent's output does not meet its contract: " +
+		"no valid JSON object found in response. It is shown unchanged.**\n\n" +
 		"The pool is too small."
 	if err != nil || value.Get(&finished) != nil || finished.Report != want || finished.Failed != "" {
 		t.Errorf("%+v, %v", finished, err)

@@ -172,7 +172,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return err
 	})
 	if err != nil && !errors.Is(err, transcript.ErrStaleRun) && activity.GetInfo(ctx).Attempt >= paidTries {
-		return nil, final(ErrorStore, fmt.Errorf("the reply cannot be kept, and is not paid for once more: %w", err))
+		return nil, final(ErrorStore, fmt.Errorf("the reply cannot be stored, and is not requested (and paid for) again: %w", err))
 	}
 	return stored, err
 }

@@ -116,7 +116,7 @@ func (a *Activities) undelivered(ctx context.Context, investigation string) (lin
 	}
 	for n, l := range letters {
 		if n == maxUndelivered {
-			return append(lines, fmt.Sprintf("guide: %d more were read by nobody", len(letters)-n)), nil
+			return append(lines, fmt.Sprintf("guide: %d more messages", len(letters)-n)), nil
 		}
 		line := "guide"
 		if l.By != "" {
@@ -125,7 +125,7 @@ func (a *Activities) undelivered(ctx context.Context, investigation string) (lin
 		if l.Agent != "" {
 			line += " for " + l.Agent
 		}
-		lines = append(lines, fmt.Sprintf("%s: no model call came after it: %q", line, preview(l.Text)))
+		lines = append(lines, fmt.Sprintf("%s: no model call followed: %q", line, preview(l.Text)))
 	}
 	return lines, err
 }

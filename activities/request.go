@@ -110,7 +110,7 @@ func (a *Activities) refuseSame(ctx context.Context, r record.Investigation, wit
 			}
 			state = "running"
 		}
-		const text = `%s is about the same (fingerprint %s) and %s: look at that, or give "again": true`
+		const text = `%s has the same fingerprint (%s) and is %s. Use that investigation, or set "again": true`
 		return refusal(fmt.Errorf(text, other.ID, r.Fingerprint, state))
 	}
 	return nil

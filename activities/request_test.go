@@ -189,7 +189,7 @@ func TestOneOfTheSame(t *testing.T) {
 			_, err := b.resolve("second:1", map[bool]string{true: again, false: tt.input}[tt.input == ""])
 			refused, ok := errors.AsType[*temporal.ApplicationError](err)
 			if ok != tt.refused || err != nil && !ok || ok &&
-				!strings.Contains(refused.Message(), `first:1 is about the same (fingerprint lab "web-1")`) {
+				!strings.Contains(refused.Message(), `first:1 has the same fingerprint (lab "web-1") and is `) {
 				t.Errorf("Resolve: %v", err)
 			}
 		})
@@ -216,7 +216,7 @@ func TestOneOfTheSameMeanwhile(t *testing.T) {
 	}}
 	_, err := b.resolve("slow:1",
 		`{"chain":"lab","data":"x","metadata":{"host":"web-1"},"mcp":{"servers":[{"name":"lab","tools":["lab.read"]}]}}`)
-	if err == nil || !strings.Contains(err.Error(), "quick:1 is about the same") {
+	if err == nil || !strings.Contains(err.Error(), "quick:1 has the same fingerprint") {
 		t.Errorf("Resolve: %v", err)
 	}
 }

@@ -54,7 +54,7 @@ func TestResolveLeavesARecord(t *testing.T) {
 		"accepted":      {`{"chain":"lab","data":"x"}`, "lab", agent.StatusRunning, ""},
 		"no request":    {`["lab"]`, "", agent.StatusRefused, "the input is not a request (it is of the JSON type array)"},
 		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusRefused, `no chain named "lob"; there are: lab`},
-		"no data":       {`{"chain":"lab"}`, "lab", agent.StatusRefused, "there is nothing to investigate"},
+		"no data":       {`{"chain":"lab"}`, "lab", agent.StatusRefused, "nothing to investigate"},
 		"unknown data":  {`{"chain":"lab","data_ref":"y"}`, "lab", agent.StatusRefused, `data_ref "y" is not in this worker's store`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	case judged.EndedAt == nil:
 		return out, refusal(fmt.Errorf("investigation %s is %s: it is judged when it has ended", judged.ID, judged.Status))
 	case judged.PlanHash == "":
-		return out, refusal(fmt.Errorf("investigation %s was %s: there is nothing to judge", judged.ID, judged.Status))
+		return out, refusal(fmt.Errorf("investigation %s was %s and cannot be scored", judged.ID, judged.Status))
 	}
 	p, err := a.plan(ctx, judged.PlanHash)
 	if err != nil {

@@ -58,10 +58,9 @@ func (a *Activities) requirePlan(ctx context.Context, investigation, hash string
 
 // storeBehind is the failure of an activity that must not go on. No retry brings the entries back.
 func storeBehind(investigation, what string) error {
-	return final(ErrorStoreBehind, fmt.Errorf("the store has lost %s, which Temporal's history of %s refers to: "+
-		"it was restored from a backup, "+
-		"or a failover lost its last commits. No more calls are made, because they could repeat what was done since. "+
-		"Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
+	return final(ErrorStoreBehind, fmt.Errorf("the store is missing %s, which Temporal's history of %s refers to. It was probably "+
+		"restored from a backup or lost its last commits in a failover. No more calls are made, because they could repeat earlier "+
+		"actions. Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
 }
 
 // behindWhy returns the message of an error of type ErrorStoreBehind.

@@ -194,7 +194,7 @@ func TestStoreHasLostThePlan(t *testing.T) {
 				switch {
 				case !ok, len(b.calls) > 0, len(b.requests) > asked:
 					t.Fatalf("%v; %d calls were made, and %d of the model", err, len(b.calls), len(b.requests)-asked)
-				case seen && (failed.Type() != activities.ErrorStoreBehind || !strings.Contains(failed.Message(), "lost the plan 0000")):
+				case seen && (failed.Type() != activities.ErrorStoreBehind || !strings.Contains(failed.Message(), "is missing the plan 0000")):
 					t.Errorf("it ended with %v", err)
 				case !seen && failed.Type() != activities.ErrorWorkerCannot:
 					t.Errorf("it ended with %v", err)

@@ -123,7 +123,7 @@ func (j *job) steps(ctx context.Context, prior []Source) (steps []planStep, err 
 			return nil, final(ErrorInvalidPlan, errors.New("the steps of the plan are not a list of {tool, parameters, step_id}"))
 		}
 		if len(steps) > maxCalls {
-			return nil, final(ErrorInvalidPlan, fmt.Errorf("the plan has %d steps; %d are possible", len(steps), maxCalls))
+			return nil, final(ErrorInvalidPlan, fmt.Errorf("the plan has %d steps; the limit is %d", len(steps), maxCalls))
 		}
 	}
 	return steps, nil

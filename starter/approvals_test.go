@@ -74,12 +74,12 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context,
 		Stage:     in.GetWaitPolicy().GetLifecycleStage(), Outcome: &updatepb.Outcome{},
 	}
 	if old, ok := run.decided[key]; ok {
-		refused := temporal.NewApplicationError(fmt.Sprintf("call %q was decided already: %s", d.CallID, old), "")
+		refused := temporal.NewApplicationError(fmt.Sprintf("call %q was already decided: %s", d.CallID, old), "")
 		reply.Outcome.Value = &updatepb.Outcome_Failure{Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(refused)}
 		return reply, nil
 	}
 	if want := "d1" + strings.TrimPrefix(d.CallID, "c1_"); d.Digest != want {
-		refused := temporal.NewApplicationError(fmt.Sprintf("the call %q that waits is another one than you have seen: its digest is %s",
+		refused := temporal.NewApplicationError(fmt.Sprintf("call %q is not the one you saw: its digest is now %s. Look at it again",
 			d.CallID, want), "")
 		reply.Outcome.Value = &updatepb.Outcome_Failure{Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(refused)}
 		return reply, nil

@@ -146,7 +146,7 @@ func (r *fakeRun) proceed() {
 	case "mends":
 		result := r.result(agent.StatusCompleted, agent.EndCompleted)
 		result.Stages[0].Agents[0].ActionsExecuted = new(true)
-		result.Proof = "0 of 1 cited statement stands in what it cites; 1 not, and marked ✗"
+		result.Proof = "0 of 1 cited statement is supported by its evidence; 1 not supported, marked ✗"
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, result, nil)
 	case "works":
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, r.result(agent.StatusCompleted, agent.EndCompleted), nil)

@@ -245,7 +245,7 @@ func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 	if sig.Agent == "" || sig.Agent == r.in.Agent.Name {
 		r.steer(ctx, sig)
 	} else if !r.orchestration.forward(ctx, sig) && !sig.Mail { // mail needs no recipient that is awake
-		return Taken{}, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
+		return Taken{}, fmt.Sprintf("%s: agent %s is not running, or does not support this", sig.Name, sig.Agent)
 	}
 	return t, ""
 }
@@ -336,7 +336,7 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 		result.Preview, out.Partial = out.Earlier, cmp.Or(out.Partial, activities.EarlierStands)
 	}
 	if result.Outside = out.Invalid; out.Invalid != "" {
-		out.Partial = cmp.Or(out.Partial, "the text does not meet the contract: "+out.Invalid)
+		out.Partial = cmp.Or(out.Partial, "the output does not meet the contract: "+out.Invalid)
 	}
 	if result.Partial = out.Partial; out.Partial != "" {
 		result.Outcome = agent.OutcomePartial
@@ -368,7 +368,8 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 		message := fmt.Sprintf("the agent did not finish within %s", r.in.Agent.Timeouts.Agent)
 		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: message}
 	case ctx.Err() != nil && r.steering.Late:
-		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: "the time was up"}
+		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError,
+			Error: "the time limit was reached"}
 	case ctx.Err() != nil:
 		return AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled, Outcome: agent.OutcomeError}
 	}

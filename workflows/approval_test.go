@@ -135,7 +135,8 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	for what, want := range map[string]string{
 		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 bytes",
 		"turned name": `"by" has control or invisible characters`,
-		"unknown":     `no call "c9_0" waits`, "no answer": `"approved" is missing`, "the first": "", "twice": `decided already: approved by Ada`,
+		"unknown":     `no pending call "c9_0"`, "no answer": `"approved" is missing`, "the first": "",
+		"twice": `already decided: approved by Ada`,
 	} {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", what, got, want)
@@ -247,7 +248,7 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	if edits := f.called[0].Decision.Edit + f.called[1].Decision.Edit; edits != "blob" {
 		t.Errorf("a person's arguments: %q", edits)
 	}
-	for at, want := range map[string]string{"1": "its digest is d1", "2": "", "3": "its digest is d2", "4": ""} {
+	for at, want := range map[string]string{"1": "its digest is now d1", "2": "", "3": "its digest is now d2", "4": ""} {
 		if got := *refused[at]; (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("decision %s: refused with %q, want %q", at, got, want)
 		}

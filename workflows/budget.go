@@ -32,11 +32,11 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 	case len(r.state.Stages) == 0:
 		return errors.New("the investigation has not begun yet")
 	case e.LLMCalls > 0 && bounds.MaxLLMCalls == 0:
-		return errors.New("the chain has no bound of model calls")
+		return errors.New("the chain has no limit on model calls")
 	case e.Tokens > 0 && bounds.MaxTokens == 0:
 		return errors.New("the chain has no budget of tokens")
 	case e.CostUSD > 0 && bounds.MaxCost == 0:
-		return errors.New("the chain has no budget of money")
+		return errors.New("the chain has no cost limit")
 	case e.Duration > 0 && r.state.Deadline.Remaining == 0:
 		return errors.New("the chain has no time limit")
 	}

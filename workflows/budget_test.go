@@ -90,7 +90,7 @@ func TestExtendBudget(t *testing.T) {
 	want := []string{
 		"a bound can be raised, not lowered",
 		`nothing to raise: give "llm_calls", "tokens", "cost_usd" or "duration"`,
-		"the chain has no bound of model calls",
+		"the chain has no limit on model calls",
 		`{"tokens":150}`,
 	}
 	if diff := cmp.Diff(want, said); diff != "" {

@@ -95,12 +95,13 @@ func (r *conversationRun) listen(ctx workflow.Context) error {
 	closing := workflow.SignalChannelOptions{Description: "End the conversation after the running turn."}
 	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, closing)
 	send := update[Message, Reply]{
-		UpdateSend, "Say something and get the reply; one turn at a time. Input: " + sendInput, sendInput, reading[Message], r.check, r.send,
+		UpdateSend, "Send a message and get the reply; one turn at a time. Input: " + sendInput,
+		sendInput, reading[Message], r.check, r.send,
 	}
 	if err := send.serve(ctx); err != nil {
 		return err
 	}
-	options := workflow.QueryHandlerOptions{Description: "Where the conversation stands."}
+	options := workflow.QueryHandlerOptions{Description: "The state of the conversation."}
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options)
 }
 
@@ -243,7 +244,7 @@ func (r *conversationRun) note(ctx workflow.Context) {
 	if until := r.agent.state.PausedUntil; until.After(workflow.Now(ctx)) {
 		text += " · heartbeats paused until " + until.UTC().Format(time.RFC3339)
 	}
-	text += fmt.Sprintf("\n\nWaits for somebody to speak: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.",
+	text += fmt.Sprintf("\n\nWaiting for a message: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.",
 		UpdateSend, SignalClose)
 	workflow.SetCurrentDetails(ctx, text)
 }

@@ -32,10 +32,10 @@ func survived(ctx workflow.Context, what string, call int, run func(n int) error
 		}
 		if n >= maxDeaths && now.Sub(first) >= minDying {
 			return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-				"%s: %d workers, one after the other, have died or stopped answering in the midst of it. Look in their logs for what ended them "+
-					"(out of memory, for one), and give them more of it, or this call less to do", what, n), activities.ErrorWorkerDied, nil)
+				"%s: %d workers in a row crashed or stopped responding during this call. Check their logs for the cause (for example, "+
+					"out of memory), then give the workers more memory or make the call do less", what, n), activities.ErrorWorkerDied, nil)
 		}
-		summary := fmt.Sprintf("%s: again, after %d workers have died", what, n)
+		summary := fmt.Sprintf("%s: retry after %d worker crashes", what, n)
 		timer := workflow.NewTimerWithOptions(ctx, apart(n, key), workflow.TimerOptions{Summary: summary})
 		if err := timer.Get(ctx, nil); err != nil {
 			return err

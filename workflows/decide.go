@@ -26,16 +26,16 @@ func (a *approvals) check(d Decide) error {
 		return err
 	}
 	if how, ok := a.decided[d.CallID]; ok {
-		return fmt.Errorf("call %q was decided already: %s", d.CallID, how)
+		return fmt.Errorf("call %q was already decided: %s", d.CallID, how)
 	}
 	waiting := a.find(d.CallID)
 	switch {
 	case waiting == nil:
-		return fmt.Errorf("no call %q waits for a decision", d.CallID)
+		return fmt.Errorf("no pending call %q", d.CallID)
 	case d.Digest != "" && d.Digest != waiting.Digest:
-		return fmt.Errorf("the call %q that waits is another one than you have seen: its digest is %s", d.CallID, waiting.Digest)
+		return fmt.Errorf("call %q is not the one you saw: its digest is now %s. Look at it again", d.CallID, waiting.Digest)
 	case waiting.editing:
-		return fmt.Errorf("somebody is changing the arguments of call %q: look at it again", d.CallID)
+		return fmt.Errorf("the arguments of call %q are being edited: look at the call again before you decide", d.CallID)
 	}
 	return waiting.checkWho(d)
 }
@@ -52,9 +52,9 @@ func (d Decide) check() error {
 	case kinds == 0:
 		return errors.New(`"approved" is missing: true or false`)
 	case kinds > 1:
-		return errors.New(`only one of "approved", "ask" and "hand_to" may be there`)
+		return errors.New(`set only one of "approved", "ask" and "hand_to"`)
 	case len(d.Arguments) > 0 && (d.Approved == nil || !*d.Approved):
-		return errors.New(`"arguments" are for a call that is approved with them`)
+		return errors.New(`"arguments" requires "approved": true`)
 	case len(d.Arguments) > maxEdit:
 		return fmt.Errorf("the arguments are longer than %d bytes", maxEdit)
 	case len(d.Reason) > maxReason:
@@ -81,22 +81,23 @@ func (a *approval) checkWho(d Decide) error {
 	case !a.rules.Checks() && (a.handedTo == "" || d.HandTo != ""):
 		return nil
 	case who == nil:
-		return fmt.Errorf("it matters who decides on call %q (%s), and nobody has checked who you are: "+
-			"decide by `starter decide`, or by the HTTP API", d.CallID, orEverybody(a.Approvers))
+		return fmt.Errorf("a decision on call %q needs a verified identity (allowed: %s). "+
+			"Decide with \"starter decide\" or the HTTP API", d.CallID, orAnyone(a.Approvers))
 	case len(deciders) > 0 && !who.Among(deciders):
-		return fmt.Errorf("%s may not decide on call %q: %s may", who.Name, d.CallID, strings.Join(deciders, ", "))
+		return fmt.Errorf("%s may not decide on call %q. Allowed: %s", who.Name, d.CallID, strings.Join(deciders, ", "))
 	case d.HandTo != "" && !a.mayGoTo(d.HandTo):
-		return fmt.Errorf("call %q cannot be left to %s, who may not decide: %s may, and people in these groups", d.CallID, d.HandTo,
-			strings.Join(slices.Concat(a.rules.Who, a.rules.EscalateTo), ", "))
+		return fmt.Errorf("call %q cannot be handed to %s, who may not decide. Allowed: %s, and members of these groups",
+			d.CallID, d.HandTo, strings.Join(slices.Concat(a.rules.Who, a.rules.EscalateTo), ", "))
 	case a.handedTo != "" && d.HandTo == "" && !who.Among([]string{a.handedTo}):
-		return fmt.Errorf("call %q was left to %s; `--hand-to` takes it back", d.CallID, a.handedTo)
+		return fmt.Errorf("call %q was handed to %s; use `--hand-to` to take it back", d.CallID, a.handedTo)
 	case approves && a.rules.NotOwn && len(a.notBy) == 0:
-		return fmt.Errorf("nobody knows who has asked for this work, who may not approve its calls (approve_own: false): "+
-			"deny call %q, and start the work by the HTTP API or by `starter run`, which say who asks", d.CallID)
+		return fmt.Errorf("the requester of this investigation is unknown, and requesters may not approve their own calls "+
+			"(approve_own: false). Deny call %q, and start the investigation with "+
+			"\"starter run\" or the HTTP API, which record the requester", d.CallID)
 	case approves && has(a.notBy, who.Name):
-		return fmt.Errorf("%s has asked for this work, and may not approve its calls (approve_own: false)", who.Name)
+		return fmt.Errorf("%s requested this investigation and may not approve its calls (approve_own: false)", who.Name)
 	case approves && len(d.Arguments) == 0 && has(a.ApprovedBy, who.Name):
-		return fmt.Errorf("%s has approved call %q already: another person has to", who.Name, d.CallID)
+		return fmt.Errorf("%s has already approved call %q: another person must approve it as well", who.Name, d.CallID)
 	}
 	return nil
 }
@@ -114,27 +115,27 @@ func has(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(other, name) })
 }
 
-func orEverybody(names []string) string {
+func orAnyone(names []string) string {
 	if len(names) == 0 {
-		return "everybody may who is checked"
+		return "anyone with a verified identity"
 	}
-	return strings.Join(names, ", ") + " may"
+	return strings.Join(names, ", ")
 }
 
-const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}; in the place of ` +
+const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}; instead of ` +
 	`"approved", "ask": "…" or "hand_to": "…"; with it, "arguments": {…}`
 
 // serveDecisions registers the update for decisions on calls.
 func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 	return update[Decide, activities.Decision]{
-		UpdateDecide, "Decide on a tool call that waits: approve or deny it, change its arguments, ask the agent, or leave it to others. " +
-			"Input: " + decideInput, decideInput, reading[Decide], r.checkDecision, r.decide,
+		UpdateDecide, "Decide on a pending tool call: approve or deny it, change its arguments, ask the agent a question, or hand it " +
+			"to others. Input: " + decideInput, decideInput, reading[Decide], r.checkDecision, r.decide,
 	}.serve(ctx)
 }
 
 func (r *agentRun) checkDecision(d Decide) error {
 	if d.Ask != "" && r.in.Agent.Pattern != agent.Iterating {
-		return errors.New("no model works here that could answer: approve or deny the call")
+		return errors.New("this agent has no model to answer questions: approve or deny the call")
 	}
 	return r.approvals.check(d)
 }
@@ -146,8 +147,8 @@ func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, 
 	switch {
 	case d.HandTo != "":
 		call.handedTo, call.Approvers = d.HandTo, []string{d.HandTo}
-		call.Notes = append(call.Notes, fmt.Sprintf("%s leaves it to %s. %s", orSomebody(d.Identity.Named(d.By)), d.HandTo, d.Reason))
-		r.pending(ctx, &out, "it waits for "+d.HandTo)
+		call.Notes = append(call.Notes, fmt.Sprintf("%s handed it to %s. %s", orSomebody(d.Identity.Named(d.By)), d.HandTo, d.Reason))
+		r.pending(ctx, &out, "it is pending for "+d.HandTo)
 		return out, nil
 	case d.Ask != "":
 		out.Question = d.Ask
@@ -162,7 +163,7 @@ func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, 
 		out.Approved, out.Also, out.Edit = true, call.ApprovedBy, call.edit
 		if left := call.rules.Needed - len(call.ApprovedBy) - 1; left > 0 {
 			call.ApprovedBy = append(slices.Clone(call.ApprovedBy), d.Identity.Name)
-			r.pending(ctx, &out, fmt.Sprintf("%d more, of other people, have to approve it", left))
+			r.pending(ctx, &out, fmt.Sprintf("more approvals needed, by other people: %d", left))
 			return out, nil
 		}
 	}
@@ -189,9 +190,9 @@ func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error 
 	}
 	switch {
 	case call.decision != nil:
-		return notTaken("the call was decided meanwhile: %s", call.decision)
+		return notTaken("the call has been decided in the meantime: %s", call.decision)
 	case out.Approve == nil:
-		return notTaken("the arguments cannot be these: %s", out.Refused)
+		return notTaken("invalid arguments: %s", out.Refused)
 	}
 	changed := *call
 	changed.judge(*out.Approve)
@@ -201,7 +202,7 @@ func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error 
 		return notTaken("%s", err)
 	}
 	*call = changed
-	call.Notes = append(call.Notes, orSomebody(d.Identity.Named(d.By))+" has changed the arguments.")
+	call.Notes = append(call.Notes, orSomebody(d.Identity.Named(d.By))+" changed the arguments.")
 	return nil
 }
 
@@ -234,11 +235,11 @@ func (r *agentRun) answers(tool string) (notes []string) {
 		if a.Tool != tool {
 			return false
 		}
-		answer := "The agent has not answered."
+		answer := "The agent did not answer."
 		if a.Answer != "" {
 			answer = "The agent says: " + a.Answer
 		}
-		notes = append(notes, fmt.Sprintf("%s has asked: %s %s", a.By, a.Question, answer))
+		notes = append(notes, fmt.Sprintf("%s asked: %s %s", a.By, a.Question, answer))
 		return true
 	})
 	return notes

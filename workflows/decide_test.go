@@ -119,7 +119,7 @@ func TestWhoDecides(t *testing.T) {
 		},
 		"nobody has checked who": {
 			activities.Approve{Approvers: sre},
-			[]saying{{1, Decide{Approved: &yes, By: "ada"}, "decide by `starter decide`"}, {2, Decide{Approved: &yes, Identity: ada}, ""}},
+			[]saying{{1, Decide{Approved: &yes, By: "ada"}, `Decide with "starter decide"`}, {2, Decide{Approved: &yes, Identity: ada}, ""}},
 			"approved by ada",
 		},
 		"an identity without a channel": {
@@ -130,7 +130,7 @@ func TestWhoDecides(t *testing.T) {
 		"two people": {
 			activities.Approve{Approvers: plan.Approvers{Who: []string{"sre"}, Needed: 2}},
 			[]saying{
-				{1, Decide{Approved: &yes, Identity: ada}, ""}, {2, Decide{Approved: &yes, By: "Bob", Identity: ada}, "ada has approved call"},
+				{1, Decide{Approved: &yes, Identity: ada}, ""}, {2, Decide{Approved: &yes, By: "Bob", Identity: ada}, "ada has already approved call"},
 				{3, Decide{Approved: &yes, Identity: bob}, ""},
 			}, "approved by ada and bob",
 		},
@@ -138,7 +138,7 @@ func TestWhoDecides(t *testing.T) {
 			activities.Approve{Approvers: plan.Approvers{Needed: 2}},
 			[]saying{
 				{1, Decide{Approved: &yes, Identity: ada}, ""},
-				{2, Decide{Approved: &yes, Identity: &agent.Identity{Name: "Ada", Channel: "oidc"}}, "Ada has approved call"},
+				{2, Decide{Approved: &yes, Identity: &agent.Identity{Name: "Ada", Channel: "oidc"}}, "Ada has already approved call"},
 			}, "denied (it was approved by ada alone, and 2 people have to).",
 		},
 		"two people, and one comes": {
@@ -151,12 +151,13 @@ func TestWhoDecides(t *testing.T) {
 		},
 		"who has asked for it": {
 			activities.Approve{Approvers: plan.Approvers{NotOwn: true}, NotBy: []string{"Ada"}},
-			[]saying{{1, Decide{Approved: &yes, Identity: ada}, "ada has asked for this work"}, {2, Decide{Approved: &yes, Identity: bob}, ""}},
+			[]saying{{1, Decide{Approved: &yes, Identity: ada}, "ada requested this investigation"},
+				{2, Decide{Approved: &yes, Identity: bob}, ""}},
 			"approved by bob",
 		},
 		"nobody knows who has asked for it": {
 			activities.Approve{Approvers: plan.Approvers{NotOwn: true}},
-			[]saying{{1, Decide{Approved: &yes, Identity: bob}, "nobody knows who has asked for this work"},
+			[]saying{{1, Decide{Approved: &yes, Identity: bob}, "the requester of this investigation is unknown"},
 				{2, Decide{Approved: &no, Identity: bob}, ""}},
 			"denied by bob.",
 		},
@@ -167,7 +168,7 @@ func TestWhoDecides(t *testing.T) {
 		"handed on": {
 			activities.Approve{Approvers: sre},
 			[]saying{
-				{1, Decide{HandTo: "@bob", Identity: ada}, ""}, {2, Decide{Approved: &yes, Identity: ada}, "was left to @bob"},
+				{1, Decide{HandTo: "@bob", Identity: ada}, ""}, {2, Decide{Approved: &yes, Identity: ada}, "was handed to @bob"},
 				{3, Decide{Approved: &yes, Identity: bob}, ""},
 			}, "approved by bob",
 		},
@@ -180,7 +181,8 @@ func TestWhoDecides(t *testing.T) {
 		},
 		"handed to others than may decide": {
 			activities.Approve{Approvers: sre},
-			[]saying{{1, Decide{HandTo: "dba", Identity: ada}, "cannot be left to dba"}, {2, Decide{Approved: &yes, Identity: ada}, ""}},
+			[]saying{{1, Decide{HandTo: "dba", Identity: ada}, "cannot be handed to dba"},
+				{2, Decide{Approved: &yes, Identity: ada}, ""}},
 			"approved by ada",
 		},
 		"handed to who would be next": {
@@ -199,7 +201,7 @@ func TestWhoDecides(t *testing.T) {
 			activities.Approve{},
 			[]saying{
 				{1, Decide{Approved: &yes, Ask: "why?"}, "only one of"}, {2, Decide{Approved: &no, Arguments: json.RawMessage(`{}`)},
-					"approved with them"},
+					`"arguments" requires "approved": true`},
 				{3, Decide{Approved: &yes, Arguments: json.RawMessage(`"` + strings.Repeat("x", maxEdit) + `"`)}, "longer than"},
 				{4, Decide{Approved: &yes}, ""},
 			}, "approved",
@@ -216,8 +218,8 @@ func TestWhoDecides(t *testing.T) {
 			[]saying{
 				{1, Decide{Approved: &yes, Identity: ada}, ""},
 				{2, Decide{Approved: &yes, Identity: bob, Arguments: json.RawMessage(`{"both":2}`)}, ""}, // what ada has approved is another call
-				{3, Decide{Approved: &yes, Identity: bob}, "bob has approved call"},
-				{4, Decide{Approved: &yes, Identity: ada, Digest: "d1"}, "another one than you have seen"},
+				{3, Decide{Approved: &yes, Identity: bob}, "bob has already approved call"},
+				{4, Decide{Approved: &yes, Identity: ada, Digest: "d1"}, "is not the one you saw"},
 				{5, Decide{Approved: &yes, Identity: ada, Digest: `of {"both":2}`}, ""},
 			}, "approved with other arguments by bob and ada",
 		},
@@ -231,7 +233,7 @@ func TestWhoDecides(t *testing.T) {
 		"with arguments that more have to approve": {
 			activities.Approve{},
 			[]saying{
-				{1, Decide{Approved: &yes, Arguments: json.RawMessage(`{"both":1}`)}, "nobody has checked who you are"},
+				{1, Decide{Approved: &yes, Arguments: json.RawMessage(`{"both":1}`)}, "needs a verified identity"},
 				{2, Decide{Approved: &yes, Identity: ada, Arguments: json.RawMessage(`{"both":1}`)}, ""},
 				{3, Decide{Approved: &yes, Identity: bob}, ""},
 			}, "approved with other arguments by ada and bob",
@@ -270,8 +272,9 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 	for minute, want := range map[int]string{
 		0: "may be decided by sre; needs 2 people; read this",
 		1: "may be decided by sre; needs 2 people, approved by ada; read this",
-		2: "may be decided by @bob; needs 2 people, approved by ada; read this; Ada (ada) leaves it to @bob. your area",
-		61: "may be decided by sre, lead; needs 2 people, approved by ada; read this; Ada (ada) leaves it to @bob. your area; Nobody decided " +
+		2: "may be decided by @bob; needs 2 people, approved by ada; read this; Ada (ada) handed it to @bob. your area",
+		61: "may be decided by sre, lead; needs 2 people, approved by ada; read this; Ada (ada) handed it to @bob. your area; " +
+			"Nobody decided " +
 			"in time: lead may decide now, too.",
 	} {
 		waiting := status(minute).Waiting
@@ -303,12 +306,12 @@ func TestAQuestionAboutACall(t *testing.T) {
 		calls   int
 		notes   string
 	}{
-		"answered with the call": {[]activities.GenerateOut{again, say("done")}, 1, "Ada has asked: why? The agent says: because it hangs"},
+		"answered with the call": {[]activities.GenerateOut{again, say("done")}, 1, "Ada asked: why? The agent says: because it hangs"},
 		"answered, and asked": {[]activities.GenerateOut{say("because it hangs"), askApproval("a"), say("done")}, 1,
-			"Ada has asked: why? The agent says: because it hangs"},
+			"Ada asked: why? The agent says: because it hangs"},
 		"answered, and dropped": {[]activities.GenerateOut{say("never mind"), say("done")}, 0, ""},
 		"asked without an answer": {[]activities.GenerateOut{askApproval("a"), say("done")}, 1,
-			"Ada has asked: why? The agent has not answered."},
+			"Ada asked: why? The agent did not answer."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

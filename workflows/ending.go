@@ -71,7 +71,7 @@ func failure(err error) (errorType, message string) {
 	case errors.As(err, &app):
 		return app.Type(), app.Message()
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START:
-		return activities.ErrorTimeout, "no worker serves the task queue: nobody has taken the call in time"
+		return activities.ErrorTimeout, "no worker polls the task queue: the call was not picked up in time"
 	case errors.As(err, &timeout):
 		return activities.ErrorTimeout, "no answer in time (" + timeout.TimeoutType().String() + ")"
 	}

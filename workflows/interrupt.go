@@ -41,7 +41,7 @@ var kinds = map[route.Ask]struct {
 	route.Confirmation:  {confirmationWait, func(a Answer) error { return need(a.Approved != nil, `"approved": true or false`) }},
 	kindLimit: {0, func(a Answer) error {
 		said := cmp.Or(a.Decision, a.Text)
-		return need(said == decideConclude || said == decideStop, `"decision": conclude or stop; to raise the bound, extend it`)
+		return need(said == decideConclude || said == decideStop, `"decision": conclude or stop; to raise the limit, use extend`)
 	}},
 	route.Review: {reviewWait, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
 }
@@ -59,7 +59,7 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 		kind = named // the output names a more specific kind
 	}
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
-		"Stage "+s.plan.Name+" asks you to look at its result.")
+		"Stage "+s.plan.Name+" asks you to review its result.")
 	r.put(ctx, way, &interrupt{index: s.index, gate: gate, rule: r.rule(kind, s.plan.Routing), Interrupt: Interrupt{
 		Kind: string(kind), Stage: s.plan.Name, Data: result.Fields["data"], Question: question,
 	}})
@@ -278,9 +278,9 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 	case open == 0:
 		return errors.New("no pending interrupt to resume")
 	case i == nil && a.ID == "":
-		return fmt.Errorf("%d questions wait: say which by \"id\": %s", open, r.openQuestions())
+		return fmt.Errorf("%d questions are pending: select one with \"id\": %s", open, r.openQuestions())
 	case i == nil:
-		return fmt.Errorf("no question %q waits for an answer; there are: %s", a.ID, r.openQuestions())
+		return fmt.Errorf("unknown question %q; available: %s", a.ID, r.openQuestions())
 	case jsonSize(a.words()) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
 	}

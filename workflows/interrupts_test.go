@@ -44,14 +44,14 @@ func TestSeveralQuestions(t *testing.T) {
 	}
 	env.RegisterDelayedCallback(func() {
 		questions("s1", "s2")
-		answer(t, env, Answer{Text: "eu-1"}, `2 questions wait: say which by "id"`)
+		answer(t, env, Answer{Text: "eu-1"}, `2 questions are pending: select one with "id"`)
 		answer(t, env, Answer{ID: asked["s1"], Approved: &yes}, `needs "text"`) // it is the other one's
 		answer(t, env, Answer{ID: asked["s2"], Approved: &yes, By: "Ada"}, "")
 	}, time.Minute)
 	env.RegisterDelayedCallback(func() {
 		settled := asked["s2"]
 		questions("s1")
-		answer(t, env, Answer{ID: settled, Approved: &yes}, fmt.Sprintf("no question %q waits", settled))
+		answer(t, env, Answer{ID: settled, Approved: &yes}, fmt.Sprintf("unknown question %q", settled))
 		answer(t, env, Answer{ID: asked["s1"], Text: "eu-1", By: "Bob"}, "")
 	}, 2*time.Minute)
 	got := investigated(t, env)
@@ -86,7 +86,7 @@ func TestGates(t *testing.T) {
 	}
 	want := []activities.Note{
 		{Kind: "confirmation", Stage: "s1", Question: "apply it?", Answer: "approved. ", By: "Ada"},
-		{Kind: "confirmation", Stage: "s2", Question: "Stage s2 asks you to look at its result.", Answer: "approved. ", By: "Ada"},
+		{Kind: "confirmation", Stage: "s2", Question: "Stage s2 asks you to review its result.", Answer: "approved. ", By: "Ada"},
 	}
 	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Notes); diff != "" {
 		t.Errorf("the last stage is told (-want +got):\n%s", diff)

@@ -87,11 +87,12 @@ func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, 
 func startedOnce(ctx workflow.Context) error {
 	switch info := workflow.GetInfo(ctx); {
 	case info.CronSchedule != "":
-		const why = "a cron schedule (%s) would run the same again and again: make a Temporal Schedule, which starts a new one each time"
+		const why = "cron schedules (%s) are not supported, because they would repeat the same run. Use a Temporal Schedule, which " +
+			"starts a new investigation each time"
 		return fmt.Errorf(why, info.CronSchedule)
 	case info.RetryPolicy != nil:
-		return errors.New("a workflow retry policy would run all of it again: start it without one, since each step is retried, " +
-			"and make a Temporal Schedule to repeat it")
+		return errors.New("workflow retry policies are not supported, because they would repeat the whole run. Each step is retried " +
+			"on its own; to run regularly, use a Temporal Schedule")
 	}
 	return nil
 }

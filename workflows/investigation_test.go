@@ -163,7 +163,7 @@ func TestPauseHoldsTheNextStage(t *testing.T) {
 func TestGuidanceGoesIntoTheMail(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default", "default"}),
-		unread: []string{"guide: no model call came after it: \"x\""}}
+		unread: []string{"guide: no model call followed: \"x\""}}
 	f.plan.Stages[0].Agents[0].Name = "First"
 	env := newEnv(t, f)
 	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
@@ -191,7 +191,7 @@ func TestGuidanceGoesIntoTheMail(t *testing.T) {
 	if diff := cmp.Diff(status.Undelivered, got.Undelivered); diff != "" || len(got.Undelivered) != 3 || jsonSize(got.Undelivered) > 3*maxWhy {
 		t.Fatalf("undelivered %.600q (-status +result):\n%s", got.Undelivered, diff)
 	}
-	for n, want := range []string{`guide: no agent "<<<`, "guide: no text", "no model call came after it"} {
+	for n, want := range []string{`guide: no agent "<<<`, "guide: no text", "no model call followed"} {
 		if !strings.Contains(got.Undelivered[n], want) {
 			t.Errorf("undelivered %q, want %q in it", got.Undelivered[n], want)
 		}

@@ -183,15 +183,15 @@ func (r *investigationRun) concerned(sig signal) (out []concerned) {
 func (r *investigationRun) refuse(sig signal) string {
 	switch {
 	case sig.Name == SignalLimits:
-		return sig.Name + ": it is for the investigation to say"
+		return sig.Name + ": only the investigation can do this"
 	case r.unresolved:
-		return sig.Name + ": the investigation has ended before it began"
+		return sig.Name + ": the investigation ended before it started"
 	case r.result.Status.Closed():
 		return sig.Name + ": the investigation has ended"
 	case sig.everybody() && !sig.heartbeats(), len(r.state.Stages) == 0, len(r.concerned(sig)) > 0:
 		return ""
 	case sig.everybody():
-		return sig.Name + ": no agent at work has heartbeats"
+		return sig.Name + ": no running agent has heartbeats"
 	}
 	runs, later := r.places(sig)
 	switch {

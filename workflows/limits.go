@@ -56,7 +56,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 // awaitRoom waits until a bound is raised. It returns false if the bound stands.
 func (r *agentRun) awaitRoom(ctx workflow.Context, l Limit) bool {
 	r.limit = &l
-	r.note(ctx, fmt.Sprintf("waiting for a person, since a bound is reached: %s", l.Bound))
+	r.note(ctx, fmt.Sprintf("waiting for a person because a limit was reached: %s", l.Bound))
 	r.teller.changed()
 	err := workflow.Await(ctx, func() bool {
 		return r.steering.Raised != l.Raised || r.steering.Stand || r.steering.Concluding
@@ -145,7 +145,7 @@ func (r *investigationRun) limitReached(clock bool, bound agent.EndReason) strin
 			limits = append(limits, l.Name+" "+l.Limit)
 		}
 	}
-	return fmt.Sprintf("A bound is reached (%s). Extend it (starter extend), or answer with the decision %s or %s.",
+	return fmt.Sprintf("A limit was reached (%s). Raise it (starter extend), or answer with the decision %s or %s.",
 		strings.Join(limits, ", "), decideConclude, decideStop)
 }
 

@@ -121,7 +121,7 @@ var steers = map[string]struct {
 	read        func(converter.RawValue) (signal, error)
 	act         audit.What // in the audit trail; the store itself records guidance
 }{
-	SignalPause:  {"No further model call until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
+	SignalPause:  {"Make no more model calls until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
 	SignalResume: {"Go on after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
 	SignalConclude: {"Finish now with what is known: all, or one stage or agent. Input: " + concludeInput,
 		concludeInput, readConclude, audit.Concluded},
@@ -130,8 +130,8 @@ var steers = map[string]struct {
 	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once. Input: " + concludeInput,
 		concludeInput, readConclude, audit.Woken},
 	SignalLimits: {"Internal: how the bounds of the investigation stand. Input: " + limitsInput, limitsInput, readLimits, ""},
-	SignalGuide: {"Put words before the agents' next model call; without stage and agent, of all that run now, else of the next. " +
-		"Input: " + guideInput, guideInput, readGuide, audit.Guided},
+	SignalGuide: {"Send guidance, which the agents see before their next model call. Without stage and agent: all running agents, or " +
+		"else the next one. Input: " + guideInput, guideInput, readGuide, audit.Guided},
 }
 
 const (
@@ -265,7 +265,7 @@ func (s *signals) receive(ctx workflow.Context) {
 	}
 	for _, name := range s.unknown(ctx) {
 		for channel := workflow.GetSignalChannel(ctx, name); channel.ReceiveAsync(new(converter.RawValue)); {
-			why := fmt.Sprintf("%s: there is no such signal; there are %s", clip.Text(name, 40), strings.Join(steerNames, ", "))
+			why := fmt.Sprintf("unknown signal %q; available: %s", clip.Text(name, 40), strings.Join(steerNames, ", "))
 			s.queue = append(s.queue, &arrival{why: why})
 		}
 	}
@@ -315,7 +315,7 @@ func (s signal) refusal() string {
 	case s.Name == SignalGuide && strings.TrimSpace(s.Text) == "":
 		return "guide: no text; the input is " + steers[SignalGuide].input
 	case len(s.Text) > MaxGuide:
-		return fmt.Sprintf("guide: %d bytes are more than the %d that guidance may have", len(s.Text), MaxGuide)
+		return fmt.Sprintf("guide: %d bytes exceed the limit of %d", len(s.Text), MaxGuide)
 	}
 	if err := agent.CheckBy(s.By); err != nil {
 		return s.Name + ": " + err.Error()

@@ -43,7 +43,7 @@ func TestUpdatesAnswer(t *testing.T) {
 		"guide no stage":       {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" runs now or later`},
 		"guide without a word": {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; the input is {"text": "…"`},
 		"guide too much": {SignalGuide, `{"text":"` + strings.Repeat("x", MaxGuide+1) + `"}`,
-			`refused: guide: 16385 bytes are more than the 16384`},
+			`refused: guide: 16385 bytes exceed the limit of 16384`},
 		"guide, misspelt":       {SignalGuide, `{"txt":"x"}`, `refused: guide: unknown field "txt"; the input is`},
 		"conclude all":          {SignalConclude, `{"by":"Ada"}`, `{"for":["s1/A","s1/B"]}`},
 		"conclude one":          {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`},
@@ -52,7 +52,7 @@ func TestUpdatesAnswer(t *testing.T) {
 		"conclude one of both":  {SignalConclude, `{"stage":"s2","agent":"A"}`, `refused: conclude: no agent "A" runs now or later`},
 		"pause":                 {SignalPause, ``, `{"for":["s1/A","s1/B"]}`},
 		"pause one":             {SignalPause, `{"agent":"A"}`, `refused: pause: unknown field "agent"`},
-		"pause heartbeats":      {SignalPauseHeartbeats, `{"minutes":3}`, `refused: pause-heartbeats: no agent at work has heartbeats`},
+		"pause heartbeats":      {SignalPauseHeartbeats, `{"minutes":3}`, `refused: pause-heartbeats: no running agent has heartbeats`},
 		"decide in one word":    {UpdateAnswer, `"yes"`, `refused: answer: it cannot be of type string; the input is {"id"`},
 		"raise what is unknown": {UpdateExtendBudget, `{"tokns":1}`, `refused: extend_budget: unknown field "tokns"; the input is`},
 	}
@@ -155,7 +155,7 @@ func TestWrongSignalsAreSaid(t *testing.T) {
 	}
 	all := fmt.Sprint(f.noticed)
 	for _, want := range []string{
-		`not delivered: gide: there is no such signal; there are `, `not delivered: guide: it is not JSON; the input is {"text"`,
+		`not delivered: unknown signal "gide"; available: `, `not delivered: guide: it is not JSON; the input is {"text"`,
 		`not delivered: conclude: unknown field "agnt"; the input is`, `not delivered: pause: it cannot be of type number; the input is`,
 	} {
 		if !strings.Contains(all, want) {

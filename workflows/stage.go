@@ -188,7 +188,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	late := r.deadline.Expired || r.steering.Late
 	if late && (result.Status == agent.StatusCancelled || result.Status == agent.StatusTimedOut) {
 		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut
-		result.Error = cmp.Or(result.Error, "the time was up")
+		result.Error = cmp.Or(result.Error, "the time limit was reached")
 	}
 	if r.deadline.Expired && result.Status == agent.StatusTimedOut {
 		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)

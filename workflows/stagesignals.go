@@ -48,7 +48,7 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 		r.early = append(r.early, sig)
 	}
 	if sig.Agent != "" && len(t.For) == 0 {
-		return t, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
+		return t, fmt.Sprintf("%s: agent %s is not running, or does not support this", sig.Name, sig.Agent)
 	}
 	return t, ""
 }

@@ -17,12 +17,12 @@ import (
 
 func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 	status := func() (Status, error) { return r.snapshot(), nil }
-	options := workflow.QueryHandlerOptions{Description: "Where the investigation stands: stages, agents, tokens, whom it waits for."}
+	options := workflow.QueryHandlerOptions{Description: "The state of the investigation: stages, agents, tokens, pending approvals."}
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, status, options); err != nil {
 		return err
 	}
 	result := func() (InvestigationResult, error) { return r.result, nil }
-	options = workflow.QueryHandlerOptions{Description: "The result; while it runs, what is known of it."}
+	options = workflow.QueryHandlerOptions{Description: "The result, or the partial result while it is running."}
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryResult, result, options)
 }
 
@@ -52,11 +52,11 @@ func (s *Status) WaitsFor(w record.Waits) {
 	s.Waiting, s.Questions, s.Outages = w.Approvals, w.Questions, w.Outages
 	switch {
 	case s.Status == agent.StatusWaitingApproval:
-		s.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(s.Waiting))
+		s.WaitingFor = fmt.Sprintf("a person to approve or deny %d tool call(s)", len(s.Waiting))
 	case s.Status == agent.StatusWaitingAnswer:
-		s.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(s.Questions))
+		s.WaitingFor = fmt.Sprintf("a person to answer %d question(s)", len(s.Questions))
 	case s.Status == agent.StatusPaused:
-		s.WaitingFor = "a person: signal resume or conclude"
+		s.WaitingFor = "a person to resume or conclude it"
 	case s.Status == agent.StatusWaitingProvider && len(s.Outages) > 0:
 		s.WaitingFor = s.Outages[0].String()
 	}

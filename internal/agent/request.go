@@ -54,7 +54,7 @@ func ParseRequest(inputs ...[]byte) (Request, error) {
 		return req, err
 	}
 	if req.By != "" && req.RequestedBy != "" && req.By != req.RequestedBy {
-		return req, errors.New(`"by" and "requested_by" are two names of one thing, and differ: give one of them`)
+		return req, errors.New(`"by" and "requested_by" are aliases but differ: set only one`)
 	}
 	req.By, req.RequestedBy = cmp.Or(req.By, req.RequestedBy), ""
 	return req, req.Validate()
@@ -140,11 +140,11 @@ func (r Request) Validate() error {
 func (r Request) CheckData(text string, limit int) error {
 	switch {
 	case blank(text) && !r.AllowEmpty:
-		return errors.New(`there is nothing to investigate: give "data", or "allow_empty": true for a chain that needs none`)
+		return errors.New(`nothing to investigate: set "data", or "allow_empty": true for a chain that needs none`)
 	case limit > 0 && len(text) > limit && !r.Attach:
-		return fmt.Errorf(`"data" is %d bytes, and system.limits.data is %d: give the part that matters, `+
-			`raise the limit in the configuration of the workers and of whoever starts it, `+
-			`or give "attach": true (agents are shown the beginning and read the rest in pages)`, len(text), limit)
+		return fmt.Errorf(`"data" is %d bytes, over the limit of %d (system.limits.data). Send only the relevant part, `+
+			`raise the limit in the configuration of the workers and of the program that starts it, `+
+			`or set "attach": true (agents see the beginning and read the rest in pages)`, len(text), limit)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 func TestCheckData(t *testing.T) {
 	t.Parallel()
-	const nothing = `there is nothing to investigate: give "data", or "allow_empty": true`
+	const nothing = `nothing to investigate: set "data", or "allow_empty": true`
 	for name, tt := range map[string]struct {
 		input, want string
 	}{
@@ -24,7 +24,7 @@ func TestCheckData(t *testing.T) {
 		"empty, and allowed": {`{"chain":"c","allow_empty":true}`, ""},
 		"zero":               {`{"chain":"c","data":0}`, ""},
 		"as much as may be":  {`{"chain":"c","data":"12345678"}`, ""},
-		"too much":           {`{"chain":"c","data":"123456789"}`, `"data" is 9 bytes, and system.limits.data is 8`},
+		"too much":           {`{"chain":"c","data":"123456789"}`, `"data" is 9 bytes, over the limit of 8 (system.limits.data)`},
 		"attached":           {`{"chain":"c","data":"123456789","attach":true}`, ""},
 	} {
 		req, err := agent.ParseRequest([]byte(tt.input))
@@ -63,7 +63,7 @@ func TestParseRequest(t *testing.T) {
 		"all of it": {input: `{"chain":"c","requested_by":"Ada","priority":2,"tenant":"acme","session":"s-1","fingerprint":"disk/web-1",
 			"metadata":{"team":"db"},"budgets":{"max_llm_calls":3,"max_cost_usd":0.5,"max_duration":"10m"},
 			"mcp":{"servers":[{"name":"loki","tools":["query"]}],"native_tools":{"google_search":false}}}`},
-		"one name twice": {`{"by":"Ada","requested_by":"Bob"}`, []string{`"by" and "requested_by" are two names of one thing`}},
+		"one name twice": {`{"by":"Ada","requested_by":"Bob"}`, []string{`"by" and "requested_by" are aliases but differ`}},
 		"the same twice": {input: `{"by":"Ada","requested_by":"Ada"}`},
 		"all wrong": {
 			`{"priority":6,"tenant":"` + strings.Repeat("t", 65) +

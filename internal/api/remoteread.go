@@ -47,7 +47,7 @@ func (r *Remote) Resolve(ctx context.Context, id string) (string, error) {
 	case err != nil || len(names) == 0:
 		return id, err
 	case len(names) > 1:
-		return id, &client.InputError{Err: fmt.Errorf("%q is the beginning of several ids: %s", id, strings.Join(names, ", "))}
+		return id, &client.InputError{Err: fmt.Errorf("%q is the beginning of several IDs: %s", id, strings.Join(names, ", "))}
 	}
 	return names[0], nil
 }
@@ -73,7 +73,7 @@ func (r *Remote) beginning(ctx context.Context, text string) (names []string, er
 
 func (r *Remote) Meant(ctx context.Context, id string, unknown error) error {
 	if names, err := r.beginning(ctx, id); err == nil && len(names) > 0 {
-		return fmt.Errorf("%w; so begin: %s (here the whole id is needed)", unknown, strings.Join(names, ", "))
+		return fmt.Errorf("%w. IDs that start with it: %s. Give a full ID", unknown, strings.Join(names, ", "))
 	}
 	return unknown
 }

@@ -141,7 +141,7 @@ func TestCheckRequest(t *testing.T) {
 		t.Errorf("a secret is shown: %s", good.Data)
 	}
 	for in, want := range map[string]string{
-		`{"chain":"shop"}`:              "there is nothing to investigate",
+		`{"chain":"shop"}`:              "nothing to investigate",
 		`{"data":"x"}`:                  `"chain" or "alert_type" is needed`,
 		`{"chain":"ship","data":"x"}`:   `the project payments has no chain for it`,
 		`{"alert_type":"a","data":"x"}`: `the project payments has no chain for it`,

@@ -283,7 +283,7 @@ func (s State) pause() time.Duration {
 
 // String tells people why the model is not called.
 func (s State) String() string {
-	return fmt.Sprintf("not asked since %s, when %d calls in a row had failed; a probe may ask at %s: %s",
+	return fmt.Sprintf("not called since %s, after %d failures in a row; the next probe is at %s: %s",
 		clock(s.Opened), opensAfter, clock(s.Next), s.Last.Error)
 }
 

@@ -81,12 +81,12 @@ func (c *Client) hear(ctx context.Context, h Handle, status any) error {
 	if workers, _ := pollers(looking, h.conn, h.queue); workers == 0 {
 		return err
 	}
-	c.opts.Tell(fmt.Sprintf("%s does not answer yet, as if its worker had died; waiting for another, for up to %s", h.ID(), CallTimeout))
+	c.opts.Tell(fmt.Sprintf("%s is not responding; its worker may have crashed. Waiting up to %s for another one", h.ID(), CallTimeout))
 	return h.ask(ctx, CallTimeout, status)
 }
 
 // ErrUnanswered means that a workflow cannot be queried for its status.
-var ErrUnanswered = errors.New("no worker answers for it")
+var ErrUnanswered = errors.New("no worker is responding")
 
 func query(ctx context.Context, within time.Duration, conn sdk.Client, workflowID, runID string, status any) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -152,7 +152,7 @@ func findExactly(ctx context.Context, conn sdk.Client, id string, types ...strin
 	found, err = describe(ctx, conn, workflowID, types...)
 	h := handleOf(conn, found)
 	if err == nil && h.ID() != id {
-		return h, fmt.Errorf("%s: %w in Temporal: that workflow id has been used again, by %s", id, record.ErrNotFound, h.ID())
+		return h, fmt.Errorf("%s: %w in Temporal: its workflow ID has been reused by %s", id, record.ErrNotFound, h.ID())
 	}
 	return h, err
 }

@@ -40,7 +40,7 @@ type Connection struct {
 }
 
 // ErrOtherStore means that the local store is not the one that the investigation's workers use.
-var ErrOtherStore = errors.New("this store does not know the investigation: its workers use another one")
+var ErrOtherStore = errors.New("the investigation is not in this store: its workers use another one")
 
 // Follow calls fn with the entries of an investigation after the given sequence number, then with whatever happens, until the
 // investigation has ended. Temporal reports the end and the result. The news until then comes from the store or, without one, from

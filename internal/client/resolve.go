@@ -39,7 +39,7 @@ func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
 		return id, err
 	}
 	if len(names) > 1 {
-		return id, &InputError{fmt.Errorf("%q is the beginning of several ids: %s", id, some(names))}
+		return id, &InputError{fmt.Errorf("%q is the beginning of several IDs: %s", id, some(names))}
 	}
 	return names[0], nil
 }
@@ -92,7 +92,7 @@ func some(names []string) string {
 // Meant adds suggestions to the error about an unknown ID: the IDs that begin with it, or one that is spelled almost the same.
 func (c *Client) Meant(ctx context.Context, id string, unknown error) error {
 	if names, err := c.beginning(ctx, id); err == nil && len(names) > 0 {
-		return fmt.Errorf("%w; so begin: %s (here the whole id is needed)", unknown, some(names))
+		return fmt.Errorf("%w. IDs that start with it: %s. Give a full ID", unknown, some(names))
 	}
 	st, err := c.Store(ctx)
 	if err != nil || st == nil {

@@ -112,7 +112,7 @@ func (c *Client) explainSilence(ctx context.Context, h Handle) {
 	}
 	queue := found.GetExecutionConfig().GetTaskQueue().GetName()
 	if !c.explainQueue(ctx, h.conn, queue) {
-		c.opts.Tell(fmt.Sprintf("no worker has taken the investigation from task queue %s yet; waiting", queue))
+		c.opts.Tell(fmt.Sprintf("waiting for a worker to pick up the investigation from task queue %s", queue))
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *Client) explainQueue(ctx context.Context, conn sdk.Client, queue string
 	if err != nil || workers > 0 {
 		return false
 	}
-	c.opts.Tell(fmt.Sprintf("no worker polls task queue %s yet; waiting", queue))
+	c.opts.Tell(fmt.Sprintf("waiting: no worker polls task queue %s", queue))
 	return true
 }
 

@@ -19,7 +19,7 @@ import (
 type ScoringError struct{ ID string }
 
 func (e *ScoringError) Error() string {
-	return fmt.Sprintf("investigation %s is being judged already, by workflow %s", e.ID, workflows.ScoringID(e.ID))
+	return fmt.Sprintf("investigation %s is already being scored, by workflow %s", e.ID, workflows.ScoringID(e.ID))
 }
 
 // Score starts judging an ended investigation. Pass the result to Wait. If the investigation is being judged already, the error is a
@@ -55,7 +55,7 @@ func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error
 func (c *Client) ended(ctx context.Context, id string) (string, error) {
 	h, err := c.Find(ctx, id)
 	if err == nil && h.Running() {
-		return "", &InputError{fmt.Errorf("investigation %s has not ended: it is judged when it has", h.ID())}
+		return "", &InputError{fmt.Errorf("investigation %s has not ended: only ended investigations can be scored", h.ID())}
 	}
 	if err == nil || !errors.Is(err, record.ErrNotFound) {
 		return h.ID(), err

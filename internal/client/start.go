@@ -159,8 +159,8 @@ func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWor
 func notStarted(workflowID string, err error) error {
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	if late || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("start investigation %s: Temporal answers, but did not confirm the start within %s. Its database may be full or away: "+
-			"look at Temporal's log and its disk. Run \"starter status %s\" to see whether it has started (%w)",
+		return fmt.Errorf("start investigation %s: Temporal is reachable but did not confirm the start within %s. Its database may be "+
+			"full or unavailable: check Temporal's logs and disk. Run \"starter status %s\" to see whether it started (%w)",
 			workflowID, CallTimeout, workflowID, err)
 	}
 	return fmt.Errorf("start investigation %s: %w", workflowID, err)
@@ -273,13 +273,13 @@ func (c *Client) fingerprint(s *Start) error {
 		s.Request.Fingerprint = ""
 		return nil
 	case s.Request.Fingerprint != "" && s.Workflow != "":
-		return &InputError{errors.New(`a request with a "fingerprint" has the workflow id of that: give no other`)}
+		return &InputError{errors.New(`"fingerprint" determines the workflow ID: do not set another one`)}
 	case s.Workflow != "" && s.Once == "":
 		return nil // the workers detect duplicates
 	}
 	fingerprint, missing := s.Dedup.Fingerprint(s.Chain, s.Request, s.Data)
 	if missing != "" {
-		c.opts.Tell(fmt.Sprintf("the request has no %s, by which the chain would know another one of the same", missing))
+		c.opts.Tell(fmt.Sprintf("the request has no %s, which the chain needs to detect duplicates", missing))
 	}
 	s.Request.Again = missing != "" && s.Request.Fingerprint != "" // the workers must not compute one from other parts instead
 	s.Request.Fingerprint = fingerprint

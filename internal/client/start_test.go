@@ -37,7 +37,7 @@ func TestPutData(t *testing.T) {
 		"a secret": {start: Start{Data: "password=hunter2hunter2", Masking: &plan.Masking{Patterns: []string{"password"}}},
 			data: `"password=[MASKED_PASSWORD]"`},
 		"nothing":                   {fails: "nothing to investigate"},
-		"too much":                  {start: Start{Data: "abc", MaxData: 2}, fails: "system.limits.data is 2"},
+		"too much":                  {start: Start{Data: "abc", MaxData: 2}, fails: "over the limit of 2 (system.limits.data)"},
 		"too much, attached":        {start: Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
 		"large":                     {start: Start{Data: large}, store: path},
 		"large, without a store":    {start: Start{Data: large}, data: `"` + large + `"`},
@@ -73,7 +73,7 @@ func TestPutData(t *testing.T) {
 // Masking does not make different requests equal.
 func TestMaskedFingerprint(t *testing.T) {
 	t.Parallel()
-	const told = "the request has no %s that is not masked, by which the chain would know another one of the same"
+	const told = "the request has no %s that is not masked, which the chain needs to detect duplicates"
 	masking := &plan.Masking{Patterns: []string{"email"}}
 	for name, tt := range map[string]struct {
 		start       Start

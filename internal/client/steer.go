@@ -22,12 +22,12 @@ var (
 	// ErrRefused means that the workflow has refused the request.
 	ErrRefused = errors.New("it was refused")
 	// ErrTooLate means that the request is no longer needed.
-	ErrTooLate = errors.New("it comes too late: nobody waits for it any more")
+	ErrTooLate = errors.New("too late: it is no longer pending")
 	// ErrNotTaken means that no worker has accepted the request in time. One still may.
-	ErrNotTaken = errors.New("no worker has taken it in time")
+	ErrNotTaken = errors.New("no worker accepted it in time")
 	// ErrPending means that a worker has accepted the request, but its result is delayed, for example by the store. The request counts
 	// and must not be repeated.
-	ErrPending = errors.New("it was taken, and has no result yet: do not repeat it")
+	ErrPending = errors.New("accepted, but not finished yet: do not repeat it")
 )
 
 // UpdateError says why a workflow did not answer an update.
@@ -199,7 +199,7 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 type NotWaitingError struct{ Call, ID, others string }
 
 func (e *NotWaitingError) Error() string {
-	return fmt.Sprintf("no call %q of %s waits for a decision; %s", e.Call, e.ID, e.others)
+	return fmt.Sprintf("no pending call %q in %s; %s", e.Call, e.ID, e.others)
 }
 
 // pick finds a pending call by its full name or by its ID.
@@ -219,19 +219,19 @@ func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	case 1:
 		return found[0], nil
 	}
-	return workflows.Approval{}, &InputError{fmt.Errorf("%d calls are called %s; %s", len(found), call, choices(found))}
+	return workflows.Approval{}, &InputError{fmt.Errorf("%d calls are named %s; %s", len(found), call, choices(found))}
 }
 
 // choices lists the calls with names that Decide accepts.
 func choices(waiting []workflows.Approval) string {
 	if len(waiting) == 0 {
-		return "none does"
+		return "none is pending"
 	}
 	var names []string
 	for _, a := range waiting {
 		names = append(names, fmt.Sprintf("%s (%s)", a.Name(), a.Tool))
 	}
-	return "there are: " + strings.Join(names, ", ")
+	return "pending: " + strings.Join(names, ", ")
 }
 
 // wholeDigest completes a digest: if it is empty or a prefix of the pending call's digest, the result is the latter.

@@ -52,7 +52,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 		keys.Protect(&worker)
 		text := "postgres://inquest:s3cret@db: refused"
 		if errorType == "WorkerCannot" {
-			text = `this worker has no hook "h"`
+			text = `this worker has no hook named "h"`
 		}
 		if errorType != "" {
 			a.LastFailure = worker.FailureConverter.ErrorToFailure(temporal.NewApplicationError(text, errorType))
@@ -80,7 +80,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 		"what is in hand waits": {pending(atWork, "", 5*time.Minute, "Store"), "the store, since SINCE (Generate of w, attempt 7)"},
 		"an attempt before did": {pending(backingOff, "WorkerStopping", 0, "Store"), ""},
 		"another worker is waited for": {pending(backingOff, "WorkerCannot", 0, ""),
-			`a worker that can do it, since SINCE (Generate of w, attempt 7: this worker has no hook "h", next at NEXT)`},
+			`a worker that can do it, since SINCE (Generate of w, attempt 7: this worker has no hook named "h", next at NEXT)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,10 +106,10 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 func TestTroublesBesidePeople(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 17, 14, 0, 9, 0, time.UTC)
-	s := workflows.Status{Status: agent.StatusPaused, WaitingFor: "a person: signal resume or conclude"}
+	s := workflows.Status{Status: agent.StatusPaused, WaitingFor: "a person to resume or conclude it"}
 	store := workflows.Trouble{Workflow: "w", Activity: "Finish", ErrorType: "Store", Since: at, Attempt: 2}
 	addTroubles(&s, []workflows.Trouble{store, store, {Workflow: "w", Activity: "RunHook", ErrorType: "WorkerCannot", Since: at, Attempt: 1}})
-	want := "a person: signal resume or conclude; and for the store, since 14:00:09 UTC (Finish of w and 1 more, attempt 2); " +
+	want := "a person to resume or conclude it; and for the store, since 14:00:09 UTC (Finish of w and 1 more, attempt 2); " +
 		"and for a worker that can do it, since 14:00:09 UTC (RunHook of w, attempt 1)"
 	if diff := cmp.Diff(want, s.WaitingFor); diff != "" || len(s.Troubles) != 3 {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -81,7 +81,7 @@ func (c *Client) askWaiting(ctx context.Context, id string) (all []record.Waitin
 	case len(silent) == 0 || id != "":
 		return all, errors.Join(silent...)
 	}
-	advice := fmt.Errorf("%d of %d running investigations could not be asked what waits in them: start a worker for them, and ask again",
+	advice := fmt.Errorf("the pending items of %d of %d running investigations are unknown. Start a worker for them and try again",
 		len(silent), len(running))
 	return all, errors.Join(append(silent[:min(len(silent), maxSilent)], advice)...)
 }

@@ -74,7 +74,7 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 		item := e.item(n)
 		switch {
 		case item == nil:
-			claim.Missing = append(claim.Missing, fmt.Sprintf("there is no evidence %d", n))
+			claim.Missing = append(claim.Missing, fmt.Sprintf("evidence %d does not exist", n))
 			continue
 		case item.Problem != "":
 			claim.Missing = append(claim.Missing, fmt.Sprintf("evidence %d proves nothing: %s", n, item.Problem))

@@ -188,8 +188,8 @@ func TestCheck(t *testing.T) {
 		"not verified":     {"checkout restarted 8 times [1].", "checkout restarted 8 times [1]✗{8 times}.", []string{"unverified 1"}},
 		"another subject":  {"payment restarted 7 times [1].", "payment restarted 7 times [1]✗{payment}.", []string{"unverified 1"}},
 		"nothing to check": {"It crashes [1].", "It crashes [1].", []string{"unchecked 1"}},
-		"no such evidence": {"It crashes [9].", "It crashes [9]✗{there is no evidence 9}.", []string{"unverified 9"}},
-		"evidence 0":       {"It crashes [0].", "It crashes [0]✗{there is no evidence 0}.", []string{"unverified 0"}},
+		"no such evidence": {"It crashes [9].", "It crashes [9]✗{evidence 9 does not exist}.", []string{"unverified 9"}},
+		"evidence 0":       {"It crashes [0].", "It crashes [0]✗{evidence 0 does not exist}.", []string{"unverified 0"}},
 		"it proves nothing": {
 			"It crashes [4].",
 			"It crashes [4]✗{evidence 4 proves nothing: " + problemNowhere + "}.", []string{"unverified 4"},

@@ -273,10 +273,10 @@ func TestProblem(t *testing.T) {
 		"It failed.":            "it does not end with a block ```evidence",
 		"```evidence\n[1]\n```": `the block of evidence is not a JSON object with the key "evidence"`,
 		fenced(`{"evidence":`):  `the block of evidence is not a JSON object with the key "evidence"`,
-		fenced(`{"evidence":[]}`): "there is no evidence: then it is inconclusive, and items_pending has to " +
-			"name what to look at next",
+		fenced(`{"evidence":[]}`): "no evidence given: say that the result is inconclusive, " +
+			"and list in items_pending what to check next",
 		fenced(`{"evidence":["disk is empty"]}`):               "e1: " + problemNowhere,
-		"So [e2].\n" + fenced(`{"evidence":["disk is full"]}`): "[e2] is cited and not there",
+		"So [e2].\n" + fenced(`{"evidence":["disk is full"]}`): "[e2] is cited but missing",
 	} {
 		got, err := Problem(t.Context(), "s/A", reply, j, noBlobs)
 		if err != nil || got != want {
@@ -325,7 +325,7 @@ func TestMarksAreOnlyCodes(t *testing.T) {
 			t.Errorf("the report has %q:\n%s", bad, got)
 		}
 	}
-	const want = "0 of 1 cited statement stands in what it cites; 1 not, and marked ✗; 1 sentence with facts cites nothing"
+	const want = "0 of 1 cited statement is supported by its evidence; 1 not supported, marked ✗; 1 sentence states facts without a citation"
 	if found.Failed() != want || !strings.HasPrefix(got, "**Checked by code: "+want+".**\n\n**checked (the agent's word)") {
 		t.Errorf("the check has found %q, want %q:\n%s", found.Failed(), want, got)
 	}

@@ -61,23 +61,24 @@ func (e Evidence) Summary() string {
 				pieces++
 			}
 		}
-		said = []string{"the report cites nothing", counted(pieces, "piece of evidence was", "pieces of evidence were") + " found"}
+		found := counted(pieces, "piece of evidence was", "pieces of evidence were") + " found"
+		said = []string{"the report contains no citations", found}
 	} else {
-		cited := counted(n, "cited statement stands in what it cites", "cited statements stand in what they cite")
+		cited := counted(n, "cited statement is supported by its evidence", "cited statements are supported by their evidence")
 		said = []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
 	}
 	if n := e.Count(Unverified); n > 0 {
-		said = append(said, fmt.Sprintf("%d not, and marked ✗", n))
+		said = append(said, fmt.Sprintf("%d not supported, marked ✗", n))
 	}
 	if n := e.Count(Unchecked); n > 0 {
-		said = append(said, fmt.Sprintf("%d with nothing that code can check", n))
+		said = append(said, fmt.Sprintf("%d that code cannot check", n))
 	}
 	if n := e.Count(Found); n > 0 {
-		one, many := "sentence that cites nothing stands in one result", "sentences that cite nothing stand in one result each"
+		one, many := "sentence without a citation matches one result", "sentences without a citation each match one result"
 		said = append(said, counted(n, one, many))
 	}
 	if e.Uncited > 0 {
-		said = append(said, counted(e.Uncited, "sentence with facts cites nothing", "sentences with facts cite nothing"))
+		said = append(said, counted(e.Uncited, "sentence states facts without a citation", "sentences state facts without a citation"))
 	}
 	return strings.Join(said, "; ") + e.more()
 }
@@ -125,7 +126,7 @@ func (e *Evidence) Report(execution, text string) string {
 	e.listFound(&out)
 	for n, one := range e.Pending[:min(len(e.Pending), maxNext)] {
 		if n == 0 {
-			out.WriteString(map[bool]string{true: "\n\nInconclusive. ", false: "\n\n"}[e.Count(Verified)+e.Count(Found) == 0] + "To look at next:\n")
+			out.WriteString(map[bool]string{true: "\n\nInconclusive. ", false: "\n\n"}[e.Count(Verified)+e.Count(Found) == 0] + "Still to check:\n")
 		}
 		out.WriteString("\n- " + plainly(one))
 	}
@@ -175,7 +176,7 @@ func (e Evidence) listFound(out *strings.Builder) {
 			continue
 		}
 		if first {
-			fmt.Fprintf(out, "\n\n%s these cite nothing, and stand in one result, or in the alert:\n", byCode)
+			fmt.Fprintf(out, "\n\n%s these sentences have no citation but match a result or the alert:\n", byCode)
 		}
 		first = false
 		fmt.Fprintf(out, "\n- %s: [%d] %s", plainly(claim.Text), claim.Cites[0], plainly(e.Items[claim.Cites[0]-1].line()))
@@ -197,7 +198,7 @@ func (e Evidence) Text() string {
 		fmt.Fprintf(&out, "found: %s %s %s\n", clipped(d.ItemType, 60), clipped(d.Identifier, 200), clipped(d.Location, 200))
 	}
 	for _, one := range e.Pending {
-		fmt.Fprintf(&out, "not looked at: %s\n", clipped(one, 200))
+		fmt.Fprintf(&out, "not checked: %s\n", clipped(one, 200))
 	}
 	if e.LeftOut > 0 {
 		fmt.Fprintf(&out, "left out: %d more\n", e.LeftOut)

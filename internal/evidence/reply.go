@@ -50,7 +50,7 @@ func Problem(ctx context.Context, execution, text string, entries []transcript.E
 	c := newCollection(blob)
 	view := toolresult.Evidence(fields)
 	if len(view.Evidence) == 0 && len(view.ItemsPending) == 0 {
-		return "there is no evidence: then it is inconclusive, and items_pending has to name what to look at next", nil
+		return "no evidence given: say that the result is inconclusive, and list in items_pending what to check next", nil
 	}
 	for _, e := range entries {
 		if err := c.row(ctx, e); err != nil {
@@ -68,7 +68,7 @@ func Problem(ctx context.Context, execution, text string, entries []transcript.E
 	}
 	for _, m := range own.FindAllStringSubmatch(text, -1) {
 		if digits(m[2][1:]) > len(view.Evidence) {
-			problems = append(problems, fmt.Errorf("[%s] is cited and not there", m[2]))
+			problems = append(problems, fmt.Errorf("[%s] is cited but missing", m[2]))
 		}
 	}
 	if len(problems) == 0 {
@@ -105,8 +105,8 @@ func (c *collection) reply(e transcript.Entry) {
 // Reasons why a quotation proves nothing.
 const (
 	problemShort   = "its content is too short to be found in a result: quote more of it"
-	problemNowhere = "its content stands in no result of a tool: quote it word for word"
-	problemEcho    = "its content is what the call was given, not what it returned"
+	problemNowhere = "its content is not in any tool result: quote it verbatim"
+	problemEcho    = "its content quotes the call's arguments, not its result"
 )
 
 // locate finds the row that a reply's evidence quotes. If several rows contain it, the row of the named tool wins.

@@ -24,7 +24,7 @@ var (
 	ErrQuotaExhausted  = errors.New("quota exhausted")                  // 429 insufficient_quota, 402: not retried
 	// ErrNotAModel means that the answer does not come from a model's server: a web page, a redirect, an unknown path.
 	// Nothing was generated, and the same address would answer the next request the same way.
-	ErrNotAModel = errors.New("the answer is not a model's reply; base_url may be wrong")
+	ErrNotAModel = errors.New("the response is not a model reply; check base_url")
 )
 
 // Error is the error of a model call. Its text never contains a credential.

@@ -48,12 +48,13 @@ func TestActionsExecuted(t *testing.T) {
 func TestPartialStages(t *testing.T) {
 	t.Parallel()
 	stages := []record.Stage{
-		{Name: "dig", Status: agent.StatusCompleted, Envelope: record.StageEnvelope{Partial: "the text does not meet the contract: no JSON"}},
+		{Name: "dig", Status: agent.StatusCompleted, Envelope: record.StageEnvelope{
+			Partial: "the output does not meet the contract: no JSON"}},
 		{Name: "write", Index: 1, Status: agent.StatusCompleted},
 		{Name: "stopped", Index: 2, Status: agent.StatusCancelled, Error: "cancelled by ann"},
 	}
 	got := report.Of(record.Investigation{ID: "i", Report: "# Found"}, stages, "i", nil).Markdown()
-	const want = "- stage dig is partial: the text does not meet the contract: no JSON\n- stage stopped: cancelled by ann\n"
+	const want = "- stage dig is partial: the output does not meet the contract: no JSON\n- stage stopped: cancelled by ann\n"
 	if !strings.HasSuffix(got, want) || strings.Contains(got, "stage write") {
 		t.Errorf("want %q at the end of\n%s", want, got)
 	}

@@ -47,7 +47,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("waiting: %+v", call)
 		}
 	}
-	if before.WaitingFor != "a person: approve or deny 2 tool call(s)" {
+	if before.WaitingFor != "a person to approve or deny 2 tool call(s)" {
 		t.Errorf("waiting for %s", before.WaitingFor)
 	}
 

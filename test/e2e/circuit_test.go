@@ -66,10 +66,10 @@ func TestLongDeadProvider(t *testing.T) {
 		w.must("run", "--detach", "--chain", "alone", "--data", "x", "--workflow-id", fmt.Sprint("alone-", n))
 	}
 	time.Sleep(20 * time.Second)
-	if said := w.must("status", "alone-0"); !strings.Contains(said, "waiting_provider") || !strings.Contains(said, "not asked since") {
+	if said := w.must("status", "alone-0"); !strings.Contains(said, "waiting_provider") || !strings.Contains(said, "not called since") {
 		t.Errorf("status:\n%s", said)
 	}
-	if said, _, _ := w.starter("", "doctor"); !strings.Contains(said, "dead-1") || !strings.Contains(said, "not asked since") {
+	if said, _, _ := w.starter("", "doctor"); !strings.Contains(said, "dead-1") || !strings.Contains(said, "not called since") {
 		t.Errorf("doctor:\n%s", said)
 	}
 	if said := w.must("run", "--chain", "backed", "--data", "x", "--workflow-id", "backed"); !strings.Contains(said, "spare-1 takes over") {
@@ -143,7 +143,7 @@ func TestSickBesideTwenty(t *testing.T) {
 	if beside > 2*alone+2*time.Second { // a busy machine also makes a difference
 		t.Errorf("the median is %s, and %s beside a sick conversation", alone, beside)
 	}
-	if said, _, _ := w.starter("", "doctor"); strings.Contains(said, "not asked since") {
+	if said, _, _ := w.starter("", "doctor"); strings.Contains(said, "not called since") {
 		t.Errorf("the circuit is open:\n%s", said)
 	}
 	median("others") // complete meanwhile

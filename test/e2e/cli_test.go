@@ -171,7 +171,7 @@ func TestStatusAfterAWorkerDied(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &status); code != 0 || err != nil || status.Status != agent.StatusRunning {
 		t.Errorf("exit code %d, %v, %s:\n%s%s", code, err, status.Status, out, told)
 	}
-	if !strings.Contains(told, "does not answer yet, as if its worker had died; waiting for another") {
+	if !strings.Contains(told, "is not responding; its worker may have crashed. Waiting up to ") {
 		t.Errorf("while it waits it says %q", told)
 	}
 	l.hold.Release()

@@ -209,7 +209,7 @@ agent_chains: {read: {llm_provider: lab-model, stages: [{name: read, agents: [{n
 	w.beginWith("refused", agent.Request{Chain: "read", Data: data})
 	var result workflows.InvestigationResult
 	err := w.client().GetWorkflow(t.Context(), "refused", "").Get(t.Context(), &result)
-	if err == nil || !strings.Contains(err.Error(), `"data" is 120031 bytes, and system.limits.data is 100000`) {
+	if err == nil || !strings.Contains(err.Error(), `"data" is 120031 bytes, over the limit of 100000 (system.limits.data)`) {
 		t.Errorf("got %v", err)
 	}
 	w.beginWith("blank", agent.Request{Chain: "read", Data: []byte(`" "`)})

@@ -20,7 +20,7 @@ func TestBoundThatAsks(t *testing.T) {
 	id := workflows.InvestigationID("lab", run.GetRunID())
 	inbox := func() string { return w.must("inbox", "lab") }
 	eventually(t, "both agents wait for a person", func() bool {
-		return strings.Contains(inbox(), "A bound is reached (max_llm_calls 2)") && len(w.model.Requests()) == 2 &&
+		return strings.Contains(inbox(), "A limit was reached (max_llm_calls 2)") && len(w.model.Requests()) == 2 &&
 			w.agentStatus(id+"/dig/Alpha").Status == agent.StatusWaitingAnswer && w.agentStatus(id+"/dig/Beta").Status == agent.StatusWaitingAnswer
 	})
 	noted := strings.TrimSpace(w.must("audit", "head"))

@@ -193,7 +193,7 @@ agent_chains: {c: {llm_provider: p, stages: [{name: s, agents: [{name: A}]}]}}
 	if result.Status != agent.StatusFailed || !strings.Contains(result.Error, "Failed to parse tool call arguments") {
 		t.Errorf("the sick investigation is %s: %s", result.Status, result.Error)
 	}
-	if out := w.must("doctor"); strings.Contains(out, "not asked since") {
+	if out := w.must("doctor"); strings.Contains(out, "not called since") {
 		t.Errorf("the circuit of the provider is open:\n%s", out)
 	}
 }

@@ -158,7 +158,7 @@ func (p *pageWorld) handsOn(v *visitor, id string) {
 	v.until("it is handed on", `() => {
 		const said = [...document.querySelectorAll(".wait .outcome")].at(-1), form = document.querySelector(".wait form");
 		if (/^Not done: .*no worker/.test(said.textContent)) form.requestSubmit(); // what was written is still there
-		return said.textContent == "Noted by root. it waits for @ada" }`)
+		return said.textContent == "Noted by root. it is pending for @ada" }`)
 	p.ada.goTo("#/" + url.PathEscape(id))
 	p.ada.until("it waits for ada", `tool => (`+cardOf+`)?.innerText.includes("@ada")`, "lab.counter")
 	p.ada.click(".wait:not(.over) button", "Ask the agent")

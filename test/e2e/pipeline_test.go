@@ -84,7 +84,7 @@ func TestQuestionAfterReset(t *testing.T) {
 	old := w.question("shop", "")
 	w.reset("shop", func(*historypb.HistoryEvent) bool { return true })
 	put := w.question("shop", old)
-	w.mustFail(1, `no question "`+old+`" waits for an answer; there are: `+put, "answer", "shop", old, "--text", "payments")
+	w.mustFail(1, `unknown question "`+old+`"; available: `+put, "answer", "shop", old, "--text", "payments")
 	w.must("answer", "shop", put, "--text", "checkout")
 	if result := w.end("shop"); result.Status != agent.StatusCompleted {
 		t.Errorf("result: %+v", result)

@@ -80,7 +80,7 @@ func TestRequest(t *testing.T) {
 	stock := agent.Request{Chain: "one", Data: json.RawMessage(`"x"`)}
 	stock.Labels = agent.Labels{Tenant: "acme", Metadata: map[string]string{"host": "web-1"}}
 	if err := w.beginWith("stock", stock).Get(context.Background(), nil); err == nil ||
-		!strings.Contains(err.Error(), first+" is about the same") {
+		!strings.Contains(err.Error(), first+" has the same fingerprint") {
 		t.Errorf("another one of the same: %v", err)
 	}
 	stock.Metadata["host"], stock.Priority = "web-2", 5

@@ -55,7 +55,7 @@ func TestKillWhileScoring(t *testing.T) {
 		t.Errorf("result: %+v", result)
 	}
 	if _, stderr, code := w.starter("", "score", "lab"); code != 1 ||
-		!strings.Contains(stderr, "is being judged already, by workflow "+id+"-score") {
+		!strings.Contains(stderr, "is already being scored, by workflow "+id+"-score") {
 		t.Errorf("a second score at the same time: exit code %d\n%s", code, stderr)
 	}
 	dev.kill()

@@ -98,7 +98,7 @@ func TestLateAnswerOfAToolServer(t *testing.T) {
 		t.Errorf("outcomes %q, %d effects", got, w.effects())
 	}
 	server.Thaw()
-	const text = "lab.counter was given up, and answered "
+	const text = "lab.counter was abandoned, and responded "
 	w.until(id, func(e transcript.Entry) bool {
 		return e.Kind == transcript.KindNotice && strings.HasPrefix(e.Text, text)
 	})

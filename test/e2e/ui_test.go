@@ -45,14 +45,14 @@ func TestUI(t *testing.T) {
 	b.shows("chain and configuration")
 	alpha := id + "/dig/Alpha"
 	b.signal("disk-full", "guide", `{"text":"look at the disks"}`,
-		"Put words before the agents' next model call; without stage and agent, of all that run now")
+		"Send guidance, which the agents see before their next model call.")
 	eventually(t, "what was said is in the mail", func() bool { return stock{world: w}.posted("disk-full") })
-	b.signal("disk-full", "pause", "", "No further model call until resume.")
+	b.signal("disk-full", "pause", "", "Make no more model calls until resume.")
 	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(alpha).Status == agent.StatusPaused })
 	l.hold.Release()
 	eventually(t, "Alpha has stopped", func() bool { return w.agentStatus(alpha).Doing == "paused" })
 	b.open("disk-full", "User Metadata")
-	b.shows("lab · paused", "a person: signal resume")
+	b.shows("lab · paused", "a person to resume")
 	b.shot("paused-details")
 	b.signal("disk-full", "resume", "", "Go on after a pause.")
 	b.shows("COMPLETED", "the report of gamma", "report") // on the page that was opened during the pause

@@ -225,7 +225,7 @@ func TestFallbackFromAnOpenCircuit(t *testing.T) {
 			said = append(said, e.Text)
 		}
 	}
-	if len(said) != 2 || !strings.Contains(said[0], "not asked since") || !strings.HasSuffix(said[0], "; second takes over.") {
+	if len(said) != 2 || !strings.Contains(said[0], "not called since") || !strings.HasSuffix(said[0], "; second takes over.") {
 		t.Errorf("said %q", said)
 	}
 	executions, err := w.store.Executions(t.Context(), workflows.InvestigationID(w.id, ""))

@@ -334,7 +334,7 @@ class Card {
       this.decided = true;
       this.element.classList.add("over");
     } catch (e) {
-      const late = e.status === 409 && /too late|already|has ended|no call|nobody/.test(e.message);
+      const late = e.status === 409 && /too late|already|has ended|no call|no pending|nobody/.test(e.message);
       this.outcome.classList.add("wrong");
       this.outcome.textContent = reveal(
         late ? `Too late, this did not count: ${e.message}` : e.status === 403 ? `You may not: ${e.message}` : `Not done: ${e.message}`,

@@ -141,6 +141,10 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
+		late := what == "unknown" || what == "twice"
+		if got := *refused[what]; strings.Contains(got, "type: "+ErrorNotPending) != late {
+			t.Errorf("%s: %q; %s expected: %t", what, got, ErrorNotPending, late)
+		}
 	}
 }
 

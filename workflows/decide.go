@@ -26,12 +26,12 @@ func (a *approvals) check(d Decide) error {
 		return err
 	}
 	if how, ok := a.decided[d.CallID]; ok {
-		return fmt.Errorf("call %q was already decided: %s", d.CallID, how)
+		return notPending("call %q was already decided: %s", d.CallID, how)
 	}
 	waiting := a.find(d.CallID)
 	switch {
 	case waiting == nil:
-		return fmt.Errorf("no pending call %q", d.CallID)
+		return notPending("no pending call %q", d.CallID)
 	case d.Digest != "" && d.Digest != waiting.Digest:
 		return fmt.Errorf("call %q is not the one you saw: its digest is now %s. Look at it again", d.CallID, waiting.Digest)
 	case waiting.editing:
@@ -190,24 +190,24 @@ func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error 
 	}
 	switch {
 	case call.decision != nil:
-		return notTaken("the call has been decided in the meantime: %s", call.decision)
+		return notApplied(ErrorNotPending, "the call has been decided in the meantime: %s", call.decision)
 	case out.Approve == nil:
-		return notTaken("invalid arguments: %s", out.Refused)
+		return notApplied(ErrorNotTaken, "invalid arguments: %s", out.Refused)
 	}
 	changed := *call
 	changed.judge(*out.Approve)
 	changed.show(*out.Approve)
 	changed.edit, changed.ApprovedBy = out.Edit, nil
 	if err := changed.checkWho(d); err != nil { // the call keeps waiting unchanged
-		return notTaken("%s", err)
+		return notApplied(ErrorNotTaken, "%s", err)
 	}
 	*call = changed
 	call.Notes = append(call.Notes, orSomebody(d.Identity.Named(d.By))+" changed the arguments.")
 	return nil
 }
 
-func notTaken(format string, args ...any) error {
-	return temporal.NewNonRetryableApplicationError(fit(fmt.Sprintf(format, args...), maxWhy), ErrorNotTaken, nil)
+func notApplied(errorType, format string, args ...any) error {
+	return temporal.NewNonRetryableApplicationError(fit(fmt.Sprintf(format, args...), maxWhy), errorType, nil)
 }
 
 // asked is a person's question about a tool call, put before deciding on it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/clip"
@@ -38,7 +39,11 @@ func (u update[In, Out]) serve(ctx workflow.Context) error {
 			return wrongInput(u.name, u.input, err)
 		}
 		if err := u.check(in); err != nil {
-			return errors.New(fit(err.Error(), maxWhy))
+			text := fit(err.Error(), maxWhy)
+			if errors.As(err, new(*notPendingError)) {
+				return temporal.NewNonRetryableApplicationError(text, ErrorNotPending, nil)
+			}
+			return errors.New(text)
 		}
 		return nil
 	}
@@ -51,6 +56,15 @@ func (u update[In, Out]) serve(ctx workflow.Context) error {
 	}
 	options := workflow.UpdateHandlerOptions{Validator: validate, Description: u.does}
 	return workflow.SetUpdateHandlerWithOptions(ctx, u.name, take, options)
+}
+
+// notPendingError rejects an answer or a decision that nothing waits for.
+type notPendingError struct{ text string }
+
+func (e *notPendingError) Error() string { return e.text }
+
+func notPending(format string, args ...any) error {
+	return &notPendingError{fmt.Sprintf(format, args...)}
 }
 
 // wrongInput returns an error that explains an invalid input and shows the expected one.

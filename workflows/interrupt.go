@@ -3,7 +3,6 @@ package workflows
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -276,11 +275,11 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 	i, open := r.asked(a.ID), len(r.questions())
 	switch {
 	case open == 0:
-		return errors.New("no pending interrupt to resume")
+		return notPending("no pending interrupt to resume")
 	case i == nil && a.ID == "":
 		return fmt.Errorf("%d questions are pending: select one with \"id\": %s", open, r.openQuestions())
 	case i == nil:
-		return fmt.Errorf("unknown question %q; available: %s", a.ID, r.openQuestions())
+		return notPending("unknown question %q; available: %s", a.ID, r.openQuestions())
 	case jsonSize(a.words()) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
 	}

@@ -114,6 +114,9 @@ type arrival struct {
 // ErrorNotTaken is the error type of an update that was valid but could not be applied.
 const ErrorNotTaken = "NotTaken"
 
+// ErrorNotPending is the error type of an answer or decision that nothing waits for: it is too late.
+const ErrorNotPending = "NotPending"
+
 // steers holds the description, an example input and the reader of each signal. The descriptions
 // are built once here, because every workflow in a worker's cache refers to them.
 var steers = map[string]struct {

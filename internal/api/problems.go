@@ -68,6 +68,12 @@ func (s *Server) explain(ctx context.Context, operation string, err error) error
 	if wrong := problemsOf(err); wrong != nil {
 		return wrong
 	}
+	switch {
+	case errors.As(err, new(*client.LateError)):
+		return typed("too-late", http.StatusConflict, err.Error())
+	case errors.As(err, new(*client.NotWaitingError)):
+		return typed("not-pending", http.StatusConflict, err.Error())
+	}
 	for _, k := range kinds {
 		if errors.Is(err, k.kind) {
 			return typed(k.name, k.status, cmp.Or(k.text, err.Error()))
@@ -80,13 +86,12 @@ func (s *Server) explain(ctx context.Context, operation string, err error) error
 		return typed(refusedCall+refusal.Type, http.StatusUnprocessableEntity, err.Error())
 	case errors.As(err, new(*client.InputError)), errors.As(err, new(*config.PlanError)):
 		return huma.Error422UnprocessableEntity(err.Error())
-	case errors.As(err, new(*client.TakenError)), errors.As(err, new(*client.ScoringError)),
-		errors.As(err, new(*client.NotWaitingError)):
+	case errors.As(err, new(*client.TakenError)), errors.As(err, new(*client.ScoringError)):
 		return huma.Error409Conflict(err.Error())
 	case errors.As(err, new(*app.RateLimitError)):
 		return huma.Error429TooManyRequests(err.Error())
 	case errors.As(err, new(*serviceerror.NotFound)):
-		return huma.Error409Conflict("it has ended")
+		return typed("ended", http.StatusConflict, "it has ended")
 	case errors.As(err, new(*serviceerror.InvalidArgument)):
 		return huma.Error422UnprocessableEntity("Temporal does not take it")
 	case errors.As(err, new(*client.UnreachableError)), errors.As(err, new(*serviceerror.Unavailable)),

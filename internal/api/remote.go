@@ -278,6 +278,11 @@ func of[Out any](ctx context.Context, r *Remote, method, thing, id, path string,
 		_, reason, _ := strings.Cut(told.text, client.ErrRefused.Error()+": ")
 		err = &client.UpdateError{Handle: client.HandleOf(id, true), Kind: client.ErrRefused, Err: errors.New(cmp.Or(reason, told.text))}
 	case client.ErrTooLate, client.ErrPending, client.ErrNotTaken:
+		if _, reason, refused := strings.Cut(told.text, client.ErrRefused.Error()+": "); refused && told.kind == client.ErrTooLate {
+			return out, &client.UpdateError{
+				Handle: client.HandleOf(id, true), Kind: client.ErrRefused, Err: &client.LateError{Reason: reason},
+			}
+		}
 		err = &client.UpdateError{Handle: client.HandleOf(id, true), Kind: told.kind, Err: told}
 	}
 	return out, err

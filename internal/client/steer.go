@@ -45,6 +45,12 @@ func (e *UpdateError) Error() string {
 }
 func (e *UpdateError) Unwrap() []error { return []error{e.Kind, e.Err} }
 
+// LateError is the reason of a workflow that refused an answer or a decision because nothing waits for it. It wraps ErrTooLate.
+type LateError struct{ Reason string }
+
+func (e *LateError) Error() string { return e.Reason }
+func (e *LateError) Unwrap() error { return ErrTooLate }
+
 // update sends an update to the investigation's workflow or to the workflow of one of its agents.
 func update[Out any](ctx context.Context, h Handle, workflow, name string, in any) (out Out, err error) {
 	taking, cancel := context.WithTimeout(ctx, CallTimeout)
@@ -68,6 +74,9 @@ func update[Out any](ctx context.Context, h Handle, workflow, name string, in an
 	switch {
 	case no:
 		why.Kind, why.Err = ErrRefused, errors.New(refused.Message())
+		if refused.Type() == workflows.ErrorNotPending {
+			why.Err = &LateError{refused.Message()}
+		}
 	case ended:
 		why.Kind = ErrTooLate
 	case late(err):

@@ -3,9 +3,9 @@ const root = new URL("../api/v1/", import.meta.url);
 const key = "inquest-token";
 
 export class Problem extends Error {
-  constructor(status, detail, details = []) {
+  constructor(status, detail, details = [], type = "") {
     super([detail, ...details].join("; "));
-    Object.assign(this, { status, details });
+    Object.assign(this, { status, details, type });
   }
 }
 
@@ -37,7 +37,7 @@ async function problemOf(response) {
   const body = await response.json().catch(() => ({}));
   const details = (body.errors || []).map((e) => e.message).filter(Boolean);
   const detail = (body.detail || response.statusText).replace(/^ask \S+: it was refused: /, "");
-  return new Problem(response.status, detail, details);
+  return new Problem(response.status, detail, details, body.type);
 }
 
 async function answer(path, options) {
@@ -66,6 +66,10 @@ export const conversation = (id, rest = "") => `conversations/${encodeURICompone
 
 // isAway: nobody has answered, or somebody who could not; it may be otherwise in a moment.
 export const isAway = (e) => e instanceof Problem && (e.status === 0 || e.status === 429 || e.status > 500);
+
+// isLate reports whether nothing waits for an answer or a decision any more. See internal/api/problems.go for the types.
+const late = new Set(["urn:inquest:too-late", "urn:inquest:not-pending", "urn:inquest:ended"]);
+export const isLate = (e) => e instanceof Problem && late.has(e.type);
 
 // patiently asks again for as long as Inquest does not answer; away is told what it says meanwhile.
 export async function patiently(ask, signal, away = () => {}) {

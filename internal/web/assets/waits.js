@@ -1,6 +1,6 @@
 // What waits for a person: calls to approve and questions, to be decided where they stand.
 import { ask, bytes, foreign, h, indented, button, isJSON, long, put, reveal, roughly, say, ticking } from "./dom.js";
-import { call, investigation } from "./api.js";
+import { call, investigation, isLate } from "./api.js";
 import { markdown } from "./markdown.js";
 
 const nameOf = (thing) => `${thing.investigation} ${thing.name} ${thing.approval?.digest || ""}`;
@@ -334,7 +334,7 @@ class Card {
       this.decided = true;
       this.element.classList.add("over");
     } catch (e) {
-      const late = e.status === 409 && /too late|already|has ended|no call|no pending|nobody/.test(e.message);
+      const late = isLate(e);
       this.outcome.classList.add("wrong");
       this.outcome.textContent = reveal(
         late ? `Too late, this did not count: ${e.message}` : e.status === 403 ? `You may not: ${e.message}` : `Not done: ${e.message}`,

@@ -103,7 +103,7 @@ func TestPage(t *testing.T) {
 	p.decideAtOnce()
 
 	dev.kill()
-	p.ada.shows("The connection is lost: reconnecting")
+	p.ada.shows("Connection lost. Reconnecting")
 	l.hold.Release()
 	w.dev("--http", p.http)
 	p.ada.shows("What happened", "completed")
@@ -135,9 +135,9 @@ func (p *pageWorld) visit(person, base string) *visitor {
 	v := &visitor{browser: newBrowser(p.t, base)}
 	v.watch(strings.Split(base, "/")[2])
 	v.do("open the page", log.Enable(), network.Enable(), chromedp.EmulateViewport(1280, 800), chromedp.Navigate(v.base))
-	v.shows("Who are you?")
+	v.shows("Sign in")
 	v.do("give a token", chromedp.SendKeys(`dialog input`, "token-of-nobody\r"))
-	v.shows("This token is not known.")
+	v.shows("Unknown token.")
 	v.do("give a token", chromedp.SendKeys(`dialog input`, people[person]+"\r"))
 	return v
 }
@@ -235,7 +235,7 @@ func (p *pageWorld) decides(id string) {
 		[...document.querySelectorAll(".pane")].some(e => e.textContent.includes("Beta") && e.querySelector(".status.waiting_approval"))`)
 	p.ada.until("choose lab.add", `tool => { const card = `+cardOf+`; card?.focus(); return Boolean(card) }`, "lab.add")
 	p.ada.do("ask for its approval by a key", chromedp.KeyEvent("a"))
-	p.ada.shows("The agent runs it at once")
+	p.ada.shows("The agent makes the call immediately")
 	p.ada.shot("page-confirm")
 	p.ada.do("press the same key once more", chromedp.KeyEvent("a"))
 	p.ada.until("it waits", `tool => (`+cardOf+`)?.querySelector(".outcome").textContent == ""`, "lab.add")
@@ -274,7 +274,7 @@ func (p *pageWorld) decideAtOnce() {
 	for name, text := range said {
 		if text == name {
 			won++
-		} else if !strings.HasPrefix(text, "Too late, this did not count: ") {
+		} else if !strings.HasPrefix(text, "Too late, this was not applied: ") {
 			p.t.Errorf("%q", text)
 		}
 	}
@@ -398,9 +398,9 @@ func (p *pageWorld) longTranscript(id string) {
 	p.bob.until("those before them, by scrolling", few+`(document.querySelector(".transcript").scrollTop = 0, true) &&
 		document.querySelector(".transcript").textContent.includes("notice 9000 ")`)
 	p.bob.until("what is read stays in its place", few+`document.querySelector(".transcript").scrollTop > 100`)
-	p.bob.until("to the beginning", few+fmt.Sprintf(press, "To the beginning"))
+	p.bob.until("to the beginning", few+fmt.Sprintf(press, "Go to start"))
 	p.bob.until("the first is shown", few+`[...document.querySelectorAll(".entry")].some(e => e.textContent.includes("Instructions"))`)
-	p.bob.until("to the end", few+fmt.Sprintf(press, "To the end"))
+	p.bob.until("to the end", few+fmt.Sprintf(press, "Go to end"))
 	p.bob.until("the last is shown again", few+last)
 	var slowest float64
 	p.bob.do("scroll", chromedp.Evaluate(`new Promise(done => { const box = document.querySelector(".transcript"), times = [];

@@ -20,7 +20,7 @@ export async function agents(box, name, signal) {
     );
   const inside = h("div.inside");
   box.replaceChildren(
-    h("nav.names", { "aria-label": "Agents" }, items.map(link), admin && button("Make one …", () => edit(inside, undefined, signal))),
+    h("nav.names", { "aria-label": "Agents" }, items.map(link), admin && button("New agent …", () => edit(inside, undefined, signal))),
     inside,
   );
   if (!chosen) return;
@@ -33,26 +33,26 @@ export async function agents(box, name, signal) {
       h("h2.name", {}, reveal(chosen.name)),
       chosen.description && foreign(chosen.description, "p"),
       h("p.note", {}, reveal([chosen.type, made && `version ${whole.version} by ${whole.by}`].filter(Boolean).join(" · "))),
-      whole.chains.length > 0 && h("p.note", {}, "works in ", foreign(whole.chains.join(", "))),
+      whole.chains.length > 0 && h("p.note", {}, "Used in ", foreign(whole.chains.join(", "))),
       h(
         "div.buttons",
         {},
         ...[
-          button("Have it work …", () => run(chosen.name)),
+          button("Run …", () => run(chosen.name)),
           made && admin && button("Edit …", () => edit(inside, whole, signal)),
           made && admin && button("Delete …", () => remove(whole), { class: "danger" }),
         ].filter(Boolean),
       ),
       await offered(chosen.name, signal, whole.project),
-      mine.length > 0 && values("Its values, and where each is from", mine),
+      mine.length > 0 && values("Values and their origins", mine),
     ].filter(Boolean),
   );
 }
 
 // run has an agent work by itself: an investigation with nobody else in it.
 async function run(name) {
-  const text = h("textarea", { rows: 5, required: true, "aria-label": "What it is to work on", placeholder: "What it is to work on" });
-  const given = await ask(`Have ${reveal(name)} work`, "Start", text, () => text.value.trim());
+  const text = h("textarea", { rows: 5, required: true, "aria-label": "Task", placeholder: "Task" });
+  const given = await ask(`Run ${reveal(name)}`, "Start", text, () => text.value.trim());
   if (!given) return;
   try {
     const body = `{"data":${isJSON(given) ? given : JSON.stringify(given)}}`;
@@ -68,8 +68,8 @@ async function run(name) {
 const version = (whole) => ({ "If-Match": `"${whole.version}"` });
 
 async function remove(whole) {
-  const refused = whole.chains.length ? ` ${whole.chains.join(", ")} would be refused.` : "";
-  const told = `${reveal(whole.name)} is deleted; its versions are kept.${refused}`;
+  const refused = whole.chains.length ? ` These chains can then no longer start: ${whole.chains.join(", ")}.` : "";
+  const told = `This deletes ${reveal(whole.name)}. Its versions are kept.${refused}`;
   if (!(await confirm("Delete", told, "Delete the agent"))) return;
   try {
     await call("DELETE", path(whole.name), undefined, undefined, version(whole));
@@ -82,12 +82,12 @@ async function remove(whole) {
 // fields are those of a definition: where each stands in it, and what people call it.
 const fields = [
   ["name", "Name", "input"],
-  ["description", "What it is for", "input"],
+  ["description", "Description", "input"],
   ["type", "Type", "input"],
-  ["default_model", "Model: a provider of the configuration, or provider:model", "input"],
-  ["system_prompt", "Instructions, in the place of the type's own", "textarea"],
-  ["mcp_servers", "MCP servers, with commas between them", "input"],
-  ["tool_config", "Its tools: enabled_tools, disabled_tools and tool_permissions, as JSON", "textarea"],
+  ["default_model", "Model: an llm_providers entry, or provider:model", "input"],
+  ["system_prompt", "Instructions (replace those of the type)", "textarea"],
+  ["mcp_servers", "MCP servers, separated by commas", "input"],
+  ["tool_config", "Tools: enabled_tools, disabled_tools and tool_permissions, as JSON", "textarea"],
 ];
 const configured = ["default_model", "mcp_servers", "tool_config"];
 
@@ -112,7 +112,7 @@ function edit(box, whole, signal) {
   const wrong = Object.fromEntries(
     ["", ...fields.map(([key]) => key)].map((key) => [key, h("p.wrong", { id: `wrong-${key}`, role: "status" })]),
   );
-  const save = h("button.primary", { type: "submit" }, whole ? "Change it" : "Make it");
+  const save = h("button.primary", { type: "submit" }, whole ? "Save" : "Create");
   const send = async (e) => {
     e.preventDefault();
     save.disabled = true;
@@ -120,7 +120,7 @@ function edit(box, whole, signal) {
     try {
       const body = definition(inputs);
       const made = await (whole ? call("PUT", path(whole.name), body, signal, version(whole)) : call("POST", "agents", body, signal));
-      say(whole ? `Changed: it is version ${made.version} now. What runs keeps its version.` : "It is made.");
+      say(whole ? `Saved as version ${made.version}. Running investigations keep their version.` : "Agent created.");
       if (location.hash === at(made.name)) return agents(box.parentElement, made.name, signal);
       location.hash = at(made.name);
     } catch (error) {
@@ -129,7 +129,7 @@ function edit(box, whole, signal) {
     save.disabled = false;
   };
   box.replaceChildren(
-    h("h2.name", {}, whole ? `Change ${reveal(whole.name)}` : "Make an agent"),
+    h("h2.name", {}, whole ? `Edit ${reveal(whole.name)}` : "New agent"),
     h(
       "form.definition",
       { submit: send },
@@ -158,7 +158,7 @@ function definition(inputs) {
     ...(servers.length && { mcp_servers: servers }),
   });
   const tools = text("tool_config");
-  if (tools && !isJSON(tools)) throw Object.assign(new Error("tool_config has to be a JSON object"), { details: [] });
+  if (tools && !isJSON(tools)) throw Object.assign(new Error("tool_config must be a JSON object"), { details: [] });
   const top = Object.fromEntries(
     ["name", "type", "description", "system_prompt"].map((key) => [key, text(key)]).filter(([, value]) => value),
   );

@@ -46,7 +46,7 @@ async function answer(path, options) {
     response = await request(path, options);
   } catch (e) {
     if (e.name === "AbortError") throw e;
-    throw new Problem(0, "Inquest does not answer");
+    throw new Problem(0, "Inquest is not responding");
   }
   if (!response.ok) throw await problemOf(response);
   return response;

@@ -8,7 +8,7 @@ export const gist = (text) => String(text).slice(0, 400).replace(/\s+/g, " ").tr
 export class Call {
   constructor(call, id) {
     Object.assign(this, { call, id, rows: {}, parts: new Map() });
-    this.mark = h("span.mark", {}, "asked for");
+    this.mark = h("span.mark", {}, "requested");
     this.element = h(
       "details.entry.call",
       { tabindex: -1, "data-item": true, "data-state": "asked" },
@@ -44,7 +44,7 @@ export class Call {
           ? [this.time(), summary && "summarised"].filter(Boolean).join(" · ") || "done"
           : state === "running"
             ? "running"
-            : "asked for",
+            : "requested",
     );
     if (result?.images?.length) this.element.open = true;
     if (this.element.open) this.fill();
@@ -68,19 +68,19 @@ export class Call {
       parts.push(this.parts.get(name));
     };
     const text = (title, body) => h("div.part", {}, h("h4", {}, title), body);
-    const shown = (words = "") => long(isJSON(words) ? indented(words) : words || "nothing");
+    const shown = (words = "") => long(isJSON(words) ? indented(words) : words || "(empty)");
     const given = call.arguments || "{}";
     const decision = [call.edited, result?.call?.respelled || call.respelled, result?.decision].filter(Boolean).join("; ");
     if (given !== "{}") part(`arguments ${given}`, () => text("Arguments", shown(given)));
     if (decision) part(`decision ${decision}`, () => foreign(decision, "p", { class: "decision" }));
-    if (!result) part("none", () => h("p.meta", {}, "There is no result yet."));
+    if (!result) part("none", () => h("p.meta", {}, "No result yet."));
     else {
       part(`result ${result.seq}`, () => text("Result", result.blob ? this.paged(result) : shown(result.text)));
       // A model that does not see was sent none: then the text of the result says that it has some.
       const pictured = result.images?.length || result.text?.includes("[image, image/");
       for (let n = 1; pictured && n <= (result.artifacts || []).length; n++) part(`image ${result.seq}/${n}`, () => this.picture(result, n));
     }
-    if (summary) part(`summary ${summary.seq}`, () => text("What the model is shown instead", long(summary.text || "")));
+    if (summary) part(`summary ${summary.seq}`, () => text("Shown to the model instead", long(summary.text || "")));
     arrange(this.element, parts);
   }
 
@@ -102,7 +102,7 @@ export class Call {
       }
       next.disabled = false;
     };
-    const next = button(`Show the whole (${bytes(size)})`, further, { class: "quiet" });
+    const next = button(`Show all (${bytes(size)})`, further, { class: "quiet" });
     box.append(next);
     return box;
   }

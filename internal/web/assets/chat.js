@@ -26,16 +26,16 @@ class Threads {
       "aria-label": "Your first message",
       placeholder: "Your first message",
     });
-    this.send = h("button.primary", { type: "submit" }, "Begin");
+    this.send = h("button.primary", { type: "submit" }, "Start");
     this.context = h("p.note");
     this.rows = h("div.rows");
-    this.none = h("p.empty", {}, "No conversation is open.");
+    this.none = h("p.empty", {}, "No open conversations.");
     main.replaceChildren(
       h("h1", {}, "Conversations"),
       h(
         "form.begin",
         { submit: (e) => (e.preventDefault(), this.begin()) },
-        h("label", { for: "agent" }, "With", this.agent),
+        h("label", { for: "agent" }, "Agent", this.agent),
         this.what,
         this.context,
         this.text,
@@ -58,11 +58,11 @@ class Threads {
       if (!this.about) return;
       const { investigation: r } = await patiently(() => get(`investigations/${encodeURIComponent(this.about)}`, this.signal), this.signal);
       this.report = [
-        `About the investigation ${r.workflow_id} (chain ${r.chain}, ${r.status}):`,
-        r.report?.slice(0, longest) || r.error || "It has no report yet.",
+        `This conversation is about investigation ${r.workflow_id} (chain ${r.chain}, ${r.status}). Its report:`,
+        r.report?.slice(0, longest) || r.error || "There is no report yet.",
       ];
       this.project = r.project;
-      this.context.textContent = reveal(`What ${r.workflow_id} has reported goes with your first message.`);
+      this.context.textContent = reveal(`The report of ${r.workflow_id} is sent with your first message.`);
     } catch (e) {
       if (e.name !== "AbortError") say(e.message, true);
     }
@@ -160,7 +160,7 @@ class Talk {
   }
 
   missing(e) {
-    this.box.replaceChildren(foreign(e.status === 404 ? "There is no such conversation." : e.message, "p", { class: "wrong" }));
+    this.box.replaceChildren(foreign(e.status === 404 ? "No conversation with that ID." : e.message, "p", { class: "wrong" }));
   }
 
   take(type, e) {
@@ -211,7 +211,7 @@ class Talk {
   async end() {
     try {
       await call("POST", pathOf(this.thread, "/close"), undefined, this.signal);
-      say("It closes after the running turn.");
+      say("The conversation closes after the current turn.");
       location.hash = "#/chats";
     } catch (e) {
       if (e.name !== "AbortError") say(e.message, true);

@@ -27,19 +27,19 @@ export function configuration(main, rest, { signal }) {
     box,
   );
   const show = () => (box.replaceChildren(), { chains, agents, tools, health, memory }[chosen](box, name, signal));
-  const away = (e) => box.replaceChildren(foreign(`${e.message}; it is asked again.`, "p", { class: "wrong", role: "status" }));
+  const away = (e) => box.replaceChildren(foreign(`${e.message}; retrying.`, "p", { class: "wrong", role: "status" }));
   patiently(show, signal, away).catch((e) => e.name !== "AbortError" && box.replaceChildren(refused(e)));
 }
 
 const refused = (e) =>
-  foreign(e.status === 403 ? `You may not see this: ${e.message}` : e.message, "p", { class: e.status === 403 ? "empty" : "wrong" });
+  foreign(e.status === 403 ? `Not allowed: ${e.message}` : e.message, "p", { class: e.status === 403 ? "empty" : "wrong" });
 
 // origins are the values of a chain, with where each is from; nothing for who may not see them.
 export const origins = (chain, signal) => get(`config?${new URLSearchParams(chain ? { chain } : {})}`, signal).catch(() => undefined);
 
 async function chains(box, name, signal) {
   const { items } = await get("chains", signal);
-  if (!items.length) return box.replaceChildren(h("p.empty", {}, "There is no chain."));
+  if (!items.length) return box.replaceChildren(h("p.empty", {}, "No chains."));
   const chosen = items.find((c) => c.name === name) || items.find((c) => !c.built_in) || items[0];
   const inside = h("div.inside");
   box.replaceChildren(
@@ -68,11 +68,11 @@ async function chains(box, name, signal) {
     ...[
       h("h2.name", {}, reveal(chosen.name)),
       chosen.description && foreign(chosen.description, "p"),
-      chosen.alert_types?.length > 0 && h("p.note", {}, "for ", foreign(chosen.alert_types.join(", "))),
+      chosen.alert_types?.length > 0 && h("p.note", {}, "Alert types: ", foreign(chosen.alert_types.join(", "))),
       drawing.box,
       plan.problem && foreign(plan.problem, "p", { class: "wrong" }),
       ...(plan.stages || []).map((s) => stageOf(s, shown, signal)),
-      shown ? values("All values of the chain", shown.values) : h("p.note", {}, "Where values are from, an admin of all projects sees."),
+      shown ? values("All values of the chain", shown.values) : h("p.note", {}, "Only an admin of all projects can see where values come from."),
       shown && findings(shown.findings || []),
     ].filter(Boolean),
   );
@@ -102,7 +102,7 @@ function agentOf(a, shown, signal) {
     inside.append(
       await offered(whose.name, signal, whose.project),
       ...(a.instructions ? [h("h4", {}, "Instructions"), long(a.instructions)] : []),
-      ...(mine.length ? [values("Its values, and where each is from", mine)] : []),
+      ...(mine.length ? [values("Values and their origins", mine)] : []),
     );
   };
   return h(
@@ -126,18 +126,20 @@ export async function offered(agent, signal, project) {
         {},
         items.map((t) => h("li", {}, toolLine(t))),
       ),
-      troubled > 0 && wrongs(troubles || [`${troubled} servers or tools are in trouble`]),
+      troubled > 0 && wrongs(troubles || [countOf(troubled)]),
     );
   } catch (e) {
     return refused(e);
   }
 }
 
+const countOf = (n) => (n === 1 ? "1 server or tool has problems" : `${n} servers or tools have problems`);
+
 const toolLine = (t) => [
   foreign(t.name, "code"),
   " ",
   h(`span.risk.${t.risk}`, {}, words(t.risk)),
-  t.needs_approval ? h("span.note", {}, " a person decides") : "",
+  t.needs_approval ? h("span.note", {}, " needs approval") : "",
 ];
 
 const wrongs = (texts) =>
@@ -168,7 +170,7 @@ export const values = (title, all) =>
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, h("th", {}, "Value of"), h("th", {}, "is"), h("th", {}, "from"))),
+        h("thead", {}, h("tr", {}, h("th", {}, "Setting"), h("th", {}, "Value"), h("th", {}, "Origin"))),
         h(
           "tbody",
           {},
@@ -187,11 +189,11 @@ export const values = (title, all) =>
   );
 
 function findings(all) {
-  if (!all.length) return h("p.note", {}, "Nothing in the configuration is dangerous or worth a look.");
+  if (!all.length) return h("p.note", {}, "No findings in the configuration.");
   return h(
     "section.findings-list",
     {},
-    h("h3", {}, `Worth a look in the whole configuration (${all.length})`),
+    h("h3", {}, `Findings in the whole configuration (${all.length})`),
     h(
       "ul",
       {},
@@ -230,7 +232,7 @@ async function tools(box, _, signal) {
     if (n !== asked) return;
     put(told, `${items.length} ${items.length === 1 ? "tool" : "tools"}`);
     list.replaceChildren(...items.map((t) => toolRow(t)));
-    wrong.replaceChildren(...(troubled ? [wrongs(troubles || [`${troubled} servers or tools are in trouble`])] : []));
+    wrong.replaceChildren(...(troubled ? [wrongs(troubles || [countOf(troubled)])] : []));
   };
   let soon;
   search.addEventListener("input", () => {
@@ -247,35 +249,35 @@ function toolRow(t) {
     { "data-item": true },
     h("summary", {}, h("span", {}, toolLine(t)), foreign((t.description || "").split("\n")[0].slice(0, 200), "span", { class: "note" })),
     (t.description || "").trim().includes("\n") && foreign(t.description, "p", { class: "described" }),
-    h("h4", {}, "What it takes"),
+    h("h4", {}, "Parameters"),
     long(indented(JSON.stringify(t.input_schema))),
-    button("Run it …", () => runTool(t)),
+    button("Run …", () => runTool(t)),
   );
 }
 
 // runTool makes a call by hand, under the policy that agents are under.
 async function runTool(t, given, approved) {
   const required = t.parameters.filter((p) => p.required).map((p) => [p.name, p.type === "string" ? "" : null]);
-  const text = h("textarea.code", { rows: 8, "aria-label": "Its arguments", spellcheck: "false" });
+  const text = h("textarea.code", { rows: 8, "aria-label": "Arguments", spellcheck: "false" });
   text.value = given || indented(JSON.stringify(Object.fromEntries(required)));
   const typed =
     given && approved
       ? given
-      : await ask(`Run ${reveal(t.name)}`, "Run it", [h("p", {}, "Its arguments, a JSON object:"), text], () => text.value.trim() || "{}");
+      : await ask(`Run ${reveal(t.name)}`, "Run", [h("p", {}, "Arguments (a JSON object):"), text], () => text.value.trim() || "{}");
   if (typed === undefined) return;
   try {
     const body = `{"arguments":${typed}${approved ? ',"approved":true' : ""}}`;
     JSON.parse(body);
     const out = await call("POST", `tools/${encodeURIComponent(t.name)}/run`, body);
-    const failed = out.is_error && foreign(`It failed: ${out.error_type || "error"}`, "p", { class: "wrong" });
-    await ask(`What ${reveal(t.name)} says`, "Close", [failed, long(out.content || "nothing")].filter(Boolean));
+    const failed = out.is_error && foreign(`Failed: ${out.error_type || "error"}`, "p", { class: "wrong" });
+    await ask(`Result of ${reveal(t.name)}`, "Close", [failed, long(out.content || "(empty)")].filter(Boolean));
   } catch (e) {
-    if (e.status === 409 && !approved) {
-      const word = h("p", {}, "The call needs a person's word: yours, which the audit trail keeps.");
-      if (await ask(`Run ${reveal(t.name)}`, "Run it on my word", word, () => true)) return runTool(t, typed, true);
+    if (e.type === "urn:inquest:needs-approval" && !approved) {
+      const word = h("p", {}, "This call needs approval. The audit log records that you approved it.");
+      if (await ask(`Run ${reveal(t.name)}`, "Approve and run", word, () => true)) return runTool(t, typed, true);
       return;
     }
-    say(e instanceof SyntaxError ? "The arguments have to be a JSON object." : e.message, true);
+    say(e instanceof SyntaxError ? "The arguments must be a JSON object." : e.message, true);
   }
 }
 
@@ -297,12 +299,12 @@ async function health(box, _, signal) {
     );
   box.replaceChildren(
     h("section", {}, h("h2", {}, "System"), rows(found.system)),
-    h("section", {}, h("h2", {}, "Models"), h("p.note", {}, "Whether there are keys; no model is asked."), rows(found.providers)),
+    h("section", {}, h("h2", {}, "Models"), h("p.note", {}, "Checks whether keys are set; no model is called."), rows(found.providers)),
     h(
       "section",
       {},
       h("h2", {}, "MCP servers and their tools"),
-      found.mcp_servers.length ? wrongs(found.mcp_servers) : h("p.empty", {}, "All that are configured answer."),
+      found.mcp_servers.length ? wrongs(found.mcp_servers) : h("p.empty", {}, "All configured servers respond."),
     ),
   );
 }
@@ -332,7 +334,7 @@ async function memory(box, name, signal) {
   inside.append(
     h("h2.name", {}, reveal(chosen.name)),
     h("h3", {}, "Blocks"),
-    ...(blocks.items.length ? blocks.items.map(block) : [h("p.empty", {}, "It has written none.")]),
+    ...(blocks.items.length ? blocks.items.map(block) : [h("p.empty", {}, "No blocks.")]),
     h("h3", {}, "Archive"),
     h(
       "ul.archive",
@@ -347,7 +349,7 @@ async function memory(box, name, signal) {
       ),
     ),
   );
-  if (!archival.items.length) inside.append(h("p.empty", {}, "Nothing is in it."));
+  if (!archival.items.length) inside.append(h("p.empty", {}, "No entries."));
 }
 
 const block = (b) =>
@@ -358,8 +360,8 @@ const block = (b) =>
       "summary",
       {},
       foreign(b.label, "strong"),
-      h("span.note", {}, `${bytes(b.value.length)} of ${bytes(b.limit)}${b.read_only ? " · read only" : ""}`),
+      h("span.note", {}, `${bytes(b.value.length)} of ${bytes(b.limit)}${b.read_only ? " · read-only" : ""}`),
     ),
     b.description && foreign(b.description, "p", { class: "note" }),
-    long(b.value || "empty"),
+    long(b.value || "(empty)"),
   );

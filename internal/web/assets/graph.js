@@ -30,7 +30,7 @@ export function chainOf({ graph }) {
     agents: [...(s.Agents || []), ...(s.SubAgents || [])]
       .map((name) => ({ name }))
       .concat(s.Synthesis ? { name: s.Synthesis, joins: true } : []),
-    notes: [s.Review && `looked at by ${s.Review}`, s.JoinAny && "after the first of those before it"].filter(Boolean),
+    notes: [s.Review && `reviewed by ${s.Review}`, s.JoinAny && "after first predecessor"].filter(Boolean),
   }));
   const known = new Set(stages.map((s) => s.name));
   const edges = [];
@@ -40,7 +40,7 @@ export function chainOf({ graph }) {
     if (known.has(one.from) && known.has(one.to)) same ? same.kinds.push(e.Kind) : edges.push(one);
     else if (known.has(one.from) && (one.to === "clarification" || one.to === "confirmation")) {
       const notes = stages.find((s) => s.name === one.from).notes;
-      const note = one.to === "clarification" ? "may ask people" : "asks people to agree";
+      const note = one.to === "clarification" ? "may ask people" : "asks for confirmation";
       if (!notes.includes(note)) notes.push(note);
     }
   }
@@ -243,4 +243,4 @@ const cut = (text, most) => {
 };
 
 const titleOf = (e, times) =>
-  reveal(`${e.from} → ${e.to}: ${[...new Set(e.kinds)].join(", ")}${times ? `, gone ${times === 1 ? "once" : `${times} times`}` : ""}`);
+  reveal(`${e.from} → ${e.to}: ${[...new Set(e.kinds)].join(", ")}${times ? `, taken ${times === 1 ? "once" : `${times} times`}` : ""}`);

@@ -87,7 +87,7 @@ class Home {
       if (asked !== this.query) return;
       for (const one of items) this.rows.set(one.id, one);
       if (cursor || !this.paged || asked)
-        this.further.replaceChildren(...(next ? [button("Show older ones", () => ((this.paged = true), this.load(next)))] : []));
+        this.further.replaceChildren(...(next ? [button("Show older", () => ((this.paged = true), this.load(next)))] : []));
       this.draw();
     } catch (e) {
       if (e.name !== "AbortError") say(e.message, true);

@@ -95,7 +95,7 @@ class Investigation {
       h("nav.back", {}, h("a", { href: "#/" }, "All investigations")),
       h("h1", {}, e.status === 404 ? "No investigation with that ID" : "This investigation cannot be shown"),
       e.status === 404
-        ? h("p", {}, "Nothing is called ", foreign(this.id, "code"), ", or it belongs to a project that you cannot see.")
+        ? h("p", {}, "No investigation has the ID ", foreign(this.id, "code"), ", or it belongs to a project that you cannot access.")
         : h("p.wrong", {}, reveal(e.message)),
     );
   }
@@ -158,13 +158,13 @@ class Investigation {
           "outage",
           (e.outages || []).map(
             (o) =>
-              `${o.provider || o.model} is waited for: ${o.error}; ` +
-              `${o.tries} tries, the next at ${new Date(o.next).toLocaleTimeString()}${o.fallback ? `, then ${o.fallback} is asked` : ""}`,
+              `Waiting for ${o.provider || o.model}: ${o.error}; ` +
+              `attempt ${o.tries} failed, next at ${new Date(o.next).toLocaleTimeString()}${o.fallback ? `, then ${o.fallback} takes over` : ""}`,
           ),
         );
         break;
       case "connection":
-        this.trouble(e.to, e.lost ? [`Inquest has lost ${e.to}; nothing is missed`] : []);
+        this.trouble(e.to, e.lost ? [`Inquest lost its connection to ${e.to}. No data is lost.`] : []);
         break;
       case "ended":
         this.ended(e.result);
@@ -317,7 +317,7 @@ class Investigation {
           stop.who,
           pass +
             (waits
-              ? "to come"
+              ? "pending"
               : `${
                   agents(name)
                     .map((n) => reveal(n.slice(name.length + 1) || n))

@@ -12,7 +12,7 @@ let view;
 // connection says how the page is connected, in words, for as long as it is not.
 function connection(state) {
   line.className = state;
-  line.textContent = { live: "live", lost: "The connection is lost: reconnecting …", over: "" }[state] || "";
+  line.textContent = { live: "live", lost: "Connection lost. Reconnecting …", over: "" }[state] || "";
 }
 
 // views are the parts besides investigations and their list. They are loaded when somebody goes there.
@@ -42,22 +42,22 @@ async function show() {
     else view = name ? investigation(main, decodeURIComponent(name), options) : home(main, options);
   } catch (e) {
     if (e instanceof URIError) location.hash = "#/";
-    else if (!signal.aborted) main.replaceChildren(h("p.wrong", {}, "This part of the page could not be loaded. Load the page again."));
+    else if (!signal.aborted) main.replaceChildren(h("p.wrong", {}, "This part of the page could not be loaded. Reload the page."));
   }
 }
 
 onUnknown(async (again) => {
   const token = h("input", { type: "password", required: true, autocomplete: "off", "aria-label": "Token" });
   const given = await ask(
-    "Who are you?",
-    "Go on",
+    "Sign in",
+    "Sign in",
     [
       h(
         "p",
         {},
         again
-          ? "This token is not known. Give another one."
-          : "Give the token that you have for Inquest. It is kept until you close this tab.",
+          ? "Unknown token. Try another one."
+          : "Enter your Inquest token. It is kept until you close this tab.",
       ),
       token,
     ],
@@ -68,20 +68,20 @@ onUnknown(async (again) => {
 });
 
 const keys = [
-  ["j, k", "the next, the one before"],
-  ["Enter", "open it"],
-  ["a", "approve the selected call, or agree; a risky call asks you to confirm"],
-  ["d", "deny it, with a reason"],
-  ["g", "guide"],
+  ["j, k", "next, previous"],
+  ["Enter", "open the selected item"],
+  ["a", "approve the selected call, or agree; a risky call needs a second confirmation"],
+  ["d", "deny the selected call, with a reason"],
+  ["g", "send guidance to the agents"],
   ["p", "pause, resume"],
-  ["e", "raise the bounds"],
-  ["c", "conclude"],
-  ["x", "cancel"],
-  ["s", "score what has ended"],
+  ["e", "raise the limits"],
+  ["c", "conclude: finish now with what is known so far"],
+  ["x", "cancel the investigation"],
+  ["s", "score a finished investigation"],
   ["n", "start an investigation"],
   ["u", "back to all investigations"],
   ["/", "search"],
-  ["?", "this list"],
+  ["?", "show these keys"],
 ];
 
 const help = () =>
@@ -105,7 +105,7 @@ const help = () =>
           ),
         ),
       ),
-      h("p", {}, h("a", { href: "docs" }, "The HTTP API"), " is all that this page uses."),
+      h("p", {}, "Everything on this page is also available through ", h("a", { href: "docs" }, "the HTTP API"), "."),
     ],
   );
 document.getElementById("help").addEventListener("click", help);

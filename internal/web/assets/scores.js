@@ -25,7 +25,7 @@ export class Scores {
     try {
       const before = this.all.length;
       await call("POST", pathOf(this.id, "/score"));
-      say("It is being judged.");
+      say("Scoring started.");
       const look = async () => {
         const { scores } = await patiently(() => get(pathOf(this.id), this.signal), this.signal);
         this.show(scores);
@@ -48,7 +48,7 @@ function card(s) {
       "header",
       {},
       h("strong", {}, judged ? String(s.score) : s.ended_at ? "no score" : "…"),
-      h("span.of", {}, judged ? " of 100" : s.ended_at ? "" : " it is being judged"),
+      h("span.of", {}, judged ? " of 100" : s.ended_at ? "" : " being scored"),
       h(
         "span.note",
         {},

@@ -14,8 +14,8 @@ class Start {
     const changed = () => this.later();
     this.data = h("textarea.code", {
       rows: 14,
-      "aria-label": "What is to be investigated",
-      placeholder: "Paste an alert: a text, or JSON",
+      "aria-label": "What to investigate",
+      placeholder: "Paste an alert (text or JSON)",
       spellcheck: "false",
       input: changed,
     });
@@ -98,7 +98,7 @@ class Start {
     const text = this.data.value;
     const n = ++this.asked;
     const begun = /^\s*[{[]/.test(text);
-    this.kind.textContent = text && (isJSON(text) ? "JSON" : begun ? "A text: it is no JSON, though it begins like some." : "A text");
+    this.kind.textContent = text && (isJSON(text) ? "JSON" : begun ? "Text (starts like JSON but is not valid JSON)" : "Text");
     if (!text.trim() || !this.chain.value) return this.found.replaceChildren();
     try {
       const out = await call("POST", "investigations/check", this.body(), this.signal);
@@ -129,7 +129,7 @@ class Start {
 }
 
 const problems = ({ problems: all }) => [
-  h("h2.name", {}, "It would not start"),
+  h("h2.name", {}, "This cannot start"),
   h(
     "ul.problems",
     {},
@@ -140,7 +140,7 @@ const problems = ({ problems: all }) => [
 function fits({ stages, size, data }, given) {
   const masked = data !== given.slice(0, data.length) && !isJSON(given);
   return [
-    h("h2.name", {}, "It would run"),
+    h("h2.name", {}, "This will run"),
     h(
       "ol.stages",
       {},
@@ -149,7 +149,7 @@ function fits({ stages, size, data }, given) {
     h(
       "details",
       {},
-      h("summary", {}, `What agents are shown (${bytes(size)}${masked ? ", masked" : ""})`),
+      h("summary", {}, `Data shown to agents (${bytes(size)}${masked ? ", masked" : ""})`),
       long(isJSON(data) ? indented(data) : data),
     ),
   ];

@@ -29,22 +29,22 @@ export class Steering {
           ? [
               act("Guide", "g", () => this.guide()),
               paused
-                ? act("Resume", "p", () => this.steer("/resume", "It goes on."))
-                : act("Pause", "p", () => this.steer("/pause", "It pauses: no further model call is made.")),
-              act("Raise bounds", "e", () => extend(this.id)),
+                ? act("Resume", "p", () => this.steer("/resume", "Resumed."))
+                : act("Pause", "p", () => this.steer("/pause", "Paused: no more model calls until you resume.")),
+              act("Raise limits", "e", () => extend(this.id)),
               act(
                 "Conclude",
                 "c",
                 async () =>
-                  (await confirm("Conclude", "The agents are asked to finish now, with what they know.", "Conclude")) &&
-                  this.steer("/conclude", "It concludes."),
+                  (await confirm("Conclude", "The agents finish now with what they know so far.", "Conclude")) &&
+                  this.steer("/conclude", "Concluding."),
               ),
               act(
                 "Cancel",
                 "x",
                 async () =>
-                  (await confirm("Cancel", "It stops. What it has finished is kept.", "Cancel the investigation")) &&
-                  this.steer("/cancel", "It is being cancelled."),
+                  (await confirm("Cancel", "The investigation stops. Finished work is kept.", "Cancel the investigation")) &&
+                  this.steer("/cancel", "Cancelling."),
                 { class: "danger" },
               ),
             ]
@@ -67,7 +67,7 @@ export class Steering {
   async steer(path, done, body) {
     try {
       const out = await call("POST", pathOf(this.id, path), body ?? (path === "/conclude" ? {} : undefined));
-      say(out.signal ? `${done} No worker answers now: it waits for one.` : done);
+      say(out.signal ? "No worker is responding. The request is queued for the next one that does." : done);
     } catch (e) {
       say(e.message, true);
     }
@@ -75,17 +75,17 @@ export class Steering {
 
   async guide() {
     const running = [...this.executions.values()].filter((x) => isOpen(x.status));
-    const text = h("textarea", { rows: 4, required: true, "aria-label": "What they should know", placeholder: "What they should know" });
+    const text = h("textarea", { rows: 4, required: true, "aria-label": "Your guidance", placeholder: "Your guidance" });
     const whom = h(
       "select",
-      { "aria-label": "For whom" },
-      h("option", { value: "" }, "all agents at work"),
+      { "aria-label": "Recipient" },
+      h("option", { value: "" }, "all running agents"),
       running.map((x) => h("option", { value: x.name }, reveal(x.name))),
     );
     const said = await ask("Guide", "Send", [text, whom], () => ({ text: text.value.trim(), name: whom.value }));
     if (!said?.text) return;
     const x = this.executions.get(said.name);
-    this.steer("/guide", `Told ${x ? reveal(x.name) : "the agents at work"}: it stands before the next model call.`, {
+    this.steer("/guide", `Sent to ${x ? reveal(x.name) : "all running agents"}, for the next model call.`, {
       text: said.text,
       ...(x && { stage: x.stage, agent: x.name.slice(x.stage.length + 1) }),
     });

@@ -11,27 +11,27 @@ const kinds = ["try", "fallback", "notice"];
 const said = {
   paused: "paused",
   resumed: "resumed",
-  guided: "guidance sent",
+  guided: "sent guidance",
   decided: "decided",
   asked: "asked a person",
   answered: "answered",
-  extended: "bounds raised",
-  concluded: "asked to conclude",
-  cancelled: "asked to cancel",
-  reset: "Temporal was reset",
+  extended: "raised limits",
+  concluded: "requested conclusion",
+  cancelled: "requested cancellation",
+  reset: "workflow reset",
   started: "started",
   ended: "ended",
 };
 
 const details = ["stage", "decision", "reason", "question", "answer", "text", "status"]; // of an act, that are told
 
-const told = { try: "a model call failed:", fallback: "another model takes over:" };
+const told = { try: "model call failed:", fallback: "switched to another model:" };
 
 export class Timeline {
   constructor(id, signal) {
     Object.assign(this, { id, signal, entries: new Map(), acts: [], executions: [], away: [] });
     this.chart = h("div.bars");
-    this.list = h("ol.happened", { tabindex: 0, "aria-label": "What happened" });
+    this.list = h("ol.happened", { tabindex: 0, "aria-label": "Events" });
     this.summary = h("summary", {}, "Timeline");
     this.details = h("details", { "data-item": true, toggle: () => this.draw() }, this.summary, this.chart, this.list);
     this.element = h("section.timeline", { "aria-label": "Timeline" }, this.details);
@@ -95,7 +95,7 @@ export class Timeline {
       times(pauses, "pause", "pauses"),
       times(tries.length, "model call failed", "model calls failed"),
       times(entries.filter((e) => e.kind === "fallback").length, "fallback", "fallbacks"),
-      times(asked, "wait for people", "waits for people"),
+      times(asked, "wait for a person", "waits for people"),
     ].filter(Boolean);
     this.summary.replaceChildren("Timeline", h("span.note", {}, gist.length ? gist.join(" · ") : "no interruptions"));
     if (!this.details.open) return;
@@ -153,7 +153,7 @@ export class Timeline {
     const held = this.pauses(now).map(([a, b, who]) =>
       rect(a, b, 0, height, "held", `paused${who ? ` by ${who}` : ""} for ${span(new Date(b) - new Date(a))}`),
     );
-    held.push(...this.waits(undefined, now).map(([a, b]) => rect(a, b, 0, height, "question", "a person's answer is waited for")));
+    held.push(...this.waits(undefined, now).map(([a, b]) => rect(a, b, 0, height, "question", "waiting for an answer")));
     const away = this.away.flatMap((o) => [o.execution, ...(o.others || [])].map((name) => ({ ...o, name })));
     const marks = all.flatMap((one, n) => {
       const y = n * row + 5;
@@ -169,9 +169,9 @@ export class Timeline {
           `${one.name}: ${words(one.status)}, ${span(new Date(until) - new Date(one.started_at))}`,
         ),
         ...[...outages(mine), ...away.filter((o) => o.name === one.name).map((o) => [o.since, now, o.error])].map(([a, b, why]) =>
-          rect(a, b, y, 10, "waited", `its provider is waited for: ${why}`),
+          rect(a, b, y, 10, "waited", `waiting for its provider: ${why}`),
         ),
-        ...this.waits(one.name, now).map(([a, b, tool]) => rect(a, b, y, 10, "asked", `${tool} waits for approval`)),
+        ...this.waits(one.name, now).map(([a, b, tool]) => rect(a, b, y, 10, "asked", `waiting for approval: ${tool}`)),
         ...mine.map((t) =>
           svg("circle", { cx: `${x(t.at)}%`, cy: y + 5, r: 3.5, class: "try" }, [svg("title", {}, [reveal(t.text || "")])]),
         ),
@@ -183,15 +183,15 @@ export class Timeline {
         {},
         all.map((one) => foreign(one.name, "span", { title: one.name })),
       ),
-      svg("svg", { width: "100%", height, role: "img", "aria-label": "when each agent worked, and waited" }, [...held, ...marks]),
+      svg("svg", { width: "100%", height, role: "img", "aria-label": "when each agent worked and waited" }, [...held, ...marks]),
       h("div.scale", {}, h("span", {}, clock(from)), h("span", {}, span(whole)), h("span", {}, this.end ? clock(now) : "now")),
       h(
         "p.legend",
         {},
         h("span.held", {}, "paused"),
-        h("span.asked", {}, "waits for a person"),
-        h("span.waited", {}, "waits for a provider"),
-        h("span.try", {}, "a model call failed"),
+        h("span.asked", {}, "waiting for a person"),
+        h("span.waited", {}, "waiting for a provider"),
+        h("span.try", {}, "model call failed"),
       ),
     );
   }

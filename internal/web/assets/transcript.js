@@ -143,8 +143,8 @@ export class Pane {
     this.further.replaceChildren(
       ...(left
         ? [
-            button(`Show later ones (${left})`, () => this.goTo(until), { class: "quiet" }),
-            button("To the end", () => this.goTo(this.order.length - 1), { class: "quiet" }),
+            button(`Show later entries (${left})`, () => this.goTo(until), { class: "quiet" }),
+            button("Go to end", () => this.goTo(this.order.length - 1), { class: "quiet" }),
           ]
         : []),
     );
@@ -198,8 +198,8 @@ export class Pane {
     this.earlier.replaceChildren(
       ...(before
         ? [
-            button("Show earlier ones", () => this.back(), { class: "quiet" }),
-            button("To the beginning", () => this.first(), { class: "quiet" }),
+            button("Show earlier entries", () => this.back(), { class: "quiet" }),
+            button("Go to start", () => this.first(), { class: "quiet" }),
           ]
         : []),
     );
@@ -311,7 +311,7 @@ const told = (u) => {
     const some = all.filter(([n]) => n).map(([n, kind]) => `${count(n)} ${kind}`);
     return some.length ? ` (${some.join(", ")})` : "";
   };
-  const input = parts([u.cache_read_tokens, "cached"], [u.cache_write_tokens, "written to the cache"], [u.image_tokens, "of images"]);
+  const input = parts([u.cache_read_tokens, "cached"], [u.cache_write_tokens, "written to cache"], [u.image_tokens, "for images"]);
   return `${count(u.input_tokens || 0)} in${input}, ${count(u.output_tokens || 0)} out${parts([u.reasoning_tokens, "thinking"])}`;
 };
 
@@ -326,14 +326,14 @@ const draw = {
       { tabindex: -1, "data-item": true },
       e.thinking && folded("thinking", e, "Thinking", e.thinking),
       e.text && markdown(e.text),
-      e.invalid && foreign(`does not meet the contract: ${e.invalid}`, "p", { class: "wrong" }),
+      e.invalid && foreign(`Violates the output contract: ${e.invalid}`, "p", { class: "wrong" }),
       h(
         "p.meta",
         {},
         `turn ${e.iteration}`,
         tokens(e.usage) ? ` · ${told(e.usage)}` : "",
         e.usage?.cost_usd ? ` · ${cost(e.usage.cost_usd)}` : "",
-        e.forced ? " · asked for without tools" : "",
+        e.forced ? " · requested without tools" : "",
         " · ",
         stamp(e),
       ),
@@ -342,9 +342,9 @@ const draw = {
     h(
       "div.entry.try",
       { tabindex: -1 },
-      h("p.wrong", {}, "A model call failed: ", foreign(`${e.error_type || ""} ${e.text || ""}`.slice(0, 2000)), " · ", stamp(e)),
+      h("p.wrong", {}, "Model call failed: ", foreign(`${e.error_type || ""} ${e.text || ""}`.slice(0, 2000)), " · ", stamp(e)),
     ),
   fallback: (e) =>
-    h("div.entry.notice", { tabindex: -1 }, h("p", {}, "Another model takes over: ", foreign(e.text || e.model || ""), " · ", stamp(e))),
+    h("div.entry.notice", { tabindex: -1 }, h("p", {}, "Switched to another model: ", foreign(e.text || e.model || ""), " · ", stamp(e))),
   notice: (e) => h("div.entry.notice", { tabindex: -1 }, h("p", {}, foreign((e.text || e.kind).slice(0, 4000)), " · ", stamp(e))),
 };

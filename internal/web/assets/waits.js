@@ -66,7 +66,7 @@ class Card {
 
   label() {
     const { approval, question } = this.thing;
-    return approval ? `${reveal(approval.tool)} waits for approval` : `a question of ${reveal(question.stage)}`;
+    return approval ? `${reveal(approval.tool)} needs approval` : `Question from ${reveal(question.stage)}`;
   }
 
   title() {
@@ -81,10 +81,10 @@ class Card {
       );
     }
     const kinds = {
-      clarification: "A question",
+      clarification: "Question",
       confirmation: "Do you agree?",
-      agent_review: "Review of a result",
-      bound: "A limit is reached",
+      agent_review: "Review the result",
+      bound: "A limit was reached",
     };
     return h("h3", {}, kinds[question.kind] || question.kind, h("span.by", {}, "from ", foreign(question.stage)));
   }
@@ -92,7 +92,7 @@ class Card {
   deadline() {
     return ticking("span.deadline", () => {
       const { expires, approval } = this.thing;
-      if (!expires) return "no deadline while it is paused";
+      if (!expires) return "no deadline while paused";
       const left = roughly(new Date(expires) - Date.now());
       if (!approval) return `expires in ${left}`;
       const next = approval.escalates_to;
@@ -116,8 +116,8 @@ class Card {
     const { agent_reason: reason, plan_step: step, tool_description: described } = this.thing.approval || {};
     const said = [
       ["The agent says", reason],
-      ["Step of the plan", step],
-      ["The tool's description", described],
+      ["Plan step", step],
+      ["Tool description", described],
     ].filter(([, text]) => text);
     return said.length > 0 && h("dl.said", {}, said.map(([by, text]) => h("div", {}, h("dt", {}, by), foreign(text, "dd"))));
   }
@@ -132,7 +132,7 @@ class Card {
   lacking() {
     const { approval } = this.thing;
     return approval?.arguments_ref
-      ? `These are not all of the ${bytes(approval.size)} of arguments: starter decide shows them, and approves.`
+      ? `Only part of the arguments (${bytes(approval.size)}) is shown. To see all of them and approve the call, run "starter decide".`
       : "";
   }
 
@@ -142,17 +142,17 @@ class Card {
     const a = thing.approval;
     this.facts.replaceChildren(
       ...[
-        a?.approvers?.length && `May be decided by ${a.approvers.join(", ")}.`,
+        a?.approvers?.length && `Can be decided by ${a.approvers.join(", ")}.`,
         a?.approvals_needed > 1 &&
-          `Needs ${a.approvals_needed} people${a.approved_by?.length ? `; approved by ${a.approved_by.join(", ")}` : ""}.`,
-        a?.hidden && `${bytes(a.hidden)} of the arguments are hidden: masked.`,
+          `Needs approval from ${a.approvals_needed} people${a.approved_by?.length ? `; approved by ${a.approved_by.join(", ")}` : ""}.`,
+        a?.hidden && `${bytes(a.hidden)} of the arguments are masked.`,
         this.lacking(),
         ...(a?.notes || []),
       ]
         .filter(Boolean)
         .map((fact) => foreign(fact, "p")),
     );
-    if (again && this.decided) this.outcome.append(" It waits for one more.");
+    if (again && this.decided) this.outcome.append(" The call needs another approval.");
   }
 
   // offer shows what there is to do.
@@ -164,7 +164,7 @@ class Card {
         h(
           "div.buttons",
           {},
-          button("Raise it …", () => extend(this.thing.investigation), { class: "primary", "aria-keyshortcuts": "a" }),
+          button("Raise the limit …", () => extend(this.thing.investigation), { class: "primary", "aria-keyshortcuts": "a" }),
           decide("Conclude", "conclude"),
           decide("Stop", "stop"),
         ),
@@ -210,7 +210,7 @@ class Card {
       h(
         "div.confirm",
         { role: "group", "aria-label": "Confirm the approval" },
-        h("p", {}, "The agent runs it at once, and it may not be possible to undo it."),
+        h("p", {}, "The agent makes the call immediately, and you may not be able to undo it."),
         h("div.buttons", {}, button("Back", () => (this.offer(), this.element.focus())), yes),
       ),
     );
@@ -230,10 +230,10 @@ class Card {
   // edit approves other arguments than those of the agent. What stands in them is sent as it is: numbers are not rounded.
   edit() {
     const { approval } = this.thing;
-    const text = h("textarea.code", { rows: 10, "aria-label": "The arguments", spellcheck: "false", required: true });
+    const text = h("textarea.code", { rows: 10, "aria-label": "Arguments", spellcheck: "false", required: true });
     text.value = indented(approval.arguments || "{}");
-    this.instead(text, "Approve this", (given) => {
-      if (!isJSON(given) || given[0] !== "{") return this.wrong("The arguments have to be a JSON object.");
+    this.instead(text, "Approve with these arguments", (given) => {
+      if (!isJSON(given) || given[0] !== "{") return this.wrong("The arguments must be a JSON object.");
       const body = this.decision({ approved: true });
       return this.decide(`${body.slice(0, -1)},"arguments":${given}}`, "Approving");
     });
@@ -244,8 +244,8 @@ class Card {
       rows: 2,
       maxlength: 10_000,
       required: true,
-      "aria-label": "Question to the agent",
-      placeholder: "Your question. The call is not made; the agent answers, and may ask for it again.",
+      "aria-label": "Question for the agent",
+      placeholder: "Your question. The call is not made; the agent answers and can request it again.",
     });
     this.instead(text, "Ask", (ask) => ask && this.decide(this.decision({ ask }), "Asking"));
   }
@@ -275,9 +275,9 @@ class Card {
   decide(body, doing) {
     return this.send("/decide", body, doing, (d) => {
       const by = d.by ? ` by ${d.by}` : "";
-      if (d.pending) return `Noted${by}. ${d.pending}`;
+      if (d.pending) return `Recorded${by}: ${d.pending}.`;
       if (d.question) return `Asked${by}. The call is not made.`;
-      return d.approved ? `Approved${by}${d.edit ? ", with other arguments" : ""}.` : `Denied${by}.`;
+      return d.approved ? `Approved${by}${d.edit ? " with edited arguments" : ""}.` : `Denied${by}.`;
     });
   }
 
@@ -285,8 +285,8 @@ class Card {
   reason(no) {
     const text = h("input", {
       type: "text",
-      "aria-label": "The reason",
-      placeholder: "The reason, which the agent is told",
+      "aria-label": "Reason",
+      placeholder: "Reason (the agent sees it)",
       maxlength: 4000,
     });
     this.doing.replaceChildren(
@@ -311,7 +311,7 @@ class Card {
       return this.answer(
         { approved, text: reason || undefined },
         "Answering",
-        approved ? (question.review ? "Approved." : "Agreed.") : question.review ? "Sent back." : "Denied.",
+        approved ? (question.review ? "Approved." : "Agreed.") : question.review ? "Sent back." : "Disagreed.",
       );
     }
     return this.decide(this.decision({ approved, reason: reason || undefined }), approved ? "Approving" : "Denying");
@@ -337,7 +337,7 @@ class Card {
       const late = isLate(e);
       this.outcome.classList.add("wrong");
       this.outcome.textContent = reveal(
-        late ? `Too late, this did not count: ${e.message}` : e.status === 403 ? `You may not: ${e.message}` : `Not done: ${e.message}`,
+        late ? `Too late, this was not applied: ${e.message}` : e.status === 403 ? `Not allowed: ${e.message}` : `Failed: ${e.message}`,
       );
       this.decided = late;
       this.doing.hidden = late || this.gone;
@@ -381,14 +381,14 @@ export async function extend(id) {
     field("tokens", { name: "tokens", step: 1 }),
     field("dollars", { name: "cost_usd" }),
   ];
-  const given = await ask("Raise its bounds by", "Raise", h("div.fields", {}, fields), () =>
+  const given = await ask("Raise limits by", "Raise", h("div.fields", {}, fields), () =>
     Object.fromEntries(fields.map((f) => [f.lastChild.name, Number(f.lastChild.value)]).filter(([, value]) => value > 0)),
   );
   if (!given || !Object.keys(given).length) return;
   const { minutes, ...body } = given;
   try {
     await call("POST", investigation(id, "/extend-budget"), { ...body, ...(minutes && { duration: `${minutes}m` }) });
-    say("Its bounds are raised.");
+    say("Limits raised.");
   } catch (e) {
     say(e.message, true);
   }

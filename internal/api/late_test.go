@@ -94,7 +94,8 @@ func TestRemoteKnowsLateDecisions(t *testing.T) {
 	r := NewRemote(serveLateErrors(t), "", false)
 	_, err := r.Decide(t.Context(), "decided", workflows.Decide{CallID: "c"})
 	var refused *client.UpdateError
-	if !errors.As(err, &refused) || refused.Kind != client.ErrRefused || refused.Err.Error() != "it is denied" || !errors.Is(err, client.ErrTooLate) {
+	if !errors.As(err, &refused) || refused.Kind != client.ErrRefused || refused.Err.Error() != "it is denied" ||
+		!errors.Is(err, client.ErrTooLate) {
 		t.Errorf("%v", err)
 	}
 	_, err = r.Decide(t.Context(), "over", workflows.Decide{CallID: "c"})

@@ -458,7 +458,7 @@ func TestActionsExecuted(t *testing.T) {
 	b := newBench(t)
 	b.plan(func(a *plan.Agent) { a.Type = "action" })
 	b.reply = func(req llm.Request) (llm.Response, error) {
-		if !strings.Contains(req.Messages[0].Content, "The last line is one word: YES if you have changed anything, NO if not.") {
+		if !strings.Contains(req.Messages[0].Content, "The last line is one word: YES if you changed anything, NO if not.") {
 			t.Errorf("the agent is not asked:\n%s", req.Messages[0].Content)
 		}
 		pages := []llm.Source{{Title: "a.example", URL: "https://a.example/restart"}} // added below the text, and not its last line

@@ -43,7 +43,7 @@ func (k talks) script(req llmtest.Request) llmtest.Reply {
 	req.Messages = slices.DeleteFunc(slices.Clone(req.Messages), func(m llmtest.Message) bool { // the notice that reports what the call did
 		return strings.HasPrefix(m.Text(), "Your core memory has changed")
 	})
-	if strings.Contains(req.Last().Text(), "pause of your heartbeats is over") {
+	if strings.Contains(req.Last().Text(), "heartbeat pause is over") {
 		return llmtest.Text("awake")
 	}
 	if req.Last().Role == "tool" {
@@ -351,7 +351,7 @@ func TestLongConversationContinuesAsNew(t *testing.T) {
 	}
 	const updated = "Successfully updated memory block 'facts'"
 	want := []string{
-		"remember that it is long", "", updated, "Your core memory has changed. It now reads, in place of what you were shown of it before:",
+		"remember that it is long", "", updated, "Your core memory has changed. This version replaces the earlier one:",
 		"done: " + updated, "and now?",
 	}
 	if diff := cmp.Diff(want, texts); diff != "" || reply.Turn != 2 {

@@ -50,7 +50,7 @@ func TestLongKillWhileAsleep(t *testing.T) {
 // sleeper is a model that pauses for the shortest possible time and reports when it continues.
 func sleeper(awake chan<- time.Time) llmtest.Script {
 	return func(req llmtest.Request) llmtest.Reply {
-		if !strings.Contains(req.Last().Text(), "pause of your heartbeats is over") {
+		if !strings.Contains(req.Last().Text(), "heartbeat pause is over") {
 			return llmtest.Calls(llmtest.Call{Name: agent.ToolPauseHeartbeats, Args: `{"minutes":1}`})
 		}
 		awake <- time.Now()

@@ -226,7 +226,7 @@ agent_chains: {read: {llm_provider: lab-model, stages: [{name: read, agents: [{n
 		t.Errorf("got %+v", result)
 	}
 	if task := w.model.Requests()[0].Last().Text(); len(task) > 17_000 ||
-		!strings.Contains(task, `Read the rest with the tool read_result, by "ref": "request"`) {
+		!strings.Contains(task, `Read the rest with the tool read_result: use "ref": "request"`) {
 		t.Errorf("%d bytes of task: …%s", len(task), task[max(0, len(task)-500):])
 	}
 }

@@ -147,7 +147,7 @@ func unanswered(req llmtest.Request) string {
 		case "assistant":
 			text.Reset()
 		case "user":
-			if strings.HasPrefix(m.Text(), "A person who watches this investigation") {
+			if strings.HasPrefix(m.Text(), "A person who is watching this investigation") {
 				text.WriteString(m.Text())
 			}
 		}

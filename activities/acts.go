@@ -113,7 +113,7 @@ func (c *toolCall) endedActs(ctx context.Context, d *Decision, body transcript.B
 func (c *toolCall) maskedWords(ctx context.Context, text string) string {
 	masked, err := c.maskData(ctx, c.plan, "reason", text)
 	if err != nil {
-		return "[it could not be masked, and is not shown]"
+		return "[hidden: it could not be masked]"
 	}
 	return masked
 }

@@ -139,8 +139,8 @@ func (j *job) approve(
 		}
 	}
 	if points := reveal.Points(plain, text); len(points) > 0 {
-		out.Notes = append(out.Notes, "Characters that nobody sees, that turn text around or that look like others "+
-			"stand here as their code points: "+clip.Fit(strings.Join(points, ", "), maxPoints))
+		out.Notes = append(out.Notes, "Invisible, bidirectional and look-alike characters are shown as code points: "+
+			clip.Fit(strings.Join(points, ", "), maxPoints))
 	}
 	if decision.Why != "" {
 		out.Notes = append(out.Notes, "The agent "+decision.Why+".")
@@ -208,7 +208,7 @@ func (j *job) shown(ctx context.Context, decision tool.Decision) (text string, h
 		text, err = maskText(ctx, masker, whole)
 	}
 	if err != nil {
-		return "", 0, notToBeSeen(name, "Its arguments cannot be masked")
+		return "", 0, notToBeSeen(name, "Secrets in its arguments cannot be masked")
 	}
 	secret := hiddenIn(whole, text)
 	return text, len(secret), refuseHidden(name, secret)
@@ -228,14 +228,14 @@ func refuseHidden(name, hidden string) error {
 		return nil
 	}
 	return notToBeSeen(name, fmt.Sprintf(
-		"%d bytes of its arguments look like secrets, would be masked, and are more than a plain token", len(hidden)))
+		"Masking would hide %d bytes of its arguments that look like secrets but are more than a plain token", len(hidden)))
 }
 
 // notToBeSeen refuses a call that cannot be shown to its approver.
 func notToBeSeen(name, why string) error {
 	return &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: fmt.Sprintf(
-		"Tool %s was not called: a person has to approve the call, and cannot be shown all of it. %s. "+
-			"Refer to a credential by its name (a variable, a file) instead of writing it, and ask again.", name, why)}
+		"Tool %s was not called: the call needs a person's approval, but part of it cannot be shown. %s. "+
+			"Refer to credentials by name (a variable or a file) instead of writing them, and call the tool again.", name, why)}
 }
 
 var marker = regexp.MustCompile(`\[MASKED[A-Z0-9_]*\]`)

@@ -50,7 +50,7 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 	denied := input.Decision != nil && !input.Decision.Approved
 	switch {
 	case begun && denied:
-		result = outcomeUnknown(c.call.Name, input.Text+" An earlier attempt had begun it.")
+		result = outcomeUnknown(c.call.Name, input.Text+" An earlier attempt had started the call.")
 	case begun && c.call.Class == string(tool.NonIdempotent):
 		result = outcomeUnknown(c.call.Name, input.Text)
 	}

@@ -209,7 +209,7 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 	if wait > 0 {
 		wait = wait.Round(time.Second) + time.Second
 		limited := tool.Failure(tool.ErrorRateLimited, fmt.Sprintf(
-			"Tool %s may be called %d times a minute by this agent, and was. Try again later; retry_after: %s.",
+			"Rate limit: this agent can call tool %s %d times a minute. Try again later; retry_after: %s.",
 			spec.Name, decision.RatePerMinute, wait))
 		limited.RetryAfter = wait.Seconds()
 		return limited, nil

@@ -85,7 +85,7 @@ func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
 			text := fmt.Sprintf("%s was abandoned, and responded %s after it was called (%s). The agent has not seen the response: %s",
 				name, time.Since(called).Round(time.Second), masked.Status, clip.Text(masked.Content, maxLateText))
 			if masked.Sent {
-				text += "\nIt may have been done all the same."
+				text += "\nIt may have taken effect anyway."
 			}
 			_, err = c.append(ctx, transcript.Row{Key: key, Kind: transcript.KindNotice, Body: transcript.Body{Text: text}})
 		}

@@ -366,7 +366,7 @@ func TestToolPlan(t *testing.T) {
 		{StepID: "step_3", Tool: "lab.none", Status: "error", ErrorType: tool.ErrorUnknownTool},
 		{StepID: "step_4", Tool: "lab.read", Status: "success", Result: json.RawMessage(`"plain \u003ctext\u003e"`)},
 		{StepID: "step_5", Tool: "lab.read", Status: "error", ErrorType: tool.ErrorOutcomeUnknown,
-			Error: "There is no result of this call: it was interrupted and may have taken effect."},
+			Error: "This call has no result: it was interrupted and may have taken effect."},
 	}
 	for n := range got.Results {
 		if n < len(results) && results[n].Error == "" {
@@ -389,8 +389,8 @@ func TestPlansWithoutSteps(t *testing.T) {
 		"a text":     {"do nothing", empty, ""},
 		"no steps":   {`{"why":"x"}`, empty, ""},
 		"null":       {`{"steps":null}`, empty, ""},
-		"no list":    {`{"steps":"lab.read"}`, "", "the steps of the plan are not a list of {tool, parameters, step_id}"},
-		"no objects": {`{"steps":["lab.read"]}`, "", "the steps of the plan are not a list of {tool, parameters, step_id}"},
+		"no list":    {`{"steps":"lab.read"}`, "", "the steps of the plan must be a list of {tool, parameters, step_id}"},
+		"no objects": {`{"steps":["lab.read"]}`, "", "the steps of the plan must be a list of {tool, parameters, step_id}"},
 		"too many":   {`{"steps":[{}` + strings.Repeat(",{}", 64) + `]}`, "", "the plan has 65 steps; the limit is 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -422,7 +422,7 @@ func TestPromptsSeeOutputs(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"{{.Agent}} {{.Iteration}} {{.Request}} {{.Outputs.plan}} {{.Outputs.end}}": `(?s)^R 1 <alert-\w+>\nit is slow\n</alert-\w+> ` +
 			`<result-\w+>\nlook\n</result-\w+> \(none\)\n`,
-		"": `^You are R, .*\nYour part: Carries plans out\.\n`,
+		"": `^You are R, .*\nYour role: Carries plans out\.\n`,
 	} {
 		b := shop(t, 1, func(p *plan.Plan) {
 			p.Stages[1].Agents[0] = plan.Agent{

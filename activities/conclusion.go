@@ -41,7 +41,7 @@ func notWhole(e transcript.Entry) string {
 		}
 		return "the provider paused the reply and did not resume it"
 	case llm.FinishRepeating:
-		return "the model's reply repeated itself and was cut"
+		return "the model's reply repeated itself and was cut off"
 	}
 	return ""
 }

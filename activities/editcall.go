@@ -84,7 +84,7 @@ func (c *toolCall) edited(ctx context.Context) error {
 	if err != nil {
 		return final(ErrorMasking, err)
 	}
-	c.call.Edited = fmt.Sprintf("A person (%s) has changed the arguments of this call. It was made with these: %s", d.names(), masked)
+	c.call.Edited = fmt.Sprintf("A person (%s) edited the arguments of this call. It was made with these: %s", d.names(), masked)
 	return nil
 }
 
@@ -110,9 +110,9 @@ func (j *job) requesters(ctx context.Context) (names []string, err error) {
 // confirm asks the call's server for the tool's definition once more. The call is made as a person approved it or as a
 // rule allows it, or not at all. If the call has changed, c.anew is the call that needs a new decision.
 func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bool) (tool.Decision, *tool.Refusal, error) {
-	notes := []string{"It is another call than was approved."}
+	notes := []string{"It is not the call that was approved."}
 	if c.in.Decision == nil {
-		notes = []string{"The rule that has let it through holds no more."}
+		notes = []string{"The rule that allowed it is no longer valid."}
 	}
 	if c.rule != nil || decision.Digest() == c.in.Decision.digest() {
 		if begun {
@@ -145,7 +145,7 @@ func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bo
 		return decision, c.interrupted(), nil
 	}
 	if begun {
-		notes = append(notes, "An attempt has begun it, and may have made it.")
+		notes = append(notes, "An earlier attempt started it and may have completed it.")
 	}
 	anew, err := c.approve(ctx, c.reply, c.call, decision, maxShown)
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
@@ -165,9 +165,9 @@ func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bo
 func changedSince(rule *remember.Rule, changed []string) []string {
 	word := "It was approved"
 	if rule != nil {
-		word = fmt.Sprintf("Rule %s of %s lets it through", rule.ID, rule.By)
+		word = fmt.Sprintf("Rule %s of %s allows it", rule.ID, rule.By)
 	}
-	return append([]string{word + ", and it was not made: the tool says something else by now."}, changed...)
+	return append([]string{word + ", but it was not made: the tool's definition has changed since then."}, changed...)
 }
 
 // once reports whether the call must not run twice, according to its class when it was requested or its class now.
@@ -182,7 +182,7 @@ func (c *toolCall) interrupted() *tool.Refusal {
 
 func (c *toolCall) interruption() string {
 	if c.lost {
-		return "The call was interrupted, and the store has lost the entry of its beginning."
+		return "The call was interrupted, and the store has lost the record of its start."
 	}
 	return "The call was interrupted."
 }
@@ -206,7 +206,8 @@ func (c *toolCall) redefined(ctx context.Context, approved tool.Spec) (lines []s
 		return nil, serverUnavailable(catalogue.Away, fmt.Errorf("%s: %s: %s", name, catalogue.Error, catalogue.Words))
 	default:
 		return nil, &tool.Refusal{Type: tool.ErrorUnavailable, Message: fmt.Sprintf(
-			"Tool %s was not called: its server cannot be asked whether it still is what was allowed (%s).", approved.Name, catalogue.Error)}
+			"Tool %s was not called: its server is unavailable, so its definition could not be compared with the approved one (%s).",
+			approved.Name, catalogue.Error)}
 	}
 	lines = tool.Changes(tool.Catalogue{Server: name, Tools: []tool.Spec{approved}}, catalogue.Named(approved.Name))
 	if len(lines) == 0 {

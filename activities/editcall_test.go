@@ -117,7 +117,7 @@ func TestACallWithAPersonsArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := b.requests[1].Messages[len(b.requests[1].Messages)-1].Content
-	if !strings.Contains(told, `A person (Ada) has changed the arguments of this call. It was made with these: {"n":2,"pod":"db-2"}`) ||
+	if !strings.Contains(told, `A person (Ada) edited the arguments of this call. It was made with these: {"n":2,"pod":"db-2"}`) ||
 		!strings.Contains(told, "result") {
 		t.Errorf("the model is told %q", told)
 	}
@@ -202,7 +202,7 @@ func TestABegunCallThatIsAnotherByNow(t *testing.T) {
 				}
 				return
 			}
-			if out.Approve == nil || len(b.calls) > 0 || !strings.Contains(strings.Join(out.Approve.Notes, " "), "An attempt has begun it") {
+			if out.Approve == nil || len(b.calls) > 0 || !strings.Contains(strings.Join(out.Approve.Notes, " "), "An earlier attempt started it") {
 				t.Fatalf("%+v; %d calls", out.Approve, len(b.calls))
 			}
 			denied := activities.Input{
@@ -218,7 +218,7 @@ func TestABegunCallThatIsAnotherByNow(t *testing.T) {
 			}
 			n := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.Kind == transcript.KindResult })
 			if n < 0 || entries[n].ErrorType != tool.ErrorOutcomeUnknown ||
-				!strings.Contains(entries[n].Text, "denied by Ada. An earlier attempt had begun it") {
+				!strings.Contains(entries[n].Text, "denied by Ada. An earlier attempt had started the call") {
 				t.Errorf("the journal: %+v", entries)
 			}
 		})

@@ -103,7 +103,7 @@ func (g *generation) withEvidence(ctx context.Context, execution, text string) (
 	}
 	found, err := g.evidenceOf(ctx, g.ref.Investigation)
 	if own := found.Of(execution).Text(); err == nil && own != "" {
-		text = found.Shown(execution, text) + "\n\nIts evidence, to cite by these numbers:\n" + clip.Text(own, maxEvidence)
+		text = found.Shown(execution, text) + "\n\nIts evidence, with the numbers to cite:\n" + clip.Text(own, maxEvidence)
 	}
 	return text, err
 }

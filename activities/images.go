@@ -46,7 +46,7 @@ func (j *job) keepImage(ctx context.Context, data []byte, body *transcript.Body)
 		if err != nil {
 			return "", nil
 		}
-		return fmt.Sprintf("image of %d×%d pixels: not shown, %d of a result are", width, height, maxResultImages), nil
+		return fmt.Sprintf("image of %d×%d pixels: not shown (limit: %d images per result)", width, height, maxResultImages), nil
 	}
 	p, err := picture.Fit(data)
 	if err == picture.ErrNone {

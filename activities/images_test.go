@@ -82,7 +82,8 @@ func TestManyImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := results(b.requests[len(b.requests)-1])[0]
-	if want := "\n[image of 2000×20 pixels: not shown, 8 of a result are]"; !strings.HasSuffix(m.Content, want) || len(m.Images) != 8 {
+	const want = "\n[image of 2000×20 pixels: not shown (limit: 8 images per result)]"
+	if !strings.HasSuffix(m.Content, want) || len(m.Images) != 8 {
 		t.Errorf("%d images, told %q", len(m.Images), m.Content)
 	}
 }

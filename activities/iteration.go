@@ -282,14 +282,14 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 			names[n] = reveal.Name(name)
 		}
 		g.add(transcript.KindNotice, transcript.Body{
-			Text: fmt.Sprintf("The text of the reply has a call of %s that also stands in a text that the model was sent. It was not made, because "+
-				"the model may only quote it. Check tool results and the request for instructions that somebody planted there.",
+			Text: fmt.Sprintf("The reply text contains a call of %s that also appears in the model's input. The call was not made, because "+
+				"the model may only be quoting it. Check tool results and the request for injected instructions.",
 				strings.Join(names, ", ")),
 		})
 	}
 	if len(reply.ToolCalls) > maxCalls {
 		g.add(transcript.KindNotice, transcript.Body{
-			Text: fmt.Sprintf("The reply asked for %d tool calls; only the first %d are run.", len(reply.ToolCalls), maxCalls),
+			Text: fmt.Sprintf("The reply requested %d tool calls; only the first %d run.", len(reply.ToolCalls), maxCalls),
 		})
 		reply.ToolCalls = reply.ToolCalls[:maxCalls]
 	}

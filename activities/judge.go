@@ -23,7 +23,7 @@ func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *
 	decision, err := tools.DecideIn(c.situation(ctx, c.call, c.in.Decision != nil), c.call.Name, c.call.Arguments)
 	c.rule, c.judged = decision.Rule, decision
 	if c.call.Respelled = ""; len(decision.Coerced) > 0 {
-		c.call.Respelled = "[Arguments were read as the schema asks: " + strings.Join(decision.Coerced, ", ") + ".]"
+		c.call.Respelled = "[Arguments were converted to match the schema: " + strings.Join(decision.Coerced, ", ") + ".]"
 	}
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 		return decision, refusal
@@ -39,7 +39,7 @@ func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *
 		if c.in.Decision == nil && (decision.Remember || c.ruled) {
 			return decision, nil // the rule that allowed it no longer does: a person is asked now
 		}
-		text := fmt.Sprintf("Tool %s needs a person's approval, and there is none.", decision.Spec.Name)
+		text := fmt.Sprintf("Tool %s needs a person's approval, which was not given.", decision.Spec.Name)
 		return decision, &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: text}
 	}
 	return decision, nil

@@ -161,11 +161,11 @@ func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string
 		if c.Error != "" {
-			lines = append(lines, fmt.Sprintf("%s%s. It said: %s", notAvailable(c.Server), c.Error, cmp.Or(c.Words, "nothing")))
+			lines = append(lines, fmt.Sprintf("%s%s. Its message: %s", notAvailable(c.Server), c.Error, cmp.Or(c.Words, "none")))
 		}
 		for _, line := range c.Changed {
 			line = reveal.Text(strings.Join(strings.Fields(line), " "))
-			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, line))
+			lines = append(lines, fmt.Sprintf("Server %s has changed its tools: %s", c.Server, line))
 		}
 		for _, spec := range c.Tools {
 			if spec.Unusable != "" {
@@ -184,7 +184,7 @@ func (j *job) notices() (texts []string) {
 	}
 	leftOut := j.tools.LeftOut()
 	if more := len(leftOut) - maxNoticed; more > 0 {
-		leftOut = append(leftOut[:maxNoticed], fmt.Sprintf("%d more tools are left out for their names.", more))
+		leftOut = append(leftOut[:maxNoticed], fmt.Sprintf("%d more tools are left out because of their names.", more))
 	}
 	if len(leftOut) > 0 {
 		texts = append(texts, strings.Join(leftOut, "\n"))

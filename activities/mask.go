@@ -87,7 +87,7 @@ const maxWords = 1000
 func MaskWords(ctx context.Context, masker *mask.Masker, text string) string {
 	text, err := maskText(ctx, masker, tool.ValidText(text))
 	if err != nil {
-		return "(its words cannot be masked, and are not shown)"
+		return "(hidden: the message could not be masked)"
 	}
 	return clip.Bytes(text, maxWords)
 }
@@ -97,7 +97,7 @@ func MaskTools(ctx context.Context, masker *mask.Masker, specs []tool.Spec) {
 	describe := func(text string) string {
 		masked, err := maskText(ctx, masker, text)
 		if err != nil {
-			return "(this cannot be masked, and is not shown)"
+			return "(hidden: the text could not be masked)"
 		}
 		return masked
 	}
@@ -139,7 +139,7 @@ func MaskResult(ctx context.Context, masker *mask.Masker, name string, result to
 }
 
 func notShown(name string) tool.Result {
-	return tool.Final(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
+	return tool.Final(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked and is hidden. The call was made.", name))
 }
 
 // maskArtifact masks an artifact's name and its text; it leaves images as they are.

@@ -253,7 +253,7 @@ func (d Decision) String() string {
 	text := "denied"
 	switch {
 	case d.Approved && d.Edit != "":
-		text = "approved with other arguments"
+		text = "approved with edited arguments"
 	case d.Approved:
 		text = "approved"
 	case d.Question != "":

@@ -37,7 +37,7 @@ func (g *generation) omissions(left []llm.Omission) string {
 	var lines []string
 	for _, omitted := range left {
 		if omitted.Tool == "" {
-			lines = append(lines, fmt.Sprintf("Requests to %s are changed: %s.", model, omitted.Why))
+			lines = append(lines, fmt.Sprintf("Requests to %s are adapted: %s.", model, omitted.Why))
 			continue
 		}
 		name := omitted.Tool

@@ -87,7 +87,7 @@ func TestDispatch(t *testing.T) {
 
 	b.ref = top
 	in := activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{
-		{Kind: activities.InputResult, Iteration: 1, Call: 0, Done: true, Text: "Dispatched. Execution id: s/A/Logs-1"},
+		{Kind: activities.InputResult, Iteration: 1, Call: 0, Done: true, Text: "Dispatched. Execution ID: s/A/Logs-1"},
 		{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{Name: "Logs", Execution: "s/A/Logs-1", Status: agent.StatusCompleted}},
 		{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{Name: "Logs", Execution: "s/A/Logs-2",
 			Status: agent.StatusFailed, Error: "no model"}},
@@ -103,7 +103,7 @@ func TestDispatch(t *testing.T) {
 		}
 	}
 	wantRows := []string{
-		"call", "result success Dispatched. Execution id: s/A/Logs-1",
+		"call", "result success Dispatched. Execution ID: s/A/Logs-1",
 		"user  [Sub-agent completed] Logs (exec s/A/Logs-1):", "user  [Sub-agent failed] Logs (exec s/A/Logs-2): no model",
 	}
 	if diff := cmp.Diff(wantRows, rows); diff != "" {

@@ -92,7 +92,7 @@ func (c *toolCall) rememberAlone(ctx context.Context) (transcript.Entry, error) 
 		return transcript.Entry{}, err
 	}
 	c.Logger.Warn("memory call failed", "execution", c.ref.Execution, "tool", c.call.Name, "error", err)
-	failed := tool.Failure(tool.ErrorUnavailable, "Your memory cannot be reached: nothing was read or changed. Try again later.")
+	failed := tool.Failure(tool.ErrorUnavailable, "Your memory is unavailable: nothing was read or changed. Try again later.")
 	return c.write(ctx, failed) // if the call was written after all, that remains its result
 }
 

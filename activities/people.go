@@ -61,8 +61,8 @@ func (c *toolCall) ask(clock *tool.Pausable) func(context.Context, tool.Question
 		}
 		question := Elicitation{
 			Stage: c.ref.StageRun(), Within: plan.Duration(askWithin), Data: q.Schema,
-			Question: fmt.Sprintf("Tool server %s asks during %s: %s\nAnswer with data (an object with the properties of the schema), "+
-				"or with text if it asks for one value; the text \"decline\" declines.",
+			Question: fmt.Sprintf("Tool server %s asks a question during %s: %s\nAnswer with data (an object that matches the schema), "+
+				"or with text if it asks for a single value. Answer \"decline\" to decline.",
 				q.Server, c.call.Name, clip.Text(MaskWords(ctx, masker, q.Message), maxElicited)),
 		}
 		answer, err := c.People.AskPeople(ctx, c.ref.Investigation, fmt.Sprintf("%s/%d", c.key(), asked), question)

@@ -21,7 +21,7 @@ func TestRespelledArguments(t *testing.T) {
 	if len(b.calls) != 1 || string(b.calls[0].Arguments) != `{"n":5}` {
 		t.Fatalf("called with %+v", b.calls)
 	}
-	const said = "[Arguments were read as the schema asks: n as a number.]"
+	const said = "[Arguments were converted to match the schema: n as a number.]"
 	if last := b.last(); last.Kind != transcript.KindResult || last.Call.Respelled != said || last.Call.Arguments != `{"n":"5"}` {
 		t.Errorf("the transcript says %+v", last.Call)
 	}

@@ -49,7 +49,7 @@ func (g *generation) ask(ctx context.Context, leave *permit, client llm.Client, 
 	case second == nil:
 		g.refused.add(provider, g.contract())
 		g.add(transcript.KindNotice, transcript.Body{Text: clipped(fmt.Sprintf(
-			"%s does not take the JSON schema of the output, which the prompt has instead: %s", provider.Name, refusal.Message))})
+			"%s rejected the JSON schema of the output, so the prompt contains it instead: %s", provider.Name, refusal.Message))})
 	case errors.Is(second, llm.ErrInvalidRequest):
 		return reply, err // the refusal had another reason
 	}

@@ -67,7 +67,7 @@ func TestRefusedSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 			told := slices.ContainsFunc(entries, func(e transcript.Entry) bool {
-				return strings.HasSuffix(e.Text, "prompt has instead: "+refusal.Message)
+				return strings.HasSuffix(e.Text, "prompt contains it instead: "+refusal.Message)
 			})
 			if kinds != tt.requests || told != (tt.requests == "sww") {
 				t.Errorf("requests %q, want %q; people are told: %v", kinds, tt.requests, told)

@@ -70,7 +70,7 @@ func TestSentWriteIsNotTriedAgain(t *testing.T) {
 					t.Errorf("%+v, %v, after %d calls", out, err, len(b.calls))
 				}
 			}
-			if text := b.last().Text; !strings.HasPrefix(text, result.Content+". It is not known whether lab.write took effect") {
+			if text := b.last().Text; !strings.HasPrefix(text, result.Content+". Whether lab.write took effect is unknown") {
 				t.Errorf("the agent is told %q", text)
 			}
 		})

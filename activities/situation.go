@@ -69,7 +69,7 @@ func (j *job) exposed(ctx context.Context, sources []Source, peers []Peer) (from
 func (j *job) described() (from []string) {
 	for _, c := range j.listed {
 		if len(c.Tools) > 0 && j.untrusted(c.Server+".") {
-			from = append(from, "what "+c.Server+" says of its tools")
+			from = append(from, "the tool descriptions of "+c.Server)
 		}
 	}
 	return from

@@ -77,7 +77,7 @@ func TestARuleLetsACallThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := b.decided(1, nil); out.Approve == nil || len(b.calls) != 1 ||
-		!strings.Contains(strings.Join(out.Approve.Notes, " "), "holds no more") {
+		!strings.Contains(strings.Join(out.Approve.Notes, " "), "is no longer valid") {
 		t.Errorf("revoked: %+v, %d calls made", out, len(b.calls))
 	}
 }
@@ -100,7 +100,7 @@ func TestAToolThatChangesUnderARule(t *testing.T) {
 			"lab.read has another description"},
 		"critical by now": {func(s *tool.Spec) { s.Risk = agent.RiskCritical }, func(*remember.Rule) {}, "lab.read has another risk"},
 		"its rule is revoked too": {func(s *tool.Spec) { s.Description = "Deletes." },
-			func(r *remember.Rule) { r.Revoked = &remember.Revoked{By: "Bob"} }, "holds no more"},
+			func(r *remember.Rule) { r.Revoked = &remember.Revoked{By: "Bob"} }, "is no longer valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +182,7 @@ func TestTaint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read := transcript.Untrusted(entries); len(b.calls) != 1 || strings.Join(read, ", ") != "what lab says of its tools, lab.write" {
+	if read := transcript.Untrusted(entries); len(b.calls) != 1 || strings.Join(read, ", ") != "the tool descriptions of lab, lab.write" {
 		t.Errorf("%d calls were made; it has read %q", len(b.calls), read)
 	}
 }
@@ -202,7 +202,7 @@ func TestTaintOfAServerThatIsListedLate(t *testing.T) {
 	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if reply := b.last(); len(reply.Calls) != 1 || strings.Join(reply.Calls[0].Untrusted, ", ") != "what late says of its tools" {
+	if reply := b.last(); len(reply.Calls) != 1 || strings.Join(reply.Calls[0].Untrusted, ", ") != "the tool descriptions of late" {
 		t.Errorf("calls %+v", reply.Calls)
 	}
 }

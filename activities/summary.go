@@ -259,5 +259,5 @@ func beginning(text string, n int) string {
 	if len(start) == len(text) {
 		return text
 	}
-	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", start, len(start), len(text))
+	return fmt.Sprintf("%s\n[truncated: the first %d of %d bytes]", start, len(start), len(text))
 }

@@ -103,9 +103,9 @@ func TestLargeResultsAreSummarisedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"it is brief\n[Summary of a result of 20000 bytes; the whole of it: read_result {\"ref\": \"1/0\"}]",
+		"it is brief\n[Summary of a result of 20000 bytes; complete result: read_result {\"ref\": \"1/0\"}]",
 		numbered(100),
-		"it is brief\n[Summary of a result of 600000 bytes; the whole of it: read_result {\"ref\": \"1/2\"}]",
+		"it is brief\n[Summary of a result of 600000 bytes; complete result: read_result {\"ref\": \"1/2\"}]",
 	}
 	if diff := cmp.Diff(want, d.shown()); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
@@ -183,12 +183,12 @@ func TestSummaryThatFails(t *testing.T) {
 		errorType string
 		shown     string
 	}{
-		{"refused", llm.Response{}, refused, "CredentialsRefused", numbered(400) + "\n[cut: the first 400 of 20000 bytes]\n" +
-			`[Not summarised (CredentialsRefused): the beginning of a result of 20000 bytes; the whole of it: read_result {"ref": "1/0"}]`},
-		{"empty", llm.Response{Content: " \n"}, nil, "EmptyReply", numbered(400) + "\n[cut: the first 400 of 20000 bytes]\n" +
-			`[Not summarised (EmptyReply): the beginning of a result of 20000 bytes; the whole of it: read_result {"ref": "1/0"}]`},
+		{"refused", llm.Response{}, refused, "CredentialsRefused", numbered(400) + "\n[truncated: the first 400 of 20000 bytes]\n" +
+			`[Not summarised (CredentialsRefused): the beginning of a result of 20000 bytes; complete result: read_result {"ref": "1/0"}]`},
+		{"empty", llm.Response{Content: " \n"}, nil, "EmptyReply", numbered(400) + "\n[truncated: the first 400 of 20000 bytes]\n" +
+			`[Not summarised (EmptyReply): the beginning of a result of 20000 bytes; complete result: read_result {"ref": "1/0"}]`},
 		{"longer than it may be", llm.Response{Content: strings.Repeat("word ", 1000)}, nil, "", strings.TrimSpace(strings.Repeat("word ", 100)) +
-			"\n" + `[Summary of a result of 20000 bytes; the whole of it: read_result {"ref": "1/0"}]`},
+			"\n" + `[Summary of a result of 20000 bytes; complete result: read_result {"ref": "1/0"}]`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

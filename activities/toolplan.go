@@ -120,7 +120,7 @@ func (j *job) steps(ctx context.Context, prior []Source) (steps []planStep, err 
 			continue
 		}
 		if err := json.Unmarshal(object["steps"], &steps); err != nil {
-			return nil, final(ErrorInvalidPlan, errors.New("the steps of the plan are not a list of {tool, parameters, step_id}"))
+			return nil, final(ErrorInvalidPlan, errors.New("the steps of the plan must be a list of {tool, parameters, step_id}"))
 		}
 		if len(steps) > maxCalls {
 			return nil, final(ErrorInvalidPlan, fmt.Errorf("the plan has %d steps; the limit is %d", len(steps), maxCalls))

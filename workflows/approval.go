@@ -141,11 +141,11 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 		reason := a.undecided()
 		switch {
 		case err != nil:
-			reason = "it was cancelled before anybody had decided"
+			reason = "it was cancelled before a decision"
 		case r.behind != nil:
-			reason = "the store lost entries of the investigation before anybody had decided"
+			reason = "the store lost entries of the investigation before a decision"
 		case inTime:
-			reason = "nobody had decided when the agent was told to conclude"
+			reason = "there was no decision before the agent was told to conclude"
 		}
 		r.settle(ctx, a, activities.Decision{Reason: reason, At: workflow.Now(ctx)})
 		return a.decision
@@ -155,9 +155,9 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 // undecided returns why a call whose time is up counts as denied.
 func (a *approval) undecided() string {
 	if len(a.ApprovedBy) > 0 {
-		return fmt.Sprintf("it was approved by %s alone, and %d people have to", strings.Join(a.ApprovedBy, ", "), a.Needed)
+		return fmt.Sprintf("only %s approved it, but %d people must", strings.Join(a.ApprovedBy, ", "), a.Needed)
 	}
-	return "nobody decided in time"
+	return "the approval timed out"
 }
 
 // escalate lets the next group decide, too. It gets as much time as the previous one.
@@ -167,7 +167,8 @@ func (r *agentRun) escalate(ctx workflow.Context, a *approval) {
 	a.Approvers = a.deciders()
 	a.EscalatesTo = a.next()
 	a.Expires = workflow.Now(ctx).Add(r.patience())
-	a.Notes = append(a.Notes, fmt.Sprintf("Nobody decided in time: %s may decide now, too.", a.rules.EscalateTo[a.escalated-1]))
+	a.Notes = append(a.Notes, fmt.Sprintf("The approval timed out and was escalated: %s can now decide as well.",
+		a.rules.EscalateTo[a.escalated-1]))
 	r.teller.changed()
 	r.noteCalls(ctx)
 }
@@ -222,8 +223,8 @@ func denied(in activities.CallToolIn, call activities.Call) *activities.Input {
 	if d := in.Decision; d.Question != "" {
 		return &activities.Input{
 			Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultNotRun, Decision: short(*d),
-			Text: fmt.Sprintf("The call of %s was not made: %s asks you first: %s\n"+
-				"Answer in the text of your next reply. If the call is still needed, ask for it again with your answer or after it.",
+			Text: fmt.Sprintf("The call of %s was not made: %s has a question: %s\n"+
+				"Answer in the text of your next reply. If you still need the call, request it again with or after your answer.",
 				call.Name, cmp.Or(d.By, "a person"), d.Question),
 		}
 	}

@@ -66,10 +66,10 @@ func TestApproval(t *testing.T) {
 				},
 			},
 		},
-		{name: "nobody decides", want: []string{"PermissionDenied: The call of a was not made: denied (nobody decided in time).",
+		{name: "nobody decides", want: []string{"PermissionDenied: The call of a was not made: denied (the approval timed out).",
 			"PermissionDenied: The call of b"}},
 		{
-			name: "concluded", want: []string{"PermissionDenied: The call of a was not made: denied (nobody had decided when",
+			name: "concluded", want: []string{"PermissionDenied: The call of a was not made: denied (there was no decision before",
 				"PermissionDenied: The call of b"},
 			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
 				time.Minute: func(_ *testing.T, env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(SignalConclude, nil) },

@@ -125,7 +125,7 @@ func TestWhoDecides(t *testing.T) {
 		"an identity without a channel": {
 			activities.Approve{Approvers: sre},
 			[]saying{{1, Decide{Approved: &yes, Identity: &agent.Identity{Name: "ada", Groups: []string{"sre"}}}, "no channel"}},
-			"denied (nobody decided in time).",
+			"denied (the approval timed out).",
 		},
 		"two people": {
 			activities.Approve{Approvers: plan.Approvers{Who: []string{"sre"}, Needed: 2}},
@@ -139,11 +139,11 @@ func TestWhoDecides(t *testing.T) {
 			[]saying{
 				{1, Decide{Approved: &yes, Identity: ada}, ""},
 				{2, Decide{Approved: &yes, Identity: &agent.Identity{Name: "Ada", Channel: "oidc"}}, "Ada has already approved call"},
-			}, "denied (it was approved by ada alone, and 2 people have to).",
+			}, "denied (only ada approved it, but 2 people must).",
 		},
 		"two people, and one comes": {
 			activities.Approve{Approvers: plan.Approvers{Needed: 2}}, []saying{{1, Decide{Approved: &yes, Identity: ada}, ""}},
-			"denied (it was approved by ada alone, and 2 people have to).",
+			"denied (only ada approved it, but 2 people must).",
 		},
 		"one of two denies": {
 			activities.Approve{Approvers: plan.Approvers{Needed: 2}},
@@ -195,7 +195,7 @@ func TestWhoDecides(t *testing.T) {
 		},
 		"escalated to the end": {
 			activities.Approve{Approvers: plan.Approvers{Who: []string{"dev"}, EscalateTo: []string{"lead", "cto"}}},
-			[]saying{{179, Decide{Approved: &yes, Identity: eve, HandTo: "x"}, "only one of"}}, "denied (nobody decided in time).",
+			[]saying{{179, Decide{Approved: &yes, Identity: eve, HandTo: "x"}, "only one of"}}, "denied (the approval timed out).",
 		},
 		"several things at once": {
 			activities.Approve{},
@@ -211,7 +211,7 @@ func TestWhoDecides(t *testing.T) {
 			[]saying{
 				{1, Decide{Approved: &yes, By: "Ada", Arguments: json.RawMessage(`{"refuse":1}`)}, "the policy has something against them"},
 				{2, Decide{Approved: &yes, By: "Ada", Arguments: json.RawMessage(`{"n":2}`), Digest: "d1"}, ""},
-			}, "approved with other arguments by Ada",
+			}, "approved with edited arguments by Ada",
 		},
 		"with other arguments, by two people": {
 			activities.Approve{Approvers: plan.Approvers{Needed: 2}},
@@ -221,14 +221,14 @@ func TestWhoDecides(t *testing.T) {
 				{3, Decide{Approved: &yes, Identity: bob}, "bob has already approved call"},
 				{4, Decide{Approved: &yes, Identity: ada, Digest: "d1"}, "is not the one you saw"},
 				{5, Decide{Approved: &yes, Identity: ada, Digest: `of {"both":2}`}, ""},
-			}, "approved with other arguments by bob and ada",
+			}, "approved with edited arguments by bob and ada",
 		},
 		"with arguments that others have to approve": {
 			activities.Approve{Approvers: sre},
 			[]saying{
 				{1, Decide{Approved: &yes, Identity: ada, Arguments: json.RawMessage(`{"critical":1}`)}, "ada may not decide on call"},
 				{2, Decide{Approved: &yes, Identity: bob, Arguments: json.RawMessage(`{"critical":1}`)}, ""},
-			}, "approved with other arguments by bob",
+			}, "approved with edited arguments by bob",
 		},
 		"with arguments that more have to approve": {
 			activities.Approve{},
@@ -236,7 +236,7 @@ func TestWhoDecides(t *testing.T) {
 				{1, Decide{Approved: &yes, Arguments: json.RawMessage(`{"both":1}`)}, "needs a verified identity"},
 				{2, Decide{Approved: &yes, Identity: ada, Arguments: json.RawMessage(`{"both":1}`)}, ""},
 				{3, Decide{Approved: &yes, Identity: bob}, ""},
-			}, "approved with other arguments by ada and bob",
+			}, "approved with edited arguments by ada and bob",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,8 +274,7 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 		1: "may be decided by sre; needs 2 people, approved by ada; read this",
 		2: "may be decided by @bob; needs 2 people, approved by ada; read this; Ada (ada) handed it to @bob. your area",
 		61: "may be decided by sre, lead; needs 2 people, approved by ada; read this; Ada (ada) handed it to @bob. your area; " +
-			"Nobody decided " +
-			"in time: lead may decide now, too.",
+			"The approval timed out and was escalated: lead can now decide as well.",
 	} {
 		waiting := status(minute).Waiting
 		if len(waiting) != 1 {
@@ -331,7 +330,7 @@ func TestAQuestionAboutACall(t *testing.T) {
 				t.Errorf("%+v; %d calls; notes %q", got, len(f.called), notes)
 			}
 			result := f.generated[1].Inputs[0]
-			if !strings.Contains(result.Text, "Ada asks you first: why?") || result.ErrorType != activities.ResultNotRun {
+			if !strings.Contains(result.Text, "Ada has a question: why?") || result.ErrorType != activities.ResultNotRun {
 				t.Errorf("the agent is told %+v", result)
 			}
 			answered := slices.ContainsFunc(f.generated, func(in activities.GenerateIn) bool {
@@ -355,7 +354,7 @@ func TestAnApprovalIsOfOneCall(t *testing.T) {
 	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.called) != 1 {
 		t.Fatalf("%d calls were made; %+v", len(f.called), got)
 	}
-	if told := f.generated[2].Inputs; len(told) != 1 || !strings.Contains(told[0].Text, "nobody decided in time") {
+	if told := f.generated[2].Inputs; len(told) != 1 || !strings.Contains(told[0].Text, "the approval timed out") {
 		t.Errorf("of the second call the agent is told %+v", told)
 	}
 }

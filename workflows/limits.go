@@ -126,7 +126,7 @@ func (r *investigationRun) askLimit(ctx workflow.Context, clock bool, bound agen
 	default: // the bound stands
 		r.state.Steering.Stand = true
 		if q.answer == nil {
-			r.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: audit.Detail("kind", q.Kind, "answer", "nobody decided in time")})
+			r.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: audit.Detail("kind", q.Kind, "answer", "the question timed out")})
 		}
 		r.tellLimits(ctx)
 	}

@@ -91,14 +91,14 @@ func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn,
 	o.family.afterReset(ctx)
 	n := slices.IndexFunc(o.plan.Agents, func(a plan.AgentSkeleton) bool { return a.Name == name })
 	if n < 0 {
-		return fmt.Sprintf("There is no agent %q to dispatch; there are: %s.", clip.Text(name, 100), strings.Join(o.names(), ", ")), false
+		return fmt.Sprintf("No agent %q to dispatch. Available agents: %s.", clip.Text(name, 100), strings.Join(o.names(), ", ")), false
 	}
 	if why := o.full(ctx); why != "" {
 		return "No agent was dispatched: " + why, false
 	}
 	s, input := o.prepare(in, o.plan.Agents[n])
 	if len(childID(o.in.Ref.Investigation, s.id)) > maxWorkflowID {
-		return fmt.Sprintf("%s cannot be dispatched: its id would be too long.", name), false
+		return fmt.Sprintf("%s cannot be dispatched: its ID would be too long.", name), false
 	}
 	if o.work == nil {
 		b := bound{what: "budget of sub-agents", held: o.held, warn: o.timeIsUp}
@@ -112,7 +112,7 @@ func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn,
 	s.child = o.family.start(work, s.id, summary, IteratingAgent, input)
 	o.running = append(o.running, s)
 	o.changed(ctx)
-	return fmt.Sprintf("Dispatched. Execution id: %s", s.id), true
+	return fmt.Sprintf("Dispatched. Execution ID: %s", s.id), true
 }
 
 // full says why no agent can be dispatched now. It returns an empty string if one can.
@@ -123,11 +123,11 @@ func (o *orchestration) full(ctx workflow.Context) string {
 	case o.behind != nil:
 		return "the store has lost entries of this investigation."
 	case o.state.Budget.Expired:
-		return fmt.Sprintf("the time for sub-agents (max_budget, %s) is used up.", o.plan.MaxBudget)
+		return fmt.Sprintf("the time for sub-agents (max_budget, %s) has run out.", o.plan.MaxBudget)
 	case o.state.Dispatched >= maxDispatched:
-		return fmt.Sprintf("there were %d, the most that one agent may dispatch.", maxDispatched)
+		return fmt.Sprintf("you have dispatched %d, the limit for one agent.", maxDispatched)
 	case len(o.running) >= o.plan.MaxConcurrent:
-		return fmt.Sprintf("%d are at work, the most allowed at the same time (max_concurrent_agents). Wait for a result, or cancel one.",
+		return fmt.Sprintf("%d are running, the limit (max_concurrent_agents). Wait for a result, or cancel one.",
 			len(o.running))
 	}
 	return ""
@@ -163,7 +163,7 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 	for _, s := range o.running {
 		if named(s.id) {
 			s.cancel()
-			return fmt.Sprintf("%s is told to stop.", s.id), true
+			return fmt.Sprintf("%s is stopping.", s.id), true
 		}
 	}
 	for _, ended := range o.state.Ended {
@@ -171,12 +171,12 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 			return fmt.Sprintf("%s has ended: %s.", id, ended.Status), false
 		}
 	}
-	return fmt.Sprintf("You have dispatched no agent with the execution id %q; list_agents names all.", clip.Text(id, 100)), false
+	return fmt.Sprintf("You have no agent with the execution ID %q. Use list_agents to see all.", clip.Text(id, 100)), false
 }
 
 // list describes the state of all dispatched agents for the model.
 func (o *orchestration) list() string {
-	lines := []string{fmt.Sprintf("%d agents dispatched, %d at work, at most %d at the same time.",
+	lines := []string{fmt.Sprintf("Agents dispatched: %d, running: %d, limit: %d.",
 		o.state.Dispatched, len(o.running), o.plan.MaxConcurrent)}
 	for _, s := range o.summaries() {
 		lines = append(lines, fmt.Sprintf("- %s: %s", executionName(o.in.Ref.StageRun(), s.Name), s.Status))

@@ -132,7 +132,7 @@ func TestOrchestration(t *testing.T) {
 			limits: two,
 			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
 				"stage/A": script(dispatch("Logs", "Deep"), say("I wait"), say("done"))},
-			told:  []string{"", "1/0 true Dispatched. Execution id: stage/A/Logs-1 | 1/1 true Dispatched. Execution id: stage/A/Deep-2", "*"},
+			told:  []string{"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 true Dispatched. Execution ID: stage/A/Deep-2", "*"},
 			saved: "stage/A/Deep-2 completed,stage/A/Logs-1 completed",
 		},
 		{
@@ -142,9 +142,8 @@ func TestOrchestration(t *testing.T) {
 				"stage/A": script(dispatch("Logs", "Nobody", "Logs", "Logs"), say("I wait"), say("done")),
 			},
 			told: []string{"",
-				"1/0 true Dispatched. Execution id: stage/A/Logs-1 | 1/1 false There is no agent \"Nobody\" to dispatch; there are: Logs, Deep." +
-					" | 1/2 true Dispatched. Execution id: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 are at work, the most allowed at the " +
-					"same time " +
+				"1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 false No agent \"Nobody\" to dispatch. Available agents: Logs, Deep." +
+					" | 1/2 true Dispatched. Execution ID: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 are running, the limit " +
 					"(max_concurrent_agents). Wait for a result, or cancel one.", "*"},
 			saved: "stage/A/Logs-1 completed,stage/A/Logs-2 completed",
 		},
@@ -156,9 +155,9 @@ func TestOrchestration(t *testing.T) {
 			},
 			slow: "stage/A/Logs-1",
 			told: []string{
-				"", "1/0 true Dispatched. Execution id: stage/A/Logs-1", "2/0 true stage/A/Logs-1 is told to stop.", "Logs stage/A/Logs-1 cancelled",
+				"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1", "2/0 true stage/A/Logs-1 is stopping.", "Logs stage/A/Logs-1 cancelled",
 				"4/0 false stage/A/Logs-1 has ended: cancelled.",
-				"5/0 true 1 agents dispatched, 0 at work, at most 2 at the same time.\n- stage/A/Logs-1: cancelled",
+				"5/0 true Agents dispatched: 1, running: 0, limit: 2.\n- stage/A/Logs-1: cancelled",
 			},
 			saved: "stage/A/Logs-1 cancelled",
 		},
@@ -170,9 +169,9 @@ func TestOrchestration(t *testing.T) {
 			},
 			slow: "stage/A/Logs-1 stage/A/Logs-2",
 			told: []string{
-				"", "1/0 true Dispatched. Execution id: stage/A/Logs-1", "Logs stage/A/Logs-1 timed_out the agent did not finish within 7m0s",
-				"3/0 true Dispatched. Execution id: stage/A/Logs-2", "*",
-				"5/0 false No agent was dispatched: the time for sub-agents (max_budget, 10m0s) is used up.",
+				"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1", "Logs stage/A/Logs-1 timed_out the agent did not finish within 7m0s",
+				"3/0 true Dispatched. Execution ID: stage/A/Logs-2", "*",
+				"5/0 false No agent was dispatched: the time for sub-agents (max_budget, 10m0s) has run out.",
 			},
 			saved: "stage/A/Logs-1 timed_out,stage/A/Logs-2 timed_out",
 		},
@@ -183,7 +182,7 @@ func TestOrchestration(t *testing.T) {
 				"stage/A": script(dispatch("Deep"), say("I wait"), say("done")), "stage/A/Deep-1": script(dispatch("Logs"), say("I wait"), say("done")),
 			},
 			told: []string{
-				"", "1/0 true Dispatched. Execution id: stage/A/Deep-1", "Deep stage/A/Deep-1 completed",
+				"", "1/0 true Dispatched. Execution ID: stage/A/Deep-1", "Deep stage/A/Deep-1 completed",
 			},
 			saved: "stage/A/Deep-1 completed,stage/A/Deep-1/Logs-1 completed",
 		},

@@ -167,8 +167,8 @@ func (c *ToolCall) confirm(ctx context.Context) error {
 	}
 	now, err := c.box.decide(ctx, c.user, c.Spec.Name, string(c.Arguments))
 	if err == nil && now.Digest() != c.Digest() {
-		err = fmt.Errorf("the call of %s was not made: the tool says something else by now than when it was approved; "+
-			"ask for it again", c.Spec.Name)
+		err = fmt.Errorf("the call of %s was not made: the definition of the tool has changed since the call was approved; "+
+			"request it again", c.Spec.Name)
 	}
 	return err
 }
@@ -207,6 +207,6 @@ type RateLimitError struct {
 }
 
 func (e *RateLimitError) Error() string {
-	return fmt.Sprintf("Tool %s may be called %d times a minute by %s: try again in %s.",
+	return fmt.Sprintf("Rate limit: tool %s can be called %d times a minute by %s. Try again in %s.",
 		e.Tool, e.PerMinute, e.Agent, e.RetryAfter.Round(time.Second/10))
 }

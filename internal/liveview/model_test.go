@@ -63,7 +63,7 @@ func tail(execution, thinking, text string) transcript.Live {
 var (
 	// respelled is query as in its result: one argument was a text although the tool expects a number.
 	respelled = transcript.Call{Name: "loki.query", Arguments: `{"query":"x","limit":"20"}`,
-		Respelled: "[Arguments were read as the schema asks: limit as a number.]"}
+		Respelled: "[Arguments were converted to match the schema: limit as a number.]"}
 	query   = transcript.Call{Name: "loki.query", Arguments: `{"query": "{app=\"checkout\"} |= \"timeout\"", "limit": 20}`}
 	restart = record.Approval{
 		CallID: "c1_0", Tool: "cluster.restart_pod", Risk: agent.RiskDestructive, Arguments: `{"pod":"db-1","grace":30}`,

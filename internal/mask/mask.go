@@ -79,7 +79,7 @@ func Shown(ctx context.Context, text string) string {
 		text, err = m.Text(ctx, text)
 	}
 	if err != nil {
-		return "[it could not be masked, and is not shown]"
+		return "[hidden: it could not be masked]"
 	}
 	return text
 }

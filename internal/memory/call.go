@@ -51,7 +51,7 @@ func parse(arguments string, required []string) (args, *tool.Result) {
 	}
 	page, ok := pageArg(raw["page"])
 	if !ok {
-		return args{}, invalid("Error: parameter 'page' must be an integer that is not negative")
+		return args{}, invalid("Error: parameter 'page' must be a non-negative integer")
 	}
 	out.page = page
 	return out, nil

@@ -40,21 +40,21 @@ func Specs() (specs []tool.Spec) {
 var tools = sync.OnceValue(func() []memoryTool {
 	return []memoryTool{
 		write(agent.ToolCoreMemoryAppend, appendToBlock,
-			"Appends a line to a block of your core memory, which you are always shown and which outlives this run. "+
-				"A block that is not there is made.",
+			"Appends a line to a block of your core memory, which is always in your context and persists after this run. "+
+				"Creates the block if it does not exist.",
 			paramLabel, "Which block, such as persona, human, facts, goals or scratch", paramContent, "The text to append"),
 		write(agent.ToolCoreMemoryReplace, replaceInBlock,
 			"Replaces every occurrence of a text in a block of your core memory.",
-			paramLabel, "Which block", paramOld, "The text to replace, exactly as it is", paramNew, "What stands there instead; empty to delete it"),
+			paramLabel, "Which block", paramOld, "The exact text to replace", paramNew, "The replacement; empty to delete the text"),
 		write(agent.ToolArchivalMemoryInsert, insertArchival,
-			"Writes an entry into your archival memory, which has room for much and is found by archival_memory_search only, "+
-				"in this run and in later ones.",
-			paramContent, "The text to keep; it has to make sense by itself"),
+			"Adds an entry to your archival memory, which is large and only accessible with archival_memory_search, "+
+				"in this run and later ones.",
+			paramContent, "The text to store; it must be self-contained"),
 		search(agent.ToolArchivalMemorySearch, searchArchival,
-			"Searches your archival memory for entries with any of the words, the best first."),
+			"Searches your archival memory for entries with any of the words, best match first."),
 		search(agent.ToolConversationSearch, searchConversation,
-			"Searches what was said in your conversations and investigations, this one and earlier ones, "+
-				"for any of the words, the best first. Results of tools are left out."),
+			"Searches your current and earlier conversations and investigations "+
+				"for any of the words, best match first. Tool results are not searched."),
 	}
 })
 
@@ -69,8 +69,8 @@ func write(name string, run func(context.Context, Tx, args) (tool.Result, error)
 func search(name string, run func(context.Context, Tx, args) (tool.Result, error), description string) memoryTool {
 	t := memoryTool{run: run}
 	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskReadOnly, Idempotent: true, Own: true}
-	page := fmt.Sprintf(`,"page":{"type":"integer","minimum":0,"description":"Which page of %d results, from 0 (default 0)"}`, PageSize)
-	t.spec.Schema, t.required = schema(page, []string{paramQuery, "The words to look for"})
+	page := fmt.Sprintf(`,"page":{"type":"integer","minimum":0,"description":"The page of %d results, from 0 (default 0)"}`, PageSize)
+	t.spec.Schema, t.required = schema(page, []string{paramQuery, "The words to search for"})
 	return t
 }
 

@@ -76,7 +76,7 @@ const Awake = "Your heartbeat pause is over. Continue your work."
 
 // ServerAvailable tells an agent that it can use the tools of a server that was not available before.
 func ServerAvailable(server string) string {
-	return fmt.Sprintf("Server %s is now available: you can use its tools.", line(server))
+	return fmt.Sprintf("Server %s is available now: its tools are among yours.", line(server))
 }
 
 // Heartbeat is sent to an agent that has had no message for a while.

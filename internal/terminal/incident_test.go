@@ -220,7 +220,7 @@ func decided() []store.Update {
 	first := execution("mend/Mender", "mend", agent.StatusCompleted, agent.StopEndTurn, 2)
 	second := execution(again, "mend#2", agent.StatusCompleted, agent.StopEndTurn, 5)
 	respelled := restart
-	respelled.Respelled = "[Arguments were read as the schema asks: n as a number.]"
+	respelled.Respelled = "[Arguments were converted to match the schema: n as a number.]"
 	return []store.Update{
 		{Record: running(), Entries: []transcript.Entry{
 			j.entry("mend/Mender", position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{restart}}),

@@ -126,7 +126,8 @@ func clash(name, other, wire string) string {
 	if name == other {
 		return fmt.Sprintf("Its server lists the tool %s twice; only the first is offered.", reveal.Name(name))
 	}
-	const text = "Tool %s is left out beside %s: models would call both %s. Rename one of their servers, or give an agent only one of the two."
+	const text = "Tool %s is not offered together with %s: models would call both %s. " +
+		"Rename one of the servers, or give the agent only one of the two tools."
 	return fmt.Sprintf(text, reveal.Name(name), reveal.Name(other), wire)
 }
 

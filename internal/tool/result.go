@@ -92,7 +92,7 @@ func OutcomeUnknown(name, why string) Result {
 		why += "."
 	}
 	return Failure(ErrorOutcomeUnknown, fmt.Sprintf(
-		"%s It is not known whether %s took effect, and it was not called again. Verify before you rely on it or repeat it.", why, name))
+		"%s Whether %s took effect is unknown; it was not retried. Verify before you rely on the effect or repeat the call.", why, name))
 }
 
 // Success returns a result with text.

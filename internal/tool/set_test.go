@@ -272,11 +272,11 @@ func TestToolsThatModelsCallTheSame(t *testing.T) {
 	if diff := cmp.Diff([]string{"a._b", "a.twice", "a.x.y", "a_.free"}, offered); diff != "" {
 		t.Error(diff)
 	}
-	const rename = ". Rename one of their servers, or give an agent only one of the two."
+	const rename = ". Rename one of the servers, or give the agent only one of the two tools."
 	want := []string{
 		"Its server lists the tool a.twice twice; only the first is offered.",
-		"Tool a.x__y is left out beside a.x.y: models would call both a__x__y" + rename,
-		"Tool a_.b is left out beside a._b: models would call both a___b" + rename,
+		"Tool a.x__y is not offered together with a.x.y: models would call both a__x__y" + rename,
+		"Tool a_.b is not offered together with a._b: models would call both a___b" + rename,
 	}
 	if diff := cmp.Diff(want, set.LeftOut()); diff != "" {
 		t.Error(diff)

@@ -9,7 +9,7 @@ const (
 	NotRun = "This call was not run."
 	// Withheld is NotRun for a call in a reply that was requested without tools.
 	Withheld = "This call was not run: tools are no longer available."
-	Unknown  = "There is no result of this call: " + Interrupted + "."
+	Unknown  = "This call has no result: " + Interrupted + "."
 )
 
 // Unanswered returns the keys of an execution's intents that have no result.

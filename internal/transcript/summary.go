@@ -29,7 +29,7 @@ func pointer(result, shown Entry) string {
 	case shown.ErrorType != "":
 		what = "Not summarised (" + shown.ErrorType + "): the beginning"
 	}
-	const text = "[%s of a result of %d bytes; the whole of it: %s {\"ref\": %q}]"
+	const text = "[%s of a result of %d bytes; complete result: %s {\"ref\": %q}]"
 	return fmt.Sprintf(text, what, result.Size, agent.ToolReadResult, result.Ref())
 }
 

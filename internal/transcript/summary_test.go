@@ -55,10 +55,10 @@ func TestMessagesShowSummaries(t *testing.T) {
 		got = append(got, m.Ref+": "+strings.ReplaceAll(m.Content, "\n", " "))
 	}
 	want := []string{
-		`1/0: brief [Summary of a result of 5 bytes; the whole of it: read_result {"ref": "1/0"}]`,
-		`1/1: wh [Not summarised (Timeout): the beginning of a result of 5 bytes; the whole of it: read_result {"ref": "1/1"}]`,
+		`1/0: brief [Summary of a result of 5 bytes; complete result: read_result {"ref": "1/0"}]`,
+		`1/1: wh [Not summarised (Timeout): the beginning of a result of 5 bytes; complete result: read_result {"ref": "1/1"}]`,
 		`1/2: whole`,
-		`1/3: whole [The beginning of a result of 70000 bytes; the whole of it: read_result {"ref": "1/3"}]`,
+		`1/3: whole [The beginning of a result of 70000 bytes; complete result: read_result {"ref": "1/3"}]`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -78,7 +78,7 @@ func TestMessagesOfCallsWithoutResult(t *testing.T) {
 		got = append(got, m.ToolCallID+": "+m.Content)
 	}
 	want := []string{
-		"c1_0: There is no result of this call: it was interrupted and may have taken effect.",
+		"c1_0: This call has no result: it was interrupted and may have taken effect.",
 		"c1_1: This call was not run.",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

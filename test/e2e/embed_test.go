@@ -110,7 +110,7 @@ func TestEmbed(t *testing.T) {
 	program.kill()
 	program = w.embed()
 	if result := w.end("killed"); result.Status != agent.StatusCompleted ||
-		!strings.Contains(result.Report, "it was not called again. Verify") {
+		!strings.Contains(result.Report, "it was not retried. Verify") {
 		t.Errorf("got %+v", result)
 	}
 	if got := system.opened(); len(got) != 2 {

@@ -216,7 +216,7 @@ func (p *play) whole() {
 		if e.Kind != transcript.KindResult {
 			continue
 		}
-		if strings.Contains(e.Text, "nobody decided in time") {
+		if strings.Contains(e.Text, "the approval timed out") {
 			p.count("expired", 1)
 		}
 		if !e.Superseded {

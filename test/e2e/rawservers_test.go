@@ -250,7 +250,7 @@ func TestToolsThatModelsCallTheSame(t *testing.T) {
 		t.Errorf("got %+v", result)
 	}
 	if !slices.ContainsFunc(w.entries(result.ID), func(e transcript.Entry) bool {
-		return e.Kind == transcript.KindNotice && strings.Contains(e.Text, "Tool a_.b is left out beside a._b")
+		return e.Kind == transcript.KindNotice && strings.Contains(e.Text, "Tool a_.b is not offered together with a._b")
 	}) {
 		t.Error("the transcript does not say it")
 	}

@@ -70,7 +70,7 @@ func TestLargeResult(t *testing.T) {
 	if summaries != 1 {
 		t.Errorf("%d summaries were asked for", summaries)
 	}
-	if want := fmt.Sprintf("nothing but x\n[Summary of a result of %d bytes; the whole of it: read_result {\"ref\": \"1/0\"}]",
+	if want := fmt.Sprintf("nothing but x\n[Summary of a result of %d bytes; complete result: read_result {\"ref\": \"1/0\"}]",
 		size); shown[2] != want {
 		t.Errorf("turn 2 was shown %.300s, want %s", shown[2], want)
 	}

@@ -208,7 +208,7 @@ func TestLiveDecisions(t *testing.T) {
 	if !regexp.MustCompile(` 1 +(8h0m|7h)[0-9ms]+ +lab.add a=5 b=6 in project default`).MatchString(rules) {
 		t.Errorf("the rules are\n%s", rules)
 	}
-	for _, part := range []string{`has changed the arguments of this call. It was made with these: {\"a\":40,\"b\":2}`,
+	for _, part := range []string{`edited the arguments of this call. It was made with these: {\"a\":40,\"b\":2}`,
 		"let through by rule r-"} {
 		if strings.Count(shown, part) < 1 {
 			t.Errorf("%s is not in\n%s", part, shown)

@@ -256,14 +256,14 @@ func (g *gate) checkApproved(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(g.last)) {
 		r, ok := results[name]
 		lost := !ok || r.ErrorType == tool.ErrorNotRun || r.ErrorType == tool.ErrorPermissionDenied
-		if anew := strings.Contains(r.Text, "nobody decided") || strings.Contains(r.Text, "denied by") ||
-			strings.Contains(r.Text, "asks you first") ||
-			strings.Contains(r.Text, "alone, and"); lost && !(anew && g.lab.changes) {
+		if anew := strings.Contains(r.Text, "the approval timed out") || strings.Contains(r.Text, "denied by") ||
+			strings.Contains(r.Text, "has a question") ||
+			strings.Contains(r.Text, "approved it, but"); lost && !(anew && g.lab.changes) {
 			g.problem("%s was approved, and its result is %s: %s", name, r.ErrorType, r.Text)
 		}
 	}
 	for _, r := range results {
-		if strings.Contains(r.Text, "nobody decided in time") {
+		if strings.Contains(r.Text, "the approval timed out") {
 			g.tally["expired"]++
 		}
 	}

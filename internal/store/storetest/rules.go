@@ -88,7 +88,7 @@ func pastCalls(t *testing.T, s Store, at time.Time) {
 	const dev, prod = devArguments, `{"namespace":"prod"}`
 	denied := transcript.Body{Said: transcript.Said{By: "Ada"}, Result: transcript.Result{Decision: "denied by Ada", Refused: true}}
 	approved := transcript.Body{Result: transcript.Result{Decision: "approved by Ada"}}
-	undecided := transcript.Body{Result: transcript.Result{Decision: "denied (nobody decided in time)", Refused: true}}
+	undecided := transcript.Body{Result: transcript.Result{Decision: "denied (the approval timed out)", Refused: true}}
 	put("one", "fix/A", transcript.KindCall, "k.scale", dev, transcript.Body{})
 	put("one", "fix#2/A", transcript.KindCall, "k.scale", dev, approved)
 	put("one", "fix/A", transcript.KindResult, "k.scale", dev, denied)

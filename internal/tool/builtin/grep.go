@@ -22,7 +22,7 @@ func grep(text string, pattern *regexp.Regexp, offset, limit int) string {
 		f.line(number, from, strings.TrimRight(line, "\r\n"))
 		number, from = number+1, from+len(line)
 	}
-	what := fmt.Sprintf("lines that match: %d, of them here: %d; ", f.lines, f.shown)
+	what := fmt.Sprintf("matching lines: %d, shown: %d; ", f.lines, f.shown)
 	return head(what, offset, f.next, len(text)) + f.out.String()
 }
 

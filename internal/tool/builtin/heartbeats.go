@@ -15,10 +15,10 @@ func PauseHeartbeats() Tool {
 	return Tool{
 		Spec: tool.Spec{
 			Name: agent.ToolPauseHeartbeats,
-			Description: "Stops your heartbeats for some minutes: you are not called again before that, unless a person speaks to you. " +
-				"Use it when there is nothing to do until later.",
+			Description: "Pauses your heartbeats for some minutes: until then, you run only if a person sends a message. " +
+				"Use it when you have nothing to do for now.",
 			Schema: json.RawMessage(
-				`{"type":"object","properties":{"minutes":{"description":"For how many minutes, from 1 to 60; 2 if left out"}}}`),
+				`{"type":"object","properties":{"minutes":{"description":"Length of the pause in minutes, from 1 to 60 (default 2)"}}}`),
 			Risk: agent.RiskReadOnly,
 			Own:  true,
 		},

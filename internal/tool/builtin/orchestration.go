@@ -22,26 +22,27 @@ func Orchestration(o *plan.Orchestrator) []tool.Spec {
 		names, lines = append(names, a.Name), append(lines, strings.TrimSuffix("- "+a.Name+": "+a.Description, ": "))
 	}
 	name := map[string]any{"type": "string", "enum": names, "description": "Which agent"}
-	task := map[string]any{"type": "string", "minLength": 1, "description": "All that it needs to know: it sees nothing of this conversation"}
-	execution := map[string]any{"type": "string", "minLength": 1, "description": "As dispatch_agent has returned it"}
+	task := map[string]any{"type": "string", "minLength": 1,
+		"description": "Everything that the agent needs to know; it cannot see this conversation"}
+	execution := map[string]any{"type": "string", "minLength": 1, "description": "The execution ID returned by dispatch_agent"}
 	return []tool.Spec{
 		{
 			Name: agent.ToolDispatchAgent,
-			Description: fmt.Sprintf("Has another agent work on a task, and returns its execution id at once. Its result comes to you by itself, "+
-				"as a message: do not ask for it. At most %d may work at the same time. When you have nothing else to do, reply without "+
-				"tool calls, and you are called again once a result is there. The agents:\n%s", o.MaxConcurrent, strings.Join(lines, "\n")),
+			Description: fmt.Sprintf("Delegates a task to another agent and immediately returns its execution ID. You receive the result as a "+
+				"message; do not poll for it. At most %d agents can run at the same time. If you have nothing else to do, reply without "+
+				"tool calls; you run again when a result arrives. Available agents:\n%s", o.MaxConcurrent, strings.Join(lines, "\n")),
 			Schema: schema(map[string]any{"name": name, "task": task}, "name", "task"),
 			Risk:   agent.RiskReadOnly,
 		},
 		{
 			Name:        agent.ToolCancelAgent,
-			Description: "Stops an agent that you have dispatched and no longer need.",
+			Description: "Stops an agent that you dispatched and no longer need.",
 			Schema:      schema(map[string]any{"execution_id": execution}, "execution_id"),
 			Risk:        agent.RiskReadOnly,
 		},
 		{
 			Name:        agent.ToolListAgents,
-			Description: "Lists the agents that you have dispatched, and where they stand.",
+			Description: "Lists the agents that you dispatched and their status.",
 			Schema:      schema(map[string]any{}),
 			Risk:        agent.RiskReadOnly,
 		},

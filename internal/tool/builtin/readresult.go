@@ -32,9 +32,9 @@ const maxPage = 16_000
 
 var readResultSchema = json.RawMessage(`{"type":"object","properties":{
 "ref":{"type":"string","description":"Which result: the reference in its mark, such as 3/0 in \"kept in the transcript as 3/0\""},
-"offset":{"type":"integer","minimum":0,"description":"Where to begin, in bytes (default 0)"},
+"offset":{"type":"integer","minimum":0,"description":"Where to start, in bytes (default 0)"},
 "grep":{"type":"string","description":"Show only the lines that match this regular expression (RE2), as line number@offset: text"},
-"limit":{"type":"integer","minimum":1,"maximum":16000,"description":"How many bytes to show at most (default and maximum 16000)"}},
+"limit":{"type":"integer","minimum":1,"maximum":16000,"description":"Maximum number of bytes to show (default and maximum 16000)"}},
 "required":["ref"],"additionalProperties":false}`)
 
 // ReadResult returns the tool that reads results of its own execution of which the model has seen only a part. It
@@ -43,8 +43,8 @@ func ReadResult(results Results) Tool {
 	return Tool{
 		Spec: tool.Spec{
 			Name: agent.ToolReadResult,
-			Description: "Reads the whole of an earlier tool result that you were shown as a summary, shortened or not at all: " +
-				"a page of it from an offset, or the lines that match a regular expression.",
+			Description: "Reads an earlier tool result that was summarised, shortened or hidden: " +
+				"either a page from an offset, or the lines that match a regular expression.",
 			Schema: readResultSchema,
 			Risk:   agent.RiskReadOnly,
 		},
@@ -65,7 +65,7 @@ type readIn struct {
 func (r reader) run(ctx context.Context, call tool.Call) tool.Result {
 	in := readIn{Limit: maxPage}
 	if err := json.Unmarshal(bytes.TrimSpace(call.Arguments), &in); err != nil {
-		return invalid("The arguments are not what the schema asks for: %v", err)
+		return invalid("The arguments do not match the schema: %v", err)
 	}
 	pattern, err := regexp.Compile(in.Grep)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r reader) run(ctx context.Context, call tool.Call) tool.Result {
 		return *refusal
 	}
 	if in.Offset < 0 || in.Offset > 0 && in.Offset >= len(text) {
-		return invalid("There is no offset %d: the result has %d bytes, so use 0 to %d.", in.Offset, len(text), max(len(text)-1, 0))
+		return invalid("Offset %d is out of range: the result has %d bytes, so use 0 to %d.", in.Offset, len(text), max(len(text)-1, 0))
 	}
 	for !isStart(text, in.Offset) {
 		in.Offset--
@@ -124,12 +124,12 @@ func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *
 		}
 		return tool.ValidText(text), nil
 	}
-	refusal := invalid("There is no result %q. %s", clip.Bytes(ref, 100), known(entries))
+	refusal := invalid("No result %q. %s", clip.Bytes(ref, 100), known(entries))
 	return "", &refusal
 }
 
 func unreadable(err error) *tool.Result {
-	result := tool.Failure(tool.ErrorUnavailable, "The results cannot be read at the moment: "+err.Error())
+	result := tool.Failure(tool.ErrorUnavailable, "The results are currently unavailable: "+err.Error())
 	return &result
 }
 

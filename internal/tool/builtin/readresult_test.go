@@ -89,28 +89,28 @@ func TestReadResult(t *testing.T) {
 		{"a limit that is too small", `{"ref":"2/0","limit":1}`, tool.Success("[bytes 0–3 of 5; next offset: 3]\nét")},
 		{"nothing", `{"ref":"3/0"}`, tool.Success("[bytes 0–0 of 0; the end]\n")},
 		{"lines", `{"ref":"1/0","grep":"ERR|(?i)err"}`,
-			tool.Success("[lines that match: 2, of them here: 2; bytes 0–44 of 44; the end]\n2@9: two error é\n4@33: four error\n")},
+			tool.Success("[matching lines: 2, shown: 2; bytes 0–44 of 44; the end]\n2@9: two error é\n4@33: four error\n")},
 		{"lines from an offset", `{"ref":"1/0","grep":"^f","offset":22}`,
-			tool.Success("[lines that match: 1, of them here: 1; bytes 22–44 of 44; the end]\n4@33: four error\n")},
+			tool.Success("[matching lines: 1, shown: 1; bytes 22–44 of 44; the end]\n4@33: four error\n")},
 		{"more lines than fit", `{"ref":"1/0","grep":"o","limit":30}`,
-			tool.Success("[lines that match: 4, of them here: 1; bytes 0–9 of 44; next offset: 9]\n1@0: one info\n")},
-		{"no line", `{"ref":"1/0","grep":"fatal"}`, tool.Success("[lines that match: 0, of them here: 0; bytes 0–44 of 44; the end]\n")},
+			tool.Success("[matching lines: 4, shown: 1; bytes 0–9 of 44; next offset: 9]\n1@0: one info\n")},
+		{"no line", `{"ref":"1/0","grep":"fatal"}`, tool.Success("[matching lines: 0, shown: 0; bytes 0–44 of 44; the end]\n")},
 		{"a long line", `{"ref":"4/0","grep":"needle"}`,
-			tool.Success("[lines that match: 1, of them here: 1; bytes 0–3008 of 3008; the end]\n1@851: " +
+			tool.Success("[matching lines: 1, shown: 1; bytes 0–3008 of 3008; the end]\n1@851: " +
 				strings.Repeat("x", 149) + " needle " + strings.Repeat("é", 171) + "\n")},
 		{"an unknown result", `{"ref":"9/1"}`,
-			refuse(`There is no result "9/1". Your results: 1/0 (lab.read, 44 bytes), 2/0 (lab.read, 5 bytes), 3/0 (lab.read, 0 bytes), 4/0 ` +
+			refuse(`No result "9/1". Your results: 1/0 (lab.read, 44 bytes), 2/0 (lab.read, 5 bytes), 3/0 (lab.read, 0 bytes), 4/0 ` +
 				`(lab.read, 3008 bytes).`)},
 		{"no reference", `{"ref":"the last"}`,
-			refuse(`There is no result "the last". Your results: 1/0 (lab.read, 44 bytes), 2/0 (lab.read, 5 bytes), 3/0 (lab.read, 0 bytes), ` +
+			refuse(`No result "the last". Your results: 1/0 (lab.read, 44 bytes), 2/0 (lab.read, 5 bytes), 3/0 (lab.read, 0 bytes), ` +
 				`4/0 (lab.read, 3008 bytes).`)},
-		{"an offset behind the end", `{"ref":"2/0","offset":5}`, refuse("There is no offset 5: the result has 5 bytes, so use 0 to 4.")},
-		{"an offset before the start", `{"ref":"2/0","offset":-1}`, refuse("There is no offset -1: the result has 5 bytes, so use 0 to 4.")},
+		{"an offset behind the end", `{"ref":"2/0","offset":5}`, refuse("Offset 5 is out of range: the result has 5 bytes, so use 0 to 4.")},
+		{"an offset before the start", `{"ref":"2/0","offset":-1}`, refuse("Offset -1 is out of range: the result has 5 bytes, so use 0 to 4.")},
 		{"a bad expression", `{"ref":"1/0","grep":"("}`,
 			refuse("grep is not a regular expression in RE2's syntax (error parsing regexp: missing closing ): `(`). Correct it, or leave it " +
 				"out and read by offset.")},
 		{"no object", `[]`,
-			refuse("The arguments are not what the schema asks for: json: cannot unmarshal array into Go value of type builtin.readIn")},
+			refuse("The arguments do not match the schema: json: cannot unmarshal array into Go value of type builtin.readIn")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestReadResultReadsEarlierResultsOnly(t *testing.T) {
 	j := results("first", "beside")
 	got := ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/A", Iteration: 2,
 		Arguments: json.RawMessage(`{"ref":"2/0"}`)})
-	want := tool.Failure(tool.ErrorInvalidArguments, `There is no result "2/0". Your results: 1/0 (lab.read, 5 bytes).`)
+	want := tool.Failure(tool.ErrorInvalidArguments, `No result "2/0". Your results: 1/0 (lab.read, 5 bytes).`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -185,7 +185,7 @@ func TestReadResultReadsItsOwnExecutionOnly(t *testing.T) {
 	j := results("secret of another")
 	got := ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/B", Iteration: 5,
 		Arguments: json.RawMessage(`{"ref":"1/0"}`)})
-	if want := tool.Failure(tool.ErrorInvalidArguments, `There is no result "1/0". You have no results yet.`); !cmp.Equal(want, got) {
+	if want := tool.Failure(tool.ErrorInvalidArguments, `No result "1/0". You have no results yet.`); !cmp.Equal(want, got) {
 		t.Error(cmp.Diff(want, got))
 	}
 }

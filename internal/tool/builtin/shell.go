@@ -51,13 +51,13 @@ func Shell(limits plan.Shell, keeper ...string) Tool {
 }
 
 func describe(limits plan.Shell) string {
-	text := fmt.Sprintf("Runs a command line with sh -c and returns what it prints. It may take %s and print %d bytes; it gets no input.",
+	text := fmt.Sprintf("Runs a command line with sh -c and returns its output. Limits: %s and %d bytes of output. Standard input is empty.",
 		limits.Timeout, limits.MaxOutput)
 	if limits.Dir == "" {
 		text += " It starts in an empty folder of its own, which is removed afterwards."
 	}
 	if r, err := rulesOf(limits, "its folder"); err == nil && r.Write != "" {
-		text += " It can write in its folder only."
+		text += " It can only write to its folder."
 	}
 	if limits.Offline {
 		text += " It has no network."
@@ -66,10 +66,10 @@ func describe(limits plan.Shell) string {
 		return text
 	}
 	allow := slices.Compact(slices.Sorted(slices.Values(limits.Allow)))
-	text += fmt.Sprintf(" Only these commands are allowed: %s. Pipes, lists, conditions, loops and $(…) are; "+
-		"assignments, functions, arithmetic, here-documents and output to files are not.", strings.Join(allow, ", "))
+	text += fmt.Sprintf(" Only these commands are allowed: %s. You can use pipes, lists, conditions, loops and $(…), but not "+
+		"assignments, functions, arithmetic, here-documents or output to files.", strings.Join(allow, ", "))
 	if !limits.AllOptions {
-		text += " Nor are options that start programs or write files."
+		text += " Options that start programs or write files are not allowed either."
 	}
 	return text
 }

@@ -1,18 +1,18 @@
 -- +goose Up
 
 -- The tables of the SQLite store, with PostgreSQL's types. Keys are compared and
--- sorted by their bytes (COLLATE "C"), whatever language the database is set up for.
+-- sorted by their bytes (COLLATE "C"), regardless of the database's locale.
 
--- How far each investigation has come: what a follower has seen is a copy of such a row.
+-- The progress of each investigation. A follower stores a copy of its row as its cursor.
 CREATE TABLE cursors (
     investigation TEXT COLLATE "C" PRIMARY KEY,
     seq           BIGINT NOT NULL, -- number of the last entry: gapless, because it is counted in the appending transaction
-    struck        BIGINT NOT NULL, -- number of the last time that entries were superseded
-    live          BIGINT NOT NULL, -- version of its rows in live
+    struck        BIGINT NOT NULL, -- counts the times that entries were superseded
+    live          BIGINT NOT NULL, -- version of the investigation's rows in live
     records       BIGINT NOT NULL  -- version of its rows in investigations, stages and executions
 );
 
--- Which runs have written to an execution, in order: only the newest may go on.
+-- The runs that have written to an execution, in order. Only the newest can continue.
 CREATE TABLE runs (
     investigation TEXT COLLATE "C" NOT NULL,
     execution     TEXT COLLATE "C" NOT NULL,
@@ -30,10 +30,10 @@ CREATE TABLE entries (
     seq           BIGINT NOT NULL,
     step          BIGINT NOT NULL, -- seq of the first row of the same step
     kind          TEXT NOT NULL,
-    at            BIGINT NOT NULL, -- microseconds since 1970, as all times here
+    at            BIGINT NOT NULL, -- microseconds since 1970, like all times in this schema
     run_id        TEXT NOT NULL,
     activity_id   TEXT NOT NULL,
-    superseded    BIGINT NOT NULL, -- 0, or the cursors.struck of when it was
+    superseded    BIGINT NOT NULL, -- 0, or the value of cursors.struck when the entry was superseded
     body          TEXT NOT NULL,    -- JSON of transcript.Body
     PRIMARY KEY (investigation, seq)
 );
@@ -51,7 +51,7 @@ CREATE TABLE live (
     PRIMARY KEY (investigation, execution)
 );
 
--- What model calls took. Rows of superseded entries stay: they were paid for.
+-- The usage of model calls. Rows of superseded entries remain, because their calls were paid for.
 CREATE TABLE ledger (
     investigation TEXT COLLATE "C" NOT NULL,
     key           TEXT NOT NULL, -- <execution>/<iteration>[/<position>]/<run id>

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- The places that are taken in the sliding windows of rate limits. A row whose
--- time has come counts no more, and goes when the next one is written.
+-- The slots taken in the sliding windows of rate limits. A row past its ends_at no
+-- longer counts. It is deleted when the next row is written.
 CREATE TABLE reservations (
     agent   TEXT COLLATE "C" NOT NULL,
     tool    TEXT COLLATE "C" NOT NULL,

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- The sums of ledger by execution, in place of those by investigation: what each agent
--- has used so far. tool_calls are those that its replies have asked for.
+-- The sums of ledger by execution, instead of by investigation: what each agent
+-- has used so far. tool_calls counts the calls that its replies requested.
 CREATE TABLE execution_sums (
     investigation TEXT COLLATE "C" NOT NULL,
     execution     TEXT COLLATE "C" NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE execution_sums (
     tool_calls    BIGINT NOT NULL,
     input_tokens  BIGINT NOT NULL,
     output_tokens BIGINT NOT NULL,
-    cost          BIGINT NOT NULL, -- in 1e-12 US dollars: sums of these are exact
+    cost          BIGINT NOT NULL, -- in 1e-12 US dollars, so that sums are exact
     PRIMARY KEY (investigation, execution)
 );
 INSERT INTO execution_sums SELECT investigation, execution,
@@ -21,5 +21,5 @@ INSERT INTO execution_sums SELECT investigation, execution,
 FROM entries WHERE kind = 'reply' OR body::json->'usage' IS NOT NULL GROUP BY investigation, execution;
 DROP TABLE ledger_sums;
 
--- Those that have not ended are few among many.
+-- A partial index, because few of many investigations have not ended.
 CREATE INDEX investigations_open ON investigations (started_at, id) WHERE ended_at IS NULL;

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- How long the last calls of each tool took: how many took up to so many milliseconds, an older call
--- counting less. See tool.Times.
+-- Histogram of the durations of each tool's recent calls, in milliseconds. Older calls
+-- have less weight. See tool.Times.
 CREATE TABLE tool_times (
     tool   TEXT COLLATE "C" PRIMARY KEY,
     ms_1 DOUBLE PRECISION NOT NULL,

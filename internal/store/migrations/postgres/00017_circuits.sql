@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What the fleet knows of each model: whether it is asked. See circuit.State.
+-- The circuit breaker of each model, shared by all workers. See circuit.State.
 CREATE TABLE circuits (
     provider TEXT COLLATE "C" NOT NULL,
     model    TEXT COLLATE "C" NOT NULL,

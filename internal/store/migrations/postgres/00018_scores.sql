@@ -1,12 +1,12 @@
 -- +goose Up
 
--- How investigations were judged: each time that somebody asks for it is a row.
+-- The scores of investigations: one row for each request to score.
 CREATE TABLE scores (
     investigation TEXT COLLATE "C" NOT NULL,
     n             BIGINT NOT NULL, -- from 1
-    run_id        TEXT NOT NULL, -- of the workflow that judges
+    run_id        TEXT NOT NULL, -- run of the scoring workflow
     status        TEXT NOT NULL,
-    score         BIGINT, -- 0 to 100; NULL: there is none yet
+    score         BIGINT, -- 0 to 100; NULL means that there is no score yet
     judgement     TEXT NOT NULL, -- JSON of record.Judgement
     started_at    BIGINT NOT NULL,
     ended_at      BIGINT,

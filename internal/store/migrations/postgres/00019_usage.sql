@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What of a usage has prices of its own: see agent.Usage.
+-- The kinds of tokens that have their own prices. See agent.Usage.
 ALTER TABLE execution_sums ADD COLUMN cache_read_tokens BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE execution_sums ADD COLUMN cache_write_tokens BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE execution_sums ADD COLUMN reasoning_tokens BIGINT NOT NULL DEFAULT 0;

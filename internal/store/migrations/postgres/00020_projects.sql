@@ -1,5 +1,5 @@
 -- +goose Up
 
--- Whose an investigation is.
+-- The project of an investigation.
 ALTER TABLE investigations ADD COLUMN project TEXT COLLATE "C" NOT NULL DEFAULT 'default';
 CREATE INDEX investigations_by_project ON investigations (project, started_at, id, workflow_id, chain, alert_type);

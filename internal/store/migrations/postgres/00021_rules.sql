@@ -1,18 +1,18 @@
 -- +goose Up
 
--- What people have decided once for all calls of a kind: see remember.Rule.
+-- Decisions that people made for all calls of a kind. See remember.Rule.
 CREATE TABLE rules (
     id         TEXT COLLATE "C" PRIMARY KEY,
     tool       TEXT COLLATE "C" NOT NULL,
-    rule       TEXT NOT NULL, -- JSON of remember.Rule, without what the other columns say
-    expires_at BIGINT,        -- NULL = never
-    revoked    TEXT,          -- JSON of remember.Revoked; NULL = it is in force
+    rule       TEXT NOT NULL, -- JSON of remember.Rule, without the fields in other columns
+    expires_at BIGINT,        -- NULL means never
+    revoked    TEXT,          -- JSON of remember.Revoked; NULL means that the rule is in force
     uses       BIGINT NOT NULL,
     last_used  BIGINT
 );
 CREATE INDEX rules_in_force ON rules (tool) WHERE revoked IS NULL;
 
--- What became of calls that do more than read, and of those that a person has decided: what rules are tried on.
+-- The outcomes of calls that do more than read, and of calls that a person decided. Rules are previewed on them.
 CREATE TABLE past_calls (
     id            BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     investigation TEXT COLLATE "C" NOT NULL,
@@ -20,14 +20,14 @@ CREATE TABLE past_calls (
     stage         TEXT COLLATE "C" NOT NULL,
     tool          TEXT COLLATE "C" NOT NULL,
     call          TEXT NOT NULL, -- unique within the execution
-    arguments     TEXT NOT NULL, -- as the model has written them
+    arguments     TEXT NOT NULL, -- as the model wrote them
     fate          TEXT NOT NULL, -- remember.Fate
-    decision      TEXT NOT NULL, -- what a person, or a rule, said
+    decision      TEXT NOT NULL, -- the decision of a person or a rule
     at            BIGINT NOT NULL
 );
 CREATE INDEX past_calls_by_tool ON past_calls (tool);
 
--- What PostgreSQL cannot keep in a text, an escaped NUL, is left out.
+-- An escaped NUL is removed, because PostgreSQL cannot store it in a text.
 INSERT INTO past_calls (investigation, execution, stage, tool, call, arguments, fate, decision, at)
 SELECT investigation, execution, split_part(split_part(execution, '/', 1), '#', 1),
     c -> 'call' ->> 'name', c -> 'call' ->> 'id', c -> 'call' ->> 'arguments',

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- Who decided what. Rows are added and never changed; those of an investigation are a chain of hashes.
+-- The audit log. Rows are added and never changed. The rows of an investigation form a hash chain.
 CREATE TABLE audit (
-    investigation TEXT COLLATE "C" NOT NULL, -- '' = what concerns no single one
+    investigation TEXT COLLATE "C" NOT NULL, -- '' means that the act concerns no single investigation
     n             BIGINT NOT NULL, -- from 1
     at            BIGINT NOT NULL,
     what          TEXT NOT NULL,
@@ -11,15 +11,15 @@ CREATE TABLE audit (
     execution     TEXT NOT NULL,
     call          TEXT NOT NULL,
     tool          TEXT NOT NULL,
-    detail        TEXT NOT NULL, -- JSON, hashed as it stands here
-    key           TEXT COLLATE "C" NOT NULL, -- what is told twice is one row; '' = each is one
-    hash          TEXT NOT NULL, -- audit.Act.Sum of the row before it
+    detail        TEXT NOT NULL, -- JSON, hashed in exactly this form
+    key           TEXT COLLATE "C" NOT NULL, -- idempotency key; '' means that each act has its own row
+    hash          TEXT NOT NULL, -- audit.Act.Sum, over this row and the hash of the previous one
     PRIMARY KEY (investigation, n)
 );
 CREATE UNIQUE INDEX audit_by_key ON audit (investigation, key) WHERE key <> '';
 CREATE INDEX audit_by_time ON audit (at, investigation, n);
 
--- The last row of each chain, and up to which row an anchor knows it.
+-- The last row of each chain, and the last row that an anchor covers.
 CREATE TABLE audit_heads (
     investigation TEXT COLLATE "C" PRIMARY KEY,
     n             BIGINT NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE audit_heads (
 );
 CREATE INDEX audit_heads_loose ON audit_heads (investigation) WHERE anchored < n;
 
--- A chain over the ends of chains: the last one's hash stands for all rows up to it.
+-- Anchors: a chain over the ends of chains. The hash of the last anchor covers all rows before it.
 CREATE TABLE audit_anchors (
     n     BIGINT PRIMARY KEY,
     at    BIGINT NOT NULL,

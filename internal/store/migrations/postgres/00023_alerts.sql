@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What webhooks have received, a row for each time that an alert fires. See webhook.Row.
+-- The alerts received by webhooks: one row each time an alert fires. See webhook.Row.
 CREATE TABLE alerts (
     n             BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id            TEXT COLLATE "C" NOT NULL UNIQUE,
@@ -11,18 +11,18 @@ CREATE TABLE alerts (
     group_name    TEXT NOT NULL,
     title         TEXT NOT NULL,
     place         TEXT COLLATE "C" NOT NULL,    -- waiting, started, joined, aside
-    lead          TEXT COLLATE "C" NOT NULL,    -- the alert whose investigation it is in
-    workflow      TEXT COLLATE "C" NOT NULL,    -- the id of the workflow of its own investigation
-    investigation TEXT COLLATE "C" NOT NULL,    -- started: its id, once it runs
+    lead          TEXT COLLATE "C" NOT NULL,    -- the alert whose investigation it joined
+    workflow      TEXT COLLATE "C" NOT NULL,    -- the workflow ID of its own investigation
+    investigation TEXT COLLATE "C" NOT NULL,    -- the ID of its own investigation, once it runs
     request       TEXT NOT NULL,    -- JSON of agent.Request
-    times         BIGINT NOT NULL, -- how often it was received
+    times         BIGINT NOT NULL, -- number of times it was received
     starts_at     BIGINT,
     received_at   BIGINT NOT NULL,
     resolved_at   BIGINT,
     started_at    BIGINT,
-    ended_at      BIGINT,          -- of its own investigation
-    told_at       BIGINT,          -- when its own investigation last heard of others
-    news          BIGINT NOT NULL  -- bits: what its investigation has not heard, and what it is about to hear
+    ended_at      BIGINT,          -- when its own investigation ended
+    told_at       BIGINT,          -- when joined alerts were last sent to its own investigation
+    news          BIGINT NOT NULL  -- bits: what its investigation has not received yet, and what is being sent to it
 );
 CREATE INDEX alerts_by_fingerprint ON alerts (webhook, project, fingerprint);
 CREATE INDEX alerts_waiting ON alerts (webhook, grp, n) WHERE place = 'waiting';

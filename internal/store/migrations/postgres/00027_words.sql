@@ -1,13 +1,13 @@
 -- +goose Up
 
--- The words of investigations that a search finds, without their order: names, alert, error, report and summary, as the store has
--- them, which is masked. n grows with the time of the start: milliseconds since 1970, times 128.
+-- The searchable words of investigations, without their order: from the names, alert, error, report and summary as stored,
+-- which are masked. n grows with the start time: milliseconds since 1970, times 128.
 CREATE TABLE investigation_texts (
     n             BIGINT PRIMARY KEY,
     investigation TEXT COLLATE "C" NOT NULL UNIQUE
 );
--- Words are kept apart from the rows: a search reads rows, and only the index of words. The index has no list of pending entries,
--- which each search would read.
+-- Words have their own table, because a search reads rows but only the index of words. The index has no list of pending entries,
+-- which each search would have to read.
 CREATE TABLE investigation_words (rowid BIGINT PRIMARY KEY, words TSVECTOR NOT NULL) WITH (toast_tuple_target = 128);
 CREATE INDEX investigation_words_index ON investigation_words USING gin (words) WITH (fastupdate = off);
 
@@ -32,5 +32,5 @@ CREATE TRIGGER investigation_started AFTER INSERT ON investigations FOR EACH ROW
 CREATE TRIGGER investigation_reworded AFTER UPDATE OF chain, alert_type, data_hash, metadata, error, report, started_at, ended_at
 ON investigations FOR EACH ROW EXECUTE FUNCTION investigation_to_index();
 
--- After the triggers, which wait for the transactions that write: no row is between the two.
+-- This runs after the triggers were created, which waits for writing transactions. So no row is missed between the two.
 INSERT INTO investigations_unindexed (started_at, investigation) SELECT started_at, id FROM investigations ON CONFLICT DO NOTHING;

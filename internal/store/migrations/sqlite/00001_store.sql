@@ -1,21 +1,21 @@
 -- +goose Up
 
--- One row per fact about the file itself: whose host it is.
+-- One row per fact about the file itself, such as the host that it belongs to.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT;
 
--- How far each investigation has come: what a follower has seen is a copy of such a row.
+-- The progress of each investigation. A follower stores a copy of its row as its cursor.
 CREATE TABLE cursors (
     investigation TEXT PRIMARY KEY,
     seq           INTEGER NOT NULL, -- number of the last entry: gapless, because it is counted in the appending transaction
-    struck        INTEGER NOT NULL, -- number of the last time that entries were superseded
-    live          INTEGER NOT NULL, -- version of its rows in live
+    struck        INTEGER NOT NULL, -- counts the times that entries were superseded
+    live          INTEGER NOT NULL, -- version of the investigation's rows in live
     records       INTEGER NOT NULL  -- version of its rows in investigations, stages and executions
 ) STRICT;
 
--- Which runs have written to an execution, in order: only the newest may go on.
+-- The runs that have written to an execution, in order. Only the newest can continue.
 CREATE TABLE runs (
     investigation TEXT NOT NULL,
     execution     TEXT NOT NULL,
@@ -33,10 +33,10 @@ CREATE TABLE entries (
     seq           INTEGER NOT NULL,
     step          INTEGER NOT NULL, -- seq of the first row of the same step
     kind          TEXT NOT NULL,
-    at            INTEGER NOT NULL, -- microseconds since 1970, as all times here
+    at            INTEGER NOT NULL, -- microseconds since 1970, like all times in this schema
     run_id        TEXT NOT NULL,
     activity_id   TEXT NOT NULL,
-    superseded    INTEGER NOT NULL, -- 0, or the cursors.struck of when it was
+    superseded    INTEGER NOT NULL, -- 0, or the value of cursors.struck when the entry was superseded
     body          TEXT NOT NULL,    -- JSON of transcript.Body
     PRIMARY KEY (investigation, seq)
 ) STRICT;
@@ -54,7 +54,7 @@ CREATE TABLE live (
     PRIMARY KEY (investigation, execution)
 ) STRICT;
 
--- What model calls took. Rows of superseded entries stay: they were paid for.
+-- The usage of model calls. Rows of superseded entries remain, because their calls were paid for.
 CREATE TABLE ledger (
     investigation TEXT NOT NULL,
     key           TEXT NOT NULL, -- <execution>/<iteration>[/<position>]/<run id>

@@ -1,19 +1,19 @@
 -- +goose Up
 
--- Agents that remember, by the names of their definitions. The ids of what belongs
--- to one are memories.id * 2^32 + a number from 1.
+-- Agents with a memory, by the names of their definitions. The IDs of an agent's rows
+-- are memories.id * 2^32 + a number from 1.
 CREATE TABLE memories (
     id            INTEGER PRIMARY KEY,
     agent         TEXT NOT NULL UNIQUE,
-    archived      INTEGER NOT NULL, -- how many archival entries there are
-    last_archived INTEGER NOT NULL, -- number of the newest one
+    archived      INTEGER NOT NULL, -- number of archival entries
+    last_archived INTEGER NOT NULL, -- number of the newest archival entry
     last_said     INTEGER NOT NULL  -- number of the newest row in recall
 ) STRICT;
 
 CREATE TABLE memory_blocks (
     memory      INTEGER NOT NULL REFERENCES memories (id),
     label       TEXT NOT NULL,
-    ordinal     INTEGER NOT NULL, -- in the order in which they were made
+    ordinal     INTEGER NOT NULL, -- position in order of creation
     value       TEXT NOT NULL,
     description TEXT NOT NULL,
     char_limit  INTEGER NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE archival (
     content TEXT NOT NULL
 ) STRICT;
 
--- What was said and may be recalled: entries of the transcripts, none that is superseded.
+-- Messages that agents can search for: transcript entries that are not superseded.
 CREATE TABLE recall (
     id            INTEGER PRIMARY KEY,
     investigation TEXT NOT NULL,
@@ -35,6 +35,6 @@ CREATE TABLE recall (
     UNIQUE (investigation, seq)
 ) STRICT;
 
--- The words of both, by id, as package memory finds them: nothing is left for a tokenizer to do.
+-- The words of both, by ID. Package memory has already split and normalised them, so the tokenizer has nothing to change.
 CREATE VIRTUAL TABLE archival_words USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
 CREATE VIRTUAL TABLE recall_words USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');

@@ -1,26 +1,26 @@
 -- +goose Up
 
--- What people say to agents. A letter to several stages that run is a row for each.
+-- Messages from people to agents. A message to several running stages has a row for each.
 CREATE TABLE mail (
     investigation TEXT NOT NULL,
-    seq           INTEGER NOT NULL, -- counted in the transaction
-    source        TEXT NOT NULL, -- the workflow that took it in: '' is the investigation, else a stage's run or an execution
-    ordinal       INTEGER NOT NULL, -- of the source's letters
-    run_id        TEXT NOT NULL, -- of the source
-    agent         TEXT NOT NULL, -- whom it is for; '' = all of the stage
-    stage         TEXT NOT NULL, -- the run of the stage that it is for; '' = the first that reads it
+    seq           INTEGER NOT NULL, -- assigned in the transaction
+    source        TEXT NOT NULL, -- the receiving workflow: '' is the investigation, otherwise a stage's run or an execution
+    ordinal       INTEGER NOT NULL, -- position among the messages of the source
+    run_id        TEXT NOT NULL, -- run of the source
+    agent         TEXT NOT NULL, -- the recipient; '' means all agents of the stage
+    stage         TEXT NOT NULL, -- the run of the recipient's stage; '' means the first that reads it
     author        TEXT NOT NULL,
     text          TEXT NOT NULL, -- masked
     at            INTEGER NOT NULL,
-    superseded    INTEGER NOT NULL, -- 1: a later run of the source has taken it in again, or another row stands for it
+    superseded    INTEGER NOT NULL, -- 1: a later run of the source received it again, or another row replaces it
     PRIMARY KEY (investigation, seq)
 ) STRICT;
 
--- Which entries quote a letter. It is read if one of them is not superseded.
+-- The entries that quote a message. A message is read if one of them is not superseded.
 CREATE TABLE readings (
     investigation TEXT NOT NULL,
     mail          INTEGER NOT NULL,
-    entry         INTEGER NOT NULL, -- its seq
+    entry         INTEGER NOT NULL, -- seq of the entry
     PRIMARY KEY (investigation, mail, entry)
 ) STRICT;
 

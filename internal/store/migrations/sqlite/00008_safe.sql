@@ -1,4 +1,4 @@
 -- +goose Up
 
--- What an agent that may act says of itself: NULL = it has not said.
+-- Whether an agent that can act reports that it acted. NULL means that it has not reported.
 ALTER TABLE executions ADD COLUMN actions_executed INTEGER;

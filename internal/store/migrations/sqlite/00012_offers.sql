@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What each server offered when it was last asked, whoever asked: a change is noticed.
+-- The tools that each server offered when any worker last listed them. Used to detect changes.
 CREATE TABLE offers (
     server TEXT PRIMARY KEY,
     hash   TEXT NOT NULL REFERENCES blobs (hash) -- JSON of tool.Catalogue

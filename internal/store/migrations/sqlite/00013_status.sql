@@ -1,4 +1,4 @@
 -- +goose Up
 
--- Which of the statuses that its run has told it is: a late attempt tells nothing.
+-- The number of the status among those of its run, so that a late attempt changes nothing.
 ALTER TABLE investigations ADD COLUMN status_seq INTEGER NOT NULL DEFAULT 0;

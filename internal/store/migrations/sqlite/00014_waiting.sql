@@ -1,12 +1,12 @@
 -- +goose Up
 
--- What each investigation and conversation that has waited for people or providers waits for now.
+-- What each investigation and conversation currently waits for: people or providers.
 CREATE TABLE waiting (
     investigation TEXT PRIMARY KEY, -- or a conversation
     workflow_id   TEXT NOT NULL,
-    run_id        TEXT NOT NULL, -- that said so
-    seq           INTEGER NOT NULL, -- which of the things that the run has said it is: a late attempt says nothing
-    things        INTEGER NOT NULL, -- how many it waits for
+    run_id        TEXT NOT NULL, -- the run that reported it
+    seq           INTEGER NOT NULL, -- the number of the report among those of the run, so that a late attempt changes nothing
+    things        INTEGER NOT NULL, -- number of pending items
     waits         TEXT NOT NULL     -- JSON of record.Waits
 ) STRICT;
 CREATE INDEX waiting_now ON waiting (investigation) WHERE things > 0;

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What requests say of themselves, and ask for.
+-- The labels, metadata and overrides of requests.
 ALTER TABLE investigations ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
 ALTER TABLE investigations ADD COLUMN session TEXT NOT NULL DEFAULT '';
 ALTER TABLE investigations ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;

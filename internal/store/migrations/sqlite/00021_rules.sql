@@ -1,18 +1,18 @@
 -- +goose Up
 
--- What people have decided once for all calls of a kind: see remember.Rule.
+-- Decisions that people made for all calls of a kind. See remember.Rule.
 CREATE TABLE rules (
     id         TEXT PRIMARY KEY,
     tool       TEXT NOT NULL,
-    rule       TEXT NOT NULL, -- JSON of remember.Rule, without what the other columns say
-    expires_at INTEGER,       -- NULL = never
-    revoked    TEXT,          -- JSON of remember.Revoked; NULL = it is in force
+    rule       TEXT NOT NULL, -- JSON of remember.Rule, without the fields in other columns
+    expires_at INTEGER,       -- NULL means never
+    revoked    TEXT,          -- JSON of remember.Revoked; NULL means that the rule is in force
     uses       INTEGER NOT NULL,
     last_used  INTEGER
 ) STRICT;
 CREATE INDEX rules_in_force ON rules (tool) WHERE revoked IS NULL;
 
--- What became of calls that do more than read, and of those that a person has decided: what rules are tried on.
+-- The outcomes of calls that do more than read, and of calls that a person decided. Rules are previewed on them.
 CREATE TABLE past_calls (
     id            INTEGER PRIMARY KEY,
     investigation TEXT NOT NULL,
@@ -20,9 +20,9 @@ CREATE TABLE past_calls (
     stage         TEXT NOT NULL,
     tool          TEXT NOT NULL,
     call          TEXT NOT NULL, -- unique within the execution
-    arguments     TEXT NOT NULL, -- as the model has written them
+    arguments     TEXT NOT NULL, -- as the model wrote them
     fate          TEXT NOT NULL, -- remember.Fate
-    decision      TEXT NOT NULL, -- what a person, or a rule, said
+    decision      TEXT NOT NULL, -- the decision of a person or a rule
     at            INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX past_calls_by_tool ON past_calls (tool);

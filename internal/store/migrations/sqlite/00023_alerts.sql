@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What webhooks have received, a row for each time that an alert fires. See webhook.Row.
+-- The alerts received by webhooks: one row each time an alert fires. See webhook.Row.
 CREATE TABLE alerts (
     n             INTEGER PRIMARY KEY,
     id            TEXT NOT NULL UNIQUE,
@@ -11,18 +11,18 @@ CREATE TABLE alerts (
     group_name    TEXT NOT NULL,
     title         TEXT NOT NULL,
     place         TEXT NOT NULL,    -- waiting, started, joined, aside
-    lead          TEXT NOT NULL,    -- the alert whose investigation it is in
-    workflow      TEXT NOT NULL,    -- the id of the workflow of its own investigation
-    investigation TEXT NOT NULL,    -- started: its id, once it runs
+    lead          TEXT NOT NULL,    -- the alert whose investigation it joined
+    workflow      TEXT NOT NULL,    -- the workflow ID of its own investigation
+    investigation TEXT NOT NULL,    -- the ID of its own investigation, once it runs
     request       TEXT NOT NULL,    -- JSON of agent.Request
-    times         INTEGER NOT NULL, -- how often it was received
+    times         INTEGER NOT NULL, -- number of times it was received
     starts_at     INTEGER,
     received_at   INTEGER NOT NULL,
     resolved_at   INTEGER,
     started_at    INTEGER,
-    ended_at      INTEGER,          -- of its own investigation
-    told_at       INTEGER,          -- when its own investigation last heard of others
-    news          INTEGER NOT NULL  -- bits: what its investigation has not heard, and what it is about to hear
+    ended_at      INTEGER,          -- when its own investigation ended
+    told_at       INTEGER,          -- when joined alerts were last sent to its own investigation
+    news          INTEGER NOT NULL  -- bits: what its investigation has not received yet, and what is being sent to it
 ) STRICT;
 CREATE INDEX alerts_by_fingerprint ON alerts (webhook, project, fingerprint);
 CREATE INDEX alerts_waiting ON alerts (webhook, grp, n) WHERE place = 'waiting';

@@ -1,19 +1,19 @@
 -- +goose Up
 
--- Agents that are made at run time: each version is a row, and the last one counts.
+-- Run-time agents: each version is a row, and the last version applies.
 CREATE TABLE virtual_agents (
     project    TEXT NOT NULL,
     name       TEXT NOT NULL,
     version    INTEGER NOT NULL, -- from 1
     made_by    TEXT NOT NULL,
     at         INTEGER NOT NULL,
-    deleted    INTEGER NOT NULL, -- 1 = there is none from then on
+    deleted    INTEGER NOT NULL, -- 1: this version deletes the agent
     definition TEXT NOT NULL,    -- JSON of virtual.Definition
     PRIMARY KEY (project, name, version)
 ) STRICT;
 
--- The texts that lists of investigations are searched for, by each three characters in a row. (Rowids would be shorter; VACUUM
--- changes those of investigations.)
+-- Trigram index of the texts that searches of investigation lists match. (Rowids would be shorter, but VACUUM
+-- changes the rowids of investigations.)
 CREATE VIRTUAL TABLE investigation_names USING fts5 (id UNINDEXED, name, tokenize = 'trigram case_sensitive 1');
 INSERT INTO investigation_names (id, name) SELECT id, workflow_id || ' ' || chain || ' ' || alert_type FROM investigations;
 

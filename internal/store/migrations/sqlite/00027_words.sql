@@ -1,7 +1,7 @@
 -- +goose Up
 
--- The words of investigations that a search finds, without their order: names, alert, error, report and summary, as the store has
--- them, which is masked. n grows with the time of the start: milliseconds since 1970, times 128.
+-- The searchable words of investigations, without their order: from the names, alert, error, report and summary as stored,
+-- which are masked. n grows with the start time: milliseconds since 1970, times 128.
 CREATE TABLE investigation_texts (
     n             INTEGER PRIMARY KEY,
     investigation TEXT NOT NULL UNIQUE

@@ -114,7 +114,7 @@ func (p *pageWorld) startsAtPage(v *visitor) (id string) {
 	v.until("there are chains", `() => [...document.querySelectorAll("#chain option")].some(o => o.value == "looked")`)
 	v.until("choose a chain", fill, "#chain", "looked", "change")
 	v.until("paste too much", fill, "form textarea", strings.Repeat("x", 2000), "input")
-	v.shows("This cannot start", "system.limits.data is 1000")
+	v.shows("This cannot start", "over the limit of 1000 (system.limits.data)")
 	v.until("paste an alert", fill, "form textarea", `{"title": "The disk of db-1 is full.", "n": 12345678901234567890}`, "input")
 	v.shows("This will run", "Alpha · lab-1", "JSON")
 	v.accessible("start")

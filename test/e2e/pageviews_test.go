@@ -135,7 +135,7 @@ func (p *pageWorld) changesCall(v *visitor) {
 	v.until("open the large result", `() => [...document.querySelectorAll(".call")].filter(c => c.textContent.includes("lab.big"))
 		.some(c => (c.open = true))`)
 	v.until("it says which argument was respelled", `() => [...document.querySelectorAll(".call .decision")]
-		.some(e => e.textContent.includes("Arguments were read as the schema asks: bytes as "))`)
+		.some(e => e.textContent.includes("Arguments were converted to match the schema: bytes as "))`)
 	v.click(".call .long button", "Show all")
 	v.click(".call .long button", "Show more")
 	v.until("more of it is there", `() => [...document.querySelectorAll(".call .long")].some(e => e.textContent.length > 120000)`)

@@ -74,9 +74,50 @@ func mutatedJSON(t *rapid.T, text string) string {
 	}
 	var places []place
 	collect(&places, root, func(v any) { root = v })
-	places[rapid.IntRange(0, len(places)-1).Draw(t, "place")].change(t)
+	if rapid.IntRange(0, 3).Draw(t, "graft") == 0 {
+		graft(t, places)
+	} else {
+		places[rapid.IntRange(0, len(places)-1).Draw(t, "place")].change(t)
+	}
 	out, _ := json.Marshal(root) // it came from JSON
 	return string(out)
+}
+
+// grafts are fields that some server has sent, or could send, where another object is: a second content of a part, an answer that
+// no call has, thinking without its data, and data that goes back to the server as it is.
+var grafts = []string{
+	`{"text":"x"}`, `{"text":""}`, `{"thought":true}`, `{"thoughtSignature":"c2ln"}`, `{"thoughtSignature":"!"}`,
+	`{"functionCall":{"name":"shell","args":{}}}`, `{"functionCall":{}}`, `{"functionResponse":{"name":"shell","response":{}}}`,
+	`{"inlineData":{}}`, `{"inlineData":{"mimeType":"image/png","data":"AAAA"}}`, `{"fileData":{}}`, `{"videoMetadata":{}}`,
+	`{"executableCode":{}}`, `{"executableCode":{"language":"PYTHON","code":"1"}}`, `{"codeExecutionResult":{"outcome":"?"}}`,
+	`{"toolCall":{}}`, `{"toolResponse":{"id":"a"}}`, `{"partMetadata":{"a":1}}`,
+	`{"type":"redacted_thinking","data":""}`, `{"type":"redacted_thinking","data":"ZGF0YQ=="}`, `{"type":"redacted_thinking","data":null}`,
+	`{"type":"thinking","signature":""}`, `{"type":"thinking","signature":"c2ln"}`, `{"type":"tool_result"}`, `{"type":"image"}`,
+	`{"type":"reasoning","id":"x","encrypted_content":"e"}`, `{"type":"reasoning","id":"rs_1","encrypted_content":"e","summary":null}`,
+	`{"type":"reasoning","id":17,"encrypted_content":"e","summary":[]}`, `{"id":""}`, `{"id":"rs_1"}`, `{"id":null}`, `{"status":"odd"}`,
+	`{"summary":[{"type":"text","text":"x"}]}`, `{"content":[{"type":"reasoning_text"}]}`, `{"encrypted_content":7}`,
+	`{"encrypted_content":"e"}`, `{"phase":"odd"}`, `{"phase":"commentary"}`, `{"odd":"field"}`,
+	`{"extra_content":7}`, `{"extra_content":{}}`, `{"extra_content":{"google":null}}`, `{"extra_content":{"google":{"thought_signature":7}}}`,
+	`{"extra_content":{"google":{"thought_signature":""}}}`, `{"extra_content":{"google":{"thought_signature":"!"}}}`,
+	`{"extra_content":{"google":{"thought_signature":"c2ln"}}}`, `{"provider_specific_fields":"x"}`,
+	`{"provider_specific_fields":{"thought_signature":"c2ln"}}`, `{"reasoning_content":"t"}`,
+	`{"reasoning_details":[{"type":"reasoning.text"}]}`, `{"reasoning_details":[{"type":"odd","text":"t"}]}`,
+	`{"reasoning_details":[{"type":"reasoning.text","text":"t","signature":7}]}`,
+	`{"reasoning_details":[{"type":"reasoning.encrypted","data":"e"}]}`,
+}
+
+// graft adds fields to an object.
+func graft(t *rapid.T, places []place) {
+	objects := slices.DeleteFunc(places, func(p place) bool { _, ok := p.value.(map[string]any); return !ok })
+	if len(objects) == 0 {
+		return
+	}
+	object := objects[rapid.IntRange(0, len(objects)-1).Draw(t, "object")].value.(map[string]any)
+	var fields map[string]any
+	decoder := json.NewDecoder(strings.NewReader(rapid.SampledFrom(grafts).Draw(t, "fields")))
+	decoder.UseNumber()
+	_ = decoder.Decode(&fields) // grafts are valid
+	maps.Copy(object, fields)
 }
 
 // place is where a value stands.

@@ -31,6 +31,7 @@ var strictTargets = map[string]struct {
 	"Gemini":    {llmtest.StrictGemini, plan.Provider{Type: config.ProviderGoogle, Model: "gemini-2.5-pro"}, 0},
 	"Gemini by the old SDK": {llmtest.StrictGemini,
 		plan.Provider{Type: config.ProviderGoogle, Model: "gemini-2.0-flash", Driver: config.DriverGenerativeAI}, 0},
+	"Gemini by OpenAI's protocol":    {llmtest.StrictGeminiChat, plan.Provider{Type: config.ProviderOpenAI, Model: "gemini-3-pro"}, 0},
 	"Bedrock behind LiteLLM":         {llmtest.StrictBedrock, plan.Provider{Type: config.ProviderOpenAI, Model: "m"}, 1},
 	"Mistral":                        {llmtest.StrictMistral, plan.Provider{Type: config.ProviderOpenAI, Model: "mistral-large-latest"}, 0},
 	"Mistral under another name":     {llmtest.StrictMistral, plan.Provider{Type: config.ProviderOpenAI, Model: "m"}, 1},

@@ -16,6 +16,9 @@ import (
 // of the request can contain it. The zero value marks nothing.
 type Digits struct{ mark string }
 
+// EmptyText returns a text that Restore replaces with an empty one, because the SDKs omit an empty text.
+func (d Digits) EmptyText() string { return d.mark }
+
 // NewDigits returns the Digits of a request.
 func NewDigits() Digits { return Digits{mark: rand.Text()} }
 
@@ -92,6 +95,7 @@ func (d Digits) Restore(req *http.Request) error {
 	}
 	if bytes.Contains(body, []byte(d.mark)) {
 		body = regexp.MustCompile(`"`+d.mark+`:([-+.0-9eE]+)"`).ReplaceAll(body, []byte("$1"))
+		body = bytes.ReplaceAll(body, []byte(`"`+d.mark+`"`), []byte(`""`))
 	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = nil // net/http would use it to retry over a lost connection

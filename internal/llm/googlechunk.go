@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -94,8 +95,39 @@ func (c *GoogleChunk) parts(content any) (out []map[string]any) {
 			part, ok = map[string]any{"text": text}, true
 		}
 		if ok {
-			out = append(out, c.part(part))
+			out = append(out, divided(c.part(part))...)
 		}
+	}
+	return out
+}
+
+// partData are the fields of which a part has exactly one. https://ai.google.dev/api/caching#Part
+var partData = []string{
+	"text", "executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse", "functionCall", "functionResponse",
+}
+
+// divided returns a part for each data field, because gateways combine them. A signature belongs to the call, which Gemini does not
+// accept back without it.
+func divided(part map[string]any) []map[string]any {
+	var fields []string
+	for _, field := range partData {
+		if value, ok := part[field]; ok && value != "" {
+			fields = append(fields, field)
+		}
+	}
+	if len(fields) < 2 {
+		return []map[string]any{part}
+	}
+	out := make([]map[string]any, len(fields))
+	for n, field := range fields {
+		out[n] = map[string]any{field: part[field]}
+		if field == "text" && part["thought"] != nil {
+			out[n]["thought"] = part["thought"]
+		}
+	}
+	if signature, ok := part["thoughtSignature"]; ok {
+		at := max(slices.Index(fields, "functionCall"), 0)
+		out[at]["thoughtSignature"] = signature
 	}
 	return out
 }
@@ -114,7 +146,7 @@ func (c *GoogleChunk) part(part map[string]any) map[string]any {
 			out[field] = value == true || strings.EqualFold(text, "true")
 		case "thoughtSignature":
 			text, _ := word(value)
-			if signature, ok := decodeBase64(text); ok {
+			if signature, ok := DecodeBase64(text); ok {
 				out[field] = base64.StdEncoding.EncodeToString(signature)
 			}
 		case "functionCall":
@@ -160,8 +192,8 @@ func (c *GoogleChunk) call(call map[string]any) map[string]any {
 	return out
 }
 
-// decodeBase64 decodes base64 in the standard or the URL alphabet, with or without padding.
-func decodeBase64(text string) ([]byte, bool) {
+// DecodeBase64 decodes base64 in the standard or the URL alphabet, with or without padding.
+func DecodeBase64(text string) ([]byte, bool) {
 	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 	data, err := base64.RawStdEncoding.DecodeString(text)
 	return data, err == nil

@@ -72,7 +72,9 @@ func (c *conversation) replied(m agent.Message) {
 		case "thinking":
 			said = append(said, sdk.NewThinkingBlock(b.Signature, b.Thinking))
 		case "redacted_thinking":
-			said = append(said, sdk.NewRedactedThinkingBlock(b.Data))
+			if b.Data != "" { // Anthropic refuses the block without it
+				said = append(said, sdk.NewRedactedThinkingBlock(b.Data))
+			}
 		case "text":
 			if strings.TrimSpace(b.Text) != "" {
 				said = append(said, sdk.NewTextBlock(b.Text))

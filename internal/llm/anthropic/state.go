@@ -122,7 +122,7 @@ func remember(model string, blocks []*block) json.RawMessage {
 	var s state
 	s.Anthropic.Model = model
 	for _, b := range blocks {
-		known := b.Type == "text" && b.Text != "" || b.Type == "tool_use" || b.Type == "redacted_thinking" ||
+		known := b.Type == "text" && b.Text != "" || b.Type == "tool_use" || b.Type == "redacted_thinking" && b.Data != "" ||
 			b.Type == "thinking" && (b.Signature != "" || llm.ParseClaude(model) == llm.Claude{}) // unsigned: only shown
 		if known {
 			s.Anthropic.Blocks = append(s.Anthropic.Blocks, b)

@@ -64,6 +64,9 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 	n := 0
 	for _, p := range parts {
 		if p.FunctionCall == nil {
+			if kind(p) == textPart && p.Text == "" && len(p.ThoughtSignature) > 0 {
+				p.Text = c.digits.EmptyText() // Gemini refuses a part without data
+			}
 			continue
 		}
 		ours := m.ToolCalls[n]

@@ -47,9 +47,12 @@ func recall(m agent.Message, model string) []*genai.Part {
 	if json.Unmarshal(m.ProviderState, &s) != nil || s.Gemini.Model != model {
 		return nil
 	}
-	parts := slices.DeleteFunc(s.Gemini.Parts, func(p *genai.Part) bool {
-		return p == nil || plainText(p) && p.Text == ""
-	})
+	var parts []*genai.Part
+	for _, p := range s.Gemini.Parts {
+		if p = returnable(p); p != nil {
+			parts = append(parts, p)
+		}
+	}
 	if !sameCalls(toolCalls(parts), m.ToolCalls) {
 		return nil
 	}
@@ -74,3 +77,37 @@ func text(parts []*genai.Part) string {
 	}
 	return all
 }
+
+// returnable returns a part as Gemini accepts it: with exactly one data field, which is complete. It returns nil if there is none, and
+// for the answer to a call, which only a client gives.
+func returnable(p *genai.Part) *genai.Part {
+	if p == nil {
+		return nil
+	}
+	out := &genai.Part{Thought: p.Thought, ThoughtSignature: p.ThoughtSignature, PartMetadata: p.PartMetadata}
+	code, result, call, response, inline, file := p.ExecutableCode, p.CodeExecutionResult, p.ToolCall, p.ToolResponse, p.InlineData, p.FileData
+	switch {
+	case p.FunctionCall != nil:
+		out.FunctionCall = p.FunctionCall
+	case code != nil && code.Code != "" && code.Language == genai.LanguagePython:
+		out.ExecutableCode = code
+	case result != nil && slices.Contains(outcomes, result.Outcome):
+		out.CodeExecutionResult = result
+	case call != nil && call.ToolType != "":
+		out.ToolCall = call
+	case response != nil && response.ToolType != "":
+		out.ToolResponse = response
+	case inline != nil && inline.MIMEType != "" && len(inline.Data) > 0:
+		out.InlineData, out.VideoMetadata = inline, p.VideoMetadata
+	case file != nil && file.FileURI != "":
+		out.FileData, out.VideoMetadata = file, p.VideoMetadata
+	case p.Text != "" || kind(p) == textPart && len(p.ThoughtSignature) > 0:
+		out.Text = p.Text
+	default:
+		return nil
+	}
+	return out
+}
+
+// outcomes are the documented outcomes of code that Gemini runs.
+var outcomes = []genai.Outcome{genai.OutcomeOK, genai.OutcomeFailed, genai.OutcomeDeadlineExceeded}

@@ -38,7 +38,7 @@ const wantContinued = `[
 		{"text":"Let me see <&>."},
 		{"functionCall":{"id":"x","name":"shell","args":{"command":"a < b","n":1700000000123}},"thoughtSignature":"dDI="},
 		{"functionCall":{"id":"c00001x01","name":"shell"}},
-		{"thoughtSignature":"dDM="}]},
+		{"text":"","thoughtSignature":"dDM="}]},
 	{"role":"user","parts":[
 		{"functionResponse":{"id":"x","name":"shell","response":{"output":"42"}}},
 		{"functionResponse":{"id":"c00001x01","name":"shell","response":{"output":"This call was not run."}}}]}

@@ -48,12 +48,16 @@ type anthropicContent struct {
 	Text      string             `json:"text"`
 	Thinking  string             `json:"thinking"`
 	Signature string             `json:"signature"`
+	Data      string             `json:"data"`
 	ID        string             `json:"id"`
 	Name      string             `json:"name"`
 	Input     json.RawMessage    `json:"input"`
 	Answers   string             `json:"tool_use_id"`
 	Content   []anthropicContent `json:"content"`
-	Cache     *struct{}          `json:"cache_control"`
+	Source    struct {
+		MediaType string `json:"media_type"`
+	} `json:"source"`
+	Cache *struct{} `json:"cache_control"`
 }
 
 // decodeVertexClaude is decodeAnthropic for Vertex AI, which has the model in the path and the version in the body.
@@ -159,16 +163,18 @@ func (in anthropicRequest) refused() error {
 		if want := []string{"user", "assistant"}[i%2]; turn.Role != want {
 			return fmt.Errorf("messages.%d: roles must alternate: want %q, got %q", i, want, turn.Role)
 		}
+		if len(turn.Content) == 0 {
+			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+		}
 		next := map[string]bool{}
 		for n, b := range turn.Content {
 			if b.Cache != nil {
 				marks++
 			}
+			if err := b.refused(turn, n, in.Model); err != nil {
+				return fmt.Errorf("messages.%d.content.%d: %w", i, n, err)
+			}
 			switch {
-			case b.Type == "text" && strings.TrimSpace(b.Text) == "":
-				return fmt.Errorf("messages.%d: text content blocks must be non-empty", i)
-			case b.Type == "thinking" && b.Signature == "" && llm.ParseClaude(in.Model).Family != "":
-				return fmt.Errorf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, n)
 			case b.Type == "tool_use":
 				next[b.ID] = true
 			case b.Type == "tool_result" && !open[b.Answers]:
@@ -191,6 +197,42 @@ func (in anthropicRequest) refused() error {
 		return fmt.Errorf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	case len(in.Messages) == 0 || in.Messages[len(in.Messages)-1].Role != "user":
 		return errors.New("This model does not support assistant message prefill. The conversation must end with a user message.")
+	}
+	return nil
+}
+
+// blocksOf are the types of blocks that a turn may have.
+var blocksOf = map[string][]string{
+	"user": {"text", "image", "tool_result"}, "assistant": {"text", "thinking", "redacted_thinking", "tool_use"},
+}
+
+// refused returns Anthropic's error for an invalid block of a turn.
+// https://platform.claude.com/docs/en/api/messages, …/build-with-claude/extended-thinking, …/agents-and-tools/tool-use/implement-tool-use
+func (b anthropicContent) refused(turn anthropicTurn, at int, model string) error {
+	claude := llm.ParseClaude(model).Family != ""
+	switch {
+	case !slices.Contains(blocksOf[turn.Role], b.Type):
+		return fmt.Errorf("Input tag '%s' found using 'type' does not match any of the expected tags", b.Type)
+	case b.Type == "text" && strings.TrimSpace(b.Text) == "":
+		return errors.New("text content blocks must be non-empty")
+	case b.Type == "thinking" && b.Signature == "" && claude:
+		return errors.New("Invalid `signature` in `thinking` block")
+	case b.Type == "redacted_thinking" && b.Data == "":
+		return errors.New("Invalid `data` in `redacted_thinking` block")
+	case (b.Type == "thinking" || b.Type == "redacted_thinking") && at == len(turn.Content)-1 && claude:
+		return errors.New("The final block in an assistant message cannot be `thinking`.")
+	case b.Type == "image" && !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, b.Source.MediaType):
+		return fmt.Errorf("source.media_type: %q is not supported", b.Source.MediaType)
+	case b.Type == "tool_result" && at > 0 && turn.Content[at-1].Type != "tool_result":
+		return errors.New("`tool_result` blocks must come first in the content of a message")
+	}
+	for n, part := range b.Content {
+		if part.Type == "tool_result" {
+			return fmt.Errorf("content.%d: Input tag 'tool_result' does not match any of the expected tags", n)
+		}
+		if err := part.refused(anthropicTurn{Role: "user"}, 0, model); err != nil {
+			return fmt.Errorf("content.%d: %w", n, err)
+		}
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 		req.Messages = append(req.Messages, c.messages()...)
 	}
 	req.addTools(in)
-	return req, in.refused(model)
+	return req, errors.Join(in.refused(model), geminiTurns(body))
 }
 
 // refused returns Google's error for tools that a model cannot combine.

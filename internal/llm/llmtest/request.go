@@ -140,38 +140,6 @@ func decodeOpenAI(r *http.Request, body []byte) (Request, error) {
 	return req, thoughtsMissing(req.Model, body)
 }
 
-// thoughtsMissing returns the error of providers that require the thinking of calls in later requests: Google's
-// endpoint for this protocol (https://github.com/nearai/ironclaw/issues/1510) in the current turn, and DeepSeek
-// (https://github.com/AstrBotDevs/AstrBot/issues/4174) everywhere.
-func thoughtsMissing(model string, body []byte) error {
-	var in struct {
-		Messages []struct {
-			Role      string
-			Reasoning *string `json:"reasoning_content"`
-			Calls     []struct {
-				Extra json.RawMessage `json:"extra_content"`
-			} `json:"tool_calls"`
-		}
-	}
-	_ = json.Unmarshal(body, &in) // cannot fail: it was parsed before
-	turn := 0
-	for i, m := range in.Messages {
-		if m.Role == "user" {
-			turn = i
-		}
-	}
-	for i, m := range in.Messages {
-		switch {
-		case len(m.Calls) == 0:
-		case strings.HasPrefix(model, "gemini-3") && i > turn && m.Calls[0].Extra == nil:
-			return errors.New("Function call is missing a thought_signature in functionCall parts.")
-		case strings.HasPrefix(model, "deepseek-reasoner") && m.Reasoning == nil:
-			return fmt.Errorf("Missing `reasoning_content` field in the assistant message at message index %d.", i)
-		}
-	}
-	return nil
-}
-
 // decodeAzure is decodeOpenAI for Azure, which has the deployment in the path and the key in another header.
 // https://learn.microsoft.com/azure/ai-services/openai/reference#chat-completions (read 2026-11-23)
 func decodeAzure(r *http.Request, body []byte) (Request, error) {

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,20 @@ type responsesItem struct {
 	Content, Output json.RawMessage
 	CallID          string `json:"call_id"`
 	Name, Arguments string
+	Phase           string
 	Encrypted       string `json:"encrypted_content"`
+	raw             json.RawMessage
+}
+
+// UnmarshalJSON keeps the original item, too.
+func (i *responsesItem) UnmarshalJSON(data []byte) error {
+	type plain responsesItem
+	err := json.Unmarshal(data, (*plain)(i))
+	i.raw = bytes.Clone(data)
+	if i.Type == "reasoning" {
+		return nil // goodReasoning reports what is wrong with it
+	}
+	return err
 }
 
 // decodeResponses converts a request of the Responses API to the form of chat completions.
@@ -163,8 +177,8 @@ func responsesMessages(items []responsesItem) (messages []Message, err error) {
 		var text string
 		switch item.Type {
 		case "reasoning":
-			if item.Encrypted == "" {
-				return nil, errors.New("Item 'rs_llmtest' of type 'reasoning' was not found: items are not persisted when store is false")
+			if err := goodReasoning(n, item.raw); err != nil {
+				return nil, err
 			}
 			if n+1 == len(items) || items[n+1].Role == "user" || items[n+1].Type == "function_call_output" {
 				return nil, errors.New("Item 'rs_llmtest' of type 'reasoning' was provided without its required following item.")
@@ -179,6 +193,9 @@ func responsesMessages(items []responsesItem) (messages []Message, err error) {
 			_ = json.Unmarshal(item.Output, &text)
 			said.Role, said.ToolCallID, said.Content = "tool", item.CallID, &text
 		default:
+			if p := item.Phase; p != "" && (item.Role != "assistant" || p != "commentary" && p != "final_answer") {
+				return nil, fmt.Errorf("Invalid value: '%s'. Supported values are: 'commentary' and 'final_answer'.", p)
+			}
 			_ = json.Unmarshal(item.Content, &text)
 			said.Content = &text
 		}

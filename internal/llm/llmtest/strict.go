@@ -14,7 +14,8 @@ const (
 	StrictOpenAI Target = iota // Chat Completions and Responses
 	StrictAnthropic
 	StrictGemini
-	StrictBedrock // behind LiteLLM
+	StrictGeminiChat // by OpenAI's protocol: only the rules of all targets, and the signatures of the models
+	StrictBedrock    // behind LiteLLM
 	StrictMistral
 	StrictVLLM // with a template that requires an order of roles
 )

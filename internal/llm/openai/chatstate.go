@@ -65,13 +65,13 @@ const unsigned = `{"google":{"thought_signature":"skip_thought_signature_validat
 func (out *chatMessage) withThoughts(m agent.Message, model string) {
 	var s chatState
 	known := json.Unmarshal(m.ProviderState, &s) == nil && s.Chat.Model == model && len(s.Chat.Calls) == len(out.ToolCalls)
-	switch {
-	case known:
+	if known {
 		for n := range out.ToolCalls {
-			out.ToolCalls[n].attached = s.Chat.Calls[n]
+			out.ToolCalls[n].attached = s.Chat.Calls[n].returnable()
 		}
-		out.Details = s.Chat.Details
-	case llm.GoogleSigns(model):
+		out.Details = s.Chat.Details.returnable()
+	}
+	if llm.GoogleSigns(model) && !out.ToolCalls[0].signed() {
 		out.ToolCalls[0].Extra = json.RawMessage(unsigned)
 	}
 	if known && s.Chat.Reasoning != "" {
@@ -79,4 +79,71 @@ func (out *chatMessage) withThoughts(m agent.Message, model string) {
 	} else if wantsReasoning.MatchString(model) {
 		out.Reasoning = new(string)
 	}
+}
+
+// returnable returns the data that servers accept back: objects, with an object for each provider that signs.
+func (a attached) returnable() attached {
+	extra := map[string]json.RawMessage{}
+	if json.Unmarshal(a.Extra, &extra) != nil {
+		a.Extra = nil
+	}
+	for _, raw := range extra {
+		var provider map[string]json.RawMessage
+		if json.Unmarshal(raw, &provider) != nil || provider == nil {
+			a.Extra = nil
+		}
+		if signature, ok := provider["thought_signature"]; ok && !isSignature(signature) {
+			a.Extra = nil
+		}
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(a.Provider, &fields) != nil {
+		a.Provider = nil
+	}
+	return a
+}
+
+// signed reports whether a call has Google's signature.
+func (a attached) signed() bool {
+	var extra map[string]map[string]json.RawMessage
+	_ = json.Unmarshal(a.Extra, &extra) // without extra data there is none
+	for _, provider := range extra {
+		if isSignature(provider["thought_signature"]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isSignature(raw json.RawMessage) bool {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || text == "" {
+		return false
+	}
+	_, ok := llm.DecodeBase64(text)
+	return ok
+}
+
+// detailText is the field with the text of each type of detail.
+// https://openrouter.ai/docs/guides/best-practices/reasoning-tokens#reasoning-detail-types
+var detailText = map[string]string{"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": "data"}
+
+// returnable returns the details if OpenRouter accepts them back. It accepts only a whole sequence.
+func (d details) returnable() details {
+	for _, detail := range d {
+		kind, _ := detail["type"].(string)
+		field, known := detailText[kind]
+		if _, ok := detail[field].(string); !known || !ok {
+			return nil
+		}
+		for _, name := range []string{"text", "summary", "data", "id", "signature", "format"} {
+			if _, ok := detail[name].(string); !ok && detail[name] != nil {
+				return nil
+			}
+		}
+		if _, ok := detail["index"].(float64); !ok && detail["index"] != nil {
+			return nil
+		}
+	}
+	return d
 }

@@ -198,7 +198,7 @@ func inputItems(m agent.Message, model string) (items []any) {
 func repliedItems(m agent.Message, model string) (items []any) {
 	text := func(content, phase string) {
 		if content != "" {
-			items = append(items, saidItem{Role: string(agent.Assistant), Content: content, Phase: phase})
+			items = append(items, saidItem{Role: string(agent.Assistant), Content: content, Phase: knownPhase(phase)})
 		}
 	}
 	call := func(c agent.ToolCall) {
@@ -209,7 +209,9 @@ func repliedItems(m agent.Message, model string) (items []any) {
 		for _, part := range parts {
 			switch {
 			case part.Reasoning != nil:
-				items = append(items, part.Reasoning)
+				if thought := returnable(part.Reasoning); thought != nil {
+					items = append(items, thought)
+				}
 			case part.Call:
 				call(m.ToolCalls[calls])
 				calls++

@@ -104,7 +104,7 @@ func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 		return err
 	}
 	for _, line := range tool.Changes(last, catalogue.Tools) {
-		j.Logger.Warn("an MCP server says something else than before", "server", catalogue.Server, "change", line)
+		j.Logger.Warn("an MCP server changed its tools", "server", catalogue.Server, "change", line)
 		catalogue.Changed = append(catalogue.Changed, line)
 	}
 	return nil

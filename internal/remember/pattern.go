@@ -73,7 +73,7 @@ func (p Pattern) validate(tool, name string) error {
 	case p.Glob == anything && isRun(tool, name):
 		return errors.New("* alone would be anything that can be run: say more of it")
 	case reveal.Hides(p.Glob):
-		return errors.New("the glob has characters that nobody sees")
+		return errors.New("the glob has invisible characters")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestValidate(t *testing.T) {
 		"longer than 1000":          func(r *remember.Rule) { r.Because = strings.Repeat("x", 1001) },
 		"more than 65536 bytes":     func(r *remember.Rule) { r.Arguments = args{"a": like(strings.Repeat("x", 70_000))} },
 		"a value, or a glob":        func(r *remember.Rule) { r.Arguments = args{"a": {}} },
-		"nobody sees":               func(r *remember.Rule) { r.Arguments = args{"a": like("x\u202e*")} },
+		"invisible characters":      func(r *remember.Rule) { r.Arguments = args{"a": like("x\u202e*")} },
 		"command: such a command":   func(r *remember.Rule) { r.Tool, r.Arguments = "shell", args{"command": like("*")} },
 		"project's name":            func(r *remember.Rule) { r.Where.Project = "*" },
 		"cmd: such a command is no": func(r *remember.Rule) { r.Arguments = args{"cmd": is(`"sudo ls"`)} },

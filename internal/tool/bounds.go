@@ -51,7 +51,7 @@ func (s Spec) excess() string {
 	case len(s.Name) > maxName:
 		return fmt.Sprintf("its name is longer than %d bytes", maxName)
 	case reveal.Hides(s.Name) || strings.ContainsAny(s.Name, "\n\t"):
-		return "its name has characters that nobody sees"
+		return "its name has invisible characters"
 	case len(s.Description) > maxDescription:
 		return fmt.Sprintf("its description is longer than %d KB", maxDescription>>10)
 	}

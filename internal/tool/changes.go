@@ -21,7 +21,7 @@ func Changes(last Catalogue, now []Spec) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s is new (%.8s)", spec.Name, is))
 		case was != is:
 			what := strings.Join(differences(old, spec), " and ")
-			lines = append(lines, fmt.Sprintf("%s has another %s (%.8s, it was %.8s)", spec.Name, what, is, was))
+			lines = append(lines, fmt.Sprintf("%s has a new %s (%.8s, previously %.8s)", spec.Name, what, is, was))
 		}
 	}
 	for _, spec := range before {
@@ -59,7 +59,7 @@ func differences(a, b Spec) (what []string) {
 		what = append(what, "size")
 	}
 	if was, is := a.saidRisk(), b.saidRisk(); was != is {
-		what = append(what, fmt.Sprintf("risk: %s, it was %s,", is, was))
+		what = append(what, fmt.Sprintf("risk: %s, previously %s,", is, was))
 	}
 	return what
 }

@@ -146,7 +146,7 @@ var servers = map[string]server{
 	"patterns that explode": {tools: listed("regex", "", `{"type":"object","properties":{"a":{"pattern":"(abcdefghijkl){1000}"}}}`),
 		unusable: map[string]string{"regex": "patterns that are too large"}},
 	"escapes in a name": {tools: listed("\x1b[2J\u202egood", "", `{"type":"object"}`),
-		unusable: map[string]string{"": "characters that nobody sees"}},
+		unusable: map[string]string{"": "invisible characters"}},
 	"JSON of 100,000 levels": {list: withID(`{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"x","inputSchema":` + nest(100_000) +
 		`}]}}`), class: late},
 	"a list of wrong types":   {tools: `{"tools":{"name":7}}`, class: "its answer cannot be read"},

@@ -41,7 +41,7 @@ func leadScript(total, atATime int, digger func(turn int) llmtest.Reply) llmtest
 		for _, m := range req.Messages {
 			if m.Content != nil {
 				told += strings.Count(*m.Content, "[Sub-agent completed]")
-				dispatched += strings.Count(*m.Content, "Execution id:")
+				dispatched += strings.Count(*m.Content, "Execution ID:")
 			}
 		}
 		switch {

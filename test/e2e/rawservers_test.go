@@ -257,7 +257,7 @@ func TestToolsThatModelsCallTheSame(t *testing.T) {
 	for _, args := range [][]string{{"status", "names"}, {"tools", "--config", w.config}, {"validate", w.config}} {
 		out, warned, code := w.starter("", args...)
 		said := strings.Join(strings.Fields(out+warned), " ")
-		if code != 0 || !strings.Contains(said, " is left out beside a") || !strings.Contains(said, "models would call both a___b") {
+		if code != 0 || !strings.Contains(said, " is not offered together with a") || !strings.Contains(said, "models would call both a___b") {
 			t.Errorf("starter %v, exit code %d: %s", args, code, said)
 		}
 	}

@@ -219,7 +219,7 @@ func TestToolServerAsksPeople(t *testing.T) {
 		w.decode(&inbox, "inbox", "--json")
 		return len(inbox) == 1
 	})
-	if !strings.HasPrefix(inbox[0].Question, "Tool server lab asks during lab.deploy: Where to?") || inbox[0].Stage != "dig" {
+	if !strings.HasPrefix(inbox[0].Question, "Tool server lab asks a question during lab.deploy: Where to?") || inbox[0].Stage != "dig" {
 		t.Errorf("in the inbox: %+v", inbox)
 	}
 	asked := time.Now()

@@ -21,6 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/report"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -257,6 +258,7 @@ type whole struct {
 	Stages        []record.Stage       `json:"stages"`
 	Executions    []record.Execution   `json:"executions"`
 	Scores        []record.Score       `json:"scores"`
+	Brief         *report.Brief        `json:"brief,omitempty" doc:"the parts of the report to read first, as far as it names them"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"of an investigation that has ended"`
 	// UnknownCalls is client.Whole.UnknownCalls.
 	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls that may or may not have taken effect"`
@@ -286,6 +288,9 @@ func (s *Server) getInvestigation(ctx context.Context, in *ByID) (*body[whole], 
 	out.Investigation, out.Status = shown(w.Investigation), w.Status
 	out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
 	out.Scores, out.UnknownCalls = append(out.Scores, w.Scores...), w.UnknownCalls
+	if brief := report.BriefOf(w.Investigation.Report, nil); !brief.Empty() {
+		out.Brief = &brief
+	}
 	return &body[whole]{out}, nil
 }
 

@@ -16,7 +16,7 @@ import (
 type Brief struct {
 	Cause      string   `json:"cause,omitempty"`
 	Confidence string   `json:"confidence,omitempty"`
-	Next       []string `json:"next,omitempty"` // what to do, in order
+	Next       []string `json:"next,omitempty" doc:"what to do, in order"`
 	// Proof says that some claims of the report are not supported by the evidence that they cite.
 	Proof string `json:"proof,omitempty"`
 }
@@ -41,6 +41,9 @@ func names(words ...string) (all []*regexp.Regexp) {
 	return all
 }
 
+// degree matches a confidence within a text: "Confidence: high (two sources)" and "(high confidence)".
+var degree = regexp.MustCompile(`(?is)\bconfidence\b[*_]*:[*_ ]*(\S.*)|\((\S[^()]*) confidence\b[^()]*\)`)
+
 // Headings that begin like those above but mean something else: not the cause, or already done.
 var (
 	misleading = regexp.MustCompile(`(?i)\b(ruled[ -]out|excluded|eliminated|rejected|considered|taken|tried|attempted|` +
@@ -61,14 +64,22 @@ const (
 )
 
 // BriefOf extracts the brief from a report, which is Markdown or one JSON object. A part is the text below a known heading or after a
-// known label ("**Cause:** …"). For the cause and the confidence, BriefOf takes the first paragraph. For the next steps, it takes the
-// first items of the first list, or the first paragraph. proof is the evidence that the report was checked against; nil means that it was
-// not checked. BriefOf ignores what the report itself says about that.
+// known label ("**Cause:** …"). For the cause and the confidence, BriefOf takes the first paragraph; the confidence may also stand in
+// that of the cause. For the next steps, it takes the first items of the first list, or the first paragraph. proof is the evidence that
+// the report was checked against; nil means that it was not checked. BriefOf ignores what the report itself says about that.
 func BriefOf(report string, proof *evidence.Evidence) (b Brief) {
 	src := []byte(markdown.Readable(report))
 	parts := partsOf(markdown.Parse(src), src)
-	b.Cause, _ = cut(find(parts, causes).text, twoLines)
-	b.Confidence, _ = cut(find(parts, confidences).text, oneLine)
+	cause, confidence := find(parts, causes).text, find(parts, confidences).text
+	if m := degree.FindStringSubmatchIndex(cause); m != nil && confidence == "" {
+		if m[2] >= 0 {
+			cause, confidence = strings.TrimRight(cause[:m[0]], "*_(-–— \n"), cause[m[2]:m[3]]
+		} else {
+			confidence = cause[m[4]:m[5]]
+		}
+	}
+	b.Cause, _ = cut(cause, twoLines)
+	b.Confidence, _ = cut(confidence, oneLine)
 	if proof != nil {
 		b.Proof = proof.Failed()
 	}
@@ -103,7 +114,14 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 		case *ast.Heading:
 			parts = append(parts, part{name: textOf(n, src)})
 		case *ast.Paragraph:
-			said := paragraph(textOf(n, src))
+			text := textOf(n, src)
+			if m := boldLine.FindStringSubmatch(text); m != nil {
+				parts, text = append(parts, part{name: m[1]}), strings.TrimSpace(text[len(m[0]):])
+			}
+			if text == "" {
+				continue
+			}
+			said := paragraph(text)
 			if last := &parts[len(parts)-1]; last.text == "" {
 				last.text = said[0].text
 			} else {
@@ -134,6 +152,9 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 	}
 	return parts
 }
+
+// boldLine matches a first line that is only bold text, which models write as a heading.
+var boldLine = regexp.MustCompile(`^(?:\*\*|__)([^*_\n]{3,60})(?:\*\*|__):?[ \t]*(?:\n|$)`)
 
 // label matches the label of a part at the beginning of a line.
 var label = regexp.MustCompile(`^[*_]*(\pL[\pL ]{2,30}?)[*_]*:[*_]*\s*`)

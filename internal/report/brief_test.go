@@ -73,6 +73,20 @@ func TestBriefOf(t *testing.T) {
 				strings.Repeat("x ", 50) + "``",
 			report.Brief{Cause: "It ran …", Next: []string{"see below", "see below"}},
 		},
+		{
+			"bold lines as headings", "It restarted.\n\n**Root cause**\nThe limit.\n\n**Confidence**:\nhigh\n\n**Evidence**\n- logs\n\n" +
+				"__Next steps__\n1. Undo it.\n2. Raise it.",
+			report.Brief{Cause: "The limit.", Confidence: "high", Next: []string{"Undo it.", "Raise it."}},
+		},
+		{
+			"a confidence beside the cause", "**Cause**: the release cut the pool. **Confidence:** high (two sources).",
+			report.Brief{Cause: "the release cut the pool.", Confidence: "high (two sources)."},
+		},
+		{
+			"a confidence in brackets", "## Cause\nThe pool (medium confidence).",
+			report.Brief{Cause: "The pool (medium confidence).", Confidence: "medium"},
+		},
+		{"a confidence in something else", "## Cause\nThe pool.\n## Evidence\nA guess (low confidence).", report.Brief{Cause: "The pool."}},
 		{"what the agent says of a check", "**Checked by code: 9 of 9 stand.**\n\n## Cause\nX.", report.Brief{Cause: "X."}},
 		{"nothing", "", report.Brief{}},
 	} {

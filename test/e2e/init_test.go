@@ -21,6 +21,7 @@ var prose = []llmtest.Reply{
 	llmtest.Text("```markdown\n# Root cause\nThe disk of db-1 is full.\n\n# Confidence\nhigh\n\n# Next steps\n- Grow the volume.\n```"),
 	llmtest.Text("```json\n{\"root_cause\": \"The disk of db-1 is full.\", \"confidence\": \"high\", " +
 		"\"next_steps\": [\"Grow the volume.\"]}\n```"),
+	llmtest.Text("db-1 stopped.\n\n**Root cause**: The disk of db-1 is full. Confidence: high (df).\n\n**Next steps**\n1. Grow the volume."),
 }
 
 // realistic answers as real models do: agents with tools call one first, planners and critics embed their JSON

@@ -52,6 +52,7 @@ class Investigation {
       executions: new Map(),
       panes: new Map(),
       waiting: [],
+      brief: undefined,
       evidence: undefined,
       unknown: [],
     });
@@ -235,6 +236,7 @@ class Investigation {
       .then((whole) => {
         this.record = whole.investigation;
         this.stages = whole.stages;
+        this.brief = whole.brief;
         this.unknown = (whole.unknown_calls || []).filter((c) => c.risk !== "read_only");
         this.scored.show(whole.scores);
         for (const x of whole.executions) {
@@ -262,7 +264,7 @@ class Investigation {
       this.head.show(this.record, { about: this.about, ...this.listed }, this.scored.last?.score);
       const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
       this.steering.show(this.record, paused, this.executions);
-      this.report.show(this.record, this.evidence, this.unknown, this.stages);
+      this.report.show(this.record, this);
       this.drawRail();
       this.drawChain();
     });

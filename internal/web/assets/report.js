@@ -9,13 +9,12 @@ export class Report {
     this.element = h("section.report", { "aria-label": "Report", hidden: true });
   }
 
-  // show shows what a record reports. Evidence is what was found of it, unknown are the writes that may or may not have
-  // taken effect.
-  // Stages are those of the investigation: a partial one says why.
-  show(r, evidence, unknown = [], stages = []) {
+  // show shows what a record reports, its brief first. Evidence is what was found of it, unknown are the writes that may or may
+  // not have taken effect. Stages are those of the investigation: a partial one says why.
+  show(r, { brief, evidence, unknown = [], stages = [] }) {
     const text = r.report || "";
     const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
-    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${unknown.length} ${partial.length}`;
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.length} ${partial.length}`;
     if (this.told === key) return;
     this.told = key;
     this.element.hidden = !text && !r.error && unknown.length + partial.length === 0;
@@ -29,6 +28,14 @@ export class Report {
       ...[
         r.error && foreign(r.error, "p", { class: "wrong" }),
         ...partial.map((s) => foreign(`Stage ${s.name} is partial: ${s.envelope.partial}`, "p", { class: "wrong" })),
+        brief &&
+          h(
+            "dl.brief",
+            {},
+            brief.cause && [h("dt", {}, "Cause"), h("dd", {}, markdown(brief.cause))],
+            brief.confidence && [h("dt", {}, "Confidence"), h("dd", {}, markdown(brief.confidence))],
+            brief.next && [h("dt", {}, "Next"), h("dd", {}, h("ol", {}, brief.next.map((step) => h("li", {}, markdown(step)))))],
+          ),
         r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
         unknown.length > 0 &&
           h(

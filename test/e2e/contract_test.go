@@ -56,7 +56,7 @@ func TestTextOutsideContract(t *testing.T) {
 			}
 		}
 		p.ada.goTo("#/" + url.PathEscape(r.ID))
-		p.ada.shows(append(texts, "Stage sort is partial: the text "+reason, "partial")...)
+		p.ada.shows(append(texts, "Stage sort is partial: the output "+reason, "partial")...)
 	}
 	p.ada.nothingWrong()
 }

@@ -44,7 +44,7 @@ func TestPipelinePlanExecuteCritique(t *testing.T) {
 	}
 	w.stands("shop", 1, 1)
 	w.mustFail(1, `the answer needs "text"`, "answer", "shop", "--approve")
-	w.mustFail(1, `no question "q9" waits`, "answer", "shop", "q9", "--text", "x")
+	w.mustFail(1, `unknown question "q9"; available: `, "answer", "shop", "q9", "--text", "x")
 	w.must("answer", "shop", inbox[0].Name, "--text", "checkout", "--by", "Ada")
 	w.mustFail(1, "no pending interrupt to resume", "answer", "shop", "--text", "again")
 	result := w.end("shop")

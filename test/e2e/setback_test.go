@@ -41,7 +41,7 @@ func TestStoreIsSetBack(t *testing.T) {
 
 	var result workflows.InvestigationResult
 	err := w.client().GetWorkflow(t.Context(), "lab", "").Get(t.Context(), &result)
-	if err == nil || !strings.Contains(err.Error(), "the store has lost entry ") {
+	if err == nil || !strings.Contains(err.Error(), "the store is missing entry ") {
 		t.Errorf("it ended with %v, %+v", err, result)
 	}
 	if n := w.effects(); n != 1 || len(w.model.Requests()) != asked {

@@ -158,7 +158,7 @@ func (w *world) checkExtremeRequests() {
 }
 
 // partMark matches the reference for read_result that follows a part of a result.
-var partMark = regexp.MustCompile(`(?:whole of it: read_result \{"ref": "|kept in the transcript as )(\d/\d)`)
+var partMark = regexp.MustCompile(`(?:complete result: read_result \{"ref": "|kept in the transcript as )(\d/\d)`)
 
 func partsShown(req llmtest.Request) (refs []string) {
 	for _, m := range req.Messages {

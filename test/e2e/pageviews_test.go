@@ -310,8 +310,8 @@ func (v *visitor) cites() {
 	var said string
 	v.do("show a report", chromedp.Evaluate(`import("./page/report.js").then(({Report}) => {
 		const opened = [], report = new Report(item => opened.push(item.seq));
-		report.show({report: "It is the pool [7].", status: "completed"}, {evidence: [{n: 3, content: "no", seq: 30},
-			{n: 7, content: "pool exhausted", location: "query_logs", tool: "lab.echo", seq: 70}]}, []);
+		report.show({report: "It is the pool [7].", status: "completed"}, {evidence: {evidence: [{n: 3, content: "no", seq: 30},
+			{n: 7, content: "pool exhausted", location: "query_logs", tool: "lab.echo", seq: 70}]}});
 		report.element.querySelector(".cite").click();
 		return [...opened, ...[...report.element.querySelectorAll("li")].map(e => e.value + " " + e.innerText)].join("; ") })`, &said, awaited))
 	if !strings.HasPrefix(said, "70; 3 no") || !strings.Contains(said, "7 pool exhausted query_logs lab.echo") {

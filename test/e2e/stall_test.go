@@ -258,6 +258,26 @@ func (p *process) freeze() (resume func()) {
 	return func() { signal(syscall.SIGCONT) }
 }
 
+// freezeBetweenWrites freezes a process that does not hold the lock of the SQLite store, which would stop all others, too.
+func (w *world) freezeBetweenWrites(p *process) (resume func()) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", w.store)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	eventually(w.t, "a moment without a write", func() bool {
+		resume = p.freeze()
+		_, err := db.ExecContext(w.t.Context(), "BEGIN IMMEDIATE; ROLLBACK")
+		if err != nil {
+			resume()
+		}
+		return err == nil
+	})
+	return resume
+}
+
 // A worker that stops for longer than its heartbeat timeout loses its work to another worker. When it
 // continues, it does not damage the other worker's results.
 func TestLongStallOfAWorker(t *testing.T) {

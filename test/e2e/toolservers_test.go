@@ -126,7 +126,7 @@ func TestLongFreezeBeforeTheWrite(t *testing.T) {
 	sleeper := w.worker()
 	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
 	pass := <-front.held
-	resume := sleeper.freeze()
+	resume := w.freezeBetweenWrites(sleeper)
 	over := pass()
 	w.worker()
 	if result := w.end("lab"); result.Status != agent.StatusCompleted {

@@ -140,7 +140,7 @@ func TestOpenAtOnce(t *testing.T) {
 	for range 5 {
 		path := filepath.Join(t.TempDir(), "inquest.db")
 		var all sync.WaitGroup
-		for range 4 { // more would wait for each other for longer than a writer may on a busy machine
+		for range 8 {
 			all.Go(func() {
 				s, err := store.Open(t.Context(), store.Options{Path: path})
 				if err != nil {

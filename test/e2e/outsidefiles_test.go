@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,16 +84,14 @@ func TestOutsideDeliveries(t *testing.T) {
 	}, deliveryConfig)
 	var catalogue toolCatalogue
 	readJSON(t, filepath.Join("testdata", "outside", "18-gemini-legacy-schema", "tools.json"), &catalogue)
-	var called atomic.Pointer[[]string]
-	called.Store(&[]string{})
+	var mu sync.Mutex
+	var called strings.Builder // the bodies of all calls
 	tools := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if bytes.Contains(body, []byte(`"tools/call"`)) {
-			for all := called.Load(); ; all = called.Load() {
-				if more := append(slices.Clone(*all), string(body)); called.CompareAndSwap(all, &more) {
-					break
-				}
-			}
+			mu.Lock()
+			called.Write(append(body, '\n'))
+			mu.Unlock()
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		catalogue.serve(w, r)
@@ -138,7 +136,9 @@ func TestOutsideDeliveries(t *testing.T) {
 		if report := w.must("report", "gemini"); !strings.Contains(report, "Both tools were called.") {
 			t.Errorf("report %q", report)
 		}
-		sent := strings.Join(*called.Load(), "\n")
+		mu.Lock()
+		sent := called.String()
+		mu.Unlock()
 		for _, want := range []string{`"arguments":{"f":{"ns":"prod"}}`, `"arguments":{"labels":{"app":"web"}}`} {
 			if !strings.Contains(sent, want) {
 				t.Errorf("no call of the server has %s:\n%s", want, sent)
@@ -204,8 +204,7 @@ func TestOutsideClientConfig(t *testing.T) {
 			}
 			return llmtest.Text(cmp.Or(req.Last().Text(), "No tool is offered."))
 		}, "")
-		catalogue := toolCatalogue{Tools: json.RawMessage(listedTool("plain"))}
-		catalogue.Tools = slices.Concat([]byte("["), catalogue.Tools, []byte("]"))
+		catalogue := toolCatalogue{Tools: json.RawMessage("[" + listedTool("plain") + "]")}
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer x" {
 				w.WriteHeader(http.StatusUnauthorized)

@@ -152,6 +152,11 @@ func (in anthropicRequest) refused() error {
 	if in.Thinking.Type != "" && in.Thinking.Type != "disabled" && (in.Choice.Type == "tool" || in.Choice.Type == "any") {
 		return errors.New("Thinking may not be enabled when tool_choice forces tool use.")
 	}
+	return in.refusedTurns()
+}
+
+// refusedTurns returns Anthropic's error for invalid turns, or for too many marks of the cache.
+func (in anthropicRequest) refusedTurns() error {
 	marks := 0
 	for _, t := range in.Tools {
 		if t.Cache != nil {

@@ -118,20 +118,17 @@ func goodReasoning(at int, raw json.RawMessage) error {
 			return fmt.Errorf("Unknown parameter: 'input[%d].%s'.", at, name)
 		}
 	}
-	var item struct {
-		ID, Encrypted *string
-		Status        *string
-	}
-	_ = json.Unmarshal(fields["encrypted_content"], &item.Encrypted)
-	_ = json.Unmarshal(fields["id"], &item.ID)
+	var id, encrypted *string
+	_ = json.Unmarshal(fields["encrypted_content"], &encrypted)
+	_ = json.Unmarshal(fields["id"], &id)
 	switch {
-	case item.Encrypted == nil || *item.Encrypted == "":
+	case encrypted == nil || *encrypted == "":
 		return errors.New("Item 'rs_llmtest' of type 'reasoning' was not found: items are not persisted when store is false")
-	case item.ID == nil:
+	case id == nil:
 		return fmt.Errorf("Missing required parameter: 'input[%d].id'.", at)
-	case !strings.HasPrefix(*item.ID, "rs_"):
-		return fmt.Errorf("Invalid 'input[%d].id': '%s'. Expected an ID that begins with 'rs'.", at, *item.ID)
-	case len(*item.ID) > 64:
+	case !strings.HasPrefix(*id, "rs_"):
+		return fmt.Errorf("Invalid 'input[%d].id': '%s'. Expected an ID that begins with 'rs'.", at, *id)
+	case len(*id) > 64:
 		return fmt.Errorf("Invalid 'input[%d].id': string too long. Expected a string with maximum length 64.", at)
 	case fields["summary"] == nil:
 		return fmt.Errorf("Missing required parameter: 'input[%d].summary'.", at)

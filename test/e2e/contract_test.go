@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -57,6 +60,13 @@ func TestTextOutsideContract(t *testing.T) {
 		}
 		p.ada.goTo("#/" + url.PathEscape(r.ID))
 		p.ada.shows(append(texts, "Stage sort is partial: the output "+reason, "partial")...)
+		if chain == "first" { // its report names a cause
+			var brief string
+			p.ada.do("read the brief", chromedp.Text(".brief", &brief, chromedp.ByQuery))
+			if got := strings.Fields(brief); !slices.Equal(got, strings.Fields("Cause The disk is full.")) {
+				t.Errorf("the brief on the page is %q", brief)
+			}
+		}
 	}
 	p.ada.nothingWrong()
 }

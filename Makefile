@@ -4,8 +4,8 @@
 check: test lint race long
 
 # Formatting, vet, staticcheck, spelling and prose. workflowcheck is one of the tests. SPELLED has words that misspell takes for
-# mistakes: a program, what two servers write, and a stem.
-SPELLED = mosquitto,preceeding,agre
+# mistakes: a program, what two servers write, a stem, and a test's own mistake.
+SPELLED = mosquitto,preceeding,agre,promotheus
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
 	go mod tidy -diff
@@ -22,11 +22,11 @@ test:
 	@test/prepare.sh
 	@mkdir -p bin
 	@go build -C test/tools/gotestsum -o $(CURDIR)/bin/gotestsum gotest.tools/gotestsum
-	bin/gotestsum --format pkgname --hide-summary=skipped -- ./...
+	bin/gotestsum --format pkgname --hide-summary=skipped -- -timeout 25m ./...
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two
 # cores, and those whose tests are about other processes. RACED=./... has all of them.
-UNRACED = inquest$$|/internal/(app|devserver|payload)$$|/test/(bench|compose|e2e|hostile|mcp)$$
+UNRACED = inquest$$|/internal/(app|devserver|doctor|payload)$$|/test/(bench|chart|compose|e2e|hostile|mcp|memory)$$
 TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
 RACED ?= $(shell go list -f '$(TESTED)' ./... | grep -vE '$(UNRACED)')
 race:

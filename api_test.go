@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/goldentest"
+	"github.com/inquest-dev/inquest/internal/kit/goldentest"
 )
 
 // TestPublicAPI compares the public packages with their recorded documentation. Use -update to accept a change.

@@ -1,17 +1,23 @@
 package inquest
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -62,104 +68,230 @@ func TestBuilder(t *testing.T) {
 	if diff := cmp.Diff(want, full.Agent(), unexported); diff != "" {
 		t.Errorf("a definition was changed: %s", diff)
 	}
-	const own = "You are {{.Agent}}."
-	if other, err := NewBuilder().WithSystemPrompt(own).Build(); err != nil || other.Agent().SystemPrompt != own {
-		t.Errorf("%+v, %v", other, err)
+	settings, entry := Agent{Timeouts: Timeouts{Tool: 1}, ToolIDs: []string{"find"}}, Provider{Type: "program", Model: "m", Vision: new(true)}
+	other, err := NewBuilder().WithConfig(settings).WithProvider("own", entry).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.ToolIDs[0], *entry.Vision, *other.Providers()["own"].Vision = "other", false, false
+	if got := other.Agent(); got.ToolIDs[0] != "find" || !*other.Providers()["own"].Vision {
+		t.Errorf("a definition was changed: %+v, %+v", got, other.Providers()["own"])
 	}
 }
 
-// TestBuilderLikeYAML compares the plan of a built agent with the plan of the same agent in YAML.
+type builderRow struct {
+	name    string
+	builder *Builder
+	yaml    string // what the agent's entry has beside builderDefaults
+	also    string // other sections
+	store   string // if YAML cannot name it
+}
+
+// builderRows compare agents of the builder with the same agents in YAML. The name is a method, or a method and a case.
+var builderRows = []builderRow{
+	{name: "NewBuilder", builder: NewBuilder()},
+	{name: "WithModel", builder: NewBuilder().WithModel("anthropic:claude-opus-4-5"), yaml: "default_model: anthropic:claude-opus-4-5"},
+	{name: "WithModel: of a provider elsewhere", builder: NewBuilder().WithModel("gateway:large"), yaml: "default_model: gateway:large"},
+	{
+		name:    "WithProvider",
+		builder: NewBuilder().WithProvider("own", Provider{Type: "openai", Model: "small", BaseURL: "http://h/v1", Vision: new(true)}),
+		yaml:    "default_model: own", also: `llm_providers: {own: {type: openai, model: small, base_url: "http://h/v1", vision: true}}`,
+	},
+	{
+		name: "WithProvider: two, and a model",
+		builder: NewBuilder().WithFallbacks("own").WithModel("other:large").WithProvider("own", Provider{Type: "program", Model: "small"}).
+			WithProvider("other", Provider{Type: "program", Model: "small"}),
+		yaml: "default_model: other:large, fallback_providers: [{provider: own}]",
+		also: "llm_providers: {own: {type: program, model: small}, other: {type: program, model: small}}",
+	},
+	{
+		name: "WithFallbacks", builder: NewBuilder().WithFallbacks("gateway").WithFallbacks("anthropic-default", "ollama"),
+		yaml: "fallback_providers: [{provider: gateway}, {provider: anthropic-default}, {provider: ollama}]",
+	},
+	{name: "WithFallbacks: none", builder: NewBuilder().WithFallbacks(), yaml: "fallback_providers: []"},
+	{
+		name: "WithConfig",
+		builder: NewBuilder().WithMaxTokens(100).WithConfig(Agent{
+			MCPServers: []string{"shop"}, MaxIterations: new(3), OnLimit: "error", Timeouts: Timeouts{Tool: Duration(time.Second)},
+			FallbackProviders: []Fallback{{Provider: "gateway", Backend: "langchain"}}, Compression: Compression{Strategy: "truncate"},
+			ToolConfig: ToolConfig{ToolPermissions: map[string]ToolPermission{"page": {RateLimit: new(1)}}},
+		}).WithTemperature(0),
+		yaml: "max_tokens: 100, mcp_servers: [shop], max_iterations: 3, on_limit: error, timeouts: {tool: 1s}, " +
+			"fallback_providers: [{provider: gateway, backend: langchain}], temperature: 0, compression: {<<: *compression, strategy: truncate}, " +
+			"tool_config: {tool_permissions: {page: {rate_limit: 1}}}",
+	},
+	{
+		name: "WithConfig: a role instead of a model", builder: NewBuilder().WithConfig(Agent{ModelRole: "planner"}),
+		yaml: `default_model: "", model_role: planner`,
+	},
+	{name: "WithType", builder: NewBuilder().WithType("react"), yaml: "type: react"},
+	{name: "WithType: without tools", builder: NewBuilder().WithType("llm"), yaml: "type: llm, tool_ids: []"},
+	{name: "WithDescription", builder: NewBuilder().WithDescription("It digs."), yaml: "description: It digs."},
+	{name: "WithSystemPrompt", builder: NewBuilder().WithSystemPrompt("You are {{.Agent}}."), yaml: `system_prompt: "You are {{.Agent}}."`},
+	{name: "WithInstructions", builder: NewBuilder().WithInstructions("Dig."), yaml: "custom_instructions: Dig."},
+	{name: "WithTools", builder: NewBuilder().WithTools("ticket").WithTools("page"), yaml: "tool_ids: [ticket, page]"},
+	{name: "WithTools: an empty list", builder: NewBuilder().WithTools(), yaml: `tool_ids: ["*"]`},
+	{name: "WithMaxIterations", builder: NewBuilder().WithMaxIterations(5), yaml: "max_iterations: 5"},
+	{name: "WithTemperature", builder: NewBuilder().WithTemperature(0), yaml: "temperature: 0"},
+	{name: "WithMaxTokens", builder: NewBuilder().WithMaxTokens(100), yaml: "max_tokens: 100"},
+	{
+		name:    "WithContextCompression",
+		builder: NewBuilder().WithContextCompression(Compression{KeepRecentMessages: new(0), CompressContext: new(false)}),
+		yaml:    "compression: {<<: *compression, keep_recent_messages: 0, compress_context: false}",
+	},
+	{name: "WithSQLiteCheckpoint", builder: NewBuilder().WithSQLiteCheckpoint("x.db"), also: "system: {store: {sqlite: x.db}}"},
+	{name: "WithMemoryCheckpoint", builder: NewBuilder().WithMemoryCheckpoint(), store: MemoryStore},
+	{
+		name: "WithCheckpoint", builder: NewBuilder().WithCheckpoint(CheckpointPostgres, "postgres://localhost/db"),
+		also: `system: {store: {postgres: {dsn: "postgres://localhost/db"}}}`,
+	},
+}
+
+// builderDefaults are the builder's defaults in YAML. workersConfig is the rest of the worker's configuration.
+const (
+	builderDefaults = `
+agents:
+  Base: &base
+    {default_model: gpt-4o-mini, temperature: 0.7, max_tokens: 4096, max_iterations: 10, tool_ids: ["*"], compression: &compression
+      {compress_context: true, max_context_tokens: 8000, compression_threshold: 0.8, keep_recent_messages: 4, strategy: window}}
+  A: {<<: *base, `
+	workersConfig = `
+defaults: {fallback_providers: [{provider: google-default}], model_roles: {planner: "openai:gpt-5.2"}}
+llm_providers: {gateway: {type: program, model: m}}
+mcp_servers: {shop: {transport: {command: shop}, task_queue: shops}}
+`
+)
+
+// agentPlans are what a worker makes of the agent A, in the ways in which it can run, and of the store.
+type agentPlans struct {
+	Investigation, Conversation plan.Plan
+	Alone                       plan.Agent
+	Store                       string
+}
+
+func plansOf(t *testing.T, entries config.Entries, store string, files ...string) (out agentPlans) {
+	t.Helper()
+	dir := t.TempDir()
+	for i, text := range append(files, workersConfig) {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".yaml")), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := configuration.Load(configuration.Source{
+		Dir: dir, Entries: entries, Tools: []string{"ticket", "page"}, Models: []string{"gateway", "own", "other"},
+		Env: func(string) (string, bool) { return "key", true },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs [4]error
+	out.Investigation, errs[0] = cfg.Plan(agent.Request{Chain: configuration.OfAgent + "A"})
+	out.Conversation, errs[1] = cfg.Conversation(agent.ConversationRequest{Agent: "A"})
+	out.Alone, errs[2] = cfg.AgentPlan("A")
+	target, err := cfg.Store()
+	errs[3] = err
+	if out.Store = store; store == "" {
+		out.Store = target.SQLite + target.Postgres
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	out.Investigation.Bounds.Origins = nil // they name the files
+	return out
+}
+
+// TestBuilderLikeYAML compares the plans of built agents with those of the same agents in YAML.
 func TestBuilderLikeYAML(t *testing.T) {
 	t.Parallel()
-	const defaults = "default_model: gpt-4o-mini, temperature: 0.7, max_tokens: 4096, max_iterations: 10, " +
-		"compression: {compress_context: true, max_context_tokens: 8000, compression_threshold: 0.8, keep_recent_messages: 4, strategy: window}"
-	for name, test := range map[string]struct {
-		builder *Builder
-		yaml    string
-		tools   []string
-	}{
-		"no tools named": {NewBuilder(), defaults + `, tool_ids: ["*"]`, []string{"page", "ticket"}},
-		"empty list":     {NewBuilder().WithTools(), defaults + `, tool_ids: ["*"]`, []string{"page", "ticket"}},
-		"two tools":      {NewBuilder().WithTools("ticket", "page"), defaults + ", tool_ids: [ticket, page]", []string{"ticket", "page"}},
-		"a react agent":  {NewBuilder().WithType("react"), defaults + `, type: react, tool_ids: ["*"]`, []string{"page", "ticket"}},
-		"without tools":  {NewBuilder().WithType("llm"), defaults + ", type: llm", nil},
-		"with own prompt": {
-			NewBuilder().WithSystemPrompt("Dig."), defaults + `, system_prompt: Dig., tool_ids: ["*"]`, []string{"page", "ticket"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	plain := plansOf(t, config.Entries{}, "", builderDefaults+"}")
+	for _, row := range builderRows {
+		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			built, err := test.builder.Build()
+			built, err := row.builder.Build()
 			if err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join(t.TempDir(), "agents.yaml")
-			if err := os.WriteFile(file, []byte("agents: {A: {"+test.yaml+"}}"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			planOf := func(src config.Source) plan.Agent {
-				src.Tools, src.Env = []string{"ticket", "page"}, func(string) (string, bool) { return "key", true }
-				cfg, err := config.Load(src)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p, err := cfg.Plan(agent.Request{Chain: config.OfAgent + "A"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return p.Stages[0].Agents[0]
-			}
-			got := planOf(config.Source{Entries: config.Entries{Agents: map[string]*Agent{"A": built.Agent()}}})
-			if diff := cmp.Diff(planOf(config.Source{Dir: file}), got); diff != "" {
+			want := plansOf(t, config.Entries{}, row.store, builderDefaults+row.yaml+"}", row.also)
+			entries := config.Entries{Agents: map[string]*Agent{"A": built.Agent()}, LLMProviders: built.Providers()}
+			got := plansOf(t, entries, built.Store())
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-YAML +builder\n%s", diff)
 			}
-			if !slices.Equal(got.ToolIDs, test.tools) {
-				t.Errorf("the agent's tools are %v, not %v", got.ToolIDs, test.tools)
+			if method := !strings.Contains(row.name, ":") && row.name != "NewBuilder"; method && cmp.Equal(plain, got) {
+				t.Error("the method changes nothing")
 			}
 		})
+	}
+}
+
+// TestBuilderRows checks that every method of the builder is compared with YAML.
+func TestBuilderRows(t *testing.T) {
+	t.Parallel()
+	for method := range reflect.TypeFor[*Builder]().Methods() {
+		compared := slices.ContainsFunc(builderRows, func(row builderRow) bool { return row.name == method.Name })
+		if strings.HasPrefix(method.Name, "With") && !compared {
+			t.Errorf("no row of builderRows is for %s", method.Name)
+		}
 	}
 }
 
 func TestBuilderRefuses(t *testing.T) {
 	t.Parallel()
+	const noModel = `WithModel: the name is empty: pass a model such as "openai:gpt-4o", or remove the call to use the default`
 	compressed := func(c Compression) *Builder { return NewBuilder().WithContextCompression(c) }
-	for want, b := range map[string]*Builder{
-		"max_iterations must be at least 1":                                             NewBuilder().WithMaxIterations(0),
-		"temperature must be between 0 and 2":                                           NewBuilder().WithTemperature(float32(math.NaN())),
-		"max_tokens must be at least 1":                                                 NewBuilder().WithMaxTokens(-1),
-		"max_context_tokens must be at least 1":                                         compressed(Compression{MaxContextTokens: new(0)}),
-		"compression_threshold must be between 0 and 1":                                 compressed(Compression{CompressionThreshold: new(0.0)}),
-		"keep_recent_messages must be non-negative":                                     compressed(Compression{KeepRecentMessages: new(-1)}),
-		`must be one of window, truncate, summarize, got "none"`:                        compressed(Compression{Strategy: "none"}),
-		"checkpoint_type must be 'memory', 'sqlite' or 'postgres'":                      NewBuilder().WithCheckpoint("redis", "x"),
-		"checkpoint_path is required when checkpoint_type='sqlite'":                     NewBuilder().WithSQLiteCheckpoint(""),
-		"WithModel: a model is required":                                                NewBuilder().WithModel(""),
-		`"*" stands for all tools of the program: remove the other names, or remove it`: NewBuilder().WithTools("find", "*"),
-		`the tool "find" is named twice`:                                                NewBuilder().WithTools("find", "find"),
-		"checkpoint_path must be a postgres:// address when checkpoint_type='postgres'": NewBuilder().WithCheckpoint(CheckpointPostgres,
-			"host=h password=p"),
-		"max_iterations must be at least 1\nmax_tokens must be at least 1\ntemperature must be between 0 and 2\ncheckpoint_path is required " +
-			"when checkpoint_type='sqlite'": NewBuilder().
-			WithMaxIterations(0).WithTemperature(-1).WithMaxTokens(0).WithSQLiteCheckpoint(""),
+	for _, test := range []struct {
+		want    string
+		builder *Builder
+	}{
+		{noModel, NewBuilder().WithModel("")},
+		{"max_iterations must be at least 1", NewBuilder().WithMaxIterations(0)},
+		{"temperature must be between 0 and 2", NewBuilder().WithTemperature(float32(math.NaN()))},
+		{"max_tokens must be at least 1", NewBuilder().WithMaxTokens(-1)},
+		{"max_context_tokens must be at least 1", compressed(Compression{MaxContextTokens: new(0)})},
+		{"compression_threshold must be between 0 and 1", compressed(Compression{CompressionThreshold: new(0.0)})},
+		{"keep_recent_messages must be non-negative", compressed(Compression{KeepRecentMessages: new(-1)})},
+		{`compression.strategy: must be one of window, truncate, summarize, got "none"`, compressed(Compression{Strategy: "none"})},
+		{"checkpoint_type must be 'memory', 'sqlite' or 'postgres'", NewBuilder().WithCheckpoint("redis", "x")},
+		{"checkpoint_path is required when checkpoint_type='sqlite'", NewBuilder().WithSQLiteCheckpoint("")},
+		{
+			"checkpoint_path must be a postgres:// address when checkpoint_type='postgres'",
+			NewBuilder().WithCheckpoint(CheckpointPostgres, "host=h password=p"),
+		},
+		{
+			`tool_ids[1]: "*" means all tools of the program: remove the other names, or remove it`,
+			NewBuilder().WithTools("find", "*"),
+		},
+		{`tool_ids[1]: tool "find" is listed twice`, NewBuilder().WithTools("find", "find")},
+		{"fallback_providers[1].provider: a provider is required", NewBuilder().WithFallbacks("ollama", "")},
+		{
+			"model_role: set either default_model or model_role, not both",
+			NewBuilder().WithModel("gpt-4o").WithConfig(Agent{ModelRole: "planner"}),
+		},
+		{
+			"this agent is created at run time: set only its type and description here",
+			NewBuilder().WithConfig(Agent{AgentSource: "virtual"}),
+		},
+		{
+			"llm_providers.own.model: a model is required\nllm_providers.own.type: a type is required",
+			NewBuilder().WithProvider("own", Provider{}),
+		},
+		{
+			`llm_providers[""]: a provider's name must have at most 64 characters of A-Z a-z 0-9 _ . -, got ""`,
+			NewBuilder().WithProvider("", Provider{Type: "program", Model: "m"}),
+		},
+		{
+			noModel + "\nfallback_providers[0].provider: a provider is required\nmax_iterations must be at least 1\n" +
+				"max_tokens must be at least 1\ntemperature must be between 0 and 2\nllm_providers.own.model: a model is required\n" +
+				"checkpoint_path is required when checkpoint_type='sqlite'",
+			NewBuilder().WithModel("").WithMaxIterations(0).WithTemperature(-1).WithMaxTokens(0).WithFallbacks("").
+				WithProvider("own", Provider{Type: "openai"}).WithSQLiteCheckpoint(""),
+		},
 	} {
-		t.Run(want, func(t *testing.T) {
+		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()
-			if d, err := b.Build(); d != nil || err == nil || err.Error() != want {
+			if d, err := test.builder.Build(); d != nil || err == nil || err.Error() != test.want {
 				t.Errorf("got %v, %v", d, err)
 			}
 		})
-	}
-}
-
-func TestBuilderStores(t *testing.T) {
-	t.Parallel()
-	for want, b := range map[string]*Builder{
-		MemoryStore:       NewBuilder().WithMemoryCheckpoint(),
-		"x.db":            NewBuilder().WithCheckpoint(CheckpointSQLite, "x.db"),
-		"postgres://h/db": NewBuilder().WithCheckpoint(CheckpointPostgres, "postgres://h/db"),
-	} {
-		if d, err := b.Build(); err != nil || d.Store() != want {
-			t.Errorf("got %v, %v", d, err)
-		}
 	}
 }

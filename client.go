@@ -10,38 +10,39 @@ import (
 
 	sdk "go.temporal.io/sdk/client"
 
-	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // The errors of a Client. Compare with errors.Is.
 var (
 	// ErrNoStore means that the content is in the workers' store, which this client cannot reach.
-	ErrNoStore = client.ErrNoStore
+	ErrNoStore = system.ErrNoStore
 	// ErrNotFound means that no investigation or conversation has this id.
 	ErrNotFound = record.ErrNotFound
 	// ErrEnded means that the investigation has ended and can no longer be steered.
-	ErrEnded = client.ErrEnded
+	ErrEnded = system.ErrEnded
 	// ErrRefused means that the investigation rejected the request. The error says why.
-	ErrRefused = client.ErrRefused
+	ErrRefused = system.ErrRefused
 	// ErrTooLate means that nothing is waiting for this answer or decision any more.
-	ErrTooLate = client.ErrTooLate
+	ErrTooLate = system.ErrTooLate
 	// ErrNotTaken means that no worker accepted the request within ten seconds. A worker may still accept it later.
-	ErrNotTaken = client.ErrNotTaken
-	// ErrPending means that a worker accepted the request but has no result yet. The request counts, so do not repeat
-	// it.
-	ErrPending = client.ErrPending
+	ErrNotTaken = system.ErrNotTaken
+	// ErrPending means that a worker accepted the request but has no result yet. The request takes effect, so do not
+	// repeat it.
+	ErrPending = system.ErrPending
 )
 
-// ClientOptions say how a Client reaches the system.
+// ClientOptions configure a Client.
 type ClientOptions struct {
 	// Temporal, TaskQueue and Store are the same as the workers': see Options. A client that cannot reach their store
 	// knows only what Temporal knows, which includes no transcripts.
@@ -56,10 +57,10 @@ type ClientOptions struct {
 }
 
 // Client starts, follows and steers investigations, and talks with agents. It reconnects when necessary. Its methods
-// are safe for concurrent use. The ids it takes are those that Start returns, or workflow ids.
+// are safe for concurrent use. An id is one that Start returned, or a workflow id.
 type Client struct {
 	system *client.Client
-	config *config.Config
+	config *configuration.Config
 	by     string
 }
 
@@ -69,7 +70,7 @@ func NewClient(ctx context.Context, opts ClientOptions) (*Client, error) {
 	if err := errors.Join(place(&where, opts.Store), dial(&where, opts.Temporal)); err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Source{Dir: opts.Config, Env: command.Env(where.Data), SkipCredentials: true})
+	cfg, err := configuration.Load(configuration.Source{Dir: opts.Config, Env: command.Env(where.Data), SkipCredentials: true})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] 
 	return func(yield func(Event, error) bool) {
 		left := errors.New("the loop was left")
 		var last *Status
-		tell := func(e Event) error {
+		send := func(e Event) error {
 			if e.Status != nil && reflect.DeepEqual(e.Status, last) {
 				return nil
 			}
@@ -154,9 +155,9 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] 
 			return nil
 		}
 		h, err := c.system.Find(ctx, id)
-		var out client.Result
+		var out system.Result
 		if err == nil {
-			out, err = c.system.Follow(ctx, h, 0, func(e client.Event) error { return each(e, tell) })
+			out, err = c.system.Follow(ctx, h, 0, func(e system.Event) error { return each(e, send) })
 		}
 		switch {
 		case errors.Is(err, left):
@@ -169,10 +170,10 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] 
 	}
 }
 
-// each passes every event in one update of the store to tell.
-func each(e client.Event, tell func(Event) error) error {
+// each calls send for every event in one update of the store.
+func each(e system.Event, send func(Event) error) error {
 	if e.Status != nil {
-		return tell(Event{Status: statusOf(*e.Status)})
+		return send(Event{Status: statusOf(*e.Status)})
 	}
 	u := cmp.Or(e.Update, &store.Update{})
 	for _, row := range u.Entries {
@@ -183,18 +184,18 @@ func each(e client.Event, tell func(Event) error) error {
 		if row.Call != nil {
 			entry.Tool, entry.Arguments = row.Call.Name, row.Call.Arguments
 		}
-		if err := tell(Event{Entry: entry}); err != nil {
+		if err := send(Event{Entry: entry}); err != nil {
 			return err
 		}
 	}
 	if u.Record == nil {
 		return nil
 	}
-	s := client.Status{Status: client.StatusOf(*u.Record, u.Stages, u.Executions)}
+	s := system.Status{Status: client.StatusOf(*u.Record, u.Stages, u.Executions)}
 	if u.Waits != nil {
 		s.WaitsFor(*u.Waits)
 	}
-	return tell(Event{Status: statusOf(s)})
+	return send(Event{Status: statusOf(s)})
 }
 
 // Guide adds text to the next model call of all running agents, or of the next agent if none is running.
@@ -294,7 +295,7 @@ func (c *Client) Conversations(ctx context.Context) (threads []string, err error
 
 // Say sends text to the agent and waits for its reply, for as long as that takes.
 func (v *Conversation) Say(ctx context.Context, text string) (Reply, error) {
-	reply, err := v.client.system.Say(ctx, client.Words{Thread: v.thread, Agent: v.agent, Text: text, By: v.client.by}, nil)
+	reply, err := v.client.system.Say(ctx, system.Words{Thread: v.thread, Agent: v.agent, Text: text, By: v.client.by}, nil)
 	if err == nil {
 		err = v.client.system.Text(ctx, &reply.Text, reply.TextRef)
 	}

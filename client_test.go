@@ -17,23 +17,57 @@ import (
 	"github.com/inquest-dev/inquest"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/devserver"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
-// shop starts Temporal and a worker that makes refunds after a person's approval.
-func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err error) {
-	dir, err := os.MkdirTemp("", "shop")
+// temporal starts Temporal in this process, and says where it and a store are.
+func temporal(ctx context.Context) (where inquest.ClientOptions, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "inquest")
 	if err != nil {
 		return where, nil, err
 	}
 	server, err := devserver.Start(ctx, devserver.Options{Dir: dir, Listen: "127.0.0.1:0"})
 	if err != nil {
-		return where, nil, err
+		return where, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	quiet := slog.New(slog.DiscardHandler)
 	where = inquest.ClientOptions{
-		Temporal: &client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(quiet)},
+		Temporal: &client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))},
 		Store:    filepath.Join(dir, "store.db"), By: "Ada",
 	}
+	return where, func() {
+		server.Stop()
+		if err := os.RemoveAll(dir); err != nil {
+			log.Print(err)
+		}
+	}, nil
+}
+
+// serve starts Temporal and a worker with these options.
+func serve(ctx context.Context, opts inquest.Options) (where inquest.ClientOptions, stop func(), err error) {
+	where, stopTemporal, err := temporal(ctx)
+	if err != nil {
+		return where, nil, err
+	}
+	opts.Temporal, opts.Store, opts.Logger = where.Temporal, where.Store, slog.New(slog.DiscardHandler)
+	w, err := inquest.NewWorker(ctx, opts)
+	if err != nil {
+		stopTemporal()
+		return where, nil, err
+	}
+	working, end := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- w.Run(working) }()
+	return where, func() {
+		end()
+		if err := <-done; err != nil {
+			log.Print(err)
+		}
+		stopTemporal()
+	}, nil
+}
+
+// shop starts Temporal and a worker that makes refunds after a person's approval.
+func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err error) {
 	says := func(output map[string]any) inquest.Hook {
 		return func(context.Context, inquest.HookInput) (inquest.HookOutput, error) {
 			return inquest.HookOutput{Output: output}, nil
@@ -42,8 +76,7 @@ func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err er
 	stage := func(name, next string) *inquest.Stage {
 		return &inquest.Stage{Name: name, Agents: []*inquest.StageAgent{{Name: "Till"}}, Flow: inquest.Flow{PostProcess: name, DefaultNext: next}}
 	}
-	w, err := inquest.NewWorker(ctx, inquest.Options{
-		Temporal: where.Temporal, Store: where.Store, Logger: quiet,
+	return serve(ctx, inquest.Options{
 		Hooks: map[string]inquest.Hook{"check": says(map[string]any{"question": "Refund 40 EUR?"}),
 			"refund": says(map[string]any{"refunded": 40})},
 		Agents: map[string]*inquest.Agent{
@@ -54,19 +87,6 @@ func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err er
 			Interrupts: config.Interrupts{ConfirmationResumeStage: "refund"},
 		}},
 	})
-	if err != nil {
-		return where, nil, err
-	}
-	working, end := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- w.Run(working) }()
-	return where, func() {
-		end()
-		if err := errors.Join(<-done, os.RemoveAll(dir)); err != nil {
-			log.Print(err)
-		}
-		server.Stop()
-	}, nil
 }
 
 // A program starts an investigation, follows it, answers its question, and reads its report.
@@ -142,7 +162,7 @@ func TestClient(t *testing.T) {
 		if event.Status == nil || len(event.Status.Questions) == 0 {
 			continue
 		}
-		if err := c.Answer(ctx, "no", inquest.Response{Question: "nothing"}); !errors.Is(err, inquest.ErrRefused) {
+		if err := c.Answer(ctx, "no", inquest.Response{Question: "nothing"}); !errors.Is(err, system.ErrRefused) {
 			t.Errorf("an answer to nothing: %v", err)
 		}
 		if err := c.Answer(ctx, "no", inquest.Response{Approved: new(false), Text: "too dear"}); err != nil {
@@ -174,7 +194,7 @@ func TestClient(t *testing.T) {
 		"guide": c.Guide(ctx, id, "be kind", inquest.Target{}), "pause": c.Pause(ctx, id), "cancel": c.Cancel(ctx, id),
 		"decide": c.Decide(ctx, id, "c1_0", inquest.Verdict{}), "extend": c.Extend(ctx, id, inquest.Extension{Tokens: 1}),
 	} {
-		if !errors.Is(err, inquest.ErrEnded) {
+		if !errors.Is(err, system.ErrEnded) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -5,10 +5,9 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// These types are those of the configuration: docs/reference/config.md says what each field is for, its default, and what it
-// inherits. Numbers and booleans that can be left out are pointers: MaxIterations: new(5). Text is used literally,
-// without variables. The exception is a secret in a Server, which is read from the environment: BearerToken:
-// "{{.TOKEN}}".
+// These are the types of the configuration. docs/reference/config.md documents the purpose, default and inheritance of each
+// field. Numbers and booleans that can be left out are pointers: MaxIterations: new(5). Text is used literally, without
+// variables. The exception is a secret in a Server, which is read from the environment: BearerToken: "{{.TOKEN}}".
 type (
 	Agent          = config.Agent
 	Chain          = config.Chain
@@ -24,6 +23,7 @@ type (
 	ToolConfig     = config.ToolConfig
 	ToolPermission = config.ToolPermission
 	Compression    = config.Compression
+	ToolSearch     = config.ToolSearch
 	Timeouts       = config.Timeouts
 	Shell          = config.Shell
 	MemoryBlock    = config.MemoryBlock

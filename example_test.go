@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest"
+	"github.com/inquest-dev/inquest/inquesttest"
 )
 
 type orderQuery struct {
@@ -81,6 +82,50 @@ func ExampleBuilder() {
 	// Output: openai:gpt-4o 5 clerk.db
 }
 
+// This agent uses its company's gateway. When the gateway refuses its key, the agent goes on with another provider.
+func ExampleBuilder_WithFallbacks() {
+	clerk, err := inquest.NewBuilder().
+		WithProvider("gateway", inquest.Provider{Type: "program", Model: "large"}).
+		WithProvider("spare", inquest.Provider{Type: "program", Model: "small"}).
+		WithFallbacks("spare").
+		Build()
+	if err != nil {
+		log.Fatal(err)
+	}
+	refuse := func(context.Context, inquest.ModelRequest, func(inquest.ModelDelta)) (inquest.ModelReply, error) {
+		return inquest.ModelReply{}, &inquest.ModelError{Kind: inquest.ErrAuth, Message: "the key has expired"}
+	}
+	answer := func(_ context.Context, req inquest.ModelRequest, _ func(inquest.ModelDelta)) (inquest.ModelReply, error) {
+		return inquest.ModelReply{Content: "The " + req.Model + " model answers."}, nil
+	}
+	world := inquesttest.World{Options: inquest.Options{
+		Models:    map[string]inquest.Model{"gateway": refuse, "spare": answer},
+		Agents:    map[string]*inquest.Agent{"Clerk": clerk.Agent()},
+		Providers: clerk.Providers(),
+		Chains: map[string]*inquest.Chain{"orders": {
+			Stages: []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Clerk"}}}},
+		}},
+	}}
+	result, err := world.Run(context.Background(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Status, result.Report)
+	// Output: completed The small model answers.
+}
+
+// Settings that have no method of their own come from an entry, and so do settings that several agents share.
+func ExampleBuilder_WithConfig() {
+	careful := inquest.Agent{OnLimit: "error", Timeouts: inquest.Timeouts{Tool: inquest.Duration(20 * time.Second)}, MaxIterations: new(3)}
+	clerk, err := inquest.NewBuilder().WithConfig(careful).WithMaxIterations(5).Build()
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := clerk.Agent()
+	fmt.Println(a.OnLimit, a.Timeouts.Tool, *a.MaxIterations, *a.MaxTokens)
+	// Output: error 20s 5 4096
+}
+
 // Build reports every problem.
 func ExampleBuilder_Build() {
 	_, err := inquest.NewBuilder().WithMaxIterations(0).WithTemperature(3).WithSQLiteCheckpoint("").Build()
@@ -104,4 +149,63 @@ func ExampleDefinition_Agent() {
 	}
 	fmt.Println(clerk.Timeouts.Tool, len(clerk.ToolConfig.ToolPermissions))
 	// Output: 20s 1
+}
+
+// A Model makes one call and returns the kind of its error. Inquest decides whether to wait and try again: this gateway is
+// busy at first.
+func ExampleModel() {
+	calls := 0
+	gateway := func(_ context.Context, req inquest.ModelRequest, emit func(inquest.ModelDelta)) (inquest.ModelReply, error) {
+		if calls++; calls == 1 {
+			return inquest.ModelReply{}, &inquest.ModelError{Kind: inquest.ErrRateLimited, RetryAfter: time.Second, Message: "busy"}
+		}
+		var reply inquest.ModelReply
+		for _, part := range []string{"Order 1001 ", "is late."} { // a gateway would send them one after the other
+			emit(inquest.ModelDelta{Content: part})
+			reply.Content += part
+		}
+		reply.Usage = inquest.ModelUsage{InputTokens: 100, OutputTokens: 6}
+		return reply, nil
+	}
+	world := inquesttest.World{Options: inquest.Options{
+		Models:    map[string]inquest.Model{"gateway": gateway},
+		Providers: map[string]*inquest.Provider{"gateway": {Type: "program", Model: "large"}},
+		Agents:    map[string]*inquest.Agent{"Clerk": {DefaultModel: "gateway"}},
+		Chains: map[string]*inquest.Chain{"orders": {
+			Stages: []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Clerk"}}}},
+		}},
+	}}
+	result, err := world.Run(context.Background(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(calls, result.Status, result.Report)
+	// Output: 2 completed Order 1001 is late.
+}
+
+// This selector gives paying tenants a larger model. It returns a valid default_model.
+func ExampleSelector() {
+	world := inquesttest.World{
+		Options: inquest.Options{
+			Selectors: map[string]inquest.Selector{"by_tenant": func(_ context.Context, in inquest.SelectorInput) (string, error) {
+				if in.Tenant == "acme" {
+					return "openai:gpt-4o", nil
+				}
+				return "openai:gpt-4o-mini", nil
+			}},
+			Agents: map[string]*inquest.Agent{"Clerk": {DefaultModel: "selector:by_tenant"}},
+			Chains: map[string]*inquest.Chain{"orders": {Stages: []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Clerk"}}}}}},
+		},
+		Script: []inquesttest.Rule{{Say: "Order 1001 is late."}},
+	}
+	for _, tenant := range []string{"acme", "corner-shop"} {
+		result, err := world.Run(context.Background(), inquest.Request{Chain: "orders", Data: "Where is my order?", Tenant: tenant})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tenant, result.Asked[0].Model)
+	}
+	// Output:
+	// acme gpt-4o
+	// corner-shop gpt-4o-mini
 }

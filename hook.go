@@ -63,7 +63,8 @@ type HookOutput struct {
 // StageOutput is the output of a stage.
 type StageOutput = struct {
 	Text string
-	// JSON is the object that Text is or contains. It is nil if the stage's output is only text.
+	// JSON is the object that Text is or contains. It is nil if the stage's output is only text. Its numbers are float64,
+	// except for those of which a float64 may lose digits: integers from 2^53 on, such as IDs, are json.Number.
 	JSON map[string]any
 }
 

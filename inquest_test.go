@@ -104,7 +104,7 @@ func TestToolsRefused(t *testing.T) {
 		"built in": {[]Tool{{Name: "core_memory_append", Schema: object, Run: some}},
 			`tool "core_memory_append": a built-in tool has that name`},
 		"no function":   {[]Tool{NewTool[query]("find", "", nil)}, `tool "find": there is no function to run`},
-		"odd risk":      {[]Tool{{Name: "find", Schema: object, Run: some, Risk: "hihg"}}, `tool "find": there is no risk "hihg"`},
+		"odd risk":      {[]Tool{{Name: "find", Schema: object, Run: some, Risk: "hihg"}}, `tool "find": unknown risk "hihg"`},
 		"no schema":     {[]Tool{{Name: "find", Run: some}}, `tool "find": schema: there is none`},
 		"broken schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":`)}}, `tool "find": schema: `},
 		"unusable schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":"object","$ref":"#/$defs/x"}`)}},
@@ -149,12 +149,12 @@ hook "a/b": a name has at most 64 of A-Z a-z 0-9 _ . and -
 there is no function to run
 mock "verdict": there is no function to run
 Go: agent_chains.orders.stages[0].agents[0]: must not be nil
-Go: agent_chains.orders.stages[0].agents[1]: no agent named "Clerc"; did you mean "Clerk"?
-Go: agent_chains.orders.stages[0].post_process: this program has no registered hook "enrch"; did you mean "enrich"?; there are: a/b, enrich
+Go: agent_chains.orders.stages[0].agents[1]: unknown agent "Clerc"; did you mean "Clerk"?
+Go: agent_chains.orders.stages[0].post_process: unknown hook "enrch"; did you mean "enrich"?; available in this program: a/b, enrich
 Go: agents.Guard.max_iterations: max_iterations must be at least 1
 Go: agents.Guard.temperature: temperature must be between 0 and 2
-a.yaml:2: agents.Clerk: is defined in Go as well
-a.yaml:2: agents.Porter.tool_ids[0]: this program has no registered tool "fnd"; did you mean "find"?; there are: find, lose`
+a.yaml:2: agents.Clerk: is also defined in Go
+a.yaml:2: agents.Porter.tool_ids[0]: unknown tool "fnd"; did you mean "find"?; available in this program: find, lose`
 	if diff := cmp.Diff(want, withoutWarnings(err)); diff != "" {
 		t.Error(diff)
 	}

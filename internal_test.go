@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/toolresult"
 	"github.com/inquest-dev/inquest/internal/llm"
-	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // TestConvertedTypes checks that public types that are converted by hand have the same fields as the internal ones. The

@@ -10,26 +10,26 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/safely"
 	"github.com/inquest-dev/inquest/internal/llm"
-	"github.com/inquest-dev/inquest/internal/safely"
 )
 
-// Model is a custom client for a model. It makes one call: it passes each part of the reply to tell as it arrives, from
+// Model is a custom client for a model. It makes one call: it passes each part of the reply to emit as it arrives, from
 // one goroutine, and returns the complete reply. It must not retry, because Inquest does, and must return soon after
 // ctx ends. Several calls may run at once.
 //
 // An error should wrap one of the kinds (ErrRateLimited …), which decides what happens next. A *ModelError gives more
 // details. An error without a kind, or a panic, counts as ErrMalformed: it is retried a few times, and the attempts
 // count as paid. If a reply comes with an error, only its usage is used.
-type Model func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error)
+type Model func(ctx context.Context, req ModelRequest, emit func(ModelDelta)) (ModelReply, error)
 
 // ModelRequest is one call of a model.
 type ModelRequest struct {
 	Model    string
 	Messages []ModelMessage
 	Tools    []ModelTool
-	// Withheld holds tools that earlier requests offered and that must not be called any more. If the provider has a
-	// way to forbid calls, it may still receive their definitions, so that its cache stays valid. Tools is empty then.
+	// Withheld holds tools that earlier requests offered but that must no longer be called. Tools is then empty. A
+	// provider that can forbid calls may still receive the definitions, to keep its prompt cache valid.
 	Withheld []ModelTool
 	// Thinking is how much the model thinks, as configured. JSON asks for a reply that is a JSON object, and Schema is
 	// its JSON schema; nil means no schema.
@@ -154,12 +154,12 @@ type modelClient struct {
 func (modelClient) InProcess() {}
 
 func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
-	tell := func(d ModelDelta) {
+	emit := func(d ModelDelta) {
 		if onDelta != nil && ctx.Err() == nil {
 			onDelta(llm.Delta(d))
 		}
 	}
-	reply, err := safely.Run(ctx, func() (ModelReply, error) { return c.model(ctx, modelRequest(req), tell) }, func(kind, stack string) {
+	reply, err := safely.Run(ctx, func() (ModelReply, error) { return c.model(ctx, modelRequest(req), emit) }, func(kind, stack string) {
 		c.log.Error("a model client has panicked", "provider", c.name, "type", kind, "stack", stack)
 	})
 	if err != nil {
@@ -231,10 +231,10 @@ func modelRequest(req llm.Request) ModelRequest {
 		out.Messages = append(out.Messages, own)
 	}
 	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, ModelTool(t))
+		out.Tools = append(out.Tools, ModelTool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
 	for _, t := range req.Withheld {
-		out.Withheld = append(out.Withheld, ModelTool(t))
+		out.Withheld = append(out.Withheld, ModelTool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
 	return out
 }

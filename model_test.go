@@ -17,7 +17,7 @@ import (
 // through returns a Model that calls one of our clients. Everything that the clients' test suite checks must survive
 // the public types.
 func through(client llm.Client) Model {
-	return func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error) {
+	return func(ctx context.Context, req ModelRequest, emit func(ModelDelta)) (ModelReply, error) {
 		asked := llm.Request{
 			Model: req.Model, JSON: req.JSON, Schema: req.Schema,
 			Thinking:     agent.Thinking{Mode: agent.ThinkingMode(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
@@ -37,12 +37,12 @@ func through(client llm.Client) Model {
 			asked.Messages = append(asked.Messages, own)
 		}
 		for _, t := range req.Withheld {
-			asked.Withheld = append(asked.Withheld, llm.Tool(t))
+			asked.Withheld = append(asked.Withheld, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 		}
 		for _, t := range req.Tools {
-			asked.Tools = append(asked.Tools, llm.Tool(t))
+			asked.Tools = append(asked.Tools, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 		}
-		got, err := client.Generate(ctx, asked, func(d llm.Delta) { tell(ModelDelta(d)) })
+		got, err := client.Generate(ctx, asked, func(d llm.Delta) { emit(ModelDelta(d)) })
 		if failed, ok := errors.AsType[*llm.Error](err); ok {
 			got.Usage = failed.Usage
 			err = &ModelError{Kind: failed.Kind, Status: failed.Status, RetryAfter: failed.RetryAfter, Message: failed.Message}

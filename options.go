@@ -15,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/strict"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -25,8 +26,8 @@ type Options struct {
 	// Temporal says how to reach Temporal. Nil means the settings of the Temporal CLI: TEMPORAL_ADDRESS (default
 	// localhost:7233), TEMPORAL_NAMESPACE, profiles, TLS, API keys.
 	Temporal *client.Options
-	// TaskQueue is the queue that the worker serves. An empty string means "inquest". On a queue that servers name as
-	// their own, the worker runs only their tools.
+	// TaskQueue is the queue that the worker serves. An empty string means "inquest". If the queue is the task_queue of
+	// MCP servers, the worker only runs their tools.
 	TaskQueue string
 	// Store holds transcripts and reports. It is the path of a SQLite file, which all workers of one host share; a
 	// postgres:// address, which the workers of a fleet share; or MemoryStore. An empty string means system.store of
@@ -72,8 +73,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// MemoryStore is a store that ends with its worker, for tests and experiments. Investigations that continue on another
-// worker have lost their transcripts.
+// MemoryStore is a store that ends with its worker, for tests and experiments. An investigation that continues on
+// another worker loses its transcripts.
 const MemoryStore = ":memory:"
 
 // host converts the options to those of the composition root.
@@ -98,10 +99,13 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 
 // entries returns a copy of the definitions, which later changes to the options do not affect.
 func (o Options) entries() config.Entries {
-	return config.Entries{
+	return cloned(config.Entries{
 		Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers, Prompts: o.Prompts,
-	}.Clone()
+	})
 }
+
+// cloned returns a deep copy of entries.
+func cloned(e config.Entries) config.Entries { return strict.Clone(e, strict.Path{}, nil) }
 
 func (o Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 // Request describes what to investigate.
@@ -27,7 +27,7 @@ type Request struct {
 	// Provider sets the model of every agent: a provider's name, or "provider:model". An empty string keeps the agents'
 	// own.
 	Provider string
-	// Runbook replaces the chain's runbook.
+	// Runbook replaces the chain's runbook. It is text, or the https URL of a text: see docs/how-to/use-runbooks.md.
 	Runbook string
 	// UseMock runs the agents' mocks instead of the agents.
 	UseMock bool
@@ -67,7 +67,8 @@ type RequestBudgets struct {
 	MaxDuration                                          time.Duration
 }
 
-// Status is the state of an investigation. The README explains the words for statuses, outcomes and reasons.
+// Status is the state of an investigation. docs/reference/investigations.md explains the statuses, outcomes and
+// reasons.
 type Status struct {
 	ID, Chain string
 	Status    string
@@ -162,7 +163,7 @@ type Entry struct {
 	Superseded bool
 }
 
-func statusOf(s client.Status) *Status {
+func statusOf(s system.Status) *Status {
 	out := &Status{
 		ID: s.ID, Chain: s.Chain, Status: string(s.Status.Status), EndReason: string(s.EndReason), Error: s.Error, WaitingFor: s.WaitingFor,
 		RequestedBy: s.By, Tenant: s.Tenant, Session: s.Session, Metadata: s.Metadata,
@@ -190,7 +191,7 @@ func statusOf(s client.Status) *Status {
 	return out
 }
 
-func endingOf(r client.Result) *Ending {
+func endingOf(r system.Result) *Ending {
 	return &Ending{
 		ID: r.ID, Status: string(r.Status), EndReason: string(r.EndReason), Error: r.Error,
 		Report: r.Report, Summary: r.Summary, Usage: Usage(r.Usage), Undelivered: r.Undelivered,
@@ -212,7 +213,7 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s.Request)
 }
 
-func (r Request) start(by string) (client.Start, error) {
+func (r Request) start(by string) (system.Start, error) {
 	b := r.Budgets
 	req := agent.Request{
 		Chain: r.Chain, AlertType: r.AlertType, Provider: r.Provider, Runbook: r.Runbook,
@@ -233,7 +234,7 @@ func (r Request) start(by string) (client.Start, error) {
 	for name, on := range r.NativeTools {
 		wrong = errors.Join(wrong, req.MCP.NativeTools.Set(name, on))
 	}
-	return client.Start{Workflow: r.WorkflowID, Data: r.Data, Request: req}, wrong
+	return system.Start{Workflow: r.WorkflowID, Data: r.Data, Request: req}, wrong
 }
 
 // Target selects one run of a stage, or one agent. The zero value selects all.

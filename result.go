@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/inquest-dev/inquest/internal/toolresult"
+	"github.com/inquest-dev/inquest/internal/kit/toolresult"
 )
 
 // Result is for tools that return more than data: a message, or a failure. A Result with only a message is shown to the

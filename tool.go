@@ -11,19 +11,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
-// Tool is a function that agents may call. The same policy applies as to any other tool: the agents' ToolConfig
-// decides, by the tool's name, who may call it, how often, and whether a person has to approve a call. NewTool makes a
+// Tool is a function that agents may call. Its policy works as for any other tool: an agent's ToolConfig sets, by tool
+// name, whether the agent may call it, how often, and whether a person must approve. NewTool makes a
 // Tool from a function with typed arguments.
 type Tool struct {
-	// Name has at most 64 of A-Z a-z 0-9 _ and -, and no "__".
+	// Name is at most 64 characters: A-Z a-z 0-9 _ -, without "__".
 	Name string
-	// Description tells the model the effect of the tool, and when to use it.
+	// Description tells the model what the tool does, and when to use it.
 	Description string
 	// Schema is the JSON schema of the arguments, an object. Arguments that do not match it never reach Run.
 	Schema json.RawMessage
 	// Risk says what effect a call can have. An empty string means RiskWrite.
 	Risk Risk
-	// Idempotent means that a call that writes or destroys may be repeated. Otherwise a call is never repeated after a
+	// Idempotent means that calls may be repeated although they write or destroy. Otherwise a call is never repeated after a
 	// crash, and the model learns that its outcome is unknown.
 	Idempotent bool
 	// Run makes one call. It returns a map, a struct, or a Result. The model sees an error and can react to it. A panic
@@ -73,7 +73,7 @@ func schemaFor[A any]() (json.RawMessage, error) {
 // Call identifies a call of Run.
 type Call struct {
 	// Key is the same for every attempt at the call, and unique to the call. Pass it to services that recognise
-	// repeated requests by an idempotency key. It is empty in a call by hand.
+	// repeated requests by an idempotency key. It is empty in calls not made by agents.
 	Key string
 	// Investigation and Execution are Inquest's ids.
 	Investigation, Execution string

@@ -57,13 +57,14 @@ func (t Tool) problem() error {
 	}
 	risks := []Risk{"", RiskReadOnly, RiskWrite, RiskDestructive, RiskLow, RiskMedium, RiskHigh, RiskCritical, agent.RiskUnknown}
 	if !slices.Contains(risks, t.Risk) {
-		problems = append(problems, fmt.Errorf("there is no risk %q", t.Risk))
+		problems = append(problems, fmt.Errorf("unknown risk %q", t.Risk))
 	}
 	return errors.Join(append(problems, cmp.Or(t.err, checkSchema(t.Schema)))...)
 }
 
 func isOurs(name string) bool {
-	return name == agent.ToolReadResult ||
+	return name == agent.ToolReadResult || name == agent.ToolSearchTools ||
+		slices.Contains(slices.Concat(agent.SkillTools(), agent.RecallTools()), name) ||
 		slices.ContainsFunc(agent.Types(), func(t agent.Type) bool { return slices.Contains(t.Tools, name) })
 }
 

@@ -263,8 +263,8 @@ func TestWhatPeopleSayIsMasked(t *testing.T) {
 		t.Errorf("the mail has %+v", letters)
 	}
 	for n, want := range map[int]string{1: "the one with [MASKED]", 2: "log in with [MASKED]"} {
-		if told := b.requests[0].Messages[n].Content; !strings.Contains(told, want) || strings.Contains(told, "hunter2") {
-			t.Errorf("the model is told: %s", told)
+		if received := b.requests[0].Messages[n].Content; !strings.Contains(received, want) || strings.Contains(received, "hunter2") {
+			t.Errorf("the model is told: %s", received)
 		}
 	}
 }
@@ -404,8 +404,8 @@ func TestIdempotencyKey(t *testing.T) {
 	if !regexp.MustCompile(`^inv/s/A/1/1/[0-9a-f]{12}$`).MatchString(first) {
 		t.Errorf("key %q", first)
 	}
-	if again := key("r1", "lab.read", `{"n":1}`); again != first {
-		t.Errorf("made again: key %q, and %q before", again, first)
+	if second := key("r1", "lab.read", `{"n":1}`); second != first {
+		t.Errorf("made again: key %q, and %q before", second, first)
 	}
 	for name, other := range map[string]string{
 		"other arguments": key("r1", "lab.read", `{"n":2}`), "other tool": key("r1", "lab.write", `{"n":1}`),

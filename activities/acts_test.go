@@ -12,13 +12,13 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
-	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
 // acts returns the investigation's entries in the audit trail.
@@ -177,8 +177,8 @@ func TestActsOfDecisions(t *testing.T) {
 				}
 				seen = string(whole)
 			}
-			anew := strings.HasSuffix(name, "anew") // the approval is now for another digest
-			if !anew && seen != tt.arguments || (said["seen_ref"] != "") != (len(tt.arguments) > 4096) || said["digest"] != asked.Digest {
+			reapproval := strings.HasSuffix(name, "anew") // the approval is now for another digest
+			if !reapproval && seen != tt.arguments || (said["seen_ref"] != "") != (len(tt.arguments) > 4096) || said["digest"] != asked.Digest {
 				t.Errorf("seen %.100q, %s", seen, acts[0].Detail)
 			}
 		})

@@ -253,12 +253,12 @@ func TestColdModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	heard := time.AfterFunc(300*time.Millisecond, func() {
+	received := time.AfterFunc(300*time.Millisecond, func() {
 		if err := b.store.ChangeCircuit(context.Background(), first, (*circuit.State).Heard); err != nil {
 			t.Error(err)
 		}
 	})
-	defer heard.Stop()
+	defer received.Stop()
 	if made, _, _ := b.call(0, nil); !made || time.Since(began) < 300*time.Millisecond {
 		t.Errorf("made %t after %s", made, time.Since(began))
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -95,14 +97,14 @@ func (b *bench) final(execution string) string {
 // twice runs an activity twice: the second run finds the first run's rows.
 func twice[Out any](b *bench, activity, in any) (out Out, err error) {
 	b.t.Helper()
-	var again Out
-	for _, o := range []*Out{&out, &again} {
+	var second Out
+	for _, o := range []*Out{&out, &second} {
 		value, failed := b.env.ExecuteActivity(activity, in)
 		if err = failed; err == nil {
 			err = value.Get(o)
 		}
 	}
-	if diff := cmp.Diff(out, again); diff != "" {
+	if diff := cmp.Diff(out, second); diff != "" {
 		b.t.Errorf("the second time (-first +second):\n%s", diff)
 	}
 	return out, err
@@ -119,6 +121,14 @@ func TestRunHook(t *testing.T) {
 		{name: "nothing", point: activities.PostProcess, text: `{"a":1}`, hook: func(hook.Input) (map[string]any, error) { return nil, nil }},
 		{name: "keys are set", point: activities.PostProcess, text: `It is {"a":1.50,"b":2}.`, want: `{"a":1.50,"b":null,"c":"x"}`,
 			hook: func(hook.Input) (map[string]any, error) { return map[string]any{"b": nil, "c": "x"}, nil }},
+		{name: "large integers keep their digits", point: activities.PostProcess, want: `{"at":[1915883588174806058,{"id":-9007199254740993}],` +
+			`"far":1e400,"id":1915883588174806058,"n":9007199254740991,"seen":"float64 json.Number json.Number"}`,
+			text: `{"id":1915883588174806058,"n":9007199254740991,"at":[1915883588174806058,{"id":-9007199254740993}],"far":1e400}`,
+			hook: func(in hook.Input) (map[string]any, error) {
+				made := maps.Clone(in.Output.JSON)
+				made["seen"] = fmt.Sprintf("%T %T %T", made["n"], made["id"], made["far"])
+				return made, nil
+			}},
 		{name: "a text is replaced", point: activities.PostProcess, text: `prose`, want: `{"was":"prose"}`,
 			hook: func(in hook.Input) (map[string]any, error) { return map[string]any{"was": in.Output.Text}, nil }},
 		{name: "before", point: activities.PreProcess, want: `{"request":"it is slow"}`,
@@ -132,7 +142,7 @@ func TestRunHook(t *testing.T) {
 		{name: "no JSON", point: activities.PostProcess, text: `{}`, fails: "h: its output is not JSON: json: unsupported type: func()",
 			kind: activities.ErrorHook,
 			hook: func(hook.Input) (map[string]any, error) { return map[string]any{"f": func() {}}, nil }},
-		{name: "too large", point: activities.PreProcess, fails: "h: it returned 300008 bytes; 262144 are allowed", kind: activities.ErrorHook,
+		{name: "too large", point: activities.PreProcess, fails: "h: it returned 300008 bytes; the limit is 262144", kind: activities.ErrorHook,
 			hook: func(hook.Input) (map[string]any, error) {
 				return map[string]any{"x": strings.Repeat("x", 300_000)}, nil
 			}},
@@ -187,10 +197,10 @@ func TestWhatCodeIsTold(t *testing.T) {
 		{Question: "When?", Answer: "now"}}
 	answers := []hook.Answer{{Question: "Which?", Answer: "password=[MASKED_PASSWORD]", By: "Ada"}, {Question: "When?", Answer: "now"}}
 	prepared := hook.StageOutput{Text: `{"ready":true}`, JSON: map[string]any{"ready": true}}
-	var told hook.Input
+	var received hook.Input
 	var mocked hook.MockInput
 	b.act.Hooks = map[string]hook.Func{"h": func(_ context.Context, in hook.Input) (hook.Output, error) {
-		told = in
+		received = in
 		return hook.Output{}, nil
 	}}
 	b.act.Mocks = map[string]hook.Mock{"m": func(_ context.Context, in hook.MockInput) (any, error) {
@@ -209,7 +219,7 @@ func TestWhatCodeIsTold(t *testing.T) {
 	if diff := cmp.Diff(hook.Input{
 		Investigation: "shop", Stage: "end", Key: "shop/end/post_process:h", Request: "it is slow", Outputs: outputs, Prepared: prepared,
 		Output: hook.StageOutput{Text: `{"x":1}`, JSON: map[string]any{"x": 1.0}}, Answers: answers,
-	}, told); diff != "" {
+	}, received); diff != "" {
 		t.Errorf("the hook (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(hook.MockInput{

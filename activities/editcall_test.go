@@ -56,7 +56,7 @@ func TestArgumentsOfAPerson(t *testing.T) {
 		"allowed":                   {`{ "pod":"db-2", "n": 2 }`, ""},
 		"against the schema":        {`{"n":"two","pod":"db-2"}`, "do not match the tool's schema"},
 		"against the policy":        {`{"n":2,"pod":"web-1"}`, "pod"},
-		"over a cap":                {`{"n":2,"pod":"db-2","max_results":50}`, `would make them {"max_results":5`},
+		"over a cap":                {`{"n":2,"pod":"db-2","max_results":50}`, `would change the arguments to {"max_results":5`},
 		"no object":                 {`[]`, "object"},
 		"a key that is there twice": {`{"n":2,"pod":"db-1","pod":"web-1"}`, "twice"},
 	} {
@@ -85,8 +85,8 @@ func TestACallWithAPersonsArguments(t *testing.T) {
 	b, asked := approving(t, `{"n":1,"pod":"db-1"}`)
 	out := b.edit(`{"n":2,"pod":"db-2"}`)
 	d := &activities.Decision{Approved: true, By: "Ada", Digest: asked.Digest, Edit: out.Edit}
-	if anew := b.decided(0, d); anew.Approve == nil || len(b.calls) > 0 {
-		t.Fatalf("approved was the agent's call, made %d: %+v", len(b.calls), anew)
+	if reapproval := b.decided(0, d); reapproval.Approve == nil || len(b.calls) > 0 {
+		t.Fatalf("approved was the agent's call, made %d: %+v", len(b.calls), reapproval)
 	}
 	d.Digest = out.Approve.Digest
 	b.callAs(1, 0, d)
@@ -116,10 +116,10 @@ func TestACallWithAPersonsArguments(t *testing.T) {
 	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
 		t.Fatal(err)
 	}
-	told := b.requests[1].Messages[len(b.requests[1].Messages)-1].Content
-	if !strings.Contains(told, `A person (Ada) edited the arguments of this call. It was made with these: {"n":2,"pod":"db-2"}`) ||
-		!strings.Contains(told, "result") {
-		t.Errorf("the model is told %q", told)
+	received := b.requests[1].Messages[len(b.requests[1].Messages)-1].Content
+	if !strings.Contains(received, `A person (Ada) edited the arguments of this call. It was made with these: {"n":2,"pod":"db-2"}`) ||
+		!strings.Contains(received, "result") {
+		t.Errorf("the model is told %q", received)
 	}
 }
 
@@ -150,9 +150,9 @@ func TestAToolThatChangesAfterItsApproval(t *testing.T) {
 			if out.Approve == nil || len(b.calls) > 0 || !strings.Contains(strings.Join(out.Approve.Notes, "\n"), tt.note) {
 				t.Fatalf("%+v; %d calls", out, len(b.calls))
 			}
-			if again := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: asked.Digest}); again.Approve == nil ||
+			if second := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: asked.Digest}); second.Approve == nil ||
 				len(b.calls) > 0 {
-				t.Errorf("the old approval: %+v; %d calls", again, len(b.calls))
+				t.Errorf("the old approval: %+v; %d calls", second, len(b.calls))
 			}
 			if done := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: out.Approve.Digest}); done.Approve != nil ||
 				len(b.calls) != 1 {
@@ -247,7 +247,9 @@ func TestAToolThatCannotBeAskedAfterItsApproval(t *testing.T) {
 		want   string
 	}{
 		"gone": {func() ([]tool.Spec, error) { return slices.Clone(labTools[1:]), nil }, tool.ErrorUnknownTool},
-		"no such server": {func() ([]tool.Spec, error) { return nil, &tool.ServerError{Why: "it refuses", Err: errors.New("503")} },
+		"no such server": {func() ([]tool.Spec, error) {
+			return nil, &tool.ServerError{Why: "it returned HTTP status 503", Err: errors.New("503")}
+		},
 			tool.ErrorUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {

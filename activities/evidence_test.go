@@ -10,10 +10,10 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/trust/evidence"
 )
 
 // evident makes the stage's agents cite evidence, and adds a synthesis.
@@ -81,14 +81,14 @@ func TestEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := b.requests[len(b.requests)-1].Messages[1].Content
+	received := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
 		"[1] exit code 138 · at lab.read · cause · said by s/A · proves nothing: its content is not in any tool result",
 		`[2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A` + "\n",
 		"not checked: the limits\n", "It was killed [1].", "It was killed [2].",
 	} {
-		if !strings.Contains(told, want) {
-			t.Errorf("the synthesis is not told %q:\n%s", want, told)
+		if !strings.Contains(received, want) {
+			t.Errorf("the synthesis is not told %q:\n%s", want, received)
 		}
 	}
 
@@ -140,13 +140,13 @@ Inconclusive. Still to check:
 	if _, err = b.generate(activities.GenerateIn{Iteration: 1, Prior: []activities.Source{{Stage: "s", Execution: "s/J"}}}); err != nil {
 		t.Fatal(err)
 	}
-	told = b.requests[len(b.requests)-1].Messages[1].Content
+	received = b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
 		"It exited with code 139 [2] **(✗ not verified: 139)**.", "exit code 137 · at lab.read",
 		"\n\nChecked by code: 0 of 3 cited statements are supported by their evidence; 3 not supported, marked ✗.\n",
 	} {
-		if !strings.Contains(told, want) {
-			t.Errorf("the judge is not told what code says, %q:\n%s", want, told)
+		if !strings.Contains(received, want) {
+			t.Errorf("the judge is not told what code says, %q:\n%s", want, received)
 		}
 	}
 }
@@ -189,14 +189,14 @@ func TestJudgeOfToolsEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := b.requests[len(b.requests)-1].Messages[1].Content
+	received := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
 		"[1] OOMKilled 7 times · at pod", "checked (the agent's word) by code: 1 of 1",
 		"\n\nChecked by code: the report contains no citations; 1 piece of evidence was found; " +
 			"2 sentences state facts without a citation.\n",
 	} {
-		if !strings.Contains(told, want) {
-			t.Errorf("the judge is not told %q:\n%s", want, told)
+		if !strings.Contains(received, want) {
+			t.Errorf("the judge is not told %q:\n%s", want, received)
 		}
 	}
 }

@@ -4,28 +4,31 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // SaveStage records how a stage and its executions ended, and returns what steers the chain.
 func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
-	out, err := a.saveStage(ctx, in)
-	return out, storeFailure(ended(ctx, err))
+	out, err := recorder{a.worker()}.saveStage(ctx, in)
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
-func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
-	if err := a.require(ctx, in.Stage.Investigation, in.Seen); err != nil {
+func (a recorder) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
+	if err := a.Require(ctx, in.Stage.Investigation, in.Seen); err != nil {
 		return SaveStageOut{}, err
 	}
 	var executions []record.Execution
@@ -37,7 +40,7 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 		}
 		executions = append(executions, execution)
 		if a.Sessions != nil {
-			a.Sessions.End(summary.Ref.session())
+			a.Sessions.End(summary.Ref.Session())
 		}
 	}
 	out, err := a.outputOf(ctx, in)
@@ -65,27 +68,30 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	return out, nil
 }
 
+// recorder keeps the records of investigations.
+type recorder struct{ *job.Worker }
+
 // maskEnvelope masks what people wrote, which Temporal delivers unmasked.
-func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.Envelope) error {
+func (a recorder) maskEnvelope(ctx context.Context, hash string, e *record.Envelope) error {
 	if len(e.Answers)+len(e.Undelivered) == 0 {
 		return nil
 	}
 	if hash == "" { // it ended before there was a plan with masking settings
-		e.Undelivered = []string{fmt.Sprintf("%d signals that came before the chain was resolved", len(e.Undelivered))}
+		e.Undelivered = []string{fmt.Sprintf("%d signals that arrived before the chain was resolved", len(e.Undelivered))}
 		return nil
 	}
-	plan, err := a.plan(ctx, hash)
+	plan, err := a.ReadPlan(ctx, hash)
 	if err != nil {
 		return err
 	}
 	e.Answers, e.Undelivered = slices.Clone(e.Answers), slices.Clone(e.Undelivered)
 	for n := range e.Answers {
-		if e.Answers[n].Answer, err = a.maskData(ctx, plan, requestData, e.Answers[n].Answer); err != nil {
+		if e.Answers[n].Answer, err = a.MaskData(ctx, plan, job.RequestData, e.Answers[n].Answer); err != nil {
 			return err
 		}
 	}
 	for n := range e.Undelivered {
-		if e.Undelivered[n], err = a.maskData(ctx, plan, requestData, e.Undelivered[n]); err != nil {
+		if e.Undelivered[n], err = a.MaskData(ctx, plan, job.RequestData, e.Undelivered[n]); err != nil {
 			return err
 		}
 	}
@@ -94,16 +100,16 @@ func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.En
 
 // execution completes the workflow's summary of an execution from the plan and the transcript, in particular with the
 // model that actually answered.
-func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage record.Stage) (record.Execution, error) {
-	j, err := a.job(ctx, s.Ref)
+func (a recorder) execution(ctx context.Context, s ExecutionSummary, stage record.Stage) (record.Execution, error) {
+	j, err := a.Job(ctx, s.Ref)
 	if err != nil {
 		return record.Execution{}, err
 	}
-	entries, err := a.Transcripts.Entries(ctx, s.Ref.scope())
+	entries, err := a.Transcripts.Entries(ctx, s.Ref.Scope())
 	if err != nil {
 		return record.Execution{}, fmt.Errorf("read transcript of %s: %w", s.Ref.Execution, err)
 	}
-	out := j.execution(j.provider(0))
+	out := j.Execution(j.Provider(0))
 	out.StartedAt, out.EndedAt = stage.StartedAt, stage.EndedAt
 	if !s.Started.IsZero() {
 		out.StartedAt, out.EndedAt = s.Started, &s.Ended
@@ -121,39 +127,39 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 
 // SaveStatus records the status and the open waits of an investigation.
 func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
 	run := activity.GetInfo(ctx).WorkflowExecution
-	waits, err := a.maskedWaits(ctx, in.Plan, in.Waits)
+	waits, err := recorder{a.worker()}.maskedWaits(ctx, in.Plan, in.Waits)
 	if err == nil {
 		err = a.Records.SetWaiting(ctx, record.Waiting{
 			Investigation: in.Investigation, WorkflowID: run.ID, RunID: run.RunID, Seq: in.Seq, Status: in.Status, Waits: waits,
 		})
 	}
 	if err == nil {
-		err = a.keepActs(ctx, in.Plan, in.Acts)
+		err = recorder{a.worker()}.keepActs(ctx, in.Plan, in.Acts)
 	}
-	return storeFailure(ended(ctx, err))
+	return job.StoreFailure(job.Ended(ctx, err))
 }
 
 // Finish closes the investigation's record. The report is the result of the last stage that has one, however the
 // investigation ended.
 func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
-	out, err := a.finish(ctx, in)
-	return out, storeFailure(ended(ctx, err))
+	out, err := recorder{a.worker()}.finish(ctx, in)
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
-func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
-	err := a.require(ctx, in.Investigation, in.Seen)
+func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
+	err := a.Require(ctx, in.Investigation, in.Seen)
 	behind, isBehind := behindWhy(err)
 	if err != nil && !isBehind {
 		return FinishOut{}, err
 	}
 	if isBehind {
-		_, err = a.requirePlan(ctx, in.Investigation, in.Plan, in.Seen)
-		if _, lost := behindWhy(err); lost { // nothing written since the plan is there
+		_, err = a.RequirePlan(ctx, in.Investigation, in.Plan, in.Seen)
+		if _, lost := behindWhy(err); lost { // the store has lost everything written since the plan
 			in.Plan, in.Results, in.Summary = "", nil, ""
 		}
 	}
@@ -167,7 +173,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	}
 	in.Envelope.Undelivered = append(in.Envelope.Undelivered, unread...)
 	if in.Summary != "" {
-		text, err := a.resultText(ctx, in.Investigation, in.Summary)
+		text, err := a.ResultText(ctx, in.Investigation, in.Summary)
 		if err != nil {
 			return FinishOut{}, err
 		}
@@ -199,7 +205,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err := a.keepActs(ctx, in.Plan, in.Acts); err != nil {
 		return FinishOut{}, err
 	}
-	now, run := a.now(ctx), activity.GetInfo(ctx).WorkflowExecution
+	now, run := a.Now(ctx), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
 		Report: report, Usage: in.Usage, Envelope: in.Envelope, EndedAt: &now, Writer: run.RunID,
@@ -208,8 +214,8 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
-	count(ctx, metricEnded, "status", string(in.Status))
-	a.makeRoom(ctx, in.Investigation)
+	job.Count(ctx, job.MetricEnded, "status", string(in.Status))
+	alertIntake(a).makeRoom(ctx, in.Investigation)
 	stored, err := a.Records.Investigation(ctx, in.Investigation)
 	if err != nil {
 		return FinishOut{}, err
@@ -247,7 +253,7 @@ func owesReport(in FinishIn) bool {
 }
 
 // report returns the final text of the last stage that has one.
-func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, error) {
+func (a recorder) report(ctx context.Context, in FinishIn) (checkedReport, error) {
 	for i := len(in.Results) - 1; i >= 0; i-- {
 		execution := in.Results[i].Execution
 		entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: in.Investigation, Execution: execution})
@@ -278,12 +284,12 @@ func incomplete(text string, entries []transcript.Entry) string {
 		if e.Kind != transcript.KindReply || e.Superseded {
 			continue
 		}
-		if last && blank(e) {
-			why = cmp.Or(notWhole(e), EarlierStands)
+		if last && job.Blank(e) {
+			why = cmp.Or(job.NotWhole(e), job.EarlierStands)
 			break
 		}
 		if last = false; e.Text == text {
-			why = notWhole(e)
+			why = job.NotWhole(e)
 			break
 		}
 	}
@@ -291,4 +297,13 @@ func incomplete(text string, entries []transcript.Entry) string {
 		return ""
 	}
 	return fmt.Sprintf("**This report is incomplete: %s.**\n\n", why)
+}
+
+// behindWhy returns the message of an error of type ErrorStoreBehind.
+func behindWhy(err error) (message string, ok bool) {
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Type() != ErrorStoreBehind {
+		return "", false
+	}
+	return failed.Message(), true
 }

@@ -2,47 +2,14 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
-
-// Alerts stores what webhooks have received.
-type Alerts interface {
-	// PlaceAlerts returns what to start and what to report, and repeats it until the other methods confirm it.
-	PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error)
-	AlertStarted(ctx context.Context, id, investigation string) error
-	AlertEnded(ctx context.Context, id string) error
-	AlertsTold(ctx context.Context, lead string) error
-	// AlertsUnread marks joined alerts as unread when an investigation ends before reading everything that AlertsTold
-	// confirmed.
-	AlertsUnread(ctx context.Context, investigation string) error
-	// AlertsWait reports whether any alerts wait for PlaceAlerts. With an investigation, it reports whether an alert
-	// started it.
-	AlertsWait(ctx context.Context, investigation string) (bool, error)
-	// ForgetAlerts deletes a batch of the alerts that ended before a time. Call it until it deletes none.
-	ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error)
-}
-
-// Intake starts and guides investigations of alerts.
-type Intake interface {
-	// StartAlert starts an investigation, once per workflow id. The error is webhook.ErrRefused if it can never start.
-	StartAlert(ctx context.Context, workflow string, request json.RawMessage) (investigation string, err error)
-	// GuideOnce sends guidance to an investigation's agents, once per key. The error is record.ErrNotFound if it has ended.
-	GuideOnce(ctx context.Context, investigation, key, text, by string) error
-	// EndedAlert reports whether an investigation has ended, or no longer exists.
-	EndedAlert(ctx context.Context, investigation string) (bool, error)
-	// WakeIntake schedules a PlaceAlerts call soon.
-	WakeIntake(ctx context.Context) error
-	// Flood returns the limits on starts by a webhook.
-	Flood(webhook string) webhook.Limits
-	// KeepAlerts returns how long the store keeps alerts that are over.
-	KeepAlerts() time.Duration
-}
 
 // PlaceAlertsOut says when to look again, unless something wakes the intake before; zero means no alerts are waiting.
 type PlaceAlertsOut struct {
@@ -55,13 +22,16 @@ const soon = plan.Duration(time.Second)
 
 // PlaceAlerts assigns the waiting alerts: it starts their investigations, and tells running investigations about others.
 func (a *Activities) PlaceAlerts(ctx context.Context) (PlaceAlertsOut, error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
-	out, err := a.placeAlerts(ctx)
-	return out, storeFailure(ended(ctx, err))
+	out, err := alertIntake{a.worker()}.placeAlerts(ctx)
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
-func (a *Activities) placeAlerts(ctx context.Context) (out PlaceAlertsOut, err error) {
+// alertIntake places the alerts that webhooks have received.
+type alertIntake struct{ *job.Worker }
+
+func (a alertIntake) placeAlerts(ctx context.Context) (out PlaceAlertsOut, err error) {
 	placed, err := a.Alerts.PlaceAlerts(ctx, a.Intake.Flood)
 	if err != nil {
 		return out, err
@@ -97,7 +67,7 @@ func (a *Activities) placeAlerts(ctx context.Context) (out PlaceAlertsOut, err e
 	return out, errors.Join(errs...)
 }
 
-func (a *Activities) startAlert(ctx context.Context, s webhook.Start) (started bool, err error) {
+func (a alertIntake) startAlert(ctx context.Context, s webhook.Start) (started bool, err error) {
 	investigation, err := a.Intake.StartAlert(ctx, s.Workflow, s.Request)
 	if errors.Is(err, webhook.ErrRefused) {
 		a.Logger.Error("the investigation of an alert cannot be started", "webhook", s.Webhook, "alert", s.ID, "error", err)
@@ -114,7 +84,7 @@ const wakeTime = time.Second
 
 // makeRoom wakes the intake when an alert's investigation has ended or, with "", if any alerts are waiting. A failure
 // does no harm: while any alerts are waiting, the intake also looks by itself.
-func (a *Activities) makeRoom(ctx context.Context, investigation string) {
+func (a alertIntake) makeRoom(ctx context.Context, investigation string) {
 	if a.Alerts == nil {
 		return
 	}
@@ -125,12 +95,12 @@ func (a *Activities) makeRoom(ctx context.Context, investigation string) {
 		err = a.Intake.WakeIntake(ctx)
 	}
 	if err != nil {
-		a.Logger.Warn("nobody was told that there may be room for alerts", "investigation", investigation, "error", err)
+		a.Logger.Warn("the alert intake was not woken; it will check for free slots later", "investigation", investigation, "error", err)
 	}
 }
 
 // forgetAlerts deletes old alerts, as many as time allows. The next turn continues.
-func (a *Activities) forgetAlerts(ctx context.Context) {
+func (a alertIntake) forgetAlerts(ctx context.Context) {
 	if a.Alerts == nil {
 		return
 	}

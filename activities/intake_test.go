@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -29,19 +30,25 @@ func (f *fakeAlerts) note(format string, args ...any) error {
 	f.did = append(f.did, fmt.Sprintf(format, args...))
 	return nil
 }
+
 func (f *fakeAlerts) PlaceAlerts(context.Context, func(string) webhook.Limits) (webhook.Placed, error) {
 	return f.placed, nil
 }
+
 func (f *fakeAlerts) AlertStarted(_ context.Context, id, investigation string) error {
 	return f.note("%s started %s", id, investigation)
 }
+
 func (f *fakeAlerts) AlertEnded(_ context.Context, id string) error { return f.note("%s ended", id) }
+
 func (f *fakeAlerts) AlertsTold(_ context.Context, lead string) error {
 	return f.note("%s was told", lead)
 }
+
 func (f *fakeAlerts) AlertsUnread(_ context.Context, investigation string) error {
 	return f.note("%s did not read", investigation)
 }
+
 func (f *fakeAlerts) AlertsWait(_ context.Context, investigation string) (bool, error) {
 	return investigation == "" || investigation == "of an alert", nil
 }
@@ -53,9 +60,12 @@ func (f *fakeAlerts) ForgetAlerts(_ context.Context, before time.Time) (int64, e
 
 type fakeIntake struct{ *fakeAlerts }
 
-func (f fakeIntake) KeepAlerts() time.Duration        { return 48 * time.Hour }
-func (f fakeIntake) Flood(string) webhook.Limits      { return webhook.DefaultLimits }
+func (f fakeIntake) KeepAlerts() time.Duration { return 48 * time.Hour }
+
+func (f fakeIntake) Flood(string) webhook.Limits { return webhook.DefaultLimits }
+
 func (f fakeIntake) WakeIntake(context.Context) error { return f.note("woken") }
+
 func (f fakeIntake) StartAlert(_ context.Context, workflow string, _ json.RawMessage) (string, error) {
 	switch workflow {
 	case "wrong":
@@ -65,9 +75,11 @@ func (f fakeIntake) StartAlert(_ context.Context, workflow string, _ json.RawMes
 	}
 	return "of " + workflow, nil
 }
+
 func (f fakeIntake) EndedAlert(_ context.Context, investigation string) (bool, error) {
 	return investigation == "gone", nil
 }
+
 func (f fakeIntake) GuideOnce(_ context.Context, investigation, key, _, by string) error {
 	if investigation == "gone" {
 		return record.ErrNotFound
@@ -91,7 +103,7 @@ func TestPlaceAlerts(t *testing.T) {
 		News:   []webhook.News{{Lead: "f", Webhook: "am", Investigation: "there"}, {Lead: "g", Investigation: "gone"}},
 		Next:   time.Minute,
 	}}
-	a := &Activities{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}
+	a := alertIntake{&job.Worker{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}}
 	out, err := a.placeAlerts(t.Context())
 	if err == nil || out.Started != 1 || out.Next != plan.Duration(time.Second) {
 		t.Errorf("%+v, %v", out, err)
@@ -106,7 +118,7 @@ func TestPlaceAlerts(t *testing.T) {
 func TestSameNews(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{}
-	a := &Activities{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}
+	a := alertIntake{&job.Worker{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}}
 	for _, at := range []time.Time{{}, {}, time.Unix(1, 0)} {
 		f.placed.News = []webhook.News{{
 			Lead: "f", Webhook: "am", Investigation: "there", Joined: 1, ToldAt: at,
@@ -126,7 +138,7 @@ func TestSameNews(t *testing.T) {
 func TestForgetAlerts(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{old: 2}
-	(&Activities{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}).forgetAlerts(t.Context())
+	(alertIntake{&job.Worker{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}}).forgetAlerts(t.Context())
 	const one = "those before 48h0m0s are deleted"
 	if diff := cmp.Diff([]string{one, one}, f.did); diff != "" {
 		t.Error(diff)
@@ -135,7 +147,7 @@ func TestForgetAlerts(t *testing.T) {
 
 // unreadMail has the letters that no agent has read.
 type unreadMail struct {
-	Mailbox
+	job.Mailbox
 	by string
 }
 
@@ -148,7 +160,7 @@ func TestUnreadNews(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{}
 	for _, by := range []string{"ana", webhook.By("am", "")} {
-		a := &Activities{Alerts: f, Mail: unreadMail{by: by}}
+		a := recorder{&job.Worker{Alerts: f, Mail: unreadMail{by: by}}}
 		lines, err := a.undelivered(t.Context(), "i of "+by)
 		if err != nil || len(lines) != 1 {
 			t.Errorf("%q, %v", lines, err)
@@ -163,10 +175,10 @@ func TestUnreadNews(t *testing.T) {
 func TestMakeRoom(t *testing.T) {
 	t.Parallel()
 	f := &fakeAlerts{}
-	a := &Activities{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}
+	a := alertIntake{&job.Worker{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}}
 	a.makeRoom(t.Context(), "of a person")
 	a.makeRoom(t.Context(), "of an alert")
-	(&Activities{}).makeRoom(t.Context(), "of an alert")
+	(alertIntake{&job.Worker{}}).makeRoom(t.Context(), "of an alert")
 	if diff := cmp.Diff([]string{"woken"}, f.did); diff != "" {
 		t.Error(diff)
 	}

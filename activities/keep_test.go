@@ -65,10 +65,10 @@ func TestResultIsKeptWithoutALateIntent(t *testing.T) {
 	}
 }
 
-// teller counts the heartbeats that report a wait for the store.
-type teller struct{ waits atomic.Int32 }
+// recorder counts the heartbeats that report a wait for the store.
+type recorder struct{ waits atomic.Int32 }
 
-func (t *teller) Beat(_ context.Context, _ []byte, doing activities.Doing) error {
+func (t *recorder) Beat(_ context.Context, _ []byte, doing activities.Doing) error {
 	if doing.Waits == activities.ErrorStore {
 		t.waits.Add(1)
 	}
@@ -80,8 +80,8 @@ func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.act.Transcripts = &full{b.store, 2}
-	told := &teller{}
-	b.act.Heartbeats = told
+	received := &recorder{}
+	b.act.Heartbeats = received
 	calls := 0
 	b.reply = func(llm.Request) (llm.Response, error) {
 		calls++
@@ -90,7 +90,7 @@ func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	if out, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || out.Preview != "done" || calls != 1 {
 		t.Errorf("%d calls: %+v, %v", calls, out, err)
 	}
-	if told.waits.Load() == 0 { // three seconds, and two heartbeats
+	if received.waits.Load() == 0 { // three seconds, and two heartbeats
 		t.Error("nobody is told what it waits for")
 	}
 }
@@ -134,15 +134,15 @@ func (a *attempt) GetInfo(ctx context.Context) activity.Info {
 func TestLaterAttempts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	told := &begins{Records: b.store}
-	b.act.Records = told
+	received := &begins{Records: b.store}
+	b.act.Records = received
 	for _, tt := range []struct {
 		attempt int32
 		want    int
 	}{{2, 1}, {3, 1}} {
 		b.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&attempt{number: tt.attempt}}})
-		if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || told.times != tt.want {
-			t.Errorf("attempt %d: told %d times, want %d; %v", tt.attempt, told.times, tt.want, err)
+		if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || received.times != tt.want {
+			t.Errorf("attempt %d: told %d times, want %d; %v", tt.attempt, received.times, tt.want, err)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// told lists the model calls that included a text.
-func (b *bench) told(text string) (calls []int) {
+// callsAfter lists the model calls that included a text.
+func (b *bench) callsAfter(text string) (calls []int) {
 	for n, req := range b.requests {
 		if strings.Contains(req.Messages[len(req.Messages)-1].Content, text) {
 			calls = append(calls, n+1)
@@ -65,8 +65,8 @@ func TestGenerateReadsTheMail(t *testing.T) {
 			t.Errorf("iteration %d: unread %t, %v", iteration, out.Unread, err)
 		}
 	}
-	if len(b.requests) != 2 || len(b.told("early")) != 1 || len(b.told("late")) != 1 || b.told("late")[0] != 2 {
-		t.Errorf("%d calls, told early %v, late %v", len(b.requests), b.told("early"), b.told("late"))
+	if len(b.requests) != 2 || len(b.callsAfter("early")) != 1 || len(b.callsAfter("late")) != 1 || b.callsAfter("late")[0] != 2 {
+		t.Errorf("%d calls, told early %v, late %v", len(b.requests), b.callsAfter("early"), b.callsAfter("late"))
 	}
 	if left, err := b.store.Unread(t.Context(), "inv"); err != nil || len(left) != 0 {
 		t.Errorf("unread %+v, %v", left, err)

@@ -2,46 +2,15 @@ package activities
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
-
-// Inputs and outputs of activities go into history: references, counters and short previews, never content. JSON field
-// names are short words for the same reason.
-
-// Ref identifies the agent and the investigation that an activity works for.
-type Ref struct {
-	Investigation string `json:"investigation"`
-	Execution     string `json:"execution"`      // "<stage>/<agent>", for a dispatched agent "<stage>/<agent>/<name>-<n>"
-	Plan          string `json:"plan"`           // hash of the plan in the store
-	Data          string `json:"data,omitempty"` // hash of the request's data in the store
-	Stage         int    `json:"stage"`
-	Agent         int    `json:"agent"` // or plan.SynthesisIndex, plan.ReviewIndex
-	// Sub is the path from that agent to the one it dispatched: see plan.Agent.Sub.
-	Sub string `json:"sub,omitempty"`
-	// Seen holds entries of the investigation that the workflow knows to be written. An activity makes no call if the store
-	// lacks any of them.
-	Seen []transcript.Mark `json:"seen,omitempty"`
-}
-
-func (r Ref) scope() transcript.Scope {
-	return transcript.Scope{Investigation: r.Investigation, Execution: r.Execution}
-}
-
-// StageRun returns the name of the stage run that the execution belongs to.
-func (r Ref) StageRun() string {
-	run, _, _ := strings.Cut(r.Execution, "/")
-	return run
-}
-
-// session identifies the execution to tool servers that keep state for it.
-func (r Ref) session() string { return r.Investigation + "/" + r.Execution }
 
 // ResolveIn starts an investigation. The request itself is read from the workflow's start event, so that a large one is
 // in history only once.
@@ -121,7 +90,7 @@ type Output = record.Output
 
 // ExecutionSummary is a workflow's summary of an execution that ended.
 type ExecutionSummary struct {
-	Ref        Ref              `json:"ref"`
+	Ref        job.Ref          `json:"ref"`
 	Status     agent.Status     `json:"status"`
 	StopReason agent.StopReason `json:"stop_reason,omitempty"`
 	Forced     bool             `json:"forced,omitempty"`
@@ -177,8 +146,8 @@ type PostIn struct {
 
 // HasMailIn asks whether an execution has letters that its next model call would read.
 type HasMailIn struct {
-	Ref       Ref `json:"ref"`
-	Iteration int `json:"iteration"` // of that call
+	Ref       job.Ref `json:"ref"`
+	Iteration int     `json:"iteration"` // of that call
 }
 
 // HasMailOut is the answer.
@@ -205,7 +174,7 @@ type FinishIn struct {
 	Error         string          `json:"error,omitempty"`
 	Usage         agent.Usage     `json:"usage"`
 	// Results name the results of the stages, in order; the last one with text is the report.
-	Results []Source `json:"results,omitempty"`
+	Results []job.Source `json:"results,omitempty"`
 	// Summary is the execution that summarised the investigation; "" means none.
 	Summary  string          `json:"summary,omitempty"`
 	Envelope record.Envelope `json:"envelope"`
@@ -244,22 +213,45 @@ type BeginScoreIn struct {
 // BeginScoreOut is the judge's input.
 type BeginScoreOut struct {
 	N     int                `json:"n"` // number of the score, from 1
-	Ref   Ref                `json:"ref"`
+	Ref   job.Ref            `json:"ref"`
 	Agent plan.AgentSkeleton `json:"agent"`
 	// Prior are the investigation's results. Peers are the agents that worked on it.
-	Prior []Source `json:"prior,omitempty"`
-	Peers []Peer   `json:"peers,omitempty"`
+	Prior []job.Source `json:"prior,omitempty"`
+	Peers []job.Peer   `json:"peers,omitempty"`
 
 	Chain            string `json:"chain"`
 	AlertType        string `json:"alert_type,omitempty"`
 	SearchAttributes bool   `json:"search_attributes,omitempty"` // see ResolveOut
 	PlanVersion      int    `json:"plan_version,omitempty"`      // workers that do not know this version leave the judge to others
+	Learns           bool   `json:"learns,omitempty"`            // the plan has an agent that learns from the judged investigation
 }
 
 // SaveScoreIn records a judgement.
 type SaveScoreIn struct {
 	N     int              `json:"n"`
 	Judge ExecutionSummary `json:"judge"`
+}
+
+// BeginLearningIn names an investigation that was judged, and the number of the score.
+type BeginLearningIn struct {
+	Investigation string `json:"investigation"`
+	N             int    `json:"n"`
+}
+
+// BeginLearningOut is the input of the agent that learns.
+type BeginLearningOut struct {
+	Learns bool               `json:"learns,omitempty"` // false: nothing to do
+	Ref    Ref                `json:"ref"`
+	Agent  plan.AgentSkeleton `json:"agent"`
+	// Prior are the investigation's results. Peers are the agents that worked on it.
+	Prior       []Source `json:"prior,omitempty"`
+	Peers       []Peer   `json:"peers,omitempty"`
+	PlanVersion int      `json:"plan_version,omitempty"`
+}
+
+// SaveLearningsIn says how the agent that learns ended.
+type SaveLearningsIn struct {
+	Reflector ExecutionSummary `json:"reflector"`
 }
 
 // ReconcileOut counts the investigations whose record was corrected.
@@ -285,8 +277,34 @@ type OpenConversationOut struct {
 
 // ReadReplyIn asks for the text that a turn ended with.
 type ReadReplyIn struct {
-	Ref       Ref `json:"ref"`
-	Iteration int `json:"iteration"`
+	Ref       job.Ref `json:"ref"`
+	Iteration int     `json:"iteration"`
+	// Turn is the turn to record, with the ID of its message and its number. Nil means that it is recorded already.
+	Turn *Turn `json:"turn,omitempty"`
+}
+
+// Turn is a turn of a conversation that has ended.
+type Turn struct {
+	N       int    `json:"n"`
+	Message string `json:"message,omitempty"` // empty means a heartbeat
+	Run     string `json:"run"`
+	record.Turn
+}
+
+// FindTurnIn asks for the turn that has answered a message.
+type FindTurnIn struct {
+	Conversation string `json:"conversation"`
+	Message      string `json:"message"`
+}
+
+// FindTurnOut has no turn if the message is new.
+type FindTurnOut struct {
+	Turn *Turn `json:"turn,omitempty"`
+}
+
+// EndConversationIn names a conversation that has ended.
+type EndConversationIn struct {
+	Conversation string `json:"conversation"`
 }
 
 // ReadReplyOut carries the text if it has up to MaxInlineReport bytes.
@@ -297,8 +315,3 @@ type ReadReplyOut struct {
 
 // MaxInlineReport is the maximum size of the report in a workflow's result, in bytes.
 const MaxInlineReport = 64 << 10
-
-// ServeIn is the input for an agent that does nothing itself.
-type ServeIn struct {
-	Ref Ref `json:"ref"`
-}

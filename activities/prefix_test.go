@@ -88,7 +88,12 @@ func longRun(t *testing.T, typ string, talking bool, wire string) []string {
 
 // dial opens a client of a wire format.
 func dial(wire string, server *llmtest.Server) (llm.Client, error) {
-	opts := llm.Options{Name: "p", BaseURL: server.GeminiURL, APIKey: func() (string, error) { return "key", nil }}
+	return dialAs(wire, server, agent.Dialect{})
+}
+
+// dialAs is dial for a server with a dialect. The zero value means the usual one.
+func dialAs(wire string, server *llmtest.Server, dialect agent.Dialect) (llm.Client, error) {
+	opts := llm.Options{Name: "p", BaseURL: server.GeminiURL, APIKey: func() (string, error) { return "key", nil }, Dialect: dialect}
 	switch wire {
 	case "gemini":
 		return gemini.New(opts)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,37 +12,24 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Runs queries the workflows in Temporal.
-type Runs interface {
-	// Open returns the running investigations by workflow id, with the id of their last run. Temporal's list may be slightly
-	// out of date.
-	Open(ctx context.Context) (runs map[string]string, err error)
-	// Ending returns how a workflow with the given first run ended, without the record's usage and report. EndedAt is nil if
-	// it is running. If Temporal does not know it, the error is record.ErrNotFound.
-	Ending(ctx context.Context, workflowID, firstRunID string) (record.Investigation, error)
-	// CancelChildren requests cancellation of a workflow's running children whose ids begin with the prefix and a slash,
-	// whichever run started them. It spares those in keep and those of the requesting run; run is "" if the workflow has
-	// ended. A request from a run that was replaced has no effect.
-	CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error
-}
-
 // Reopen repairs the state for a run that a Temporal reset has created. It marks the investigation's record as running
 // again, and cancels the children that the run does not know.
 func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
 	info := activity.GetInfo(ctx)
 	if in.Investigation != "" {
 		if err := a.Records.ReopenInvestigation(ctx, in.Investigation, info.WorkflowExecution.RunID); err != nil {
-			return storeFailure(err)
+			return job.StoreFailure(err)
 		}
 	}
 	run := info.WorkflowExecution
-	return storeFailure(a.Runs.CancelChildren(ctx, run.ID, run.RunID, cmp.Or(in.Investigation, run.ID), in.Children))
+	return job.StoreFailure(a.Runs.CancelChildren(ctx, run.ID, run.RunID, cmp.Or(in.Investigation, run.ID), in.Children))
 }
 
 // reconcileGrace is how long ago a workflow must have ended before its record is corrected. A workflow that has just
@@ -57,14 +44,14 @@ const (
 // Reconcile closes the records of investigations whose workflow ended without recording it, because it was terminated or
 // Temporal lost it. It also anchors the audit trail and deletes old alerts.
 func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
 	if _, err := a.Records.Anchor(ctx); err != nil {
-		return out, storeFailure(ended(ctx, err))
+		return out, job.StoreFailure(job.Ended(ctx, err))
 	}
-	silent, err := a.silent(ctx)
+	silent, err := recorder{a.worker()}.silent(ctx)
 	if err != nil {
-		return out, storeFailure(ended(ctx, err))
+		return out, job.StoreFailure(job.Ended(ctx, err))
 	}
 	working, cancel := context.WithTimeout(ctx, reconcileTime)
 	defer cancel()
@@ -73,32 +60,32 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 	for range reconcileSide {
 		group.Go(func() {
 			for n := next.Add(1); n <= int64(len(silent)) && working.Err() == nil; n = next.Add(1) {
-				done, err := a.reconcile(working, silent[n-1])
+				done, err := recorder{a.worker()}.reconcile(working, silent[n-1])
 				if done {
 					closed.Add(1)
 				}
 				if err != nil { // it is retried next time, and does not hold up the others
-					a.Logger.Warn("the record of an investigation could not be put right", "investigation", silent[n-1].ID, "error", err)
+					a.Logger.Warn("the record of an investigation could not be corrected", "investigation", silent[n-1].ID, "error", err)
 				}
 			}
 		})
 	}
 	group.Wait()
-	a.forgetAlerts(working)
-	a.makeRoom(ctx, "")
-	return ReconcileOut{Closed: int(closed.Load())}, ended(ctx, nil)
+	alertIntake{a.worker()}.forgetAlerts(working)
+	alertIntake{a.worker()}.makeRoom(ctx, "")
+	return ReconcileOut{Closed: int(closed.Load())}, job.Ended(ctx, nil)
 }
 
 // silent returns the investigations that are recorded as running but that Temporal does not list, or lists with another
 // run. They are shuffled, so that each gets its turn even if one turn of Reconcile is too short for all.
-func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error) {
+func (a recorder) silent(ctx context.Context) ([]record.Investigation, error) {
 	recorded, err := a.Records.Running(ctx)
 	if err != nil || len(recorded) == 0 {
 		return nil, err
 	}
 	if a.Belongs != nil { // checked after the list is read: investigations that another namespace adds later are not on it
 		if err := a.Belongs(ctx); err != nil {
-			return nil, cannot(ctx, err)
+			return nil, job.Cannot(ctx, err)
 		}
 	}
 	open, err := a.Runs.Open(ctx)
@@ -110,9 +97,9 @@ func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error)
 	return silent, nil
 }
 
-func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (closed bool, err error) {
+func (a recorder) reconcile(ctx context.Context, r record.Investigation) (closed bool, err error) {
 	end, err := a.Runs.Ending(ctx, r.WorkflowID, r.RunID)
-	now := a.now(ctx)
+	now := a.Now(ctx)
 	switch {
 	case errors.Is(err, record.ErrNotFound):
 		end.Status, end.EndReason, end.EndedAt = agent.StatusTerminated, agent.EndTerminated, &now
@@ -132,7 +119,8 @@ func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (clo
 	if closed, err = a.Records.CloseInvestigation(ctx, r); !closed {
 		return false, err
 	}
-	count(ctx, metricEnded, "status", string(r.Status))
-	a.Logger.Info("an investigation has ended without a word", "investigation", r.ID, "status", r.Status, "error", r.Error)
+	job.Count(ctx, job.MetricEnded, "status", string(r.Status))
+	a.Logger.Info("closed the record of an investigation whose workflow had ended",
+		"investigation", r.ID, "status", r.Status, "error", r.Error)
 	return true, nil
 }

@@ -178,13 +178,13 @@ func TestResolveIsAJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again activities.ResolveOut
-	if err := value.Get(&again); err != nil {
+	var second activities.ResolveOut
+	if err := value.Get(&second); err != nil {
 		t.Fatal(err)
 	}
 	r, err := b.store.Investigation(t.Context(), "w:2")
-	if err != nil || again.Plan == first.Plan || r.PlanHash != again.Plan || r.DataHash != again.Data || r.Writer != sameRun {
-		t.Errorf("after a reset: %+v, recorded %+v, %v", again, r, err)
+	if err != nil || second.Plan == first.Plan || r.PlanHash != second.Plan || r.DataHash != second.Data || r.Writer != sameRun {
+		t.Errorf("after a reset: %+v, recorded %+v, %v", second, r, err)
 	}
 	if diff := cmp.Diff([]string{r.ID + "[]"}, runs.cancelled); diff != "" {
 		t.Errorf("children cancelled (-want +got):\n%s", diff)

@@ -9,10 +9,11 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/spell"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/spell"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -22,7 +23,7 @@ const askedWithin = 30 * time.Second
 // unknownTools returns an error for each tool that a request names and its server lacks. It uses the server's last offer
 // where possible. It asks a server that is unknown or may have changed. Servers that cannot be asked here are left to
 // the agents, who are told.
-func (a *Activities) unknownTools(ctx context.Context, investigation string, asked agent.MCP, p plan.Plan) (unknown []error, err error) {
+func (a resolver) unknownTools(ctx context.Context, investigation string, asked agent.MCP, p plan.Plan) (unknown []error, err error) {
 	asking, cancel := context.WithTimeout(ctx, askedWithin)
 	defer cancel()
 	for n, s := range asked.Servers {
@@ -38,7 +39,7 @@ func (a *Activities) unknownTools(ctx context.Context, investigation string, ask
 		missing := func(name string) bool { return !slices.Contains(offered, name) }
 		if server, here := serverHere(p, s.Name); here && slices.ContainsFunc(names, missing) {
 			if activity.GetInfo(ctx).IsLocalActivity { // a server may take longer to start than a workflow task
-				return nil, cannot(ctx, errors.New("the servers have to be asked which tools they have"))
+				return nil, job.Cannot(ctx, errors.New("the servers must be asked for their tools, which can take longer than a workflow task"))
 			}
 			if now := a.ask(asking, server, investigation); len(now) > 0 {
 				offered = now
@@ -55,13 +56,13 @@ func (a *Activities) unknownTools(ctx context.Context, investigation string, ask
 }
 
 // ask lists the tools that a server has now; none if it does not answer.
-func (a *Activities) ask(ctx context.Context, server plan.Server, session string) []string {
+func (a resolver) ask(ctx context.Context, server plan.Server, session string) []string {
 	specs, err := a.Servers.List(ctx, server, session)
 	if a.Sessions != nil {
 		a.Sessions.End(session)
 	}
 	if err != nil {
-		a.Logger.Warn("a server cannot be asked for the tools that a request names", "server", server.Name, "error", err)
+		a.Logger.Warn("a server could not list the tools that a request names", "server", server.Name, "error", err)
 	}
 	return toolNames(specs)
 }
@@ -90,7 +91,7 @@ func toolNames(specs []tool.Spec) (names []string) {
 // refuseSame refuses an investigation if another one with the same fingerprint is running, or completed within a time.
 // Callers that use the fingerprint as the workflow id get here only after the other one has completed. Others may choose
 // their own workflow ids.
-func (a *Activities) refuseSame(ctx context.Context, r record.Investigation, within time.Duration) error {
+func (a resolver) refuseSame(ctx context.Context, r record.Investigation, within time.Duration) error {
 	if r.Fingerprint == "" {
 		return nil
 	}

@@ -141,7 +141,7 @@ func (s *silentServers) List(ctx context.Context, _ plan.Server, _ string) ([]to
 // completed.
 func TestOneOfTheSame(t *testing.T) {
 	t.Parallel()
-	const again = `{"chain":"lab","data":"x","metadata":{"host":"web-1"}}`
+	const second = `{"chain":"lab","data":"x","metadata":{"host":"web-1"}}`
 	for name, tt := range map[string]struct {
 		change  func(*record.Investigation)
 		running bool // according to Temporal
@@ -186,7 +186,7 @@ func TestOneOfTheSame(t *testing.T) {
 			}
 			runs.others.Add(1)
 			b.act.Runs = runs
-			_, err := b.resolve("second:1", map[bool]string{true: again, false: tt.input}[tt.input == ""])
+			_, err := b.resolve("second:1", map[bool]string{true: second, false: tt.input}[tt.input == ""])
 			refused, ok := errors.AsType[*temporal.ApplicationError](err)
 			if ok != tt.refused || err != nil && !ok || ok &&
 				!strings.Contains(refused.Message(), `first:1 has the same fingerprint (lab "web-1") and is `) {
@@ -257,9 +257,9 @@ func TestHooksAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told hook.Input
+	var received hook.Input
 	b.act.Hooks = map[string]hook.Func{"h": func(_ context.Context, in hook.Input) (hook.Output, error) {
-		told = in
+		received = in
 		return hook.Output{}, nil
 	}}
 	in := activities.RunHookIn{Ref: b.ref, Point: activities.PreProcess}
@@ -268,7 +268,8 @@ func TestHooksAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []hook.Artifact{{Ref: image, Name: "1-lab.shot.png", MIMEType: "image/png", Size: 2, Execution: "look/L", Tool: "lab.shot"}}
-	if diff := cmp.Diff(want, told.Artifacts); diff != "" || told.Tenant != "acme" || told.Session != "s-1" || told.Metadata["team"] != "db" {
-		t.Errorf("told %+v\n%s", told, diff)
+	if diff := cmp.Diff(want, received.Artifacts); diff != "" || received.Tenant != "acme" ||
+		received.Session != "s-1" || received.Metadata["team"] != "db" {
+		t.Errorf("told %+v\n%s", received, diff)
 	}
 }

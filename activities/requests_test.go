@@ -16,13 +16,13 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/goldentest"
+	"github.com/inquest-dev/inquest/internal/configuration"
+	"github.com/inquest-dev/inquest/internal/kit/goldentest"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
-	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -99,7 +99,8 @@ func newOffice(t *testing.T, row agent.Type, talking bool) *office {
 	if err := os.WriteFile(path, fmt.Appendf(nil, officeConfig, o.server.URL, row.Name, own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Source{Dir: path, SkipCredentials: true, Env: func(string) (string, bool) { return "", false }})
+	none := func(string) (string, bool) { return "", false }
+	cfg, err := configuration.Load(configuration.Source{Dir: path, SkipCredentials: true, Env: none})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,6 +313,9 @@ func (e everyBuiltin) tools(p plan.Agent) []builtin.Tool {
 
 func (e everyBuiltin) Specs(p plan.Agent) []tool.Spec {
 	specs := memory.Specs()
+	if p.ToolSearchAbove > 0 {
+		specs = append(specs, builtin.SearchTools())
+	}
 	for _, t := range e.tools(p) {
 		specs = append(specs, t.Spec)
 	}

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -33,33 +34,36 @@ const maxSkeleton = 48 << 10
 // configuration changes, and a repeated attempt returns the same plan. A bad request yields one error that lists
 // everything wrong with it, and it gets a record as well.
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
 	run := activity.GetInfo(ctx).WorkflowExecution
 	r := record.Investigation{
-		ID: in.Investigation, WorkflowID: run.ID, RunID: in.RunID, Status: agent.StatusRunning, StartedAt: a.now(ctx), Writer: run.RunID,
+		ID: in.Investigation, WorkflowID: run.ID, RunID: in.RunID, Status: agent.StatusRunning, StartedAt: a.worker().Now(ctx), Writer: run.RunID,
 	}
-	out, err := a.resolve(ctx, &r)
+	out, err := resolver{a.worker()}.resolve(ctx, &r)
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
-		a.keepRefusal(ctx, r, refusal.Message())
+		resolver{a.worker()}.keepRefusal(ctx, r, refusal.Message())
 		known := ResolveOut{SearchAttributes: a.SearchAttributes, Skeleton: plan.Skeleton{Chain: r.Chain, AlertType: r.AlertType}}
 		options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: refusal.Category(), Details: []any{known}}
 		err = temporal.NewApplicationErrorWithOptions(refusal.Message(), refusal.Type(), options)
 	}
-	return out, storeFailure(ended(ctx, err))
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
+
+// resolver turns requests into plans.
+type resolver struct{ *job.Worker }
 
 // keepRefusal records an investigation that never began. If that fails, the investigation is only in Temporal's list,
 // which is no reason to retry.
-func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, why string) {
+func (a resolver) keepRefusal(ctx context.Context, r record.Investigation, why string) {
 	r.Status, r.Error, r.EndedAt = agent.StatusRefused, why, &r.StartedAt
 	if err := a.Records.FinishInvestigation(ctx, r); err != nil {
-		a.Logger.Warn("a refused request has no record", "investigation", r.ID, "error", err)
+		a.Logger.Warn("a refused request was not recorded", "investigation", r.ID, "error", err)
 	}
-	count(ctx, metricEnded, "status", string(r.Status))
+	job.Count(ctx, job.MetricEnded, "status", string(r.Status))
 }
 
-func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (ResolveOut, error) {
+func (a resolver) resolve(ctx context.Context, r *record.Investigation) (ResolveOut, error) {
 	stored, err := a.Records.Investigation(ctx, r.ID)
 	switch {
 	case errors.Is(err, record.ErrNotFound):
@@ -79,11 +83,11 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	if r.PlanHash, err = a.keepPlan(ctx, p); err != nil {
 		return ResolveOut{}, err
 	}
-	r.StartedAt = a.now(ctx) // of two duplicates, the one recorded last sees the other, however long the servers took
+	r.StartedAt = a.Now(ctx) // of two duplicates, the one recorded last sees the other, however long the servers took
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
 		return ResolveOut{}, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}
-	count(ctx, metricStarted, "chain", r.Chain)
+	job.Count(ctx, job.MetricStarted, "chain", r.Chain)
 	if stored, err = a.Records.Investigation(ctx, r.ID); err != nil { // another attempt may have been first
 		return ResolveOut{}, err
 	}
@@ -91,10 +95,16 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 }
 
 // resolved rebuilds a run's output from its record.
-func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
-	p, err := a.plan(ctx, r.PlanHash)
+func (a resolver) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
+	p, err := a.ReadPlan(ctx, r.PlanHash)
 	if err == nil {
 		err = a.refuseSame(ctx, r, p.Dedup.Within.D())
+	}
+	if err == nil {
+		err = a.noteRunbook(ctx, r.ID, p)
+	}
+	if err == nil {
+		err = a.noteLearnings(ctx, r.ID, p)
 	}
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
@@ -103,7 +113,7 @@ func (a *Activities) resolved(ctx context.Context, r record.Investigation) (Reso
 }
 
 // planOf reads the request, resolves it and stores the request's data for r.
-func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.Plan, error) {
+func (a resolver) planOf(ctx context.Context, r *record.Investigation) (plan.Plan, error) {
 	inputs, from, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
@@ -140,8 +150,14 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	if p.MaxData > 0 && len(text) > p.MaxData {
 		p.Attach()
 	}
-	mask := func(text string) (string, error) { return a.maskData(ctx, p, requestData, text) }
+	if err := a.readRunbook(ctx, &p); err != nil {
+		return p, err
+	}
+	mask := func(text string) (string, error) { return a.MaskData(ctx, p, job.RequestData, text) }
 	if text, err = mask(text); err != nil {
+		return p, err
+	}
+	if err := a.chooseLearnings(ctx, &p, text); err != nil {
 		return p, err
 	}
 	if r.Labels, err = req.Labels.Masked(mask); err != nil {
@@ -165,7 +181,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 }
 
 // data returns the text of the request's data, wherever it is stored.
-func (a *Activities) data(ctx context.Context, req agent.Request) (string, error) {
+func (a resolver) data(ctx context.Context, req agent.Request) (string, error) {
 	if req.DataRef == "" {
 		return req.DataText(), nil
 	}
@@ -179,8 +195,19 @@ func (a *Activities) data(ctx context.Context, req agent.Request) (string, error
 	return string(body), nil
 }
 
-func (a *Activities) keepPlan(ctx context.Context, p plan.Plan) (string, error) {
+func jsonSize(v any) int {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	return len(body)
+}
+
+func (a resolver) keepPlan(ctx context.Context, p plan.Plan) (string, error) {
 	p.Store = a.Store
+	if err := a.keepSkills(ctx, &p); err != nil {
+		return "", err
+	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return "", fmt.Errorf("write plan: %w", err)
@@ -192,10 +219,43 @@ func (a *Activities) keepPlan(ctx context.Context, p plan.Plan) (string, error) 
 	return hash, nil
 }
 
-func jsonSize(v any) int {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return 0
+// keepSkills stores the texts of skills.
+func (a resolver) keepSkills(ctx context.Context, p *plan.Plan) error {
+	for agent := range p.AllAgents() {
+		for n, s := range agent.Skills {
+			if s.Texts == nil {
+				continue // of a plan that was stored before
+			}
+			blobs := map[string]string{}
+			for name, text := range s.Texts {
+				hash, err := a.Blobs.PutBlob(ctx, []byte(text))
+				if err != nil {
+					return fmt.Errorf("keep the skill %s: %w", s.Name, err)
+				}
+				blobs[name] = hash
+			}
+			agent.Skills[n].Blobs = blobs
+		}
 	}
-	return len(body)
+	return nil
+}
+
+// refusal is the failure of a request that cannot be carried out.
+func refusal(err error) error {
+	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorInvalidRequest, options)
+}
+
+// ErrTakesLong means that a plan takes longer to make than a workflow task may.
+var ErrTakesLong = errors.New("the worker's functions must be called, which takes longer than a workflow task")
+
+// notYet returns the error if the request may get a plan later. It returns nil if it has a plan or if err refuses it.
+func notYet(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, ErrTakesLong):
+		return job.Cannot(ctx, err)
+	case errors.Is(err, record.ErrUnavailable), err != nil && ctx.Err() != nil:
+		return err
+	}
+	return nil
 }

@@ -29,7 +29,7 @@ func (inbox) Message(context.Context, string, string, string) (string, error) {
 
 func (inbox) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
 	if req.Chain != "lab" {
-		return plan.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
+		return plan.Plan{}, fmt.Errorf("unknown chain %q; available: lab", req.Chain)
 	}
 	return plan.Plan{Chain: "lab", AlertType: "incident"}, nil
 }
@@ -52,8 +52,8 @@ func TestResolveLeavesARecord(t *testing.T) {
 		says   string
 	}{
 		"accepted":      {`{"chain":"lab","data":"x"}`, "lab", agent.StatusRunning, ""},
-		"no request":    {`["lab"]`, "", agent.StatusRefused, "the input is not a request (it is of the JSON type array)"},
-		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusRefused, `no chain named "lob"; there are: lab`},
+		"no request":    {`["lab"]`, "", agent.StatusRefused, "the input is not a request (its JSON type is array)"},
+		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusRefused, `unknown chain "lob"; available: lab`},
 		"no data":       {`{"chain":"lab"}`, "lab", agent.StatusRefused, "nothing to investigate"},
 		"unknown data":  {`{"chain":"lab","data_ref":"y"}`, "lab", agent.StatusRefused, `data_ref "y" is not in this worker's store`},
 	} {

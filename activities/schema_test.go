@@ -66,11 +66,11 @@ func TestRefusedSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := slices.ContainsFunc(entries, func(e transcript.Entry) bool {
+			reported := slices.ContainsFunc(entries, func(e transcript.Entry) bool {
 				return strings.HasSuffix(e.Text, "prompt contains it instead: "+refusal.Message)
 			})
-			if kinds != tt.requests || told != (tt.requests == "sww") {
-				t.Errorf("requests %q, want %q; people are told: %v", kinds, tt.requests, told)
+			if kinds != tt.requests || reported != (tt.requests == "sww") {
+				t.Errorf("requests %q, want %q; people are told: %v", kinds, tt.requests, reported)
 			}
 		})
 	}

@@ -10,8 +10,9 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -20,29 +21,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// scoringType is the type of agents that judge.
-const scoringType = "scoring"
-
 // BeginScore records that an investigation is being judged, and returns the judge and its input. It uses the
 // investigation's own plan. If that plan names no judge, it uses the current configuration.
 func (a *Activities) BeginScore(ctx context.Context, in BeginScoreIn) (BeginScoreOut, error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
-	out, err := a.beginScore(ctx, in)
-	return out, storeFailure(ended(ctx, err))
+	out, err := recorder{a.worker()}.beginScore(ctx, in)
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
-func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out BeginScoreOut, err error) {
+func (a recorder) beginScore(ctx context.Context, in BeginScoreIn) (out BeginScoreOut, err error) {
 	judged, err := a.Records.Investigation(ctx, in.Investigation)
 	switch {
 	case err != nil:
 		return out, err
 	case judged.EndedAt == nil:
-		return out, refusal(fmt.Errorf("investigation %s is %s: it is judged when it has ended", judged.ID, judged.Status))
+		return out, refusal(fmt.Errorf("investigation %s is %s: it can be scored after it has ended", judged.ID, judged.Status))
 	case judged.PlanHash == "":
 		return out, refusal(fmt.Errorf("investigation %s was %s and cannot be scored", judged.ID, judged.Status))
 	}
-	p, err := a.plan(ctx, judged.PlanHash)
+	p, err := a.ReadPlan(ctx, judged.PlanHash)
 	if err != nil {
 		return out, err
 	}
@@ -56,7 +54,7 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 			return out, refusal(err)
 		}
 		p.Scoring = &stage
-		if hash, err = a.keepPlan(ctx, p.Versioned()); err != nil {
+		if hash, err = resolver(a).keepPlan(ctx, p.Versioned()); err != nil {
 			return out, err
 		}
 	}
@@ -67,7 +65,7 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	}
 	r.By = in.By
 	if r.PromptHash, err = prompt.Hash(row.Prompt, judge.Instructions, judge.Prompt); err != nil {
-		return out, final(ErrorConfiguration, err)
+		return out, job.Final(job.ErrorConfiguration, err)
 	}
 	if r, err = a.Records.BeginScore(ctx, r); err != nil {
 		return out, err
@@ -78,16 +76,18 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	}
 	out = BeginScoreOut{
 		N: r.N, PlanVersion: p.Version, Agent: p.Skeleton().Scoring.Agents[0],
-		Chain: judged.Chain, AlertType: judged.AlertType, SearchAttributes: a.SearchAttributes,
-		Ref: Ref{
+		Learns: p.Learning != nil,
+		Chain:  judged.Chain, AlertType: judged.AlertType, SearchAttributes: a.SearchAttributes,
+		Ref: job.Ref{
 			Investigation: judged.ID, Execution: run + "/" + judge.Name, Plan: hash, Data: judged.DataHash, Stage: plan.ScoringStage,
 		},
 	}
-	return out, a.toJudge(ctx, judged, &out)
+	out.Prior, out.Peers, err = a.toJudge(ctx, judged)
+	return out, err
 }
 
 // judge returns the judge for an investigation whose chain did not ask for a score.
-func (a *Activities) judge(ctx context.Context, judged record.Investigation) (plan.Stage, error) {
+func (a recorder) judge(ctx context.Context, judged record.Investigation) (plan.Stage, error) {
 	data, err := a.Blobs.Blob(ctx, judged.DataHash)
 	if err != nil && !errors.Is(err, record.ErrNotFound) {
 		return plan.Stage{}, fmt.Errorf("read the request's data: %w", err)
@@ -99,36 +99,35 @@ func (a *Activities) judge(ctx context.Context, judged record.Investigation) (pl
 // maxJudged is how many results, and how many agents, a judge is shown: the newest.
 const maxJudged = 50
 
-// toJudge adds the judge's material: the results of the last pass, and the records of all agents.
-func (a *Activities) toJudge(ctx context.Context, judged record.Investigation, out *BeginScoreOut) error {
+// toJudge returns the judge's material: the results of the last pass, and the records of all agents.
+func (a recorder) toJudge(ctx context.Context, judged record.Investigation) (prior []job.Source, peers []job.Peer, err error) {
 	stages, err := a.Records.Stages(ctx, judged.ID)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for _, s := range stages {
 		if s.Result != "" && slices.Contains(judged.Envelope.Outputs, s.Name) {
-			out.Prior = append(out.Prior, Source{Stage: s.Name, Execution: s.Result})
+			prior = append(prior, job.Source{Stage: s.Name, Execution: s.Result})
 		}
 	}
 	executions, err := a.Records.Executions(ctx, judged.ID)
 	for _, e := range executions {
-		if e.Type != scoringType && e.Stage != plan.SummaryName {
-			out.Peers = append(out.Peers, Peer{Execution: e.Name, Agent: e.Name, Status: e.Status, Error: clip.Text(e.Error, 200)})
+		if e.Type != job.ScoringType && e.Type != job.ReflectorType && e.Stage != plan.SummaryName {
+			peers = append(peers, job.Peer{Execution: e.Name, Agent: e.Name, Status: e.Status, Error: clip.Text(e.Error, 200)})
 		}
 	}
-	out.Prior, out.Peers = out.Prior[max(0, len(out.Prior)-maxJudged):], out.Peers[max(0, len(out.Peers)-maxJudged):]
-	return err
+	return prior[max(0, len(prior)-maxJudged):], peers[max(0, len(peers)-maxJudged):], err
 }
 
 // SaveScore records the judgement that the judge's transcript contains.
 func (a *Activities) SaveScore(ctx context.Context, in SaveScoreIn) (record.Score, error) {
-	ctx, stop := a.attend(ctx)
+	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
-	out, err := a.saveScore(ctx, in)
-	return out, storeFailure(ended(ctx, err))
+	out, err := recorder{a.worker()}.saveScore(ctx, in)
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
-func (a *Activities) saveScore(ctx context.Context, in SaveScoreIn) (r record.Score, err error) {
+func (a recorder) saveScore(ctx context.Context, in SaveScoreIn) (r record.Score, err error) {
 	all, err := a.Records.Scores(ctx, in.Judge.Ref.Investigation)
 	n := slices.IndexFunc(all, func(r record.Score) bool { return r.N == in.N })
 	switch {
@@ -140,7 +139,7 @@ func (a *Activities) saveScore(ctx context.Context, in SaveScoreIn) (r record.Sc
 		return all[n], nil
 	}
 	r = all[n]
-	entries, err := a.Transcripts.Entries(ctx, in.Judge.Ref.scope())
+	entries, err := a.Transcripts.Entries(ctx, in.Judge.Ref.Scope())
 	if err != nil {
 		return r, fmt.Errorf("read transcript of %s: %w", in.Judge.Ref.Execution, err)
 	}

@@ -126,7 +126,7 @@ func TestNothingToJudge(t *testing.T) {
 		change func(r *record.Investigation)
 		want   string
 	}{
-		{func(r *record.Investigation) { r.Status, r.EndedAt = agent.StatusRunning, nil }, "it is judged when it has ended"},
+		{func(r *record.Investigation) { r.Status, r.EndedAt = agent.StatusRunning, nil }, "it can be scored after it has ended"},
 		{func(r *record.Investigation) { r.Status, r.PlanHash = agent.StatusRefused, "" }, "cannot be scored"},
 	} {
 		r := record.Investigation{ID: fmt.Sprint("other", n), PlanHash: b.ref.Plan, EndedAt: new(time.Now()), StartedAt: time.Now()}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // unsent makes the server's calls end before a request goes out, until the test changes that.
@@ -56,7 +56,7 @@ func TestSentWriteIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, result := range map[string]tool.Result{
 		"status":          tool.Failure(tool.ErrorUnavailable, "MCP server lab: it answered 404 Not Found: gateway"),
-		"ended":           tool.Failure(tool.ErrorUnavailable, "MCP server lab ended during the call (signal: killed)"),
+		"ended":           tool.Failure(tool.ErrorUnavailable, "The session with MCP server lab ended during the call (signal: killed)"),
 		"error of theirs": tool.Failure(tool.ErrorTool, "upstream timed out"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestWorkerFrozenBetweenFenceAndWrite(t *testing.T) {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
 		t.Errorf("it ended with %v after %d calls", err, len(b.calls))
 	}
-	if told := b.last(); told.ErrorType != tool.ErrorOutcomeUnknown {
-		t.Errorf("the agent is told %+v", told.Body)
+	if received := b.last(); received.ErrorType != tool.ErrorOutcomeUnknown {
+		t.Errorf("the agent is told %+v", received.Body)
 	}
 }
 
@@ -157,9 +157,9 @@ func TestLateAnswersAreNoticed(t *testing.T) {
 	if _, err := b.callTool(1, 0); err != nil {
 		t.Fatal(err)
 	}
-	told := b.last()
+	received := b.last()
 	b.calls[0].Late(tool.Success("row written"))
-	entries, err := b.store.After(t.Context(), "inv", told.Seq, 0)
+	entries, err := b.store.After(t.Context(), "inv", received.Seq, 0)
 	if err != nil || len(entries) != 1 || entries[0].Kind != transcript.KindNotice || entries[0].CallIndex() != 0 ||
 		!strings.HasPrefix(entries[0].Text, "lab.write was abandoned, and responded ") ||
 		!strings.HasSuffix(entries[0].Text, "The agent has not seen the response: row written") {

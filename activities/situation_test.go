@@ -8,11 +8,11 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 )
 
 // judgedCalls returns the workflow's output for a reply with these calls.
@@ -60,7 +60,7 @@ func TestARuleLetsACallThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if intent := entries[len(entries)-2]; intent.Rule != "r-1" || intent.Decision != "let through by rule r-1 of Ada (it only reads)" {
+	if intent := entries[len(entries)-2]; intent.Rule != "r-1" || intent.Decision != "allowed by rule r-1 of Ada (it only reads)" {
 		t.Errorf("the journal says %+v", intent.Body)
 	}
 	used, err := b.store.Rule(t.Context(), "r-1")

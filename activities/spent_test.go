@@ -116,18 +116,18 @@ func TestUnreportedUsage(t *testing.T) {
 // A failed call counts with the reported usage and the output received. The rest is an estimate.
 func TestFailedCallsCountWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	told := agent.Usage{InputTokens: 2110, OutputTokens: 1, CacheReadTokens: 2000}
+	counted := agent.Usage{InputTokens: 2110, OutputTokens: 1, CacheReadTokens: 2000}
 	const said = "It is the disk, I think."
 	for name, tt := range map[string]struct {
 		failed llm.Error
 		said   string
 		want   agent.Usage // without the cost
 	}{
-		"told": {llm.Error{Kind: llm.ErrTruncated, Usage: told}, "", told},
-		"and heard": {llm.Error{Kind: llm.ErrTruncated, Usage: told}, said,
+		"told": {llm.Error{Kind: llm.ErrTruncated, Usage: counted}, "", counted},
+		"and heard": {llm.Error{Kind: llm.ErrTruncated, Usage: counted}, said,
 			agent.Usage{InputTokens: 2110, OutputTokens: token.Count("m", said), CacheReadTokens: 2000}},
 		"heard alone":       {llm.Error{Kind: llm.ErrStalled}, said, agent.Usage{InputTokens: -1, OutputTokens: token.Count("m", said)}},
-		"withheld, counted": {llm.Error{Kind: llm.ErrContentFiltered, Usage: told}, "", told},
+		"withheld, counted": {llm.Error{Kind: llm.ErrContentFiltered, Usage: counted}, "", counted},
 		"refused":           {llm.Error{Kind: llm.ErrRateLimited}, "", agent.Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,15 +113,15 @@ func TestLargeResultsAreSummarisedOnce(t *testing.T) {
 	first.Kept = true // as the second one returns it
 
 	for _, iteration := range []int{2, 3} { // again, and in the next iteration
-		again, err := d.generate(activities.GenerateIn{Iteration: iteration})
+		second, err := d.generate(activities.GenerateIn{Iteration: iteration})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(first, again); iteration == 2 && diff != "" {
+		if diff := cmp.Diff(first, second); iteration == 2 && diff != "" {
 			t.Errorf("second time (-first +second):\n%s", diff)
 		}
-		if iteration == 3 && again.Usage.ModelCalls != 1 {
-			t.Errorf("summaries were counted again: %+v", again.Usage)
+		if iteration == 3 && second.Usage.ModelCalls != 1 {
+			t.Errorf("summaries were counted again: %+v", second.Usage)
 		}
 	}
 	if n := len(d.summariser.requests); n != 2 {

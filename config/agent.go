@@ -1,14 +1,6 @@
 package config
 
-import (
-	"regexp"
-	"slices"
-	"time"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/virtual"
-)
+import "github.com/inquest-dev/inquest/value"
 
 // Agent is an agent's definition.
 type Agent struct {
@@ -30,6 +22,10 @@ type Agent struct {
 	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
 	// ModelRole takes the model from model_roles of defaults, instead of default_model.
 	ModelRole string `yaml:"model_role" default:"none"`
+	// FallbackProviders are tried in order when the provider fails; [] means none.
+	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 	// SystemPrompt replaces the type's own prompt, also in conversations. A prompt_key takes precedence over it. It can
 	// use the same variables as prompts.
 	SystemPrompt string `yaml:"system_prompt,template" default:"that of the type"`
@@ -40,7 +36,7 @@ type Agent struct {
 	// MaxIterations limits the model calls of one run.
 	MaxIterations *int `yaml:"max_iterations" min:"1" default:"that of the type, else of defaults"`
 	// OnLimit says what happens at the last iteration: the agent concludes with its findings so far, or fails.
-	OnLimit plan.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
+	OnLimit value.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
 	// MaxTokens limits a reply.
@@ -54,6 +50,8 @@ type Agent struct {
 	NativeTools NativeTools `yaml:"native_tools" default:"the provider's"`
 	// Compression overrides that of defaults, key by key.
 	Compression Compression `yaml:"compression"`
+	// ToolSearch overrides that of defaults.
+	ToolSearch ToolSearch `yaml:"tool_search"`
 	// Shell overrides that of defaults, key by key; only some types have a shell.
 	Shell Shell `yaml:"shell"`
 	// ToolConfig overrides that of defaults, key by key.
@@ -62,7 +60,7 @@ type Agent struct {
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
 	// HeartbeatInterval calls the agent of a conversation after each period of this length without a message. It must be at
 	// least 1m; only some types have heartbeats.
-	HeartbeatInterval plan.Duration `yaml:"heartbeat_interval" default:"none"`
+	HeartbeatInterval value.Duration `yaml:"heartbeat_interval" default:"none"`
 	// Timeouts override those of defaults, one by one.
 	Timeouts Timeouts `yaml:"timeouts"`
 
@@ -71,65 +69,57 @@ type Agent struct {
 	// Orchestrator overrides that of defaults, key by key.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
-	model string         // default_model, or the role's model: see defineModels
-	made  *virtual.Agent // set if the agent was made at run time
-
-	_ struct{} `later:"skills required_skills"`
+	// Skills are the skills that the agent may load: see docs/how-to/add-skills.md. [] means none.
+	Skills []string `yaml:"skills" default:"all"`
+	// RequiredSkills are skills whose text is in the agent's prompt.
+	RequiredSkills []string `yaml:"required_skills" default:"none"`
 }
 
-func (a *Agent) validate(p path, v *validator) {
-	v.name(p)
-	a.validateSource(p, v)
-	v.servers(p.Key("mcp_servers"), a.MCPServers)
-	a.validatePrompt(p.Key("system_prompt"), v)
-	a.validateTools(p.Key("tool_ids"), v)
-	a.validateMemory(p.Key("memory_blocks"), v)
-	a.validateHeartbeats(p.Key("heartbeat_interval"), v)
-	v.subAgents(p, a.SubAgents, p.Name)
-	v.thinks(p.Key("thinking"), a.Thinking)
-	row, ok := agent.LookupType(a.Type)
-	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
-		v.Errorf(p.Key("shell").Key("enabled"), "an agent of type %q has no shell", row.Name)
-	}
-	if instructions := a.SystemPrompt + a.CustomInstructions; row.JSON && row.Pattern.Model() &&
-		prose.MatchString(instructions) && !structured.MatchString(instructions) {
-		v.Add(SeverityWarning, p.Key("type"), "an agent of type %q replies with one JSON object, but its instructions ask for prose: "+
-			"leave the type out for a report in Markdown, or name the fields of the object in the instructions", row.Name)
-	}
+// MemoryBlock is a part of an agent's memory (spec: agents, "Memory"). It is created when the agent first reads its
+// memory. From then on the configuration no longer changes it, unless it is read-only.
+type MemoryBlock struct {
+	// Label is the block's name, in the prompt and for the agent's tools; required.
+	Label string `yaml:"label"`
+	// Value is the initial value of the block.
+	Value string `yaml:"value"`
+	// Description tells the agent the purpose of the block.
+	Description string `yaml:"description"`
+	// Limit is the maximum length of the value.
+	Limit *int `yaml:"limit" min:"1" unit:"characters" default:"20000"`
+	// ReadOnly prevents the agent from changing the block, which then follows the configuration.
+	ReadOnly *bool `yaml:"read_only" default:"false"`
 }
 
-// prose matches instructions that ask for text. structured matches those that ask for an object or name one of its
-// fields.
-var (
-	prose      = regexp.MustCompile(`(?i)\b(report|markdown|prose|paragraphs?|sentences?|headings?|bullets?|essay|letter)\b`)
-	structured = regexp.MustCompile(`(?i)\bjson\b|\b(object|fields?|keys?)\b|"\w+"`)
-)
+// SubAgent is an agent that another agent may dispatch: only its name, or its name and settings.
+type SubAgent struct {
+	// Name is the name of the agent's definition, of a type that iterates; required. The agent has the mcp_servers and
+	// sub_agents of its definition, whatever the chain and the stage set.
+	Name string `yaml:"name,short"`
+	// LLMProvider is the provider of this agent.
+	LLMProvider string `yaml:"llm_provider"`
+	// LLMBackend selects the way to reach the provider.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// MaxIterations limits the model calls of this agent.
+	MaxIterations *int `yaml:"max_iterations" min:"1"`
+	// MCPServers replace those of the agent's definition.
+	MCPServers []string `yaml:"mcp_servers"`
 
-// row returns the agent's row of the type table, or the zero row if there is none.
-func (a *Agent) row() agent.Type {
-	row, _ := agent.LookupType(a.Type)
-	return row
+	// Skills are skills that the agent may load here. They are added to those of the agent's definition. If that has no list, the agent
+	// may load only these.
+	Skills []string `yaml:"skills" default:"those of the agent's definition"`
+	// RequiredSkills are added to those of the agent's definition.
+	RequiredSkills []string `yaml:"required_skills" default:"none"`
 }
 
-// notEmpty returns nil for an empty list. A nil list counts as not set, so it clears nothing.
-func notEmpty[T any](list []T) []T {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
-}
-
-// minHeartbeatInterval keeps an agent from calling itself constantly: every heartbeat is at least one model call.
-const minHeartbeatInterval = plan.Duration(time.Minute)
-
-func (a *Agent) validateHeartbeats(p path, v *validator) {
-	if a.HeartbeatInterval == 0 {
-		return
-	}
-	if row, ok := agent.LookupType(a.Type); ok && !row.Heartbeats {
-		v.Errorf(p, "an agent of type %q has no heartbeats", row.Name)
-	}
-	if a.HeartbeatInterval < minHeartbeatInterval {
-		v.Errorf(p, "must be 1m or longer, got %s", a.HeartbeatInterval)
-	}
+// Orchestrator limits the sub-agents of an agent.
+type Orchestrator struct {
+	// MaxConcurrentAgents is how many of them may work at the same time.
+	MaxConcurrentAgents *int `yaml:"max_concurrent_agents" min:"1" max:"50"`
+	// AgentTimeout limits the work of each; time paused does not count.
+	AgentTimeout value.Duration `yaml:"agent_timeout"`
+	// MaxBudget limits the time in which any of them may work, starting with the first dispatch; time paused does not
+	// count.
+	MaxBudget value.Duration `yaml:"max_budget"`
+	// MaxDepth is how many levels of sub-agents may be dispatched; 1 means that sub-agents cannot dispatch others.
+	MaxDepth *int `yaml:"max_depth" min:"1" max:"5"`
 }

@@ -1,17 +1,7 @@
 package config
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/route"
-	"github.com/inquest-dev/inquest/internal/strict"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // Bounds limit a chain in one investigation. When a limit is reached, the investigation ends with the
@@ -46,165 +36,51 @@ type Budgets struct {
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
 	// MaxDuration limits the investigation's duration, not counting time spent waiting for people. The investigation
 	// then ends with the results it has, whereas reaching timeout makes it fail. If both are set, the shorter applies.
-	MaxDuration plan.Duration `yaml:"max_duration" default:"none"`
+	MaxDuration value.Duration `yaml:"max_duration" default:"none"`
 	// OnLimit says what happens when max_llm_calls or one of these limits is reached. The investigation ends with the
 	// results it has, or it asks people, who can extend the limit, conclude the investigation, or stop it. It waits
 	// until they answer.
-	OnLimit plan.OnBound `yaml:"on_limit" enum:"on bound" default:"end"`
+	OnLimit value.OnBound `yaml:"on_limit" enum:"on bound" default:"end"`
 	// OnLimitTimeout is how long to wait for people before the investigation ends.
-	OnLimitTimeout plan.Duration `yaml:"on_limit_timeout" default:"168h"`
+	OnLimitTimeout value.Duration `yaml:"on_limit_timeout" default:"168h"`
 }
 
-// bounds returns a chain's bounds and, for each key, its level: 0 for a default, 1 for a value in the chain. A chain
-// that only goes from its first stage to its last needs no bounds. The limit of ten model calls suits agents that
-// answer once each; iterating agents are limited by their iterations.
-func (c *Config) bounds(name string) (Bounds, map[string]int) {
-	chart, standard := c.AgentChains[name].chart(), Bounds{}
-	if chart.walk.Routed() {
-		standard.MaxPasses, standard.MaxAgentHops = new(3), new(21)
-	}
-	if chart.loops() && c.answersOnce(name) {
-		standard.MaxLLMCalls = new(10)
-	}
-	return strict.Inherit(standard, chart.Bounds)
+// Requests list what requests may use beyond the settings of the chain and its agents. Without them, a request can only
+// restrict.
+type Requests struct {
+	// MCPServers are additional servers that a request may give to agents that use tools. The agents' tool_config also
+	// applies to them.
+	MCPServers []string `yaml:"mcp_servers" default:"none"`
+	// NativeTools are those that a request may turn on, for agents with the backend native-gemini.
+	NativeTools NativeTools `yaml:"native_tools"`
+	// Budgets are how far a request may raise the bounds and budgets of the chain.
+	Budgets RequestBudgets `yaml:"budgets"`
 }
 
-// answersOnce reports whether the chain has an agent that asks a model, and every such agent asks once.
-func (c *Config) answersOnce(chain string) bool {
-	asking := 0
-	for i := range c.AgentChains[chain].Stages {
-		for _, w := range c.allWork(chain, i) {
-			if !w.kind.Pattern.Model() {
-				continue
-			}
-			if w.kind.Pattern != agent.SingleShot {
-				return false
-			}
-			asking++
-		}
-	}
-	return asking > 0
+// RequestBudgets are the bounds and budgets that a request can set.
+type RequestBudgets struct {
+	// MaxPasses works as in bounds.
+	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"the chain's"`
+	// MaxLLMCalls works as in bounds.
+	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"the chain's"`
+	// MaxAgentHops works as in bounds.
+	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"the chain's"`
+	// MaxTokensTotal works as in budgets.
+	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"the chain's"`
+	// MaxCostUSD works as in budgets.
+	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"the chain's"`
+	// MaxDuration works as in budgets.
+	MaxDuration value.Duration `yaml:"max_duration" default:"the chain's"`
 }
 
-// planBounds returns the bounds and budgets of a chain, with the origin of each. own are the chain's settings.
-func (c *Config) planBounds(name string, own inherited) plan.Bounds {
-	all, from := c.bounds(name)
-	out := all.plan(own.Budgets, own.Timeout)
-	origins := map[string]string{}
-	for key, level := range from {
-		origins[key] = "default"
-		if level > 0 {
-			origins[key] = c.report.Where(origin{At: entryPath("agent_chains", name).Key("bounds").Key(key)}).String()
-		}
-	}
-	clock := "timeout"
-	if out.MaxDuration > 0 {
-		clock = "budgets.max_duration"
-	}
-	for _, key := range []string{"budgets.max_tokens_total", "budgets.max_cost_usd", clock} {
-		if _, set := own.from[key]; set {
-			origins[strings.TrimPrefix(key, "budgets.")] = c.report.Where(own.origin(key)).String()
-		}
-	}
-	if len(out.Edges) == 0 {
-		delete(origins, "edge_limits")
-	}
-	if len(origins) > 0 {
-		out.Origins = origins
-	}
-	return out
-}
-
-// plan returns the bounds and budgets of a chain in one value.
-func (b Bounds) plan(budgets Budgets, timeout plan.Duration) plan.Bounds {
-	out := plan.Bounds{
-		MaxPasses: value(b.MaxPasses), MaxLLMCalls: value(b.MaxLLMCalls), MaxHops: value(b.MaxAgentHops),
-		MaxTokens: value(budgets.MaxTokensTotal), MaxCost: value(budgets.MaxCostUSD),
-	}
-	if budgets.timeout(timeout) == budgets.MaxDuration {
-		out.MaxDuration = budgets.MaxDuration
-	}
-	if budgets.OnLimit == plan.OnBoundAsk {
-		out.OnLimit, out.OnLimitTimeout = plan.OnBoundAsk, cmp.Or(budgets.OnLimitTimeout, plan.Duration(7*24*time.Hour))
-	}
-	for _, e := range b.EdgeLimits {
-		out.Edges = append(out.Edges, plan.EdgeLimit{From: e.From, To: e.To, Max: value(e.MaxCount)})
-	}
-	return out
-}
-
-// timeout returns the shorter of the two limits on an investigation's duration. Zero means no limit.
-func (b Budgets) timeout(timeout plan.Duration) plan.Duration {
-	if timeout == 0 || b.MaxDuration > 0 && b.MaxDuration < timeout {
-		return b.MaxDuration
-	}
-	return timeout
-}
-
-func (b Bounds) validate(p path, v *validator, c chart) {
-	edges := c.walk.Ways()
-	for i, e := range b.EdgeLimits {
-		at := p.Key("edge_limits").Index(i)
-		known := v.stage(at.Key("from"), e.From, c)
-		known = v.stage(at.Key("to"), e.To, c) && known
-		if e.MaxCount == nil {
-			v.Errorf(at.Key("max_count"), "a max_count is required")
-		}
-		same := func(other EdgeLimit) bool { return other.From == e.From && other.To == e.To }
-		way := func(way route.Edge) bool { return way.From == e.From && way.To == e.To }
-		jump := func(edge route.Edge) bool {
-			return way(edge) && edge.Kind != route.EdgeRequires && edge.Kind != route.EdgeAfter
-		}
-		switch {
-		case !known: // reported already
-		case slices.IndexFunc(b.EdgeLimits, same) < i:
-			v.Errorf(at, "the way from %q to %q is limited twice", e.From, e.To)
-		case !slices.ContainsFunc(edges, way):
-			v.Add(SeverityWarning, at, "the chain has no way from %q to %q", e.From, e.To)
-		case !slices.ContainsFunc(edges, jump):
-			v.Errorf(at, "%q starts because it waits for %q, which is no jump: "+
-				"in a chain with requires or after only jumps can be limited", e.To, e.From)
-		}
-	}
-}
-
-// tightBounds warns of bounds that a single pass through a chain may reach, if every agent uses everything it is
-// allowed.
-func (v *validator) tightBounds() {
-	if v.Findings.Failed() {
-		return // an incomplete chain has no meaningful needs
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
-		p, chart := entryPath("agent_chains", name).Key("bounds"), v.AgentChains[name].chart()
-		b, _ := v.bounds(name)
-		calls, hops := make([]int, len(chart.names)), make([]int, len(chart.names))
-		var list []string
-		for i, stage := range chart.names {
-			calls[i], hops[i] = v.modelCalls(name, i), 1
-			list = append(list, fmt.Sprintf("%s %d", stage, calls[i]))
-		}
-		if most, need := value(b.MaxLLMCalls), chart.longest(calls); most > 0 && most < need {
-			v.Add(SeverityWarning, p.Key("max_llm_calls"),
-				"%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
-				most, need, strings.Join(list, ", "))
-		}
-		if most, need := value(b.MaxAgentHops), chart.longest(hops); most > 0 && most < need {
-			v.Add(SeverityWarning, p.Key("max_agent_hops"),
-				"%d stages are not enough for one pass through the chain, which has %d", most, need)
-		}
-	}
-}
-
-// modelCalls returns the maximum number of model calls of a stage's agents, including the concluding call of an
-// iterating agent.
-func (c *Config) modelCalls(chain string, i int) (n int) {
-	for _, w := range c.allWork(chain, i) {
-		switch w.kind.Pattern {
-		case agent.Iterating:
-			n += value(w.MaxIterations) + 1
-		case agent.SingleShot:
-			n++
-		}
-	}
-	return n
+// Dedup says which requests are duplicates. A duplicate gets the investigation of the first request while that runs,
+// and for a while afterwards.
+type Dedup struct {
+	// By are the parts of a request that are equal in duplicates: alert_type, tenant, session, data, data.KEY (if the
+	// data are a JSON object; further dots select keys within it) and metadata.KEY. A request that lacks one of them,
+	// or has something masked in one of them, is never a duplicate.
+	By []string `yaml:"by" default:"none: requests that bring a fingerprint"`
+	// Within is how long after its end a completed investigation is used for duplicates. A failed investigation is
+	// never used.
+	Within value.Duration `yaml:"within" default:"only while it runs"`
 }

@@ -1,11 +1,7 @@
 package config
 
 import (
-	"maps"
-	"slices"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // Chain is a sequence of stages that investigates certain types of alerts.
@@ -33,8 +29,8 @@ type Chain struct {
 	// ToolConfig overrides that of the agents' definitions, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout limits the investigation; time paused does not count.
-	Timeout plan.Duration `yaml:"timeout" default:"queue.session_timeout"`
-	// Runbook is the procedure that all agents are asked to follow.
+	Timeout value.Duration `yaml:"timeout" default:"queue.session_timeout"`
+	// Runbook is the procedure that all agents are asked to follow, in the forms of defaults.runbook.
 	Runbook string `yaml:"runbook"`
 	// Bounds limit the chain in one investigation.
 	Bounds Bounds `yaml:"bounds"`
@@ -58,74 +54,49 @@ type Chain struct {
 	// Scoring judges a completed investigation.
 	Scoring Closing `yaml:"scoring"`
 
-	// Chat configures chats about an investigation. It is read and checked, and has no effect yet.
+	// Chat is read and checked, and has no effect: starter chat talks with an agent about a report.
 	Chat Chat `yaml:"chat"`
 
 	// SubAgents are the agents that every iterating agent of the chain may dispatch; they replace those of the
 	// definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
-	_ struct{} `later:"label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `foreign:"label_map" instead:"Inquest has no labels; end the chain with an agent of type llm, whose JSON reply can have them"`
+	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"let an agent of a last stage join results"`
 }
 
-func (c *Chain) validate(p path, v *validator) {
-	v.name(p)
-	Grant{Projects: c.Projects}.validate(p, v)
-	v.provider(p.Key("llm_provider"), c.LLMProvider)
-	v.servers(p.Key("mcp_servers"), c.MCPServers)
-	v.subAgents(p, c.SubAgents, "")
-	v.provider(p.Key("executive_summary_provider"), c.ExecutiveSummaryProvider)
-	for k, block := range c.closings() {
-		k.check(p.Key(k.key), v, *block)
-	}
-	if len(c.Stages) == 0 {
-		v.Errorf(p.Key("stages"), "at least one stage is required")
-	}
-	for i, s := range c.Stages {
-		first := slices.IndexFunc(c.Stages, func(other *Stage) bool { return other.Name == s.Name })
-		if first < i && s.Name != "" {
-			v.Errorf(p.Key("stages").Index(i).Key("name"), "the name %q is taken by stages[%d]", s.Name, first)
-		}
-	}
-	c.chart().validate(p, v)
+// Chat is TARSy's chat about an investigation of the chain. It is read and checked, and has no effect: use starter chat,
+// and give the agent the report.
+type Chat struct {
+	// Enabled allows chats about an investigation.
+	Enabled *bool `yaml:"enabled" default:"none"`
+	// Agent is the definition of the agent that answers.
+	Agent string `yaml:"agent" default:"none"`
+	// LLMProvider is the provider of this agent.
+	LLMProvider string `yaml:"llm_provider"`
+	// LLMBackend selects the way to reach the provider.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// MCPServers are the servers of this agent.
+	MCPServers []string `yaml:"mcp_servers"`
+	// MaxIterations limits the model calls of an answer.
+	MaxIterations *int `yaml:"max_iterations" min:"1"`
+	// SubAgents are the agents that this agent may dispatch.
+	SubAgents []SubAgent `yaml:"sub_agents"`
 }
 
-// ChainIn reports whether the chain exists and the project may run it.
-func (c *Config) ChainIn(chain, project string) bool {
-	own, ok := c.AgentChains[chain]
-	if project == "" {
-		project = agent.DefaultProject
-	}
-	return ok && (own.Projects == nil || slices.Contains(own.Projects, project) || slices.Contains(own.Projects, AllProjects))
-}
-
-// ChainInfo describes a chain in lists.
-type ChainInfo struct {
-	Name        string   `json:"name"`
-	AlertTypes  []string `json:"alert_types,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Stages      []string `json:"stages"`
-	BuiltIn     bool     `json:"built_in,omitempty"`
-}
-
-// Chains describes all chains, sorted by name, with the alert types that resolve to them.
-func (c *Config) Chains() []ChainInfo {
-	infos := make([]ChainInfo, 0, len(c.AgentChains))
-	for _, name := range slices.Sorted(maps.Keys(c.AgentChains)) {
-		chain := c.AgentChains[name]
-		info := ChainInfo{
-			Name: name, Description: chain.Description, Stages: []string{},
-			BuiltIn: c.report.BuiltIn(entryPath("agent_chains", name)),
-		}
-		for _, alertType := range chain.AlertTypes {
-			if c.chainOf[alertType] == name {
-				info.AlertTypes = append(info.AlertTypes, alertType)
-			}
-		}
-		for _, stage := range chain.Stages {
-			info.Stages = append(info.Stages, stage.Name)
-		}
-		infos = append(infos, info)
-	}
-	return infos
+// Closing is an agent that works after the stages of a chain have ended. Its result does not change how the
+// investigation ends.
+type Closing struct {
+	// Enabled turns the agent on.
+	Enabled *bool `yaml:"enabled" default:"defaults say it, or no"`
+	// Agent is the name of an agent definition of the required type.
+	Agent string `yaml:"agent" default:"ExecSummaryAgent, ScoringAgent"`
+	// LLMBackend selects the way to reach the provider.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// LLMProvider is the provider of this agent.
+	LLMProvider string `yaml:"llm_provider"`
+	// FallbackProviders are tried in order when the provider fails.
+	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 }

@@ -1,6 +1,6 @@
 package config
 
-import "github.com/inquest-dev/inquest/internal/plan"
+import "github.com/inquest-dev/inquest/value"
 
 // Defaults are the settings that chains and agents inherit.
 type Defaults struct {
@@ -20,15 +20,20 @@ type Defaults struct {
 	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
 	// SuccessPolicy says how many of a stage's agents must succeed.
-	SuccessPolicy plan.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
+	SuccessPolicy value.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
 	// AlertType is the alert type of a request that names neither a chain nor an alert type.
 	AlertType string `yaml:"alert_type" default:"none"`
-	// Runbook is the procedure that agents are asked to follow, unless the chain or the request has one.
+	// Runbook is the procedure that agents are asked to follow, unless the chain or the request has one. It is text, the
+	// https URL of a text (see system.runbooks), or file:PATH, a file in the configuration's directory. The file is read
+	// with the configuration, and {{.NAME}} in it is not expanded. If a URL cannot be fetched, the next runbook is used:
+	// the request's, the chain's, and then this one.
 	Runbook string `yaml:"runbook" default:"none"`
 	// Timeouts limit the work of agents.
 	Timeouts Timeouts `yaml:"timeouts"`
 	// Compression limits the conversations that models are shown.
 	Compression Compression `yaml:"compression"`
+	// ToolSearch lets agents with many tools look for tools when they need them.
+	ToolSearch ToolSearch `yaml:"tool_search"`
 	// Shell limits the shell of the agents that have one.
 	Shell Shell `yaml:"shell"`
 	// ToolConfig says what agents may do with their tools.
@@ -57,15 +62,10 @@ type Defaults struct {
 	// Orchestrator limits the sub-agents of every agent that dispatches others.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
-	_ struct{} `later:"memory agents label_map compose compose_provider compose_backend compose_fallback_list"`
-}
+	// Memory makes agents learn from investigations.
+	Memory Memory `yaml:"memory"`
 
-func (d *Defaults) validate(p path, v *validator) {
-	v.provider(p.Key("llm_provider"), d.LLMProvider)
-	v.provider(p.Key("executive_summary_provider"), d.ExecutiveSummaryProvider)
-	summing.check(p.Key(summing.key), v, d.ExecutiveSummary)
-	scoring.check(p.Key(scoring.key), v, d.Scoring)
-	if _, ok := v.chainOf[d.AlertType]; d.AlertType != "" && !ok {
-		v.Errorf(p.Key("alert_type"), "no chain has the alert type %q", d.AlertType)
-	}
+	_ struct{} `foreign:"agents" instead:"set llm_provider and fallback_list where a chain names the agent, or default_model in agents.NAME"`
+	_ struct{} `foreign:"label_map" instead:"Inquest has no labels; end the chain with an agent of type llm, whose JSON reply can have them"`
+	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"let an agent of a last stage join results"`
 }

@@ -1,17 +1,6 @@
 package config
 
-import (
-	"encoding/hex"
-	"maps"
-	"net"
-	"net/url"
-	"slices"
-	"strings"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/reveal"
-)
+import "github.com/inquest-dev/inquest/value"
 
 // The roles of users of the HTTP API. Each role includes the ones before it.
 const (
@@ -38,7 +27,7 @@ type HTTP struct {
 	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana, pagerduty and sns, by token"`
 	// KeepAlerts is how long the store keeps an alert of a webhook after its last message. It must be at least 24h, and
 	// longer than the sender waits before it repeats an alert: otherwise each repetition starts a new investigation.
-	KeepAlerts plan.Duration `yaml:"keep_alerts" default:"720h"`
+	KeepAlerts value.Duration `yaml:"keep_alerts" default:"720h"`
 	// MCP is for agents and editors that connect to /mcp.
 	MCP MCPAccess `yaml:"mcp"`
 }
@@ -90,68 +79,3 @@ type OIDC struct {
 
 // Open reports whether clients are not authenticated.
 func (h HTTP) Open() bool { return len(h.Tokens) == 0 && h.OIDC.Issuer == "" }
-
-func (h HTTP) validate(p path, v *validator) {
-	hashes := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(h.Tokens)) {
-		token, at := h.Tokens[name], p.Key("tokens").Key(name).Key("sha256")
-		if strings.TrimSpace(name) != name || name == "" || agent.CheckBy(name) != nil || reveal.Hides(name) {
-			v.Errorf(p.Key("tokens").Key(name), "the name of a token is not empty, and has no invisible characters or spaces around it")
-		}
-		hash := strings.ToLower(token.SHA256)
-		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
-			v.Errorf(at, "a SHA-256 hash of 64 hexadecimal digits is required, and never the token itself")
-			continue
-		}
-		if hashes[hash] {
-			v.Errorf(at, "another token has the same hash")
-		}
-		hashes[hash] = true
-	}
-	h.validateWebhooks(p, v)
-	h.validateOpen(p, v)
-}
-
-// validateOpen refuses settings that let other hosts reach an unauthenticated API, including a proxy on this host: all
-// of them could do everything.
-func (h HTTP) validateOpen(p path, v *validator) {
-	const why = "other hosts come by this, and nobody is asked who they are: give tokens (system.http.tokens) or " +
-		"an identity provider (system.http.oidc)"
-	if !h.Open() {
-		return
-	}
-	for n, host := range h.Hosts {
-		host = strings.Trim(host, "[]")
-		if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
-			v.Errorf(p.Key("hosts").Index(n), why)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(h.Webhooks)) {
-		if signature := h.Webhooks[name].Signature; len(signature.Secrets)+len(signature.Topics) > 0 {
-			v.Errorf(p.Key("webhooks").Key(name).Key("signature"), why)
-		}
-	}
-}
-
-func (g Grant) validate(p path, v *validator) {
-	for i, project := range g.Projects {
-		if err := agent.CheckProject(project); err != nil && project != AllProjects {
-			v.Errorf(p.Key("projects").Index(i), "%v", err)
-		}
-	}
-}
-
-func (o OIDC) validate(p path, v *validator) {
-	if o.Issuer == "" {
-		if o.Audience != "" || len(o.Groups) > 0 {
-			v.Errorf(p.Key("issuer"), "an issuer is required")
-		}
-		return
-	}
-	if u, err := url.Parse(o.Issuer); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		v.Errorf(p.Key("issuer"), "a URL is required")
-	}
-	if o.Audience == "" {
-		v.Errorf(p.Key("audience"), "an audience is required: without one, tokens made for other services would be taken")
-	}
-}

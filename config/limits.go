@@ -1,28 +1,30 @@
 package config
 
-import "github.com/inquest-dev/inquest/internal/plan"
+import (
+	"github.com/inquest-dev/inquest/value"
+)
 
 // Timeouts limit an agent's work. Zero means not set.
 type Timeouts struct {
 	// Agent limits the whole work of one agent; time paused does not count.
-	Agent plan.Duration `yaml:"agent" default:"none"`
+	Agent value.Duration `yaml:"agent" default:"none"`
 	// Iteration limits one model call.
-	Iteration plan.Duration `yaml:"iteration"`
+	Iteration value.Duration `yaml:"iteration"`
 	// Tool limits one tool call.
-	Tool plan.Duration `yaml:"tool"`
+	Tool value.Duration `yaml:"tool"`
 	// StreamIdle is how long a model may be silent in the middle of a reply.
-	StreamIdle plan.Duration `yaml:"stream_idle"`
+	StreamIdle value.Duration `yaml:"stream_idle"`
 	// Queue is how long a call to a server with a task_queue waits for a worker of that queue. After that, the agent is
 	// told that no worker took the call.
-	Queue plan.Duration `yaml:"queue" default:"1m"`
+	Queue value.Duration `yaml:"queue" default:"1m"`
 	// Outage is how long to wait for a provider that is unavailable or limits the rate, before the agent fails. This
 	// time does not count against other limits. With a fallback provider, only rate limits are waited out: see
 	// fallback_providers.
-	Outage plan.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
+	Outage value.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
 	// Conclude is how long agents have to conclude when a limit has ended their work. After a time limit they never get
 	// longer than that limit itself. Calls that still run at the end of it are cancelled. For the time limits of a
 	// stage and of an investigation, the value under defaults applies.
-	Conclude plan.Duration `yaml:"conclude"`
+	Conclude value.Duration `yaml:"conclude"`
 }
 
 // Compression limits the conversation that a model is shown (spec: conversation, "Compression").
@@ -39,20 +41,31 @@ type Compression struct {
 	Strategy string `yaml:"strategy" enum:"compression strategy"`
 }
 
-func (c Compression) plan() plan.Compression {
-	return plan.Compression{
-		Enabled:            value(c.CompressContext),
-		MaxContextTokens:   value(c.MaxContextTokens),
-		Threshold:          value(c.CompressionThreshold),
-		KeepRecentMessages: value(c.KeepRecentMessages),
-		Strategy:           c.Strategy,
-	}
+// ToolSearch lets an agent with many tools look for tools when it needs them, instead of being offered all of them.
+type ToolSearch struct {
+	// Above is how many tools an agent may have before it has to search: see docs/how-to/give-agents-many-tools.md.
+	Above *int `yaml:"above" min:"1" unit:"tools"`
 }
 
-// value returns the value that p points to, or the zero value.
-func value[T any](p *T) T {
-	if p == nil {
-		return *new(T)
-	}
-	return *p
+// Summarization lets a model shorten results of a server's tools that are too large for a conversation. The full result
+// stays in the store (spec: tools, "Results").
+type Summarization struct {
+	// Enabled turns summaries on.
+	Enabled *bool `yaml:"enabled" default:"true"`
+	// SizeThresholdTokens is the size up to which results are not shortened.
+	SizeThresholdTokens *int `yaml:"size_threshold_tokens" min:"100" unit:"tokens" default:"5000"`
+	// SummaryMaxTokenLimit is the maximum size of a summary.
+	SummaryMaxTokenLimit *int `yaml:"summary_max_token_limit" min:"50" unit:"tokens" default:"1000"`
+	// LLMProvider is the provider that summarises.
+	LLMProvider string `yaml:"llm_provider" default:"that of defaults.summarization, else the agent's"`
+	// LLMBackend selects the way to reach that provider.
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
+}
+
+// Summarizer is the model that summarises, unless a server names another.
+type Summarizer struct {
+	// LLMProvider is the provider that summarises.
+	LLMProvider string `yaml:"llm_provider" default:"the agent's"`
+	// LLMBackend selects the way to reach that provider.
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
 }

@@ -1,16 +1,6 @@
 package config
 
-import (
-	"net/url"
-	"regexp"
-	"slices"
-	"strings"
-
-	"github.com/inquest-dev/inquest/internal/llm"
-	"github.com/inquest-dev/inquest/internal/picture"
-	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
-)
+import "github.com/inquest-dev/inquest/value"
 
 // Provider is a model and the way to reach it.
 type Provider struct {
@@ -52,11 +42,10 @@ type Provider struct {
 	// QuickUnder is for models that answer at once, such as small local models. While 95 of 100 calls end within this
 	// time, agents without sub-agents call the model inside the workflow task. This costs less in Temporal, whose UI
 	// then shows a marker instead of an activity. At most 1s.
-	QuickUnder plan.Duration `yaml:"quick_under" default:"none: every call is an activity"`
+	QuickUnder value.Duration `yaml:"quick_under" default:"none: every call is an activity"`
 
-	described bool // from an agent's default_model, without an entry
-
-	_ struct{} `later:"rate_limits max_tool_result_tokens"`
+	_ struct{} `foreign:"rate_limits" instead:"calls wait while a provider limits the rate; queue.worker_count limits a worker's calls"`
+	_ struct{} `foreign:"max_tool_result_tokens" instead:"use summarization.size_threshold_tokens of the MCP servers"`
 }
 
 // Prices are the prices of a model.
@@ -87,184 +76,65 @@ type LongPrompts struct {
 	Output *float64 `yaml:"output" above:"0" unit:"times" default:"1"`
 }
 
-var (
-	providerName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) // no colon: it separates provider and model
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// The types of providers in plans.
+const (
+	ProviderOpenAI    = "openai"    // everything with OpenAI's protocol
+	ProviderAzure     = "azure"     // OpenAI's protocol with Azure's URLs and keys
+	ProviderGoogle    = "google"    // with the native backend; with the neutral one it is openai
+	ProviderAnthropic = "anthropic" // likewise
+	ProviderVertex    = "vertexai"  // Gemini and Claude in Google's cloud; in plans, google or anthropic
+	ProviderScripted  = "scripted"
+	ProviderProgram   = "program"  // reached by a client of the workers' program
+	ProviderSelector  = "selector" // not a provider: a function of the workers' program chooses one for each plan
 )
 
-func (pr *Provider) validate(p path, v *validator) {
-	if name := p.Name; !pr.described && !providerName.MatchString(name) {
-		v.Errorf(p, "a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got %q", name)
-	}
-	if pr.Type == "" {
-		v.Errorf(p.Key("type"), "a type is required")
-	}
-	if pr.Model == "" {
-		v.Errorf(p.Key("model"), "a model is required")
-	}
-	if pr.APIKeyEnv != "" && !variableName.MatchString(pr.APIKeyEnv) { // not shown, because it may be a key
-		v.Errorf(p.Key("api_key_env"), "must be the name of an environment variable, not a key")
-	}
-	if pr.BaseURL != "" && !plainURL(pr.BaseURL) { // not shown, because it may hold a password
-		v.Errorf(p.Key("base_url"), "must be an http or https URL without user and password")
-	}
-	if pr.QuickUnder > maxQuickUnder {
-		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: a call that takes longer leaves the workflow task", pr.QuickUnder)
-	}
-	pr.validateAzure(p, v)
-	pr.validateGoogle(p, v)
-	v.thinks(p.Key("thinking"), pr.Thinking)
-	pr.validateVertex(p, v)
-	if long := pr.Prices.LongPrompts; long.Over == nil && long != (LongPrompts{}) {
-		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "it must say from how many tokens on a prompt is long")
-	} else if long != (LongPrompts{}) && pr.complete().Prices == pr.Prices && pr.Prices == (Prices{LongPrompts: long}) {
-		v.Errorf(p.Key("prices"), "long_prompts are times the prices of input and output, and there are none: the model is in no list")
-	}
-	if pr.API != "" && pr.Type != ProviderOpenAI && (pr.Type != ProviderAzure || pr.APIVersion != "") {
-		v.Errorf(p.Key("api"), "only providers of type openai, and azure without an api_version, have a choice of APIs")
-	}
+// The APIs of OpenAI.
+const (
+	APIChatCompletions = "chat_completions"
+	APIResponses       = "responses"
+)
+
+// The backends: the ways to call a provider.
+const (
+	// BackendLangChain is the neutral backend: the OpenAI-compatible client.
+	BackendLangChain = "langchain"
+	// BackendNativeGemini is the provider's own SDK, from Google or Anthropic.
+	BackendNativeGemini = "native-gemini"
+)
+
+// The drivers for Gemini with the native backend.
+const (
+	DriverGenAI        = "genai"
+	DriverGenerativeAI = "generative-ai-go" // past its end of life: no thinking, no native tools
+)
+
+// NativeTools are tools that a Gemini model runs by itself, at Google. An agent's settings override its provider's, one
+// by one.
+type NativeTools struct {
+	GoogleSearch  *bool `yaml:"google_search" default:"false"`  // The model may search the web.
+	URLContext    *bool `yaml:"url_context" default:"false"`    // The model may read web pages.
+	CodeExecution *bool `yaml:"code_execution" default:"false"` // The model may run code in Google's sandbox.
 }
 
-func (pr *Provider) validateAzure(p path, v *validator) {
-	switch azure := pr.Type == ProviderAzure; {
-	case azure && pr.BaseURL == "":
-		v.Errorf(p.Key("base_url"), "a provider of type azure needs the URL of its resource")
-	case azure && pr.APIVersion == "" && !strings.HasSuffix(strings.TrimSuffix(pr.BaseURL, "/"), "/openai/v1"):
-		v.Errorf(p.Key("api_version"), "a provider of type azure needs an API version, unless its base_url ends in /openai/v1")
-	case !azure && pr.APIVersion != "":
-		v.Errorf(p.Key("api_version"), "only a provider of type azure has an API version")
-	}
+// Vertex says where a provider of type vertexai runs, and with which credentials.
+type Vertex struct {
+	// Project is the Google Cloud project that pays; only for vertexai, which requires it.
+	Project string `yaml:"project" default:"that of project_env"`
+	// ProjectEnv names the variable that has the project.
+	ProjectEnv string `yaml:"project_env" default:"GOOGLE_CLOUD_PROJECT"`
+	// Location is the region in which the model runs ("europe-west4", "global").
+	Location string `yaml:"location" default:"that of location_env, or else global"`
+	// LocationEnv names the variable that has the location.
+	LocationEnv string `yaml:"location_env" default:"GOOGLE_CLOUD_LOCATION"`
+	// CredentialsEnv names the variable that has the path of a credentials file. Without it, Google's application
+	// default credentials apply: those of a file, of gcloud, or of the machine.
+	CredentialsEnv string `yaml:"credentials_env" default:"GOOGLE_APPLICATION_CREDENTIALS"`
 }
 
-func (pr *Provider) validateGoogle(p path, v *validator) {
-	switch wanted := pr.NativeTools.wanted(); {
-	case pr.Driver != "" && !pr.gemini():
-		v.Errorf(p.Key("driver"), "only a provider of type google has a driver")
-	case wanted && !pr.gemini():
-		v.Errorf(p.Key("native_tools"), "only a provider of type google has native tools")
-	case value(pr.Vision) && pr.Driver == DriverGenerativeAI:
-		v.Errorf(p.Key("vision"), "driver %s sends no images: use %s", DriverGenerativeAI, DriverGenAI)
-	case wanted && pr.Driver == DriverGenerativeAI:
-		v.Errorf(p.Key("native_tools"), "driver %s has no native tools: use %s", DriverGenerativeAI, DriverGenAI)
-	}
-}
-
-func plainURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
-}
-
-// native reports whether the native backend can reach the provider.
-func (pr *Provider) native() bool { return pr.row().native }
-
-// gemini reports whether the provider has Gemini models, with their drivers and native tools.
-func (pr *Provider) gemini() bool {
-	return pr.Type == ProviderGoogle || pr.Type == ProviderVertex && !pr.claude()
-}
-
-// reachableBy returns the backend if it can reach the provider, or else the neutral one.
-func (pr *Provider) reachableBy(backend string) string {
-	if backend == BackendNativeGemini && !pr.native() {
-		return BackendLangChain
-	}
-	return backend
-}
-
-// complete returns the provider with the defaults of its type: the endpoint of the neutral backend, the key's variable,
-// the driver.
-func (pr *Provider) complete() Provider {
-	out, row := *pr, pr.row()
-	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "" || out.gemini()) {
-		out.APIKeyEnv = row.keyEnv
-	}
-	if out.BaseURL == "" {
-		out.BaseURL = row.baseURL
-	}
-	own, listed := pr.Prices.LongPrompts, listPrices(pr.Type, pr.Model)
-	if pr.Prices == (Prices{LongPrompts: own}) && pr.BaseURL == "" && listed != (Prices{}) {
-		out.Prices = listed
-		if own != (LongPrompts{}) {
-			out.Prices.LongPrompts = own
-		}
-	}
-	if out.Driver == "" && out.gemini() {
-		out.Driver = DriverGenAI
-	}
-	return out
-}
-
-func (pr *Provider) row() providerType {
-	row, _ := lookupProviderType(pr.Type)
-	return row
-}
-
-// plan returns the provider in the form in which a worker calls it with a backend.
-func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider {
-	full := pr.complete()
-	out := plan.Provider{
-		Name: name, Type: pr.row().plan, Model: pr.Model, BaseURL: full.BaseURL, APIKeyEnv: full.APIKeyEnv, APIVersion: pr.APIVersion,
-		Prices: full.Prices.plan(),
-		Vision: pr.sees(), Responses: pr.responds(), QuickUnder: pr.QuickUnder,
-	}
-	if pr.Type == ProviderVertex {
-		out.Vertex, out.Driver = pr.Vertex.plan(), full.Driver // no other SDK reaches it
-		if pr.claude() {
-			out.Type = ProviderAnthropic
-		}
-	}
-	if backend == BackendNativeGemini && pr.Type != ProviderVertex {
-		out.Type, out.BaseURL, out.Driver = pr.Type, pr.BaseURL, full.Driver
-	}
-	if out.Type == ProviderGoogle {
-		all, _ := strict.Inherit(pr.NativeTools, tools)
-		out.NativeTools = all.plan()
-	}
-	out.Accepts = out.Dialect()
-	return out
-}
-
-// responds reports whether to use the Responses API. By default, reasoning models on OpenAI's own service use it.
-func (pr *Provider) responds() bool {
-	return pr.API == APIResponses || pr.API == "" && pr.Type == ProviderOpenAI && pr.BaseURL == "" && llm.OpenAIReasons(pr.Model)
-}
-
-// sees reports whether the model gets images. Google's older SDK does not support them.
-func (pr *Provider) sees() bool {
-	if pr.Vision != nil {
-		return *pr.Vision
-	}
-	return pr.Driver != DriverGenerativeAI && picture.Seen(pr.Model)
-}
-
-// lookupProviderType returns a row of the table of provider types.
-func lookupProviderType(name string) (providerType, bool) {
-	i := slices.IndexFunc(providerTypes, func(t providerType) bool { return t.name == name })
-	if i < 0 {
-		return providerType{}, false
-	}
-	return providerTypes[i], true
-}
-
-// KeyVariable returns the variable that holds the key of a type's providers by default, or an empty string if the type
-// has none.
-func KeyVariable(providerType string) string {
-	row, _ := lookupProviderType(providerType)
-	return row.keyEnv
-}
-
-// KnownProviderType reports whether an entry of llm_providers can have this type.
-func KnownProviderType(name string) bool {
-	_, known := lookupProviderType(name)
-	return known
-}
-
-// askable returns the types that a request can name without an entry.
-func askable() string {
-	var names []string
-	for _, t := range providerTypes {
-		if t.name != ProviderAzure {
-			names = append(names, t.name)
-		}
-	}
-	return strings.Join(names, ", ")
+// Fallback is a provider to try when the providers before it have failed.
+type Fallback struct {
+	// Provider is the name of the provider; required.
+	Provider string `yaml:"provider"`
+	// Backend selects the way to reach the provider.
+	Backend string `yaml:"backend" enum:"backend" default:"the agent's, where the provider has it"`
 }

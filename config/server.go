@@ -1,16 +1,7 @@
 package config
 
 import (
-	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // Server is an MCP server, whose tools agents use.
@@ -25,7 +16,7 @@ type Server struct {
 	// TaskQueue runs the server's tools only on the workers of that queue.
 	TaskQueue string `yaml:"task_queue" default:"all workers"`
 	// Risk says what effect a tool can have, by the tool's name.
-	Risk map[string]agent.Risk `yaml:"risk" enum:"risk" default:"what the server says of it, if it is trusted; else write"`
+	Risk map[string]value.Risk `yaml:"risk" enum:"risk" default:"what the server says of it, if it is trusted; else write"`
 	// Idempotent are tools whose calls may be repeated after a crash although they write or destroy, in addition to
 	// those that a trusted server declares.
 	Idempotent []string `yaml:"idempotent" default:"none"`
@@ -43,64 +34,38 @@ type Server struct {
 	DataMasking *DataMasking `yaml:"data_masking" default:"what alert_masking says"`
 }
 
-// serverName matches names that every model allows in the name of a tool, in which "__" separates server and tool.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// The transports of MCP servers.
+const (
+	TransportStdio = "stdio" // a child process of the worker
+	TransportHTTP  = "http"  // streamable HTTP
+	TransportSSE   = "sse"   // HTTP with server-sent events, for older servers
+)
 
-func (s *Server) validate(p path, v *validator) {
-	if name := p.Name; !serverName.MatchString(name) || strings.Contains(name, "__") {
-		v.Errorf(p, "a server's name has at most 64 of A-Z a-z 0-9 _ - and no __, got %q", name)
-	}
-	if problem := nameProblem(s.TaskQueue); s.TaskQueue != "" && problem != "" {
-		v.Errorf(p.Key("task_queue"), "%s", problem)
-	}
-	if s.NPX != "" && s.Transport.Command == "" {
-		v.Errorf(p.Key("npx"), "only a server with a command has this")
-	}
-	for _, tool := range slices.Sorted(maps.Keys(s.Risk)) {
-		if s.Risk[tool] == "" {
-			v.Errorf(p.Key("risk").Key(tool), "a risk is required")
-		}
-	}
-}
-
-// server returns a server's part of a plan.
-func (c *Config) server(name string) plan.Server {
-	s := c.MCPServers[name]
-	return plan.Server{
-		Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Masking: c.resultMasking(name),
-		Risk: s.Risk, Idempotent: s.Idempotent, TrustAnnotations: s.trusted(), Trusted: value(s.Trusted),
-	}
-}
-
-// trusted reports whether the server's annotations count.
-func (s *Server) trusted() bool {
-	if s.TrustAnnotations != nil {
-		return *s.TrustAnnotations
-	}
-	return s.Transport.Type == "" || s.Transport.Type == TransportStdio
-}
-
-// found makes npx run the server's command if the command is not on the PATH. It returns false if neither is there.
-func (c *Config) found(s *Server, t *Transport) bool {
-	switch {
-	case s.NPX == "" || c.onPath(t.Command):
-		return true
-	case c.onPath("npx"):
-		t.Command, t.Args = "npx", append([]string{"-y", s.NPX}, t.Args...)
-		return true
-	}
-	return false
-}
-
-func (c *Config) onPath(command string) bool {
-	path, _ := c.env("PATH")
-	return slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
-		info, err := os.Stat(filepath.Join(dir, command))
-		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	})
-}
-
-// missing describes the problem of a worker that has neither the command nor npx.
-func (s *Server) missing() string {
-	return fmt.Sprintf("neither %s nor npx is on the PATH: install %s, or Node.js (nodejs.org), whose npx gets it", s.Transport.Command, s.NPX)
+// Transport says how to reach a server. After loading, values that may be secret keep their template text;
+// Config.Transport expands them.
+type Transport struct {
+	// Type is the name of the transport.
+	Type string `yaml:"type" enum:"transport" default:"stdio"`
+	// Command is the program of a stdio server.
+	Command string `yaml:"command"`
+	// Args are the arguments of the command.
+	Args []string `yaml:"args"`
+	// Env is added to the small environment that every stdio server has.
+	Env map[string]string `yaml:"env,late"`
+	// URL is the address of an http or sse server.
+	URL string `yaml:"url" foreign:"serverUrl httpUrl" instead:"it is called url here"`
+	// BearerToken is sent to an http or sse server with every request.
+	BearerToken string `yaml:"bearer_token,late"`
+	// VerifySSL = false accepts any certificate of an http or sse server. Use it only for tests.
+	VerifySSL *bool `yaml:"verify_ssl" default:"true"`
+	// Timeout limits one call.
+	Timeout value.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
+	// CustomHeaders are sent to an http or sse server with every request. {{.SESSION_ID}} is the execution's id.
+	CustomHeaders map[string]string `yaml:"custom_headers,late" foreign:"headers" instead:"it is called custom_headers here"`
+	// SessionCleanupURL is sent a DELETE request when a session ends; {{.SESSION_ID}} is the execution's id. If its
+	// host differs from that of url, the request has no token and no headers.
+	SessionCleanupURL string `yaml:"session_cleanup_url"`
+	// Roots are the directories that the server may work in (MCP roots), as absolute paths. A filesystem server uses
+	// them instead of those in its args.
+	Roots []string `yaml:"roots"`
 }

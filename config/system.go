@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
-	"fmt"
-	"strings"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // System holds the settings of the processes themselves.
@@ -19,7 +17,19 @@ type System struct {
 	// HTTP says who may use the HTTP API, and under which host names.
 	HTTP HTTP `yaml:"http"`
 
-	_ struct{} `later:"runbooks cost_estimation retention holidays dashboard_url github slack allowed_ws_origins prompt_caching"`
+	// Runbooks says how runbooks are fetched that are given by a URL.
+	Runbooks Runbooks `yaml:"runbooks"`
+	// DashboardURL is the public address of the page, for links in other systems: https://inquest.example.com.
+	DashboardURL string `yaml:"dashboard_url" default:"none"`
+	// Slack connects a workspace of Slack.
+	Slack Slack `yaml:"slack"`
+
+	_ struct{} `unused:"cost_estimation" instead:"costs are always estimated; llm_providers.NAME.prices replaces list prices"`
+	_ struct{} `unused:"holidays" instead:"agents are not told of holidays; name those that matter in custom_instructions"`
+	_ struct{} `unused:"allowed_ws_origins" instead:"the page uses no WebSockets; http.hosts has its names"`
+	_ struct{} `unused:"prompt_caching" instead:"prompts always begin with what providers can cache; remove it"`
+	_ struct{} `foreign:"github" instead:"use runbooks.token_env for runbooks in private repositories"`
+	_ struct{} `foreign:"retention" instead:"investigations are kept; http.keep_alerts limits alerts, and Temporal's namespace histories"`
 }
 
 // Limits limit what requests may contain.
@@ -28,12 +38,6 @@ type Limits struct {
 	// then see the beginning and read the rest in pages.
 	Data *int `yaml:"data" min:"1" unit:"bytes" default:"262144"`
 }
-
-// defaultMaxData is about 64,000 tokens, which each agent is shown with every call.
-const defaultMaxData = 256 << 10
-
-// MaxData returns the maximum size of a request's data, in bytes.
-func (c *Config) MaxData() int { return cmp.Or(value(c.System.Limits.Data), defaultMaxData) }
 
 // Store says where content is kept. Set only one of the two.
 type Store struct {
@@ -49,37 +53,47 @@ type Postgres struct {
 	DSN string `yaml:"dsn,late"`
 }
 
-func (s Store) validate(p path, v *validator) {
-	if s.SQLite != "" && s.Postgres.DSN != "" {
-		v.Errorf(p, "sqlite and postgres are both given: content is kept in one store")
-	}
+// Queue holds the settings that apply although Temporal is the queue.
+type Queue struct {
+	// SessionTimeout limits every investigation whose chain has no timeout.
+	SessionTimeout value.Duration `yaml:"session_timeout" default:"none"`
+	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish. The flag --drain overrides
+	// it.
+	GracefulShutdownTimeout value.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
+	// WorkerCount is how many model and tool calls one worker runs at once. Further calls wait in Temporal for any
+	// worker. The worker runs as many quick calls (quick_under) in addition; further quick calls wait in the worker.
+	// The worker also caches this many workflows in memory, and at least 200. The flags --max-calls and
+	// --cached-workflows override it.
+	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
+
+	_ struct{} `unused:"max_concurrent_sessions" instead:"what waits takes up nothing; worker_count and the number of workers bound what runs"`
+	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"Temporal hands work out when it is there, nothing is polled; remove it"`
+	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal hands lost work on; remove it"`
+	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker goes on with it; graceful_shutdown_timeout is for all calls"`
 }
 
-// StoreTarget is the store to open. The zero value means that none is configured.
-type StoreTarget struct {
-	SQLite   string // path
-	Postgres string // connection string or URL, with its secrets
+// Calls is how many model and tool calls one worker runs at once. Zero means not set.
+func (q Queue) Calls() int {
+	if q.WorkerCount == nil {
+		return 0
+	}
+	return *q.WorkerCount
 }
 
-// String hides the connection string.
-func (t StoreTarget) String() string {
-	if t.Postgres != "" {
-		return "PostgreSQL"
-	}
-	return t.SQLite
-}
-
-// Store returns the configured store, with variables expanded from the current environment. An error names the
-// variable, never a value.
-func (c *Config) Store() (StoreTarget, error) {
-	dsn, missing, err := c.expand(c.System.Store.Postgres.DSN)
-	switch {
-	case err != nil:
-		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: %w", err)
-	case len(missing) > 0:
-		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: variable %s is not set", strings.Join(missing, ", "))
-	case dsn == "" && c.System.Store.Postgres.DSN != "":
-		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: %s is empty", c.System.Store.Postgres.DSN)
-	}
-	return StoreTarget{SQLite: c.System.Store.SQLite, Postgres: dsn}, nil
+// Runbooks says how runbooks are fetched that a request, a chain or defaults gives by a URL:
+// docs/how-to/use-runbooks.md. Only https URLs are fetched, without a proxy, within 5 seconds and up to 256 KB. Changes
+// take effect at once.
+type Runbooks struct {
+	// RepoURL is a repository on GitHub, or a folder in one (https://github.com/acme/ops/tree/main/runbooks), whose
+	// Markdown files starter runbooks lists and searches by the labels of alerts. All projects see the list.
+	RepoURL string `yaml:"repo_url" default:"none"`
+	// AllowedDomains are the hosts from which runbooks are fetched, including their subdomains. Redirects to other hosts
+	// are refused. github.com includes the host that serves the text of its files. [] allows none.
+	AllowedDomains []string `yaml:"allowed_domains" default:"github.com, raw.githubusercontent.com"`
+	// CacheTTL is how long a fetched runbook is used again without another fetch; 0 means never.
+	CacheTTL *value.Duration `yaml:"cache_ttl" default:"1m"`
+	// TokenEnv names the variable that holds a token for private files on GitHub. The token is sent to github.com and
+	// raw.githubusercontent.com only, and to api.github.com for repo_url. Whoever can send requests can read all files
+	// that the token can read, so limit it to the repository with the runbooks.
+	TokenEnv string `yaml:"token_env" default:"none"`
 }

@@ -1,15 +1,7 @@
 package config
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // ToolConfig says what agents may do with their tools (spec: tools, "Policy"). A tool is named server.tool, or by the
@@ -21,20 +13,20 @@ type ToolConfig struct {
 	// DisabledTools are tools that the agent does not have, whatever other settings say.
 	DisabledTools []string `yaml:"disabled_tools" default:"none"`
 	// AccessLevel limits the risk of the tools: read allows read_only, write allows write, low and medium as well.
-	AccessLevel plan.Access `yaml:"access_level" enum:"access level"`
+	AccessLevel value.Access `yaml:"access_level" enum:"access level"`
 	// ConfirmDestructive requires a person's approval for every call of a destructive tool.
 	ConfirmDestructive *bool `yaml:"confirm_destructive"`
 	// TaintedWrites says which calls need a person's approval after the agent has read untrusted text, regardless of
 	// remembered rules: calls of tools that destroy or whose risk is high or critical (destructive), calls of all tools
-	// that do more than read (writing), or none (allow). Untrusted are the request, servers that are not trusted,
-	// commands, functions in Go, memory and the web.
-	TaintedWrites plan.TaintedWrites `yaml:"tainted_writes" enum:"tainted writes" default:"destructive; allow if confirm_destructive is false"`
+	// that do more than read (writing), or none (allow). Untrusted are the request, runbooks that it gives or that are
+	// fetched, servers that are not trusted, commands, functions in Go, memory and the web.
+	TaintedWrites value.TaintRule `yaml:"tainted_writes" enum:"tainted writes" default:"destructive; allow if confirm_destructive is false"`
 	// Remember lists the risks of tools for which rules may remember approvals. It never applies to critical tools, or
 	// if it matters who approves.
-	Remember []agent.Risk `yaml:"remember" enum:"risk" default:"none"`
+	Remember []value.Risk `yaml:"remember" enum:"risk" default:"none"`
 	// ApprovalTimeout is how long a call waits for a person before the next of escalate_to is asked. After the last,
 	// the call counts as denied.
-	ApprovalTimeout plan.Duration `yaml:"approval_timeout"`
+	ApprovalTimeout value.Duration `yaml:"approval_timeout"`
 	Approvals       `yaml:",inline"`
 	// RiskApprovals are approval settings for the calls of one risk. They can only raise the number of approvals, and
 	// cannot allow more people to approve.
@@ -43,7 +35,7 @@ type ToolConfig struct {
 	// within this time, it is called inside the workflow task. This costs less in Temporal, whose UI then shows a
 	// marker instead of an activity. 0 makes every call an activity. Calls that may change something are always
 	// activities. The value is rounded down to 1, 2, 5, 10, 20, 50, 100, 200 or 500 ms, or 1 s, the maximum.
-	QuickUnder *plan.Duration `yaml:"quick_under"`
+	QuickUnder *value.Duration `yaml:"quick_under"`
 	// ToolPermissions limit single tools, by name.
 	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`
 }
@@ -70,154 +62,45 @@ type ToolPermission struct {
 	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`
 }
 
-// maxQuickUnder is how long a workflow task may wait for a call.
-const maxQuickUnder = plan.Duration(time.Second)
+// AllTools in tool_ids stands for all tools that the workers' program has registered.
+const AllTools = "*"
 
-func (t ToolConfig) validate(p path, v *validator) {
-	for key, names := range map[string][]string{"enabled_tools": t.EnabledTools, "disabled_tools": t.DisabledTools} {
-		for i, name := range names {
-			v.tool(p.Key(key).Index(i), name)
-		}
-	}
-	if value(t.QuickUnder) > maxQuickUnder {
-		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: a call that takes longer leaves the workflow task", *t.QuickUnder)
-	}
-	t.Approvals.check(p, v)
-	for risk, approvals := range t.RiskApprovals {
-		at := p.Key("risk_approvals").Key(risk)
-		if risks := vocabularyOf("risk").Words; !slices.Contains(risks, risk) {
-			v.Errorf(at, "no risk %q%s", risk, spell.DidYouMean(risk, risks))
-		}
-		approvals.check(at, v)
-	}
-	for i, risk := range t.Remember {
-		if risk == agent.RiskCritical {
-			v.Errorf(p.Key("remember").Index(i), "a person approves each call whose risk is critical: no rule remembers that")
-		}
-	}
-	for name, permission := range t.ToolPermissions {
-		at := p.Key("tool_permissions").Key(name)
-		v.tool(at, name)
-		if asks := permission.RequiresApproval; asks != nil && !*asks && !v.lifts(p, t, name) {
-			severity := SeverityWarning
-			if v.src.Validating {
-				severity = SeverityError
-			}
-			v.Add(severity, at.Key("requires_approval"), "false lifts nothing: if %s is destructive, "+
-				"confirm_destructive has a person approve its calls. Remove the key; "+
-				"to exempt the tool, give it another risk in the risk of its server", name)
-		}
-	}
+// Approvals say who may decide on calls that need a person.
+type Approvals struct {
+	// Approvers are the groups, roles and people (as @name) who may decide. The channel by which they come verifies who
+	// they are; for starter it is the user of the operating system. A decision by an unverified person is refused.
+	Approvers []string `yaml:"approvers" default:"everybody who reaches the agent"`
+	// ApprovalsNeeded is how many different people have to approve a call. One person is enough to deny it.
+	ApprovalsNeeded *int `yaml:"approvals_needed" min:"1" max:"10" default:"1"`
+	// ApproveOwn lets people approve the calls of investigations that they requested, and of conversations that they
+	// take part in.
+	ApproveOwn *bool `yaml:"approve_own" default:"true"`
+	// EscalateTo are further groups, roles and people who may decide. Each is added when nobody has decided within
+	// another approval_timeout.
+	EscalateTo []string `yaml:"escalate_to" default:"none"`
 }
 
-// lifts reports whether requires_approval: false for a tool has an effect, or there is nothing to lift. Agents made at
-// run time are checked by CheckVirtual when they are made.
-func (v *validator) lifts(p path, t ToolConfig, name string) bool {
-	if confirm := cmp.Or(t.ConfirmDestructive, v.Defaults.ToolConfig.ConfirmDestructive); confirm != nil && !*confirm {
-		return true
-	}
-	asks := func(other ToolConfig) bool { return value(other.ToolPermissions[name].RequiresApproval) }
-	for name, a := range v.Agents {
-		if a != nil && a.made != nil && p.Entry == entryPath("agents", name).Text {
-			return true
-		}
-	}
-	for _, a := range v.Agents {
-		if a != nil && a.made == nil && asks(a.ToolConfig) {
-			return true
-		}
-	}
-	for _, c := range v.AgentChains {
-		if asks(c.ToolConfig) || slices.ContainsFunc(c.Stages, func(s *Stage) bool { return s != nil && asks(s.ToolConfig) }) {
-			return true
-		}
-	}
-	return asks(v.Defaults.ToolConfig)
-}
-
-func (t ToolPermission) validate(p path, v *validator) {
-	t.Approvals.check(p, v)
-	if t.RateLimit != nil && t.RateLimitPerMinute != nil {
-		v.Errorf(p.Key("rate_limit"), "rate_limit is another name of rate_limit_per_minute: only one of them may be there")
-	}
-	for parameter, patterns := range t.Allowed {
-		at := p.Key("allowed_" + parameter + "_patterns")
-		if len(patterns) == 0 {
-			v.Errorf(at, "at least one pattern is required: without any, every call is refused")
-		}
-		for i, pattern := range patterns {
-			if pattern == "" {
-				v.Errorf(at.Index(i), "a pattern must not be empty")
-			}
-		}
-	}
-}
-
-// tool warns of a name that no tool can have. The tools of servers are not known yet.
-func (v *validator) tool(p path, name string) {
-	server, _, ofServer := strings.Cut(plainName(name), ".")
-	servers := slices.Collect(maps.Keys(v.MCPServers))
-	switch {
-	case name == "":
-		v.Errorf(p, "the name of a tool is required")
-	case ofServer && !slices.Contains(servers, server):
-		v.Add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, spell.DidYouMean(server, servers))
-	case !ofServer && !slices.Contains(v.ownTools(), name):
-		v.Add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, spell.DidYouMean(name, v.ownTools()))
-	}
-}
-
-// ownTools returns the tools that belong to no server: built-in tools, and those that the program has registered.
-func (v *validator) ownTools() []string {
-	names := slices.Concat([]string{agent.ToolReadResult}, agent.OrchestrationTools(), v.src.Tools)
-	for _, t := range agent.Types() {
-		names = append(names, t.Tools...)
-	}
-	return names
-}
-
-// chainLimitsTools reports whether a level above an agent's definition sets any of its tool_config.
-func (c *Config) chainLimitsTools(w work) bool {
-	below := len(c.definitionLevels(w.definition))
-	for key, level := range w.from {
-		if strings.HasPrefix(key, "tool_config") && level >= below {
-			return true
-		}
-	}
-	return false
-}
-
-func (t ToolConfig) plan() plan.ToolConfig {
-	out := plan.ToolConfig{
-		Enabled: t.EnabledTools, Disabled: notEmpty(t.DisabledTools), Access: t.AccessLevel,
-		ConfirmDestructive: value(t.ConfirmDestructive), ApprovalTimeout: t.ApprovalTimeout,
-		QuickUnder: value(t.QuickUnder), Approvers: t.Approvals.plan(),
-		TaintedWrites: t.TaintedWrites, Remember: notEmpty(t.Remember),
-	}
-	for risk, approvals := range t.RiskApprovals {
-		if out.ByRisk == nil {
-			out.ByRisk = map[agent.Risk]plan.Approvers{}
-		}
-		out.ByRisk[agent.Risk(risk)] = approvals.plan()
-	}
-	for name, permission := range t.ToolPermissions {
-		if out.Permissions == nil {
-			out.Permissions = map[string]plan.Permission{}
-		}
-		out.Permissions[name] = permission.plan()
-	}
-	return out
-}
-
-func (t ToolPermission) plan() plan.Permission {
-	out := plan.Permission{
-		MaxResults:       value(t.MaxResults),
-		Timeout:          plan.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
-		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // at most one of them is set
-		RequiresApproval: value(t.RequiresApproval), Approvers: t.Approvals.plan(), Remember: t.Remember,
-	}
-	if len(t.Allowed) > 0 {
-		out.Allowed = t.Allowed
-	}
-	return out
+// Shell limits the shell tool of the types that have one.
+type Shell struct {
+	// Enabled turns the shell on.
+	Enabled *bool `yaml:"enabled"`
+	// Allow lists the commands that may be run, by their bare names.
+	Allow []string `yaml:"allow" default:"all commands"`
+	// AllowOptions says which options the commands in allow may have: with checked, only those that are known to start
+	// no other program and write no file (docs/reference/shell.md); or all.
+	AllowOptions string `yaml:"allow_options" enum:"allowed options" default:"checked"`
+	// Timeout limits one command.
+	Timeout value.Duration `yaml:"timeout"`
+	// MaxOutput is the length at which the output of a command is cut off.
+	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
+	// Dir is the working directory and home of commands. No other user may be able to write there.
+	Dir string `yaml:"dir" default:"a new folder for each command, removed afterwards"`
+	// Confine lets commands write only in their own directory. If the host cannot enforce this (it needs Linux 6.2),
+	// required refuses all commands.
+	Confine value.Confinement `yaml:"confine" enum:"confinement" default:"never"`
+	// Network lets commands open sockets. If the host cannot prevent it (that needs Linux on amd64 or arm64), false
+	// refuses all commands.
+	Network *bool `yaml:"network" default:"true"`
+	// Risk says what effect commands can have.
+	Risk value.Risk `yaml:"risk" enum:"risk"`
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/sample"
 	"github.com/inquest-dev/inquest/internal/store"
-	"github.com/inquest-dev/inquest/internal/terminal"
+	wire "github.com/inquest-dev/inquest/internal/system"
 )
 
 func demoCommand(f *flags) *cobra.Command {
@@ -31,27 +31,35 @@ func demoCommand(f *flags) *cobra.Command {
 		Long: `Investigate the sample incident, show it live, and stop.
 
 The tools are real: an MCP server over stdio that reads the incident's files, and
-a shell with an allow-list. The model is scripted, so no key and no network are
-needed; with --provider the same chain runs on a real one:
+a shell with an allow-list. The model is scripted, so you need no key and no
+network. With --provider, the same chain runs on a real model:
 
   go run ./dev demo --provider openai:gpt-4o-mini      (OPENAI_API_KEY)
   go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
 
-With --alert-type and --alert it investigates an alert of yours, with the chain that --config has for it.
+With --pack, it replays the recorded demo of a toolset pack (starter packs lists them):
+its tools, with the answers that the real server gave, and a scripted model.
 
-With --keep the system stays up, with its UI, until Ctrl-C. It keeps its data beside that
-of dev, in the folder demo, and takes any free ports unless --listen and --ui name some.
-With --open the page opens in the browser, and the system stays up as with --keep.`,
+  go run ./dev demo --pack grafana
+
+With --alert-type and --alert, it investigates your own alert with the chain that --config
+defines for it.
+
+With --keep, the system and its UI keep running until Ctrl-C. The data is in the folder demo
+inside the data folder of dev. The system uses free ports unless --listen and --ui set
+them. With --open, the page opens in the browser, and the system keeps running as with --keep.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), d) },
 	}
 	cmd.Flags().StringVar(&d.provider, "provider", "",
 		`model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
-	cmd.Flags().BoolVar(&d.keep, "keep", false, "leave the system running when the investigation has ended, until Ctrl-C")
-	cmd.Flags().BoolVar(&d.open, "open", false, "open the investigation's page in the browser, and leave the system running")
+	cmd.Flags().BoolVar(&d.keep, "keep", false, "keep the system running after the investigation, until Ctrl-C")
+	cmd.Flags().BoolVar(&d.open, "open", false, "open the investigation's page in the browser, and keep the system running")
+	cmd.Flags().StringVar(&d.pack, "pack", "", "replay the recorded demo of this toolset `pack` (without --config)")
 	cmd.Flags().StringVar(&d.alertType, "alert-type", "", "investigate an alert of this type instead (with --alert and --config)")
-	cmd.Flags().StringVar(&d.data, "alert", "", "the alert of --alert-type: a text, or @file")
+	cmd.Flags().StringVar(&d.data, "alert", "", "the alert for --alert-type: text or @file")
 	cmd.MarkFlagsRequiredTogether("alert-type", "alert")
+	cmd.MarkFlagsMutuallyExclusive("pack", "alert-type")
 	return cmd
 }
 
@@ -61,6 +69,7 @@ const sampleIncident = "sample-incident"
 type demoOptions struct {
 	provider        string
 	keep, open      bool
+	pack            string // empty means no pack
 	alertType, data string // empty means the sample incident
 }
 
@@ -102,7 +111,13 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	}
 	keep := d.keep || d.open
 	var err error
-	if d.alertType, d.data, err = d.alert(); err != nil {
+	if d.pack != "" {
+		d.alertType = packScript(d.pack)
+		f.host.Config, d.data, err = packDemo(f.host.Data, d.pack)
+	} else {
+		d.alertType, d.data, err = d.alert()
+	}
+	if err != nil {
 		return err
 	}
 	sys, err := start(cmd, f)
@@ -111,10 +126,10 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	}
 	result, err := sys.investigate(cmd, d)
 	if cmd.Context().Err() != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.host.Data)
+		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; to continue: go run ./dev --data %s\n", f.host.Data)
 	}
 	if keep && err == nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system stays up: UI %s, page %s\nIn another terminal:\n  %s\nCtrl-C stops it.\n",
+		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system keeps running: UI %s, page %s\nIn another terminal:\n  %s\nTo stop, press Ctrl-C.\n",
 			sys.uiAddress(), sys.httpAddress("/"), sys.hints(f, siblingProgram("starter")+" report "+command.ShellWord(result.ID)))
 		err = sys.wait(cmd.Context())
 	}
@@ -122,8 +137,14 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		return err
 	}
 	if !keep {
-		fmt.Fprintf(cmd.OutOrStdout(),
-			"\nNext: %s stays up, for investigations of your own.\nWith demo --keep, this one can be looked at.\n", siblingProgram("dev"))
+		next := siblingProgram("dev") + " for your own investigations.\nTo look at this one in the browser, run the demo with --keep."
+		switch {
+		case d.pack != "":
+			next = fmt.Sprintf("%s init --pack %s to connect your own system.", siblingProgram("starter"), d.pack)
+		case d.alertType != sampleIncident:
+			next = siblingProgram("dev") + " with the same --config, and investigate your own alerts."
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "\nNext: run %s\n", next)
 	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)
@@ -134,7 +155,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 // investigate runs the sample chain and shows its progress.
 func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investigation, error) {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	what := client.Start{
+	what := wire.Start{
 		Workflow: fmt.Sprintf("%s-%s", strings.TrimSuffix(d.alertType, "-incident"), time.Now().UTC().Format("20060102-150405")),
 		Request:  agent.Request{AlertType: d.alertType, Provider: d.provider, Again: true}, Data: d.data,
 	}
@@ -150,8 +171,11 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 	if d.open {
 		s.open(out, s.httpAddress("/#/"+url.PathEscape(h.ID())))
 	}
+	if d.provider == "" && d.pack != "" {
+		fmt.Fprintln(out, "The model is scripted, and the tools' answers are recorded (no key, no network).")
+	}
 	if d.provider == "" && d.alertType == sampleIncident {
-		fmt.Fprintln(out, "The model is scripted (no key, no network); tools and everything else are real.")
+		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")
 	}
 	return s.watch(ctx, h, terminal.Detect(out, os.Getenv))
 }
@@ -159,12 +183,12 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 // open opens the page, or prints its URL if that is not possible.
 func (s *system) open(out io.Writer, page string) {
 	if err := command.OpenBrowser(page); err != nil {
-		fmt.Fprintf(out, "Open %s (no browser was opened: %v)\n", page, err)
+		fmt.Fprintf(out, "Open %s (could not open a browser: %v)\n", page, err)
 	}
 }
 
 // watch shows an investigation until it ends. If the request was refused, there is no record to watch, and the failure says why.
-func (s *system) watch(ctx context.Context, h client.Handle, opts terminal.Options) (record.Investigation, error) {
+func (s *system) watch(ctx context.Context, h wire.Handle, opts terminal.Options) (record.Investigation, error) {
 	id := h.ID()
 	watching, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

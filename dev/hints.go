@@ -9,7 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 )
 
-// hints returns what to type in another terminal: where the system is, considering the flags of this process, and a command.
+// hints returns a command to type in another terminal. If this process has other addresses than the defaults, an export
+// precedes it.
 func (s *system) hints(f flags, then string) string {
 	known := defaults()
 	var exports []string

@@ -22,6 +22,7 @@ type flags struct {
 	host     app.HostOptions
 	logLevel string
 	http     string
+	slack    bool
 	noWorker bool
 }
 
@@ -29,11 +30,11 @@ func root() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run all of Inquest in this process: Temporal, its UI, a worker and the store",
-		Long: `Run all of Inquest in this process: Temporal, its UI, a worker and the store.
+		Short: "Run all of Inquest in one process: Temporal, its UI, a worker and the store",
+		Long: `Run all of Inquest in one process: Temporal, its UI, a worker and the store.
 
-It stays up until Ctrl-C. A restart on the same --data resumes everything, also
-after a kill -9. Nothing listens on other than loopback addresses by default.`,
+It runs until Ctrl-C. A restart with the same --data resumes everything, even after
+a kill -9. By default, it listens only on loopback addresses.`,
 		Example: `  dev
   dev --data /var/lib/inquest --config inquest
   dev demo --open`,
@@ -45,19 +46,20 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	set.StringVar(&f.UI, "ui", defaults().UI, `address of the Temporal UI (port 0: any free one; "" = none)`)
 	set.StringVar(&f.http, "http", defaults().http,
 		`address of the page and the HTTP API (docs/reference/api.md; port 0: any free one; "" = none)`)
+	set.BoolVar(&f.slack, "slack", false, "connect to Slack as system.slack says (docs/how-to/use-slack.md)")
 	set.StringSliceVar(&f.UINames, "ui-host", nil,
-		"a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
+		"host name that browsers use for the UI, besides localhost and its addresses; others are refused (DNS rebinding)")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
 	set.StringVar(&f.host.Config, "config", os.Getenv("INQUEST_CONFIG"),
 		"directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")
 	set.BoolVar(&f.host.AdoptStore, "adopt-store", false,
-		"take over a store that was moved here from another host, or whose host has a new name, or that was another Temporal "+
-			"namespace's; make this store the fleet's in the place of another one")
+		"take over a store that was moved here from another host, whose host was renamed, or that belonged to another Temporal "+
+			"namespace; make this store the fleet's store instead of the current one")
 	set.DurationVar(&f.host.Reconcile, "reconcile", 0,
-		fmt.Sprintf("how often the records of investigations that somebody terminated are put right (default: %s)", app.DefaultReconcile))
-	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run Temporal and its UI only; start worker processes yourself")
-	cmd.AddCommand(demoCommand(&f), app.SampleCommand(), app.KeeperCommand())
+		fmt.Sprintf("how often to correct the records of investigations that were terminated in Temporal (default: %s)", app.DefaultReconcile))
+	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run only Temporal and its UI; you start the worker processes")
+	cmd.AddCommand(demoCommand(&f), app.SampleCommand(), app.PackCommand(), app.KeeperCommand())
 	return cmd
 }
 
@@ -69,10 +71,10 @@ func serve(cmd *cobra.Command, f flags) error {
 	}
 	for _, address := range []string{f.Listen, f.UI} {
 		if address != "" && !command.Loopback(address) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s is not a loopback address, and nobody is asked who they are\n", address)
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s is not a loopback address, and there is no authentication\n", address)
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), `Inquest is up.
+	fmt.Fprintf(cmd.OutOrStdout(), `Inquest is running.
   Temporal   %s   (task queue inquest)
   UI         %s
   page       %s
@@ -80,7 +82,7 @@ func serve(cmd *cobra.Command, f flags) error {
   store      %s
 In another terminal:
   %s
-Ctrl-C stops it; the same --data resumes everything.
+To stop, press Ctrl-C. A restart with the same --data resumes everything.
 `, sys.server.Address(), sys.uiAddress(), sys.httpAddress("/"), sys.httpAddress("/docs"), sys.storePath, sys.hints(f, sys.first(f)))
 	err = sys.wait(cmd.Context())
 	fmt.Fprintln(cmd.ErrOrStderr(), "stopping")

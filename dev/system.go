@@ -5,20 +5,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/devserver"
-	"github.com/inquest-dev/inquest/internal/llm"
-	"github.com/inquest-dev/inquest/internal/llm/scripted"
+	"github.com/inquest-dev/inquest/internal/face/api"
 	"github.com/inquest-dev/inquest/internal/metrics"
-	"github.com/inquest-dev/inquest/internal/sample/actor"
 )
 
 // system is the complete running system.
@@ -58,7 +56,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	counted := metrics.New()
 	host.Temporal = client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace, MetricsHandler: counted.Temporal()}
 	host.DefaultStore, host.DefaultDrain, host.Keeper, host.Logger = sys.storePath, drain, app.Keeper(), logger
-	host.Models = map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})}
+	host.Models = scripts()
 	if sys.host, err = app.StartHost(cmd.Context(), host); err != nil {
 		return nil, errors.Join(err, sys.stop())
 	}
@@ -76,12 +74,14 @@ func (s *system) serveAPI(cmd *cobra.Command, f flags, counted *metrics.Metrics,
 	if !cmd.Flags().Changed("http") && f.Listen != defaults().Listen {
 		f.http = "127.0.0.1:0"
 	}
-	if f.http == "" {
+	if f.http == "" && !f.slack {
 		return nil
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
 	s.unserve = stop
-	s.http, err = api.OfHost(ctx, s.host, f.http, s.uiURL(), counted, logger)
+	s.http, err = api.OfHost(ctx, s.host, api.HostOptions{
+		Address: f.http, UI: s.uiURL(), Slack: f.slack, SlackAPI: os.Getenv("INQUEST_SLACK_API"), Metrics: counted, Logger: logger,
+	})
 	return err
 }
 
@@ -96,7 +96,7 @@ func (s *system) uiURL() string {
 // uiAddress returns the URL of the Temporal UI for printing.
 func (s *system) uiAddress() string { return cmp.Or(s.uiURL(), "none") }
 
-// httpAddress returns the URL of something that the API's server has: the page or the API's documentation.
+// httpAddress returns the URL of a path on the API's server: the page or the API's documentation.
 func (s *system) httpAddress(path string) string {
 	if s.http == "" {
 		return "none"

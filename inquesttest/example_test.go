@@ -36,30 +36,3 @@ func Example() {
 	fmt.Println(result.Status, len(result.Asked), result.Report)
 	// Output: completed 2 Order 1001 is late.
 }
-
-// This selector gives paying tenants a larger model. It returns a valid default_model.
-func ExampleWorld_selector() {
-	world := inquesttest.World{
-		Options: inquest.Options{
-			Selectors: map[string]inquest.Selector{"by_tenant": func(_ context.Context, in inquest.SelectorInput) (string, error) {
-				if in.Tenant == "acme" {
-					return "openai:gpt-4o", nil
-				}
-				return "openai:gpt-4o-mini", nil
-			}},
-			Agents: map[string]*inquest.Agent{"Clerk": {DefaultModel: "selector:by_tenant"}},
-			Chains: map[string]*inquest.Chain{"orders": {Stages: []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Clerk"}}}}}},
-		},
-		Script: []inquesttest.Rule{{Say: "Order 1001 is late."}},
-	}
-	for _, tenant := range []string{"acme", "corner-shop"} {
-		result, err := world.Run(context.Background(), inquest.Request{Chain: "orders", Data: "Where is my order?", Tenant: tenant})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(tenant, result.Asked[0].Model)
-	}
-	// Output:
-	// acme gpt-4o
-	// corner-shop gpt-4o-mini
-}

@@ -155,7 +155,7 @@ type script struct {
 	asked []inquest.ModelRequest
 }
 
-func (s *script) answer(_ context.Context, req inquest.ModelRequest, tell func(inquest.ModelDelta)) (inquest.ModelReply, error) {
+func (s *script) answer(_ context.Context, req inquest.ModelRequest, emit func(inquest.ModelDelta)) (inquest.ModelReply, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, req)
 	s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *script) answer(_ context.Context, req inquest.ModelRequest, tell func(i
 		if len(calls) > 0 && !slices.ContainsFunc(calls, func(c inquest.ModelToolCall) bool { return !slices.Contains(made, c) }) {
 			continue
 		}
-		tell(inquest.ModelDelta{Content: rule.Say})
+		emit(inquest.ModelDelta{Content: rule.Say})
 		return inquest.ModelReply{Content: rule.Say, ToolCalls: calls}, nil
 	}
 	return inquest.ModelReply{}, &inquest.ModelError{

@@ -31,9 +31,9 @@ func office() inquesttest.World {
 func TestListener(t *testing.T) {
 	t.Parallel()
 	w := office()
-	var told []string
+	var received []string
 	w.Options.Listener = func(e inquest.WorkerEvent) {
-		told = append(told, strings.Join(strings.Fields(e.Kind+" "+e.Stage+" "+e.Agent+" "+e.Tool+" "+e.Status), " "))
+		received = append(received, strings.Join(strings.Fields(e.Kind+" "+e.Stage+" "+e.Agent+" "+e.Tool+" "+e.Status), " "))
 		panic("never mind")
 	}
 	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
@@ -44,7 +44,7 @@ func TestListener(t *testing.T) {
 		"investigation_started running", "agent_started look Clerk running", "model_call look Clerk tool_calls",
 		"tool_call look Clerk search_orders success", "model_call look Clerk stop", "stage_ended look completed", "investigation_ended completed",
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, received); diff != "" {
 		t.Error(diff)
 	}
 }

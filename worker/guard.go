@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/command"
-	"github.com/inquest-dev/inquest/internal/webguard"
+	"github.com/inquest-dev/inquest/internal/trust/webguard"
 )
 
 // guardCommand protects a separate Temporal UI. The one in dev has the guard built in.
@@ -20,10 +20,11 @@ func guardCommand() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "guard",
-		Short: "Keep foreign web pages from a Temporal UI",
-		Long: `Keep foreign web pages from a Temporal UI that asks nobody who they are: pass on
-requests to localhost, an address of this host, or one of the names, and refuse others,
-as well as those that pages of other origins make. The UI itself must not be published.`,
+		Short: "Protect a Temporal UI from foreign web pages",
+		Long: `Protect a Temporal UI that has no login from foreign web pages. Requests are forwarded if
+they are addressed to localhost, an address of this host, or one of the given names, and
+do not come from pages of other origins; all others are refused. Do not expose the UI
+itself.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			target, err := url.Parse(to)
@@ -35,7 +36,7 @@ as well as those that pages of other origins make. The UI itself must not be pub
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8233", "address to serve")
 	cmd.Flags().StringVar(&to, "to", "", "URL of the UI")
-	cmd.Flags().StringSliceVar(&names, "name", nil, "a name that browsers reach it by, besides localhost and its addresses")
+	cmd.Flags().StringSliceVar(&names, "name", nil, "host name that browsers use, besides localhost and this host's addresses")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func listen(address string, logger *slog.Logger) (*health, error) {
 	})
 	go func() {
 		if err := h.server.Serve(listener); err != http.ErrServerClosed {
-			logger.Error("probes are not answered any more", "error", err)
+			logger.Error("the server for probes stopped", "error", err)
 		}
 	}()
 	return h, nil

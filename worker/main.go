@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/face/api"
 	"github.com/inquest-dev/inquest/internal/metrics"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
@@ -26,6 +26,7 @@ func main() { os.Exit(command.Main(context.Background(), root())) }
 type flags struct {
 	app.HostOptions
 	profile, logLevel, health, http, ui string
+	slack                               bool
 }
 
 func root() *cobra.Command {
@@ -35,10 +36,10 @@ func root() *cobra.Command {
 		Short: "Run investigations for a Temporal service",
 		Long: `Run investigations for a Temporal service.
 
-Temporal is found as by its own CLI: TEMPORAL_ADDRESS (default localhost:7233),
-TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of its
-configuration file. SIGTERM or Ctrl-C drains: no more work is taken, running
-calls may finish, and what does not finish goes on in another worker.`,
+Like the Temporal CLI, the worker connects to Temporal with TEMPORAL_ADDRESS (default
+localhost:7233), TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of
+Temporal's configuration file. SIGTERM or Ctrl-C drains the worker: it takes no new work,
+running calls can finish, and unfinished work continues on another worker.`,
 		Example: `  worker --store /var/lib/inquest/inquest.db --config inquest
   worker --store postgres://inquest@db/inquest --health :8080`,
 		Args: command.NoArgs,
@@ -50,32 +51,33 @@ calls may finish, and what does not finish goes on in another worker.`,
 		"path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: "+
 			"system.store of the configuration) [INQUEST_STORE]")
 	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false,
-		"take over a SQLite store that was moved here from another host, or whose host has a new name, or that was another "+
-			"Temporal namespace's; make this store the fleet's in the place of another one")
+		"take over a SQLite store that was moved here from another host, whose host was renamed, or that belonged to another "+
+			"Temporal namespace; make this store the fleet's store instead of the current one")
 	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue,
-		"task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker "+
-			"needs no model's key")
+		"task queue to serve; on a queue that MCP servers name as their task_queue, the worker runs only their tools and "+
+			"needs no model keys")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().DurationVar(&f.Drain, "drain", 0,
-		fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
+		fmt.Sprintf("how long running calls can continue after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
 	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0,
-		fmt.Sprintf("how many model and tool calls run at once, and how many quick ones besides (default: queue.worker_count, else %d)",
+		fmt.Sprintf("how many model and tool calls run at once, and how many quick calls in addition (default: queue.worker_count, else %d)",
 			app.DefaultMaxCalls))
 	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", 0,
-		fmt.Sprintf("how many workflows stay in memory while nothing happens to them; others are read from their history when "+
-			"something does (default: as many as calls run at once, %d at least)", app.MinCachedWorkflows))
+		fmt.Sprintf("how many idle workflows stay in memory; others are rebuilt from their history when needed (default: the number of "+
+			"calls that run at once, at least %d)", app.MinCachedWorkflows))
 	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile,
-		"how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if "+
-			"there is none")
+		"how often a Temporal Schedule, created if missing, corrects the records of investigations that were terminated in "+
+			"Temporal")
 	cmd.Flags().StringVar(&f.DeploymentVersion, "deployment-version", "",
-		"build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work "+
-			"before it is promoted (temporal worker deployment set-current-version)")
+		"build ID for Temporal's worker versioning: investigations stay on the version they started on; a new version gets no "+
+			"work until you promote it (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.Flags().StringVar(&f.http, "http", "",
-		"address of the page and the HTTP API (docs/reference/api.md); on other than loopback addresses, system.http has to say who may use it")
+		"address of the page and the HTTP API (docs/reference/api.md); on an address other than loopback, system.http must define who may use it")
 	cmd.Flags().StringVar(&f.ui, "temporal-ui", os.Getenv("INQUEST_UI"),
-		"where Temporal's UI is, for the page's links to it (default: no links) [INQUEST_UI]")
+		"URL of Temporal's UI, for links on the page (default: no links) [INQUEST_UI]")
+	cmd.Flags().BoolVar(&f.slack, "slack", false, "connect to Slack as system.slack says (docs/how-to/use-slack.md)")
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())
 	return cmd
 }
@@ -102,8 +104,8 @@ func run(cmd *cobra.Command, f flags) error {
 	case refused, errors.Is(err, app.ErrNoStore):
 		return &command.UsageError{Err: err}
 	case errors.Is(err, app.ErrOtherStore):
-		err = fmt.Errorf("%w. Name theirs with --store, INQUEST_STORE or system.store. If this one takes its place for good, "+
-			"stop the others and start the worker once with --adopt-store: what runs now needs the old one", err)
+		err = fmt.Errorf("%w. Name the fleet's store with --store, INQUEST_STORE or system.store. To replace it for good, stop the other "+
+			"workers and start this one once with --adopt-store; running investigations need the old store", err)
 		return &command.UsageError{Err: err}
 	case err != nil:
 		return err
@@ -116,8 +118,10 @@ func run(cmd *cobra.Command, f flags) error {
 	}
 	serving, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	if f.http != "" {
-		address, err := api.OfHost(serving, host, f.http, f.ui, counted, opts.Logger)
+	if f.http != "" || f.slack {
+		address, err := api.OfHost(serving, host, api.HostOptions{
+			Address: f.http, UI: f.ui, Slack: f.slack, SlackAPI: os.Getenv("INQUEST_SLACK_API"), Metrics: counted, Logger: opts.Logger,
+		})
 		if err != nil {
 			return errors.Join(err, host.Stop())
 		}

@@ -143,7 +143,7 @@ func TestFallbackUsesUpNoIteration(t *testing.T) {
 	}
 	hop := activities.Failure{ErrorType: "CredentialsRefused", Error: "no key", Try: 1}
 	if second := f.generated[1]; second.Fallback == nil || *second.Fallback != hop || second.Provider != 1 ||
-		second.Iteration != 1 || len(f.unheard) != 0 {
+		second.Iteration != 1 || len(f.unanswered) != 0 {
 		t.Errorf("second call: %+v", second)
 	}
 }
@@ -206,13 +206,13 @@ func TestUnansweredFirstCall(t *testing.T) {
 				t.Fatalf("ended with %v", env.GetWorkflowError())
 			}
 			if tt.want == "" {
-				if len(f.unheard) != 0 {
-					t.Errorf("written down: %+v", f.unheard)
+				if len(f.unanswered) != 0 {
+					t.Errorf("written down: %+v", f.unanswered)
 				}
 				return
 			}
-			if len(f.unheard) != 1 || f.unheard[0].Why != tt.want || f.unheard[0].Call.Iteration != 1 {
-				t.Errorf("written down: %+v, want %s", f.unheard, tt.want)
+			if len(f.unanswered) != 1 || f.unanswered[0].Why != tt.want || f.unanswered[0].Call.Iteration != 1 {
+				t.Errorf("written down: %+v, want %s", f.unanswered, tt.want)
 			}
 		})
 	}
@@ -270,8 +270,8 @@ func TestStatusHasTheLastFault(t *testing.T) {
 	}
 }
 
-// heard is a reply during which guidance arrived.
-func heard(out activities.GenerateOut) activities.GenerateOut {
+// withUnread is a reply during which guidance arrived.
+func withUnread(out activities.GenerateOut) activities.GenerateOut {
 	out.Unread = true
 	return out
 }
@@ -279,7 +279,7 @@ func heard(out activities.GenerateOut) activities.GenerateOut {
 // TestLastWordIsNotTheLast: guidance that arrives during the final reply is read, up to a limit.
 func TestLastWordIsNotTheLast(t *testing.T) {
 	t.Parallel()
-	one := []activities.GenerateOut{heard(say("x")), say("y")}
+	one := []activities.GenerateOut{withUnread(say("x")), say("y")}
 	for name, tt := range map[string]struct {
 		pattern agent.Pattern
 		model   []activities.GenerateOut
@@ -288,14 +288,16 @@ func TestLastWordIsNotTheLast(t *testing.T) {
 	}{
 		"iterating":    {agent.Iterating, one, 2, ","},
 		"single-shot":  {agent.SingleShot, one, 2, ","},
-		"at the limit": {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x")), say("y")}, 4, ",,limit,"},
-		"with calls":   {agent.Iterating, []activities.GenerateOut{heard(ask("a")), say("x")}, 2, ","},
-		"empty":        {agent.Iterating, []activities.GenerateOut{heard(empty), say("x")}, 2, ",nudge"},
-		"a flood":      {agent.SingleShot, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
-		"a flood at the limit": {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x"))}, maxHeard + 3,
-			",,limit" + strings.Repeat(",", maxHeard)},
-		"a flood of an iterating": {agent.Iterating, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
-		"a flood, and no contract": {agent.SingleShot, []activities.GenerateOut{heard(activities.GenerateOut{Invalid: "no"}), say("x")}, 2,
+		"at the limit": {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), withUnread(say("x")), say("y")}, 4, ",,limit,"},
+		"with calls":   {agent.Iterating, []activities.GenerateOut{withUnread(ask("a")), say("x")}, 2, ","},
+		"empty":        {agent.Iterating, []activities.GenerateOut{withUnread(empty), say("x")}, 2, ",nudge"},
+		"a flood": {agent.SingleShot, []activities.GenerateOut{withUnread(say("x"))},
+			maxGuidanceTurns + 1, strings.Repeat(",", maxGuidanceTurns)},
+		"a flood at the limit": {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), withUnread(say("x"))}, maxGuidanceTurns + 3,
+			",,limit" + strings.Repeat(",", maxGuidanceTurns)},
+		"a flood of an iterating": {agent.Iterating, []activities.GenerateOut{withUnread(say("x"))},
+			maxGuidanceTurns + 1, strings.Repeat(",", maxGuidanceTurns)},
+		"a flood, and no contract": {agent.SingleShot, []activities.GenerateOut{withUnread(activities.GenerateOut{Invalid: "no"}), say("x")}, 2,
 			",repair"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -317,7 +319,7 @@ func TestLastWordIsNotTheLast(t *testing.T) {
 // TestLastWordInReserve: guidance does not extend an agent that has only its reserved call left.
 func TestLastWordInReserve(t *testing.T) {
 	t.Parallel()
-	f := &fake{model: script(heard(say("x")), activities.GenerateOut{Exceeded: agent.EndBudget})}
+	f := &fake{model: script(withUnread(say("x")), activities.GenerateOut{Exceeded: agent.EndBudget})}
 	env := newEnv(t, f)
 	in := agentInput(agent.SingleShot, 1)
 	in.Reserve = true

@@ -10,7 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -59,31 +59,29 @@ type agentRun struct {
 	refused  []string // why signals were not delivered
 	noticed  notices
 
-	approvals approvals
-	fault     *CallFault // of the last failed call
-	streak    *streak    // of failed model calls; nil means the last call succeeded
-	servers   serverWaits
-	sleeping  bool
-	limit     *Limit // the bound that the agent waits at
-	reserve   bool   // only its final reply is left
-	teller    teller
-	asked     bool  // a model was called at least once
-	behind    error // of type ErrorStoreBehind; set: no more calls
-	turns     bool  // it works turn by turn, in a conversation
-	before    int   // iterations of earlier turns
-	// settled reports that no lost workflow task can have got further than the last reply, so this run may end.
-	settled bool
-	// listened is when a regular call of the agent last ended. A workflow task began then and delivered
-	// all pending signals and updates.
-	listened time.Time
+	approvals    approvals
+	fault        *CallFault // of the last failed call
+	servers      serverWaits
+	sleeping     bool
+	limit        *Limit // the bound that the agent waits at
+	reserve      bool   // only the reserved final reply may still be made
+	waitReporter waitReporter
+	behind       error // of type ErrorStoreBehind; set: no more calls
+	turns        bool  // it works turn by turn, in a conversation
+	before       int   // iterations of earlier turns
+	from         int   // first iteration of a conversation that the model sees; 0 means all
+	skipped      int   // turns before it
+	model        modelCalls
 
 	orchestration *orchestration // nil: the agent cannot dispatch others
 	listing       listing
 }
 
+// newAgentRun returns the run of an execution that begins, or that continues where an earlier run stopped.
 func newAgentRun(in AgentInput) *agentRun {
 	leaveNewer(in.PlanVersion)
-	run := &agentRun{in: in, steering: in.Steering, reserve: in.Reserve, settled: true}
+	run := &agentRun{in: in, steering: in.Steering, reserve: in.Reserve}
+	run.model, run.approvals.run = modelCalls{run: run, canEnd: true}, run
 	if in.Continued != nil {
 		run.state = *in.Continued
 	} else {
@@ -110,12 +108,12 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
 		return AgentResult{}, err
 	}
-	if err := r.serveDecisions(ctx); err != nil {
+	if err := r.approvals.serveDecisions(ctx); err != nil {
 		return AgentResult{}, err
 	}
-	r.teller = teller{waiting: r.waiting, many: r.orchestration != nil}
-	if r.in.Ref.Stage != plan.ScoringStage { // scoring agents outlive their parent
-		r.teller.serve(ctx, r.watch, r.in.Ref.Execution)
+	r.waitReporter = waitReporter{waiting: r.waiting, many: r.orchestration != nil}
+	if stage := r.in.Ref.Stage; stage != plan.ScoringStage && stage != plan.LearningStage { // these outlive the investigation
+		r.waitReporter.serve(ctx, r.watch, r.in.Ref.Execution)
 	}
 	if r.in.Agent.Mock {
 		loop = r.mocked
@@ -126,7 +124,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	}
 	r.listing.stop()
 	r.orchestration.dismiss(ctx)
-	r.signals.settle(ctx)
+	r.signals.awaitHandled(ctx)
 	result.Undelivered = r.refused
 	if o := r.orchestration; o != nil {
 		result.Subs, result.SubUsage = o.state.Ended, o.state.Usage
@@ -196,7 +194,7 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 		if err != nil {
 			return AgentResult{}, err
 		}
-		if !out.Other && !r.again(out) && !r.heard(out) {
+		if !out.Other && !r.repeatRequest(out) && !r.guidanceArrived(out) {
 			return r.completed(out, reason), nil
 		}
 	}
@@ -211,7 +209,7 @@ func (r *agentRun) waiting() Waiting { return r.ownWaiting().and(r.orchestration
 // ownWaiting returns everything that the agent itself waits for.
 func (r *agentRun) ownWaiting() Waiting {
 	w := Waiting{Approvals: r.approvals.open()}
-	if o := r.outage(); o != nil {
+	if o := r.model.outage(); o != nil {
 		w.Outages = []Outage{*o}
 	}
 	w.Outages = append(w.Outages, r.servers.outages()...)
@@ -244,7 +242,7 @@ func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 	}
 	if sig.Agent == "" || sig.Agent == r.in.Agent.Name {
 		r.steer(ctx, sig)
-	} else if !r.orchestration.forward(ctx, sig) && !sig.Mail { // mail needs no recipient that is awake
+	} else if !r.orchestration.forward(ctx, sig) && !sig.Mail { // with Mail, the guidance is in the mailbox already
 		return Taken{}, fmt.Sprintf("%s: agent %s is not running, or does not support this", sig.Name, sig.Agent)
 	}
 	return t, ""
@@ -298,23 +296,23 @@ func (r *agentRun) undelivered(ctx workflow.Context, why string) {
 	r.note(ctx, r.doing)
 }
 
-// maxHeard bounds how often new guidance makes an agent continue. Later messages are left to other
+// maxGuidanceTurns bounds how often new guidance makes an agent continue. Later messages are left to other
 // agents, or reported as unread.
-const maxHeard = 20
+const maxGuidanceTurns = 20
 
-// heard reports whether the agent must continue because guidance arrived during its last model call.
+// guidanceArrived reports whether the agent must continue because guidance arrived during its last model call.
 // It returns false if that call was the reserved one.
-func (r *agentRun) heard(out activities.GenerateOut) bool {
-	if !out.Unread || r.reserve || r.state.Heard >= maxHeard {
+func (r *agentRun) guidanceArrived(out activities.GenerateOut) bool {
+	if !out.Unread || r.reserve || r.state.Heard >= maxGuidanceTurns {
 		return false
 	}
 	r.state.Heard++
 	return true
 }
 
-// hold handles pending signals and waits while the agent is paused.
-func (r *agentRun) hold(ctx workflow.Context) error {
-	r.signals.settle(ctx)
+// awaitResume handles pending signals and waits while the agent is paused.
+func (r *agentRun) awaitResume(ctx workflow.Context) error {
+	r.signals.awaitHandled(ctx)
 	if r.steering.still() {
 		r.note(ctx, "paused")
 	}

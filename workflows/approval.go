@@ -16,6 +16,7 @@ import (
 
 // approvals holds an agent's calls that wait, or have waited, for a person.
 type approvals struct {
+	run     *agentRun
 	pending []*approval
 	decided map[string]string // the decision by call ID, for repeated decisions
 }
@@ -46,8 +47,8 @@ func (a *approvals) open() []Approval {
 	return out
 }
 
-// settle decides a call, once.
-func (a *approvals) settle(p *approval, d activities.Decision) {
+// recordDecision decides a call, once.
+func (a *approvals) recordDecision(p *approval, d activities.Decision) {
 	p.decision = &d
 	if a.decided == nil {
 		a.decided = map[string]string{}
@@ -71,33 +72,33 @@ func (a *approvals) find(callID string) *approval {
 
 // ask registers the calls of a reply that need a person's approval. first is the index of the first call. All of
 // them wait at once.
-func (r *agentRun) ask(ctx workflow.Context, first int, calls []activities.Call) []*approval {
+func (as *approvals) ask(ctx workflow.Context, first int, calls []activities.Call) []*approval {
 	asked := make([]*approval, len(calls))
 	for n, call := range calls {
 		if call.Approve != nil {
-			asked[n] = r.askFor(ctx, first+n, call.Name, *call.Approve)
+			asked[n] = as.askFor(ctx, first+n, call.Name, *call.Approve)
 		}
 	}
-	r.noteCalls(ctx)
+	as.noteCalls(ctx)
 	return asked
 }
 
 // askFor registers one call that needs approval, or an already approved one whose content has changed.
-func (r *agentRun) askFor(ctx workflow.Context, n int, name string, call activities.Approve) *approval {
+func (as *approvals) askFor(ctx workflow.Context, n int, name string, call activities.Approve) *approval {
 	asked := &approval{
-		rules: call.Approvers, notBy: call.NotBy, edit: call.Edit, iteration: r.state.Iteration, n: n,
+		rules: call.Approvers, notBy: call.NotBy, edit: call.Edit, iteration: as.run.state.Iteration, n: n,
 		Approval: Approval{
 			CallID: call.ID, Tool: name, Risk: call.Risk, Needed: call.Approvers.Needed, Approvers: call.Approvers.Who,
-			Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
-			Expires: workflow.Now(ctx).Add(r.patience()), Notes: append(r.answers(name), call.Notes...),
+			Agent: as.run.in.Agent.Name, Execution: as.run.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
+			Expires: workflow.Now(ctx).Add(as.patience()), Notes: append(as.answers(name), call.Notes...),
 			Reason: call.Reason, PlanStep: call.PlanStep, Description: call.Description,
 		},
 	}
 	asked.EscalatesTo = asked.next()
 	asked.show(call)
-	delete(r.approvals.decided, call.ID)
-	r.approvals.pending = append(r.approvals.pending, asked)
-	r.teller.changed()
+	delete(as.decided, call.ID)
+	as.pending = append(as.pending, asked)
+	as.run.waitReporter.changed()
 	return asked
 }
 
@@ -117,17 +118,17 @@ func (a *approval) judge(call activities.Approve) {
 }
 
 // patience is how long a call waits for a decision before it escalates or is denied.
-func (r *agentRun) patience() time.Duration {
-	return cmp.Or(r.in.Agent.ApprovalTimeout.D(), defaultApproval)
+func (as *approvals) patience() time.Duration {
+	return cmp.Or(as.run.in.Agent.ApprovalTimeout.D(), defaultApproval)
 }
 
 // await waits until a person decides, the time is up, or the agent has to stop. Then the call counts as denied.
-func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision {
-	paused := func() bool { return r.steering.Paused }
-	done := func() bool { return a.decision != nil || r.steering.Concluding || r.behind != nil }
+func (as *approvals) await(ctx workflow.Context, a *approval) *activities.Decision {
+	paused := func() bool { return as.run.steering.Paused }
+	done := func() bool { return a.decision != nil || as.run.steering.Concluding || as.run.behind != nil }
 	moved := func() {
-		r.teller.changed()
-		r.noteCalls(ctx)
+		as.run.waitReporter.changed()
+		as.noteCalls(ctx)
 	}
 	for {
 		inTime, err := awaitPeople(ctx, "approval of "+a.Tool, &a.Expires, paused, done, moved)
@@ -135,19 +136,19 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 			return a.decision
 		}
 		if err == nil && !inTime && a.escalated < len(a.rules.EscalateTo) {
-			r.escalate(ctx, a)
+			as.escalate(ctx, a)
 			continue
 		}
 		reason := a.undecided()
 		switch {
 		case err != nil:
 			reason = "it was cancelled before a decision"
-		case r.behind != nil:
+		case as.run.behind != nil:
 			reason = "the store lost entries of the investigation before a decision"
 		case inTime:
 			reason = "there was no decision before the agent was told to conclude"
 		}
-		r.settle(ctx, a, activities.Decision{Reason: reason, At: workflow.Now(ctx)})
+		as.apply(ctx, a, activities.Decision{Reason: reason, At: workflow.Now(ctx)})
 		return a.decision
 	}
 }
@@ -161,16 +162,16 @@ func (a *approval) undecided() string {
 }
 
 // escalate lets the next group decide, too. It gets as much time as the previous one.
-func (r *agentRun) escalate(ctx workflow.Context, a *approval) {
+func (as *approvals) escalate(ctx workflow.Context, a *approval) {
 	a.escalated++
 	a.handedTo = ""
 	a.Approvers = a.deciders()
 	a.EscalatesTo = a.next()
-	a.Expires = workflow.Now(ctx).Add(r.patience())
+	a.Expires = workflow.Now(ctx).Add(as.patience())
 	a.Notes = append(a.Notes, fmt.Sprintf("The approval timed out and was escalated: %s can now decide as well.",
 		a.rules.EscalateTo[a.escalated-1]))
-	r.teller.changed()
-	r.noteCalls(ctx)
+	as.run.waitReporter.changed()
+	as.noteCalls(ctx)
 }
 
 // next returns the group, role or person that may also decide once the current time is up. An empty string means that
@@ -186,25 +187,25 @@ func (a *approval) next() string {
 func (a *approval) deciders() []string {
 	out := slices.Concat(a.rules.Who, a.rules.EscalateTo[:min(a.escalated, len(a.rules.EscalateTo))])
 	if len(a.rules.Who) > 0 && slices.Contains(a.rules.EscalateTo, a.handedTo) && !slices.Contains(out, a.handedTo) {
-		out = append(out, a.handedTo) // ahead of its escalation
+		out = append(out, a.handedTo) // the call was handed to it before the escalation reached it
 	}
 	return out
 }
 
-// settle records the decision on a call, and updates the status and the parent.
-func (r *agentRun) settle(ctx workflow.Context, a *approval, d activities.Decision) {
-	r.approvals.settle(a, d)
-	r.teller.changed()
-	r.noteCalls(ctx)
+// apply records the decision on a call, and updates the status and the parent.
+func (as *approvals) apply(ctx workflow.Context, a *approval, d activities.Decision) {
+	as.recordDecision(a, d)
+	as.run.waitReporter.changed()
+	as.noteCalls(ctx)
 }
 
 // noteCalls updates the status: calls wait for a person, or are running.
-func (r *agentRun) noteCalls(ctx workflow.Context) {
-	if open := len(r.approvals.open()); open > 0 {
-		r.note(ctx, fmt.Sprintf("waiting for a person to approve %d tool call(s)", open))
+func (as *approvals) noteCalls(ctx workflow.Context) {
+	if open := len(as.open()); open > 0 {
+		as.run.note(ctx, fmt.Sprintf("waiting for a person to approve %d tool call(s)", open))
 		return
 	}
-	r.note(ctx, "running tool calls")
+	as.run.note(ctx, "running tool calls")
 }
 
 // short returns a decision without its free text, which the result has. A reply may request many calls.

@@ -2,12 +2,13 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // MaxParallelCalls bounds the calls of one reply that run at the same time.
@@ -27,7 +28,7 @@ type batch struct {
 // model a result. The activity writes it or, if the activity failed, the next model call.
 func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	r.state.Usage.ToolCalls += len(calls)
-	b := batch{agentRun: r, calls: calls, asked: r.ask(ctx, 0, calls), undone: make([]*activities.Input, len(calls))}
+	b := batch{agentRun: r, calls: calls, asked: r.approvals.ask(ctx, 0, calls), undone: make([]*activities.Input, len(calls))}
 	group := workflow.NewWaitGroup(ctx)
 	slots := workflow.NewSemaphore(ctx, MaxParallelCalls)
 	start := func(run func(workflow.Context)) {
@@ -75,7 +76,7 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 	in := activities.CallToolIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Call: n}
 	for {
 		if b.asked[n] != nil {
-			in.Decision = b.await(ctx, b.asked[n])
+			in.Decision = b.approvals.await(ctx, b.asked[n])
 			if !in.Decision.Approved {
 				return denied(in, call)
 			}
@@ -83,23 +84,23 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 		if call.Sub != nil && b.orchestration != nil {
 			return b.orchestration.carryOut(ctx, in, call)
 		}
-		lost, anew := b.attempt(ctx, slots, in, call)
-		if anew == nil {
+		lost, reapproval := b.attempt(ctx, slots, in, call)
+		if reapproval == nil {
 			if lost != nil {
 				lost.Decision = in.Decision // for the audit trail; changed arguments make it a different call
 			}
 			return lost
 		}
-		b.asked[n] = b.askFor(ctx, n, call.Name, *anew) // the approved call differs from the one to be made
-		b.noteCalls(ctx)
+		b.asked[n] = b.approvals.askFor(ctx, n, call.Name, *reapproval) // the approved call differs from the one to be made
+		b.approvals.noteCalls(ctx)
 	}
 }
 
 // attempt makes one call: within the workflow task if it is quick, and otherwise, or if that
-// fails, by a regular activity. A non-nil anew needs a person's approval first.
+// fails, by a regular activity. A non-nil reapproval needs a person's approval first.
 func (b *batch) attempt(
 	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
-) (lost *activities.Input, anew *activities.Approve) {
+) (lost *activities.Input, reapproval *activities.Approve) {
 	if slots.Acquire(ctx, 1) != nil {
 		return nil, nil
 	}
@@ -110,7 +111,7 @@ func (b *batch) attempt(
 	in.Ref.Seen = newestSeen(b.state.Seen)
 	var out activities.CallToolOut
 	summary := callSummary(call.Name, in)
-	if call.Quick && in.Decision == nil && workflow.Now(ctx).Sub(b.listened) < unheard {
+	if call.Quick && in.Decision == nil && workflow.Now(ctx).Sub(b.model.listened) < maxTaskTime {
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, summary), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
 			b.record(ctx, call.Name, out)
@@ -128,7 +129,7 @@ func (b *batch) attempt(
 			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call, summary), act.CallTool, in).Get(ctx, &out)
 			in.Begun = false // the previous attempt has ended or died
 			in.Intended = in.Intended || intended(err)
-			b.listened = workflow.Now(ctx)
+			b.model.listened = workflow.Now(ctx)
 			return err
 		})
 	})
@@ -161,7 +162,7 @@ func (b *batch) record(ctx workflow.Context, name string, out activities.CallToo
 func (b *batch) runOwn(ctx workflow.Context, own []int) {
 	in := activities.CallOwnToolsIn{Ref: b.ref(), Iteration: b.state.Iteration, Calls: own}
 	var out activities.CallOwnToolsOut
-	err := storeStep(ctx, "memory and the like", act.CallOwnTools, in, &out)
+	err := storeStep(ctx, b.ownSummary(own), act.CallOwnTools, in, &out)
 	if err == nil {
 		b.pause(ctx, out.Pause)
 		b.saw(out.Seen)
@@ -170,6 +171,18 @@ func (b *batch) runOwn(ctx workflow.Context, own []int) {
 	for _, n := range own {
 		b.undone[n] = b.lost(n, err)
 	}
+}
+
+// maxSummary bounds a summary, in bytes. Temporal refuses more than 400.
+const maxSummary = 300
+
+// ownSummary names the calls of one local activity in Temporal's UI.
+func (b *batch) ownSummary(own []int) string {
+	names := make([]string, len(own))
+	for i, n := range own {
+		names[i] = callSummary(b.calls[n].Name, activities.CallToolIn{Iteration: b.state.Iteration, Call: n})
+	}
+	return clip.Text(strings.Join(names, ", "), maxSummary)
 }
 
 // lost returns the result of a call whose activity failed.

@@ -26,7 +26,7 @@ type child struct {
 // letter is a signal on its way to a child.
 type letter struct {
 	signal
-	settled, taken bool
+	done, taken bool
 }
 
 // family starts the children of a workflow and detects resets.
@@ -129,7 +129,7 @@ func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (
 			return nil, temporal.NewNonRetryableApplicationError(
 				fmt.Sprintf("workflow %s of a run that was reset did not end within %s", c.id, maxIDWait), ErrorFailed, nil)
 		}
-		_ = workflow.RequestCancelExternalWorkflow(detached, c.id, "").Get(detached, nil) // it may just have ended
+		_ = workflow.RequestCancelExternalWorkflow(detached, c.id, "").Get(detached, nil) // ignore the error: it may just have ended
 		timer := workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: "until the child of a run that was reset has ended"})
 		if err := timer.Get(ctx, nil); err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func (c *child) signal(ctx workflow.Context, sig signal) bool {
 	if !c.started.IsReady() {
 		return true
 	}
-	return workflow.Await(ctx, func() bool { return l.settled }) == nil && l.taken
+	return workflow.Await(ctx, func() bool { return l.done }) == nil && l.taken
 }
 
 // deliver sends the signals in the outbox.
@@ -160,6 +160,6 @@ func (c *child) deliver(ctx workflow.Context) {
 	for ; len(c.outbox) > 0; c.outbox = c.outbox[1:] {
 		l := c.outbox[0]
 		l.taken = !ended && !c.IsReady() && workflow.SignalExternalWorkflow(ctx, c.id, "", l.Name, l.payload()).Get(ctx, nil) == nil
-		l.settled = true
+		l.done = true
 	}
 }

@@ -129,7 +129,7 @@ func TestFirstChildAfterAReset(t *testing.T) {
 func TestLastChildBeforeAReset(t *testing.T) {
 	t.Parallel()
 	investigation := func(ctx workflow.Context) error {
-		run := investigationRun{}
+		run := newInvestigationRun()
 		_, err := run.execute(ctx, requestOf(t, `{"chain":"chain"}`))
 		return err
 	}
@@ -210,8 +210,8 @@ func TestCancelledWhileResolving(t *testing.T) {
 	if len(f.finished) != 1 || f.finished[0].Status != agent.StatusCancelled || f.finished[0].EndReason != agent.EndCancelled {
 		t.Errorf("recorded %+v", f.finished)
 	}
-	if told := f.finished[0].Envelope.Undelivered; len(told) != 1 {
-		t.Errorf("not delivered: %q", told)
+	if received := f.finished[0].Envelope.Undelivered; len(received) != 1 {
+		t.Errorf("not delivered: %q", received)
 	}
 }
 

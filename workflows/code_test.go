@@ -234,7 +234,7 @@ func TestAFailedHookGoesWhereErrorsGo(t *testing.T) {
 
 func TestMocksWorkInPlaceOfEveryPattern(t *testing.T) {
 	t.Parallel()
-	for pattern, run := range patterns {
+	for pattern, run := range patterns() {
 		t.Run(string(pattern), func(t *testing.T) {
 			t.Parallel()
 			f := &fake{planned: []activities.Call{{Name: "a"}}}

@@ -30,7 +30,9 @@ type conversationState struct {
 	Turns      int                            `json:"turns"`
 	LastActive time.Time                      `json:"last_active"`
 	ListedAt   time.Time                      `json:"listed_at,omitzero"`
-	told
+	recordedStatus
+	// Horizon is the last two multiples of horizonTurns turns, and the iterations that came next.
+	Horizon [2]horizon `json:"horizon,omitzero"`
 	// Last is the last answer, for a repeated request after this run has ended.
 	Last *answered `json:"last,omitempty"`
 }
@@ -43,6 +45,7 @@ type conversationRun struct {
 	turn    *turn     // the running turn
 	closing workflow.ReceiveChannel
 	over    bool // it was closed
+	records bool // turns and the end are recorded
 }
 
 func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue) error {
@@ -61,10 +64,11 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	// Pending messages are answered before the conversation ends, even if it is cancelled.
 	rest, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && r.settled() })
+	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && r.recorded() })
 	if r.agent != nil {
+		r.recordEnd(rest)
 		r.agent.listing.stop()
-		r.agent.signals.settle(rest)
+		r.agent.signals.awaitHandled(rest)
 	}
 	return err
 }
@@ -118,6 +122,7 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	if err != nil {
 		return err
 	}
+	r.records = workflow.GetVersion(ctx, versionRecordTurns, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 	if state != nil {
 		r.state = *state
 	} else if err := r.resolve(ctx); err != nil {
@@ -126,14 +131,15 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	leaveNewer(r.state.Opened.PlanVersion)
 	skeleton := r.state.Opened.Agent
 	ref := activities.Ref{Investigation: r.id, Execution: executionName(ConversationStage, skeleton.Name), Plan: r.state.Opened.Plan}
-	in := AgentInput{Ref: ref, Agent: skeleton, Level: r.state.Opened.Level}
-	a := &agentRun{in: in, state: r.state.Agent, turns: true, before: r.state.Agent.Iteration}
-	a.steering.Paused = r.state.Paused
+	a := newAgentRun(AgentInput{
+		Ref: ref, Agent: skeleton, Level: r.state.Opened.Level, Continued: &r.state.Agent, Steering: Steering{Paused: r.state.Paused},
+	})
+	a.turns, a.before = true, a.state.Iteration
 	a.watch, a.signals = newWatch(ctx), listen(ctx, SignalClose)
 	a.signals.trail = a.trail()
 	r.agent = a
-	r.tellWaits(ctx)
-	return errors.Join(a.signals.serve(ctx, a.watch, a), a.serveDecisions(ctx))
+	r.recordWaits(ctx)
+	return errors.Join(a.signals.serve(ctx, a.watch, a), a.approvals.serveDecisions(ctx))
 }
 
 // waits returns the agent's calls that wait for a person.
@@ -144,18 +150,18 @@ func (r *conversationRun) waits() record.Waits {
 	return record.Waits{Approvals: r.agent.approvals.open()}
 }
 
-func (r *conversationRun) untold() bool { return r.waits().Key() != r.state.Waits }
+func (r *conversationRun) unrecorded() bool { return r.waits().Key() != r.state.Waits }
 
-// settled reports that the store has the current waits, or cannot be written now. During a write
+// recorded reports that the store has the current waits, or cannot be written now. During a write
 // the waits may change again.
-func (r *conversationRun) settled() bool { return !r.untold() || r.state.mute }
+func (r *conversationRun) recorded() bool { return !r.unrecorded() || r.state.mute }
 
-// tellWaits writes the waits to the store whenever they change. Nothing polls the conversation, so
+// recordWaits writes the waits to the store whenever they change. Nothing polls the conversation, so
 // thousands of idle ones cost nothing.
-func (r *conversationRun) tellWaits(ctx workflow.Context) {
+func (r *conversationRun) recordWaits(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	r.agent.watch.whenever(ctx, r.untold, func(ctx workflow.Context) {
-		r.state.tell(ctx, activities.SaveStatusIn{Investigation: r.id, Waits: r.waits()})
+	r.agent.watch.whenever(ctx, r.unrecorded, func(ctx workflow.Context) {
+		r.state.write(ctx, activities.SaveStatusIn{Investigation: r.id, Waits: r.waits()})
 	})
 }
 
@@ -210,7 +216,7 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 
 // renewable reports that the history is long and no work is in progress.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	idle := r.turn == nil && r.agent.signals.idle() && r.agent.listing.idle() && r.settled() && workflow.AllHandlersFinished(ctx)
+	idle := r.turn == nil && r.agent.signals.idle() && r.agent.listing.idle() && r.recorded() && workflow.AllHandlersFinished(ctx)
 	return idle && !r.closed() && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
@@ -232,7 +238,7 @@ func (r *conversationRun) status() (ConversationStatus, error) {
 		out.Waiting, out.AgentStatus.Waiting = out.AgentStatus.Waiting, nil
 	}
 	if r.turn != nil {
-		out.Answering = cmp.Or(r.turn.author, "somebody")
+		out.Answering = cmp.Or(r.turn.author, "someone")
 	}
 	return out, nil
 }

@@ -51,8 +51,8 @@ func (c *talk) say(at time.Duration, text string) {
 	}, at)
 }
 
-// hold runs the conversation until it is closed.
-func (c *talk) hold(t *testing.T, closing time.Duration) {
+// keepOpen runs the conversation until it is closed.
+func (c *talk) keepOpen(t *testing.T, closing time.Duration) {
 	t.Helper()
 	c.RegisterDelayedCallback(func() { c.SignalWorkflow(SignalClose, nil) }, closing)
 	c.ExecuteWorkflow(TypeConversation, json.RawMessage(`{"agent":"Memo"}`))
@@ -75,7 +75,7 @@ func TestConversation(t *testing.T) {
 	c.say(49*time.Hour, "")
 	c.say(50*time.Hour, strings.Repeat("é", maxMessage+1))
 	c.say(51*time.Hour, strings.Repeat("é", maxMessage))
-	c.hold(t, 72*time.Hour)
+	c.keepOpen(t, 72*time.Hour)
 	if err := c.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,20 +125,20 @@ func TestWaitsOfAConversation(t *testing.T) {
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_1", Approved: new(true)}) }, 2*time.Minute)
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(false)}) }, 3*time.Minute)
 	c.say(time.Hour, "again")
-	c.hold(t, time.Hour+time.Minute)
-	var told []string
+	c.keepOpen(t, time.Hour+time.Minute)
+	var received []string
 	at := c.f.untilNow()
 	for n, w := range at.waits {
 		calls := "none"
 		for _, a := range w.Approvals {
 			calls += " " + a.CallID
 		}
-		if told = append(told, calls); at.told[n] != "" || at.tellings[n] != n+1 {
-			t.Errorf("a conversation has the status %s, said as %d", at.told[n], at.tellings[n])
+		if received = append(received, calls); at.received[n] != "" || at.writes[n] != n+1 {
+			t.Errorf("a conversation has the status %s, said as %d", at.received[n], at.writes[n])
 		}
 	}
 	want := []string{"none c1_0 c1_1", "none c1_0", "none", "none c1_0", "none"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, received); diff != "" {
 		t.Errorf("what waits (-want +told):\n%s", diff)
 	}
 }
@@ -150,8 +150,8 @@ func TestOneTurnAtATime(t *testing.T) {
 	c.say(time.Minute, "first")
 	c.say(2*time.Minute, "second")
 	c.say(3*time.Hour, "third")
-	c.hold(t, 4*time.Hour)
-	if len(c.refused) != 1 || !strings.Contains(c.refused[0], "answers Ada") || len(c.replies) != 2 {
+	c.keepOpen(t, 4*time.Hour)
+	if len(c.refused) != 1 || !strings.Contains(c.refused[0], "the agent is answering Ada") || len(c.replies) != 2 {
 		t.Errorf("refused %q, replies %+v", c.refused, c.replies)
 	}
 }
@@ -167,15 +167,15 @@ func TestATurnThatFailsIsNotTheLast(t *testing.T) {
 	}
 	c.say(time.Minute, "first")
 	c.say(time.Hour, "second")
-	c.hold(t, 2*time.Hour)
+	c.keepOpen(t, 2*time.Hour)
 	if len(c.failed) != 1 || !strings.Contains(c.failed[0], "no key") || len(c.replies) != 1 {
 		t.Errorf("failed %q, replies %+v", c.failed, c.replies)
 	}
-	var told []string
+	var received []string
 	for _, in := range c.f.generated[1].Inputs {
-		told = append(told, in.Text+" of "+in.Update)
+		received = append(received, in.Text+" of "+in.Update)
 	}
-	if diff := cmp.Diff([]string{" of first", "second of second"}, told); diff != "" { // the first one is read in the history
+	if diff := cmp.Diff([]string{" of first", "second of second"}, received); diff != "" { // the first one is read in the history
 		t.Errorf("what the agent was told in the end (-want +got):\n%s", diff)
 	}
 }
@@ -183,7 +183,7 @@ func TestATurnThatFailsIsNotTheLast(t *testing.T) {
 func TestAConversationThatCannotOpen(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})
-	c.f.cannotOpen = temporal.NewNonRetryableApplicationError(`no agent named "Memo"`, activities.ErrorInvalidRequest, nil)
+	c.f.cannotOpen = temporal.NewNonRetryableApplicationError(`unknown agent "Memo"`, activities.ErrorInvalidRequest, nil)
 	c.say(0, "hello")
 	c.ExecuteWorkflow(TypeConversation, json.RawMessage(`{"agent":"Memo"}`))
 	var failed *temporal.ApplicationError
@@ -213,9 +213,9 @@ func TestHeartbeatsInAConversation(t *testing.T) {
 		at = append(at, c.Now().Sub(began).Round(time.Minute))
 		return model(in)
 	}
-	c.say(0, "hello")                  // iteration 1
-	c.say(90*time.Minute, "and now?")  // 2 was the heartbeat after an hour, which paused until 2:00; 3
-	c.hold(t, 4*time.Hour+time.Minute) // 4 and 5: an hour after the last turn, each
+	c.say(0, "hello")                      // iteration 1
+	c.say(90*time.Minute, "and now?")      // 2 was the heartbeat after an hour, which paused until 2:00; 3
+	c.keepOpen(t, 4*time.Hour+time.Minute) // 4 and 5: an hour after the last turn, each
 	want := []time.Duration{0, time.Hour, 90 * time.Minute, 150 * time.Minute, 210 * time.Minute}
 	if diff := cmp.Diff(want, at); diff != "" {
 		t.Errorf("model calls at (-want +got):\n%s", diff)

@@ -27,17 +27,17 @@ func TestWorkersThatDie(t *testing.T) {
 	backed.Stages[0].Agents[0].Providers = append(backed.Stages[0].Agents[0].Providers, plan.Provider{Model: "other"})
 	hooked.Stages[0].PreProcess, mocked.Stages[0].Agents[0].Mock = "h", "m"
 	tests := map[string]struct {
-		plan     plan.Plan
-		activity string // whose workers die
-		deaths   int
-		status   agent.Status
-		says     string // the error, or what the model is told
+		plan         plan.Plan
+		activity     string // whose workers die
+		workerDeaths int
+		status       agent.Status
+		says         string // the error, or what the model is told
 	}{
 		"one of a model call":  {planOf([]string{"default"}), "Generate", 1, agent.StatusCompleted, ""},
 		"all of a model call":  {planOf([]string{"default"}), "Generate", always, agent.StatusFailed, "model call of A: "},
 		"a fallback as well":   {backed, "Generate", always, agent.StatusFailed, "model call of A: "},
 		"all of a tool's call": {planOf([]string{"default"}), "CallTool", always, agent.StatusCompleted, "lab.read: "},
-		"many in a short time": {planOf([]string{"default"}), "CallTool", maxDeaths + 1, agent.StatusCompleted, ""},
+		"many in a short time": {planOf([]string{"default"}), "CallTool", maxWorkerDeaths + 1, agent.StatusCompleted, ""},
 		"all of a hook":        {hooked, "RunHook", always, agent.StatusFailed, "pre_process h: "},
 		"all of a mock":        {mocked, "RunMock", always, agent.StatusFailed, "work of A: "},
 	}
@@ -48,15 +48,15 @@ func TestWorkersThatDie(t *testing.T) {
 			if tt.activity == "CallTool" {
 				model = script(ask("lab.read"), say("done"))
 			}
-			f, told, tries := &fake{plan: tt.plan}, "", map[int]bool{}
+			f, received, tries := &fake{plan: tt.plan}, "", map[int]bool{}
 			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
 				for _, input := range in.Inputs {
-					told += input.Text
+					received += input.Text
 				}
 				return model(in)
 			}
 			env := newEnv(t, f)
-			start, deaths := env.Now(), 0
+			start, workerDeaths := env.Now(), 0
 			reaping := &reaper{dies: func(info activity.Info, in any) bool {
 				if info.ActivityType.Name != tt.activity {
 					return false
@@ -65,23 +65,24 @@ func TestWorkersThatDie(t *testing.T) {
 					tries[call.Try] = true
 				}
 				if info.Attempt == 1 { // the environment tries ten times what Temporal does not
-					deaths++
+					workerDeaths++
 				}
-				return deaths <= tt.deaths
+				return workerDeaths <= tt.workerDeaths
 			}}
 			env.SetWorkerOptions(worker.Options{
 				DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{reaping},
 			})
 			got := investigate(t, env)
-			if got.Status != tt.status || !strings.Contains(got.Error+told, tt.says) || tt.says == "" && got.Error+told != "" {
-				t.Errorf("%s: %s; told %q", got.Status, got.Error, told)
+			if got.Status != tt.status || !strings.Contains(got.Error+received, tt.says) || tt.says == "" && got.Error+received != "" {
+				t.Errorf("%s: %s; told %q", got.Status, got.Error, received)
 			}
-			if tt.activity == "Generate" && len(tries) != deaths { // who watches sees each anew
-				t.Errorf("%d workers died, tries %v", deaths, tries)
+			if tt.activity == "Generate" && len(tries) != workerDeaths { // who watches sees each anew
+				t.Errorf("%d workers died, tries %v", workerDeaths, tries)
 			}
 			took := env.Now().Sub(start)
-			if tt.deaths == always && (deaths < maxDeaths || deaths > 3*maxDeaths || took < minDying || took > minDying+3*longestBackoff) {
-				t.Errorf("%d workers died, in %s", deaths, took)
+			if tt.workerDeaths == always && (workerDeaths < maxWorkerDeaths || workerDeaths > 3*maxWorkerDeaths ||
+				took < minDying || took > minDying+3*longestBackoff) {
+				t.Errorf("%d workers died, in %s", workerDeaths, took)
 			}
 		})
 	}
@@ -106,7 +107,7 @@ func TestDeathsDriftApart(t *testing.T) {
 				break
 			}
 			at = max(at, guilty[next])
-			if n++; n >= maxDeaths && at >= minDying {
+			if n++; n >= maxWorkerDeaths && at >= minDying {
 				t.Errorf("pair %d: an innocent call was given up after %d deaths, %s", pair, n, at)
 				break
 			}

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,27 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 )
+
+// Decide is a person's decision on a call that waits for one. Exactly one of Approved, Ask
+// and HandTo is set.
+type Decide struct {
+	CallID   string `json:"call_id"`
+	Approved *bool  `json:"approved,omitempty"`
+	// Arguments replace those that the agent wrote, and are approved in their place.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Ask puts a question to the agent. The call is not made: the agent answers, and may request
+	// the call again.
+	Ask string `json:"ask,omitempty"`
+	// HandTo delegates the decision to a group, a role, or a person as @name.
+	HandTo string `json:"hand_to,omitempty"`
+	By     string `json:"by,omitempty"` // an unverified name
+	Reason string `json:"reason,omitempty"`
+	// Digest is the digest of the call that the person saw. A decision about another call is
+	// refused. If empty, the decision is about the call that currently waits.
+	Digest string `json:"digest,omitempty"`
+	// Identity is the decider's identity as verified by the channel. Nil means that it was not verified.
+	Identity *agent.Identity `json:"identity,omitempty"`
+}
 
 // Bounds of a decision, in bytes: of the reason or the question to the agent, and of the arguments
 // that replace the agent's.
@@ -126,36 +148,36 @@ const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", 
 	`"approved", "ask": "…" or "hand_to": "…"; with it, "arguments": {…}`
 
 // serveDecisions registers the update for decisions on calls.
-func (r *agentRun) serveDecisions(ctx workflow.Context) error {
+func (as *approvals) serveDecisions(ctx workflow.Context) error {
 	return update[Decide, activities.Decision]{
 		UpdateDecide, "Decide on a pending tool call: approve or deny it, change its arguments, ask the agent a question, or hand it " +
-			"to others. Input: " + decideInput, decideInput, reading[Decide], r.checkDecision, r.decide,
+			"to others. Input: " + decideInput, decideInput, reading[Decide], as.checkDecision, as.decide,
 	}.serve(ctx)
 }
 
-func (r *agentRun) checkDecision(d Decide) error {
-	if d.Ask != "" && r.in.Agent.Pattern != agent.Iterating {
+func (as *approvals) checkDecision(d Decide) error {
+	if d.Ask != "" && as.run.in.Agent.Pattern != agent.Iterating {
 		return errors.New("this agent has no model to answer questions: approve or deny the call")
 	}
-	return r.approvals.check(d)
+	return as.check(d)
 }
 
 // decide applies a decision to a waiting call.
-func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, error) {
-	call := r.approvals.find(d.CallID)
+func (as *approvals) decide(ctx workflow.Context, d Decide) (activities.Decision, error) {
+	call := as.find(d.CallID)
 	out := activities.Decision{By: d.name(), Reason: d.Reason, At: workflow.Now(ctx), Digest: call.Digest, Who: d.Identity}
 	switch {
 	case d.HandTo != "":
 		call.handedTo, call.Approvers = d.HandTo, []string{d.HandTo}
-		call.Notes = append(call.Notes, fmt.Sprintf("%s handed it to %s. %s", orSomebody(d.Identity.Named(d.By)), d.HandTo, d.Reason))
-		r.pending(ctx, &out, "it is pending for "+d.HandTo)
+		call.Notes = append(call.Notes, fmt.Sprintf("%s handed the call to %s. %s", orSomeone(d.Identity.Named(d.By)), d.HandTo, d.Reason))
+		as.keepWaiting(ctx, &out, "it is pending for "+d.HandTo)
 		return out, nil
 	case d.Ask != "":
 		out.Question = d.Ask
-		r.state.Asked = append(r.state.Asked, asked{Tool: call.Tool, By: orSomebody(d.Identity.Named(d.By)), Question: d.Ask})
+		as.run.state.Asked = append(as.run.state.Asked, asked{Tool: call.Tool, By: orSomeone(d.Identity.Named(d.By)), Question: d.Ask})
 	case *d.Approved:
 		if len(d.Arguments) > 0 {
-			if err := r.change(ctx, call, d); err != nil {
+			if err := as.change(ctx, call, d); err != nil {
 				return out, err
 			}
 			out.Digest = call.Digest
@@ -163,27 +185,27 @@ func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, 
 		out.Approved, out.Also, out.Edit = true, call.ApprovedBy, call.edit
 		if left := call.rules.Needed - len(call.ApprovedBy) - 1; left > 0 {
 			call.ApprovedBy = append(slices.Clone(call.ApprovedBy), d.Identity.Name)
-			r.pending(ctx, &out, fmt.Sprintf("more approvals needed, by other people: %d", left))
+			as.keepWaiting(ctx, &out, fmt.Sprintf("more approvals needed, by other people: %d", left))
 			return out, nil
 		}
 	}
-	r.settle(ctx, call, out)
+	as.apply(ctx, call, out)
 	return out, nil
 }
 
-// pending records that the call still waits after this decision.
-func (r *agentRun) pending(ctx workflow.Context, d *activities.Decision, what string) {
+// keepWaiting records that the call still waits after this decision.
+func (as *approvals) keepWaiting(ctx workflow.Context, d *activities.Decision, what string) {
 	d.Pending = what
-	r.teller.changed()
-	r.noteCalls(ctx)
+	as.run.waitReporter.changed()
+	as.noteCalls(ctx)
 }
 
 // change replaces the agent's arguments with a person's, if the policy allows them.
 // Earlier approvals are dropped, because they were for the old arguments.
-func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error {
+func (as *approvals) change(ctx workflow.Context, call *approval, d Decide) error {
 	call.editing = true
 	defer func() { call.editing = false }()
-	in := activities.EditCallIn{Ref: r.in.Ref, Iteration: call.iteration, Call: call.n, Arguments: d.Arguments}
+	in := activities.EditCallIn{Ref: as.run.in.Ref, Iteration: call.iteration, Call: call.n, Arguments: d.Arguments}
 	var out activities.EditCallOut
 	if err := storeStep(ctx, "arguments of "+call.Tool, act.EditCall, in, &out); err != nil {
 		return err
@@ -202,7 +224,7 @@ func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error 
 		return notApplied(ErrorNotTaken, "%s", err)
 	}
 	*call = changed
-	call.Notes = append(call.Notes, orSomebody(d.Identity.Named(d.By))+" changed the arguments.")
+	call.Notes = append(call.Notes, orSomeone(d.Identity.Named(d.By))+" changed the arguments.")
 	return nil
 }
 
@@ -218,11 +240,11 @@ type asked struct {
 	Answer   string `json:"answer,omitempty"`
 }
 
-// hearAnswer stores the reply as the answer to all open questions. due reports that there were some,
+// recordAnswer stores the reply as the answer to all open questions. due reports that there were some,
 // so this reply is not the agent's last.
-func (r *agentRun) hearAnswer(out activities.GenerateOut) (due bool) {
-	for n := range r.state.Asked {
-		if a := &r.state.Asked[n]; a.Answer == "" && out.Preview != "" {
+func (as *approvals) recordAnswer(out activities.GenerateOut) (due bool) {
+	for n := range as.run.state.Asked {
+		if a := &as.run.state.Asked[n]; a.Answer == "" && out.Preview != "" {
 			a.Answer, due = out.Preview, true
 		}
 	}
@@ -230,8 +252,8 @@ func (r *agentRun) hearAnswer(out activities.GenerateOut) (due bool) {
 }
 
 // answers returns the questions and answers about earlier calls of the tool, for the next decider, and removes them.
-func (r *agentRun) answers(tool string) (notes []string) {
-	r.state.Asked = slices.DeleteFunc(r.state.Asked, func(a asked) bool {
+func (as *approvals) answers(tool string) (notes []string) {
+	as.run.state.Asked = slices.DeleteFunc(as.run.state.Asked, func(a asked) bool {
 		if a.Tool != tool {
 			return false
 		}
@@ -245,9 +267,9 @@ func (r *agentRun) answers(tool string) (notes []string) {
 	return notes
 }
 
-func orSomebody(by string) string {
+func orSomeone(by string) string {
 	if by == "" {
-		return "Somebody"
+		return "Someone"
 	}
 	return by
 }

@@ -270,10 +270,10 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 	}, []saying{
 		{1, Decide{Approved: &yes, Identity: ada}, ""}, {2, Decide{HandTo: "@bob", By: "Ada", Identity: ada, Reason: "your area"}, ""}})
 	for minute, want := range map[int]string{
-		0: "may be decided by sre; needs 2 people; read this",
-		1: "may be decided by sre; needs 2 people, approved by ada; read this",
-		2: "may be decided by @bob; needs 2 people, approved by ada; read this; Ada (ada) handed it to @bob. your area",
-		61: "may be decided by sre, lead; needs 2 people, approved by ada; read this; Ada (ada) handed it to @bob. your area; " +
+		0: "can be decided by sre; needs 2 approvals; read this",
+		1: "can be decided by sre; needs 2 approvals, approved by ada; read this",
+		2: "can be decided by @bob; needs 2 approvals, approved by ada; read this; Ada (ada) handed the call to @bob. your area",
+		61: "can be decided by sre, lead; needs 2 approvals, approved by ada; read this; Ada (ada) handed the call to @bob. your area; " +
 			"The approval timed out and was escalated: lead can now decide as well.",
 	} {
 		waiting := status(minute).Waiting
@@ -283,7 +283,7 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 		if diff := cmp.Diff(want, strings.Join(waiting[0].Facts(), "; ")); diff != "" {
 			t.Errorf("minute %d (-want +got):\n%s", minute, diff)
 		}
-		why := "the agent says: it hangs; plan step: 7: restart; the tool's description: Restart a pod."
+		why := "the agent says: it hangs; plan step: 7: restart; tool description: Restart a pod."
 		if got := strings.Join(waiting[0].Why(), "; "); got != why {
 			t.Errorf("minute %d: %q, want %q", minute, got, why)
 		}
@@ -298,14 +298,14 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 func TestAQuestionAboutACall(t *testing.T) {
 	t.Parallel()
 	yes := true
-	again := askApproval("a")
-	again.Preview = "because it hangs"
+	second := askApproval("a")
+	second.Preview = "because it hangs"
 	for name, tt := range map[string]struct {
 		replies []activities.GenerateOut
 		calls   int
 		notes   string
 	}{
-		"answered with the call": {[]activities.GenerateOut{again, say("done")}, 1, "Ada asked: why? The agent says: because it hangs"},
+		"answered with the call": {[]activities.GenerateOut{second, say("done")}, 1, "Ada asked: why? The agent says: because it hangs"},
 		"answered, and asked": {[]activities.GenerateOut{say("because it hangs"), askApproval("a"), say("done")}, 1,
 			"Ada asked: why? The agent says: because it hangs"},
 		"answered, and dropped": {[]activities.GenerateOut{say("never mind"), say("done")}, 0, ""},
@@ -354,7 +354,7 @@ func TestAnApprovalIsOfOneCall(t *testing.T) {
 	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.called) != 1 {
 		t.Fatalf("%d calls were made; %+v", len(f.called), got)
 	}
-	if told := f.generated[2].Inputs; len(told) != 1 || !strings.Contains(told[0].Text, "the approval timed out") {
-		t.Errorf("of the second call the agent is told %+v", told)
+	if received := f.generated[2].Inputs; len(received) != 1 || !strings.Contains(received[0].Text, "the approval timed out") {
+		t.Errorf("of the second call the agent is told %+v", received)
 	}
 }

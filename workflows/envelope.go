@@ -9,7 +9,8 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -18,7 +19,7 @@ const (
 	maxErrors  = 50
 )
 
-// record stores how a stage ended, as the stage itself has saved it if it could.
+// record adds an ended stage to the state. A stage that could not save its own record is also kept for Finish.
 func (r *investigationRun) record(ctx workflow.Context, s *stageChild, result StageResult) {
 	unsaved := result.Started.IsZero()
 	if unsaved {
@@ -109,7 +110,7 @@ func standing(e record.Envelope, runs []record.Stage) (out []record.Stage) {
 	})
 	for n, s := range runs {
 		replaced := n+1 < len(runs) && s.Envelope.Order > 0 && s.Envelope.Order == runs[n+1].Envelope.Order
-		stands := s.Envelope.Order <= e.Hops || s.Index < 0 && e.Summary+e.SummaryError != "" // the summary is no hop
+		stands := s.Envelope.Order <= e.Hops || s.Index < 0 && e.Summary+e.SummaryError != "" // the summary does not count as a hop
 		if !replaced && (!e.Final || stands) {
 			out = append(out, s)
 		}
@@ -186,5 +187,32 @@ func (m *member) saved() activities.ExecutionSummary {
 		Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
 		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
 		Started: exact(m.startedAt), Ended: exact(m.endedAt),
+	}
+}
+
+// summarise runs a separate stage after the chain that summarises the investigation in a few lines.
+// Its result does not change how the investigation ends.
+func (r *investigationRun) summarise(ctx workflow.Context) {
+	p := r.state.Resolved.Skeleton.Summary
+	if p == nil || ctx.Err() != nil || r.state.Walk.End == agent.EndStoreBehind || len(r.sources(false)) == 0 {
+		return
+	}
+	s := &stageChild{index: plan.SummaryStage, plan: *p, started: workflow.Now(ctx)}
+	if grace := r.state.Resolved.Skeleton.Conclude; r.state.Deadline.Expired && grace > 0 {
+		s.plan.Agents = slices.Clone(s.plan.Agents)
+		timeouts := &s.plan.Agents[0].Timeouts
+		timeouts.Agent = shorter(timeouts.Agent, plan.Duration(r.timeToConclude()))
+	}
+	s.in = r.stageInput(s)
+	s.in.Order, s.in.Run = r.state.Walk.Hops+1, 1
+	s.in.Reserve = true // a bound that was reached must not keep the summary from being written
+	r.running = append(r.running, s)
+	r.view.show(ctx)
+	s.child = r.family.start(ctx, p.Name, "executive summary", Stage, s.in)
+	waiting, _ := workflow.NewDisconnectedContext(ctx) // a cancelled child still reports its result
+	_ = workflow.Await(waiting, func() bool { return s.child.IsReady() })
+	result := r.collect(ctx, s)
+	if r.summary = result.Result; result.Status != agent.StatusCompleted {
+		r.result.SummaryError = clip.Text(result.why(), 300)
 	}
 }

@@ -18,9 +18,10 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // fake answers the activities by script. Scripts only cover replies of models and
@@ -45,38 +46,41 @@ type fake struct {
 	cannotOpen error
 	resolve    func(context.Context) error
 
-	own       []activities.CallOwnToolsIn
-	local     []bool // of own
-	generated []activities.GenerateIn
-	inTask    []bool // of generated: within the workflow task
-	called    []activities.CallToolIn
-	quickly   []bool // of called: within the workflow task
-	saved     []activities.SaveStageIn
-	finished  []activities.FinishIn
-	extended  []activities.ExtendBudgetIn
-	hooked    []activities.RunHookIn
-	mocked    []activities.RunMockIn
-	served    int
-	joined    []activities.PlanResultIn
-	reopened  []activities.ReopenIn
-	posted    []activities.PostIn
-	noticed   []activities.NoticeIn
-	unheard   []activities.UnansweredIn
-	subs      []activities.SaveExecutionIn
-	unread    []string // what Finish finds in the mail
-	noStatus  func(local bool) error
-	scored    []activities.SaveScoreIn
-	listed    bool // there are search attributes
-	level     activities.Level
-	mail      func() bool // whether an execution has some
-	looked    int         // how often it was asked
+	own        []activities.CallOwnToolsIn
+	local      []bool // of own
+	generated  []activities.GenerateIn
+	inTask     []bool // of generated: within the workflow task
+	called     []activities.CallToolIn
+	quickly    []bool // of called: within the workflow task
+	saved      []activities.SaveStageIn
+	finished   []activities.FinishIn
+	extended   []activities.ExtendBudgetIn
+	hooked     []activities.RunHookIn
+	mocked     []activities.RunMockIn
+	served     int
+	joined     []activities.PlanResultIn
+	reopened   []activities.ReopenIn
+	posted     []activities.PostIn
+	noticed    []activities.NoticeIn
+	unanswered []activities.UnansweredIn
+	subs       []activities.SaveExecutionIn
+	unread     []string // what Finish finds in the mail
+	noStatus   func(local bool) error
+	scored     []activities.SaveScoreIn
+	learns     []activities.SaveLearningsIn // nil: nothing is learned
+	listed     bool                         // there are search attributes
+	level      activities.Level
+	mail       func() bool       // whether an execution has some
+	looked     int               // how often it was asked
+	turns      []activities.Turn // that a conversation has recorded
+	ended      int               // how often its end was recorded
 	tidings
 }
 
 // tidings are the writes to the store about the status and about acts of people.
 type tidings struct {
-	told     []agent.Status
-	tellings []int          // of told, their numbers
+	received []agent.Status
+	writes   []int          // of told, their numbers
 	waits    []record.Waits // of told
 	acts     []audit.Act
 }
@@ -124,7 +128,7 @@ func (f *fake) Notice(_ context.Context, in activities.NoticeIn) error {
 func (f *fake) Unanswered(_ context.Context, in activities.UnansweredIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unheard = append(f.unheard, in)
+	f.unanswered = append(f.unanswered, in)
 	return nil
 }
 
@@ -198,7 +202,7 @@ func (f *fake) SaveExecution(_ context.Context, in activities.SaveExecutionIn) e
 func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told, f.tellings, f.waits = append(f.told, in.Status), append(f.tellings, in.Seq), append(f.waits, in.Waits)
+	f.received, f.writes, f.waits = append(f.received, in.Status), append(f.writes, in.Seq), append(f.waits, in.Waits)
 	f.acts = append(f.acts, in.Acts...)
 	if f.noStatus != nil {
 		return f.noStatus(activity.GetInfo(ctx).IsLocalActivity)
@@ -216,7 +220,22 @@ func (f *fake) BeginScore(_ context.Context, in activities.BeginScoreIn) (activi
 		N: 1, Ref: activities.Ref{Investigation: in.Investigation, Execution: ":score/Judge", Plan: "plan", Stage: plan.ScoringStage},
 		Agent: f.plan.Skeleton().Scoring.Agents[0], Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain",
 		SearchAttributes: f.listed, PlanVersion: f.plan.Version,
+		Learns: f.learns != nil,
 	}, nil
+}
+
+func (f *fake) BeginLearning(_ context.Context, in activities.BeginLearningIn) (activities.BeginLearningOut, error) {
+	return activities.BeginLearningOut{
+		Learns: f.learns != nil, Agent: plan.AgentSkeleton{Name: "R", Pattern: agent.SingleShot, MaxIterations: 1, Models: []string{"m"}},
+		Ref: activities.Ref{Investigation: in.Investigation, Execution: ":learn/R", Plan: "plan", Stage: plan.LearningStage},
+	}, nil
+}
+
+func (f *fake) SaveLearnings(_ context.Context, in activities.SaveLearningsIn) (learning.Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.learns = append(f.learns, in)
+	return learning.Outcome{}, nil
 }
 
 func (f *fake) SaveScore(_ context.Context, in activities.SaveScoreIn) (record.Score, error) {
@@ -246,7 +265,24 @@ func (f *fake) OpenConversation(context.Context, activities.OpenConversationIn) 
 	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker, Level: f.level, PlanVersion: f.plan.Version}, f.cannotOpen
 }
 
+func (f *fake) FindTurn(_ context.Context, in activities.FindTurnIn) (out activities.FindTurnOut, err error) {
+	for _, turn := range f.turns {
+		if turn.Message == in.Message {
+			out.Turn = &turn
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) EndConversation(context.Context, activities.EndConversationIn) error {
+	f.ended++
+	return nil
+}
+
 func (f *fake) ReadReply(_ context.Context, in activities.ReadReplyIn) (activities.ReadReplyOut, error) {
+	if in.Turn != nil {
+		f.turns = append(f.turns, *in.Turn)
+	}
 	return activities.ReadReplyOut{Text: fmt.Sprintf("reply %d", in.Iteration)}, nil
 }
 

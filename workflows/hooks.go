@@ -7,7 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -75,8 +75,8 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 	return out.Changed, err
 }
 
-// hookFailed ends the stage as failed or, if that ended the hook, as timed out or cancelled. The stage's
-// timeout does not apply to a post_process: if it has expired, that was because of an agent.
+// hookFailed ends the stage as timed out or cancelled if that ended the hook, and otherwise as failed. The stage's
+// timeout does not apply to a post_process: if it has expired, an agent was the cause.
 func (r *stageRun) hookFailed(ctx workflow.Context, point, name string, err error) {
 	r.result.Outcome = agent.OutcomeError
 	switch {

@@ -3,6 +3,7 @@ package workflows
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +13,17 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
+
+// questions are those that an investigation has put to people: its stages' and its tool servers'.
+type questions struct {
+	run        *investigationRun
+	interrupts []*interrupt
+	elicited   []*interrupt // of tool servers
+}
 
 // interrupt is a question that a stage has put to people (spec: pipeline, "Interrupts").
 type interrupt struct {
@@ -53,34 +61,34 @@ func need(ok bool, what string) error {
 }
 
 // ask puts a stage's question to people. The answer decides where the chain continues.
-func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, gate bool, result StageResult) {
+func (qs *questions) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, gate bool, result StageResult) {
 	if named := route.Ask(textField(result.Fields, "interrupt")); !gate && kinds[named].expires > 0 {
 		kind = named // the output names a more specific kind
 	}
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
 		"Stage "+s.plan.Name+" asks you to review its result.")
-	r.put(ctx, way, &interrupt{index: s.index, gate: gate, rule: r.rule(kind, s.plan.Routing), Interrupt: Interrupt{
+	qs.put(ctx, way, &interrupt{index: s.index, gate: gate, rule: qs.rule(kind, s.plan.Routing), Interrupt: Interrupt{
 		Kind: string(kind), Stage: s.plan.Name, Data: result.Fields["data"], Question: question,
 	}})
 }
 
 // askReview asks people to review the result of a stage before the chain continues.
-func (r *investigationRun) askReview(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
+func (qs *questions) askReview(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
 	decided := func(ctx workflow.Context, verdict route.Verdict) {
 		end.Review = verdict
-		r.leave(ctx, way, s, result, end)
+		qs.run.leave(ctx, way, s, result, end)
 	}
-	r.put(ctx, way, &interrupt{index: s.index, review: decided, rule: r.rule(route.Review, s.plan.Routing), Interrupt: Interrupt{
+	qs.put(ctx, way, &interrupt{index: s.index, review: decided, rule: qs.rule(route.Review, s.plan.Routing), Interrupt: Interrupt{
 		Kind: string(route.Review), Stage: s.plan.Name, Data: result.Fields["data"], Question: s.plan.Routing.Review.Question, Review: true,
 	}})
 }
 
 // reviewed returns the verdict of a reviewing agent. If it is negative, later stages see its feedback.
-func (r *investigationRun) reviewed(s *stageChild, said activities.Review) route.Verdict {
+func (qs *questions) reviewed(s *stageChild, said activities.Review) route.Verdict {
 	if said.Approved {
 		return route.Approved
 	}
-	r.keep(activities.Note{
+	qs.keep(activities.Note{
 		Kind: string(route.Review), Stage: s.plan.Name, Question: s.plan.Routing.Review.Question,
 		Answer: Answer{Text: fit(said.Feedback, maxAnswer), Approved: &said.Approved}.words(), By: s.plan.Review.Name,
 	})
@@ -88,28 +96,28 @@ func (r *investigationRun) reviewed(s *stageChild, said activities.Review) route
 }
 
 // put puts a question to people and starts waiting for the answer. It does not block.
-func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrupt) {
-	if r.state.Asked >= maxAsked {
+func (qs *questions) put(ctx workflow.Context, way route.Walk, i *interrupt) {
+	if qs.run.state.Asked >= maxAsked {
 		way.Stop(agent.EndMaxLoop)
 		return
 	}
-	r.state.Asked++
-	i.ID, i.Question = r.questionID(ctx, "q", r.state.Asked), fit(i.Question, maxQuestion)
+	qs.run.state.Asked++
+	i.ID, i.Question = qs.questionID(ctx, "q", qs.run.state.Asked), fit(i.Question, maxQuestion)
 	i.Expires = workflow.Now(ctx).Add(cmp.Or(i.rule.Expires.D(), kinds[route.Ask(i.Kind)].expires))
-	r.interrupts = append(r.interrupts, i)
+	qs.interrupts = append(qs.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		paused := func() bool { return r.state.Steering.Paused }
-		done := func() bool { return i.answer != nil || r.over(ctx) }
-		_, _ = awaitPeople(ctx, i.Kind+" "+i.ID, &i.Expires, paused, done, func() {}) // tellStatus notices
+		paused := func() bool { return qs.run.state.Steering.Paused }
+		done := func() bool { return i.answer != nil || qs.run.over(ctx) }
+		_, _ = awaitPeople(ctx, i.Kind+" "+i.ID, &i.Expires, paused, done, func() {}) // no callback: recordStatus reports a new expiry
 		i.closed = true
 	})
 }
 
 // questionID returns an id that differs from those of questions that a reset has undone, so that answers to those are
 // refused. If a workflow task is lost and repeated, the id stays the same, because people may have seen it.
-func (r *investigationRun) questionID(ctx workflow.Context, prefix string, n int) string {
+func (qs *questions) questionID(ctx workflow.Context, prefix string, n int) string {
 	id := fmt.Sprint(prefix, n)
-	if r.state.Resolved.Level < activities.LevelQuestions {
+	if qs.run.state.Resolved.Level < activities.LevelQuestions {
 		return id
 	}
 	run := currentRun(ctx)
@@ -124,15 +132,15 @@ const maxAsked = 100
 const maxQuestion = 4 << 10
 
 // rule returns how a question of a stage waits, and which stage continues with the answer.
-func (r *investigationRun) rule(kind route.Ask, asking plan.Routing) plan.Interrupt {
-	rule := r.state.Resolved.Skeleton.Interrupts.Of(string(kind))
+func (qs *questions) rule(kind route.Ask, asking plan.Routing) plan.Interrupt {
+	rule := qs.run.state.Resolved.Skeleton.Interrupts.Of(string(kind))
 	rule.Resume = cmp.Or(asking.Resume[string(kind)], rule.Resume)
 	return rule
 }
 
-// settled returns the first closed question.
-func (r *investigationRun) settled() *interrupt {
-	for _, i := range r.interrupts {
+// closedQuestion returns the first closed question.
+func (qs *questions) closedQuestion() *interrupt {
+	for _, i := range qs.interrupts {
 		if i.closed {
 			return i
 		}
@@ -141,27 +149,27 @@ func (r *investigationRun) settled() *interrupt {
 }
 
 // resume continues the chain after a question, with an answer or without one.
-func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *interrupt) {
-	r.interrupts = slices.DeleteFunc(slices.Clone(r.interrupts), func(other *interrupt) bool { return other == i })
+func (qs *questions) resume(ctx workflow.Context, way route.Walk, i *interrupt) {
+	qs.interrupts = slices.DeleteFunc(slices.Clone(qs.interrupts), func(other *interrupt) bool { return other == i })
 	switch a := i.answer; {
-	case a == nil && r.over(ctx): // the chain ends for another reason
+	case a == nil && qs.run.over(ctx): // the chain ends for another reason
 	case a == nil && (i.gate || !i.rule.Continue): // no answer is no approval
-		r.keep(i.note())
+		qs.keep(i.note())
 		way.Stop(agent.EndInterruptExpired)
 	case i.review != nil:
-		r.keep(i.note())
+		qs.keep(i.note())
 		i.review(ctx, i.verdict())
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
-		r.keep(i.note())
+		qs.keep(i.note())
 		way.Stop(agent.EndDenied)
 	case i.gate:
-		r.keep(i.note())
+		qs.keep(i.note())
 		way.Approve(i.index)
-		r.void(way)
+		qs.run.void(way)
 	default:
-		r.keep(i.note())
+		qs.keep(i.note())
 		way.Resume(i.index, i.rule.Resume)
-		r.void(way)
+		qs.run.void(way)
 	}
 }
 
@@ -175,9 +183,9 @@ func (i *interrupt) verdict() route.Verdict {
 }
 
 // keep adds an answer, and drops old ones that stages no longer see.
-func (r *investigationRun) keep(note activities.Note) {
-	r.state.Answers = append(r.state.Answers, note)
-	r.state.Answers = r.notes()
+func (qs *questions) keep(note activities.Note) {
+	qs.run.state.Answers = append(qs.run.state.Answers, note)
+	qs.run.state.Answers = qs.notes()
 }
 
 // note returns a question and its answer, as agents see them.
@@ -197,16 +205,16 @@ const maxAnswer = 8 << 10
 const maxNotes = 24 << 10
 
 // notes returns the newest answers that fit into maxNotes.
-func (r *investigationRun) notes() []activities.Note {
-	size, first := 0, len(r.state.Answers)
+func (qs *questions) notes() []activities.Note {
+	size, first := 0, len(qs.run.state.Answers)
 	for first > 0 {
-		note := r.state.Answers[first-1]
+		note := qs.run.state.Answers[first-1]
 		if size += jsonSize(note); size > maxNotes {
 			break
 		}
 		first--
 	}
-	return r.state.Answers[first:]
+	return qs.run.state.Answers[first:]
 }
 
 func (a Answer) words() string {
@@ -226,32 +234,32 @@ func (a Answer) words() string {
 const answerInput = `{"id": "…", "text": "…" or "approved": true or false or "decision": "…", "data": …, "by": "…"}`
 
 // serveAnswers registers the update that answers questions.
-func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
+func (qs *questions) serveAnswers(ctx workflow.Context) error {
 	take := func(ctx workflow.Context, a Answer) (Interrupt, error) {
-		i := r.asked(a.ID)
+		i := qs.asked(a.ID)
 		i.answer, i.Answered = &a, true
 		said := audit.Detail("kind", i.Kind, "stage", i.Stage, "answer", a.words())
-		r.act(ctx, audit.Act{What: audit.Answered, Who: a.By, Call: i.ID, Detail: said})
+		qs.run.act(ctx, audit.Act{What: audit.Answered, Who: a.By, Call: i.ID, Detail: said})
 		return i.Interrupt, nil
 	}
 	return update[Answer, Interrupt]{
-		UpdateAnswer, "Answer a question; without id, the only one. Input: " + answerInput, answerInput, reading[Answer], r.checkAnswer, take,
+		UpdateAnswer, "Answer a question; without id, the only one. Input: " + answerInput, answerInput, reading[Answer], qs.checkAnswer, take,
 	}.serve(ctx)
 }
 
 // asking returns all questions to people, including those about limits and those of tool servers.
-func (r *investigationRun) asking() []*interrupt {
-	all := slices.Concat(r.interrupts, r.elicited)
-	for _, q := range r.limits {
+func (qs *questions) asking() []*interrupt {
+	all := slices.Concat(qs.interrupts, qs.elicited)
+	for _, q := range qs.run.bounds.asked {
 		all = append(all, q.interrupt)
 	}
 	return all
 }
 
 // asked returns the open question that an answer is for. It is nil unless exactly one matches; an empty id matches all.
-func (r *investigationRun) asked(id string) *interrupt {
+func (qs *questions) asked(id string) *interrupt {
 	var open []*interrupt
-	for _, i := range r.asking() {
+	for _, i := range qs.asking() {
 		if i.open() && (id == "" || id == i.ID) {
 			open = append(open, i)
 		}
@@ -263,23 +271,23 @@ func (r *investigationRun) asked(id string) *interrupt {
 }
 
 // openQuestions lists the ids of the open questions, for an error.
-func (r *investigationRun) openQuestions() string {
+func (qs *questions) openQuestions() string {
 	var ids []string
-	for _, q := range r.questions() {
+	for _, q := range qs.open() {
 		ids = append(ids, q.ID)
 	}
 	return strings.Join(ids, ", ")
 }
 
-func (r *investigationRun) checkAnswer(a Answer) error {
-	i, open := r.asked(a.ID), len(r.questions())
+func (qs *questions) checkAnswer(a Answer) error {
+	i, open := qs.asked(a.ID), len(qs.open())
 	switch {
 	case open == 0:
 		return notPending("no pending interrupt to resume")
 	case i == nil && a.ID == "":
-		return fmt.Errorf("%d questions are pending: select one with \"id\": %s", open, r.openQuestions())
+		return fmt.Errorf("%d questions are pending: select one with \"id\": %s", open, qs.openQuestions())
 	case i == nil:
-		return notPending("unknown question %q; available: %s", a.ID, r.openQuestions())
+		return notPending("unknown question %q; available: %s", a.ID, qs.openQuestions())
 	case jsonSize(a.words()) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
 	}
@@ -297,4 +305,56 @@ func textField(fields map[string]json.RawMessage, key string) string {
 	var text string
 	_ = json.Unmarshal(fields[key], &text)
 	return text
+}
+
+const elicitInput = `{"stage": "…", "question": "…", "data": {…}, "within": "30m"}`
+
+// serveElicitations registers the update with which a tool call puts its server's question to people.
+func (qs *questions) serveElicitations(ctx workflow.Context) error {
+	check := func(e activities.Elicitation) error {
+		switch {
+		case e.Question == "" || e.Within <= 0:
+			return errors.New("the question or its time is missing")
+		case !qs.run.runs(e.Stage):
+			return errors.New("no stage " + e.Stage + " runs")
+		}
+		return nil
+	}
+	return update[activities.Elicitation, activities.Elicited]{
+		UpdateElicit, "Internal: the server of a tool asks people something. Input: " + elicitInput, elicitInput,
+		reading[activities.Elicitation], check, qs.elicit,
+	}.serve(ctx)
+}
+
+// runs reports whether a run of a stage is in progress.
+func (r *investigationRun) runs(stage string) bool {
+	return slices.ContainsFunc(r.running, func(s *stageChild) bool { return s.plan.Name == stage })
+}
+
+// elicit puts a question to people. The question closes when its time is up or its stage has ended.
+func (qs *questions) elicit(ctx workflow.Context, e activities.Elicitation) (activities.Elicited, error) {
+	if qs.run.state.Asked >= maxAsked {
+		return activities.Elicited{}, nil
+	}
+	qs.run.state.Asked++
+	q := &interrupt{Interrupt: Interrupt{
+		ID: qs.questionID(ctx, "t", qs.run.state.Asked), Kind: string(route.Clarification), Stage: e.Stage,
+		Question: fit(e.Question, maxQuestion), Expires: workflow.Now(ctx).Add(e.Within.D()),
+	}}
+	if jsonSize(e.Data) <= maxQuestion {
+		q.Data = e.Data
+	}
+	qs.elicited = append(qs.elicited, q)
+	paused := func() bool { return qs.run.state.Steering.Paused }
+	done := func() bool { return q.answer != nil || qs.run.over(ctx) || !qs.run.runs(e.Stage) }
+	_, _ = awaitPeople(ctx, "question "+q.ID, &q.Expires, paused, done, func() {}) // no callback: recordStatus reports a new expiry
+	q.closed = true
+	qs.elicited = slices.DeleteFunc(slices.Clone(qs.elicited), func(other *interrupt) bool { return other == q })
+	if q.answer == nil {
+		said := audit.Detail("kind", q.Kind, "stage", q.Stage, "answer", "nobody answered")
+		qs.run.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: said})
+		return activities.Elicited{}, nil
+	}
+	a := q.answer
+	return activities.Elicited{Answered: true, Text: a.Text, Data: a.Data, By: a.By, Declined: a.Approved != nil && !*a.Approved}, nil
 }

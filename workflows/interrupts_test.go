@@ -163,15 +163,15 @@ func TestReviews(t *testing.T) {
 				env.RegisterDelayedCallback(func() { answer(t, env, a, "") }, time.Duration(n+1)*time.Minute)
 			}
 			got := investigated(t, env)
-			var told []activities.Note
+			var received []activities.Note
 			if tt.by != "" {
 				back := activities.Note{Kind: "agent_review", Stage: "s2", Question: "safe?", Answer: "not approved. no rollback", By: tt.by}
 				for _, in := range f.generated {
-					if strings.Contains(in.Ref.Execution, "#2") && told == nil {
-						told = in.Notes
+					if strings.Contains(in.Ref.Execution, "#2") && received == nil {
+						received = in.Notes
 					}
 				}
-				if diff := cmp.Diff([]activities.Note{back}, told); diff != "" {
+				if diff := cmp.Diff([]activities.Note{back}, received); diff != "" {
 					t.Errorf("the next pass is told (-want +got):\n%s", diff)
 				}
 			}

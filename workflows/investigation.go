@@ -12,18 +12,18 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // Investigation runs one request through the stages of its chain. Its input is an
 // agent.Request. The activity Resolve decodes it strictly, so an invalid request
 // gives one clear failure.
 func Investigation(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
-	run := investigationRun{}
+	run := newInvestigationRun()
 	return run.execute(ctx, input)
 }
 
@@ -55,7 +55,7 @@ type investigationState struct {
 	Seen        []transcript.Mark `json:"seen,omitempty"`  // entries that the stages knew to be written
 	// Outside says, by execution, how the final text of a stage violates its agent's contract.
 	Outside map[string]string `json:"outside,omitempty"`
-	told
+	recordedStatus
 }
 
 // attributes are the search attributes that change while an investigation runs.
@@ -113,13 +113,19 @@ type investigationRun struct {
 	running    []*stageChild
 	// cancelStages cancels all running stages of the chain.
 	cancelStages workflow.CancelFunc
-	interrupts   []*interrupt
-	limits       []*limitQuestion // about bounds that are reached
-	elicited     []*interrupt     // questions of tool servers
+	questions    questions
+	bounds       bounds
+	delivery     delivery
+	view         statusView
 	signals      *signals
-	refusals     int    // of signals
 	summary      string // the execution that wrote it
 	result       InvestigationResult
+}
+
+func newInvestigationRun() *investigationRun {
+	run := &investigationRun{}
+	run.questions.run, run.bounds.run, run.delivery.run, run.view.run = run, run, run, run
+	return run
 }
 
 func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
@@ -129,20 +135,20 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	r.family = newFamily(ctx, r.watch, r.id)
 	r.result = InvestigationResult{ID: r.id, Status: agent.StatusRunning}
 	r.signals = listen(ctx, SignalWaiting)
-	if err := r.answerQueries(ctx); err != nil {
+	if err := r.view.answerQueries(ctx); err != nil {
 		return r.result, err
 	}
-	if err := r.signals.serve(ctx, r.watch, r); err != nil {
+	if err := r.signals.serve(ctx, r.watch, &r.delivery); err != nil {
 		return r.result, err
 	}
-	hear(ctx, r.watch, func(w Waiting) { r.hear(ctx, w) })
-	if err := r.serveAnswers(ctx); err != nil {
+	receiveWaits(ctx, r.watch, func(w Waiting) { r.storeWaits(ctx, w) })
+	if err := r.questions.serveAnswers(ctx); err != nil {
 		return r.result, err
 	}
-	if err := r.serveExtensions(ctx); err != nil {
+	if err := r.bounds.serveExtensions(ctx); err != nil {
 		return r.result, err
 	}
-	if err := r.serveElicitations(ctx); err != nil {
+	if err := r.questions.serveElicitations(ctx); err != nil {
 		return r.result, err
 	}
 	if err := r.begin(ctx, input); err != nil {
@@ -154,13 +160,13 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	}
 	leaveNewer(r.state.Resolved.Skeleton.Version)
 	r.family.priority = Priority(r.state.Resolved.Labels)
-	r.tellStatus(ctx)
-	r.serveLimits(ctx)
-	clock := bound{what: "investigation timeout", held: r.held, more: r.moreTime, warn: r.timeIsUp}
+	r.view.recordStatus(ctx)
+	r.bounds.serveLimits(ctx)
+	clock := bound{what: "investigation timeout", held: r.held, more: r.bounds.moreTime, warn: r.timeIsUp}
 	work, cancel := r.state.Deadline.start(ctx, r.watch, clock)
-	again := r.walk(work)
+	newRun := r.walk(work)
 	cancel()
-	if again {
+	if newRun {
 		return r.result, r.continueAsNew(ctx)
 	}
 	r.summarise(ctx)
@@ -214,7 +220,7 @@ func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue)
 // refused is the failure of an investigation that never began.
 func (r *investigationRun) refused(ctx workflow.Context, message, errorType string) error {
 	r.result.Status, r.result.Error = agent.StatusRefused, message
-	r.show(ctx)
+	r.view.show(ctx)
 	return temporal.NewNonRetryableApplicationError(message, errorType, nil)
 }
 
@@ -230,24 +236,24 @@ func refusal(err error) (known activities.ResolveOut) {
 func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, error) {
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
-	r.signals.settle(cleanup)
+	r.signals.awaitHandled(cleanup)
 	r.afterReset(ctx)
-	r.settle(ctx)
+	r.setStatus(ctx)
 	in := activities.FinishIn{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Envelope: r.envelope(), Unsaved: r.state.Unsaved,
 		Status: r.result.Status, EndReason: r.result.EndReason,
 		Error: r.result.Error, Usage: r.state.Usage,
-		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
+		Results: append(r.sources(true), r.sources(false)...), // if the last pass has no result, the report is from the pass before
 	}
 	in.Summary, in.Envelope.Final, in.Acts = r.summary, true, r.state.Acts
 	in.Seen, in.Outside = r.state.Seen, r.state.Outside
 	var out activities.FinishOut
-	for refusals := -1; refusals != r.refusals; { // until no signal has arrived too late
-		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
+	for refusals := -1; refusals != r.delivery.refusals; { // until no signal has arrived too late
+		refusals, in.Envelope.Undelivered = r.delivery.refusals, r.state.Undelivered
 		if err := storeStep(cleanup, "report", act.Finish, in, &out); err != nil {
 			return r.result, err
 		}
-		r.signals.settle(cleanup)
+		r.signals.awaitHandled(cleanup)
 	}
 	r.result.Report, r.result.ReportRef, r.state.Usage = out.Report, out.ReportRef, cmp.Or(out.Usage, r.state.Usage)
 	if out.Failed != "" {
@@ -256,14 +262,14 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	r.result.Summary, r.result.Proof = out.Summary, out.Proof
 	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
 	r.state.Undelivered = r.result.Undelivered
-	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage
-	r.show(cleanup)
+	r.result.Stages, r.result.Usage = r.view.snapshot().Stages, r.state.Usage
+	r.view.show(cleanup)
 	r.score(cleanup)
 	return ending(r.result.Status, r.result, r.result.Error, string(r.result.EndReason))
 }
 
-// settle decides the status.
-func (r *investigationRun) settle(ctx workflow.Context) {
+// setStatus decides the status.
+func (r *investigationRun) setStatus(ctx workflow.Context) {
 	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
 	case r.state.Walk.End == agent.EndStoreBehind:
@@ -308,7 +314,7 @@ func (r *investigationRun) longEnough(ctx workflow.Context) bool {
 }
 
 func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
-	r.state.Deadline.hold(workflow.Now(ctx))
+	r.state.Deadline.stopClock(workflow.Now(ctx))
 	state, err := converter.GetDefaultDataConverter().ToPayload(continued[investigationState]{&r.state})
 	if err != nil {
 		return fmt.Errorf("write the state for the next run: %w", err)
@@ -325,12 +331,12 @@ var (
 )
 
 // show updates the search attributes and the details in the Temporal UI.
-func (r *investigationRun) show(ctx workflow.Context) {
-	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
-	if !r.state.Resolved.SearchAttributes {
+func (v *statusView) show(ctx workflow.Context) {
+	workflow.SetCurrentDetails(ctx, statusTable(v.snapshot()))
+	if !v.run.state.Resolved.SearchAttributes {
 		return
 	}
-	changed := r.changedAttributes()
+	changed := v.changedAttributes()
 	if len(changed) == 0 {
 		return
 	}
@@ -341,26 +347,26 @@ func (r *investigationRun) show(ctx workflow.Context) {
 
 // changedAttributes returns the attributes that differ from the last upsert. Each upsert
 // is an event, and work for the server.
-func (r *investigationRun) changedAttributes() (changed []temporal.SearchAttributeUpdate) {
-	now := attributes{Status: r.status()}
-	if !r.result.Status.Closed() && len(r.running) > 0 {
-		now.Stage = r.running[0].plan.Name
+func (v *statusView) changedAttributes() (changed []temporal.SearchAttributeUpdate) {
+	now := attributes{Status: v.current()}
+	if !v.run.result.Status.Closed() && len(v.run.running) > 0 {
+		now.Stage = v.run.running[0].plan.Name
 	}
-	if r.state.Shown == nil {
-		skeleton := r.state.Resolved.Skeleton
+	if v.run.state.Shown == nil {
+		skeleton := v.run.state.Resolved.Skeleton
 		changed = append(changed, attributeChain.ValueSet(skeleton.Chain), attributeAlertType.ValueSet(skeleton.AlertType))
-		r.state.Shown = &attributes{}
+		v.run.state.Shown = &attributes{}
 	}
 	switch {
-	case now.Stage == r.state.Shown.Stage:
+	case now.Stage == v.run.state.Shown.Stage:
 	case now.Stage == "":
 		changed = append(changed, attributeStage.ValueUnset())
 	default:
 		changed = append(changed, attributeStage.ValueSet(now.Stage))
 	}
-	if now.Status != r.state.Shown.Status {
+	if now.Status != v.run.state.Shown.Status {
 		changed = append(changed, attributeStatus.ValueSet(string(now.Status)))
 	}
-	*r.state.Shown = now
+	*v.run.state.Shown = now
 	return changed
 }

@@ -57,10 +57,10 @@ func TestBadRequestIsOneClearFailure(t *testing.T) {
 	f := &fake{}
 	env := newEnv(t, f)
 	env.OnActivity(f.Resolve, mock.Anything, mock.Anything).Return(activities.ResolveOut{},
-		temporal.NewNonRetryableApplicationError(`no chain named "x"`, activities.ErrorInvalidRequest, nil))
+		temporal.NewNonRetryableApplicationError(`unknown chain "x"`, activities.ErrorInvalidRequest, nil))
 	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"x"}`))
 	failed, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError())
-	if !ok || failed.Type() != activities.ErrorInvalidRequest || failed.Message() != `no chain named "x"` || !failed.NonRetryable() {
+	if !ok || failed.Type() != activities.ErrorInvalidRequest || failed.Message() != `unknown chain "x"` || !failed.NonRetryable() {
 		t.Errorf("ended with %v", env.GetWorkflowError())
 	}
 }
@@ -210,7 +210,10 @@ func TestSaidTooLate(t *testing.T) {
 		mock.Anything).Return(func(ctx context.Context, in activities.FinishIn) (activities.FinishOut, error) {
 		if len(f.finished) == 0 {
 			env.SignalWorkflow(SignalGuide, Guide{Text: "x"})
-			time.Sleep(50 * time.Millisecond) // the environment takes it in while the activity runs
+			taken := make(chan struct{}) // an update that nobody handles is refused after the signal was taken in
+			env.UpdateWorkflow("none", "after the signal", &testsuite.TestUpdateCallback{
+				OnReject: func(error) { close(taken) }, OnAccept: func() {}, OnComplete: func(any, error) {}})
+			<-taken
 		}
 		return f.Finish(ctx, in)
 	})
@@ -296,7 +299,7 @@ func TestSignalsDoNotOvertake(t *testing.T) {
 		if err := workflow.Sleep(rest, 10*time.Second); err != nil {
 			return err
 		}
-		s.settle(ctx)
+		s.awaitHandled(ctx)
 		return nil
 	})
 	want := "conclude done pause done resume done guide done pause done"

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,8 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // A bound whose on_limit is "ask" does not end the work. Agents that reach it wait and report it to their parents. The
@@ -46,7 +47,7 @@ func (s *Steering) still() bool { return s.Paused || s.Held }
 func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	for {
 		raised := r.steering.Raised
-		out, err := r.modelCall(ctx, conclude)
+		out, err := r.model.call(ctx, conclude)
 		if err == nil || !out.AskLimit || !r.awaitRoom(ctx, Limit{r.in.Agent.Name, out.Exceeded, raised}) {
 			return out, err
 		}
@@ -57,13 +58,19 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 func (r *agentRun) awaitRoom(ctx workflow.Context, l Limit) bool {
 	r.limit = &l
 	r.note(ctx, fmt.Sprintf("waiting for a person because a limit was reached: %s", l.Bound))
-	r.teller.changed()
+	r.waitReporter.changed()
 	err := workflow.Await(ctx, func() bool {
 		return r.steering.Raised != l.Raised || r.steering.Stand || r.steering.Concluding
 	})
 	r.limit = nil
-	r.teller.changed()
+	r.waitReporter.changed()
 	return err == nil && r.steering.Raised != l.Raised && !r.steering.Concluding
+}
+
+// bounds raises an investigation's bounds, and asks people about those that are reached.
+type bounds struct {
+	run   *investigationRun
+	asked []*limitQuestion
 }
 
 // limitQuestion is a question to people about a bound.
@@ -74,70 +81,70 @@ type limitQuestion struct {
 }
 
 // serveLimits asks people when agents wait at a bound.
-func (r *investigationRun) serveLimits(ctx workflow.Context) {
-	if r.state.Resolved.Skeleton.Bounds.OnLimit != plan.OnBoundAsk {
+func (bs *bounds) serveLimits(ctx workflow.Context) {
+	if bs.run.state.Resolved.Skeleton.Bounds.OnLimit != plan.OnBoundAsk {
 		return
 	}
-	asks := func(l Limit) bool { return l.Raised >= r.state.Steering.Raised }
+	asks := func(l Limit) bool { return l.Raised >= bs.run.state.Steering.Raised }
 	reached := func() bool {
-		return !r.over(ctx) && !r.state.Steering.Stand && slices.ContainsFunc(r.waiting().Limits, asks)
+		return !bs.run.over(ctx) && !bs.run.state.Steering.Stand && slices.ContainsFunc(bs.run.waiting().Limits, asks)
 	}
-	r.watch.whenever(ctx, reached, func(ctx workflow.Context) {
-		limits := r.waiting().Limits
-		r.askLimit(ctx, false, limits[slices.IndexFunc(limits, asks)].Bound)
+	bs.run.watch.whenever(ctx, reached, func(ctx workflow.Context) {
+		limits := bs.run.waiting().Limits
+		bs.askLimit(ctx, false, limits[slices.IndexFunc(limits, asks)].Bound)
 	})
 }
 
 // moreTime asks people for more time when it is up; no agent makes a further call meanwhile.
-func (r *investigationRun) moreTime(ctx workflow.Context) bool {
-	bounds := r.state.Resolved.Skeleton.Bounds
-	if bounds.OnLimit != plan.OnBoundAsk || bounds.MaxDuration == 0 || r.over(ctx) || r.state.Steering.Stand {
+func (bs *bounds) moreTime(ctx workflow.Context) bool {
+	bounds := bs.run.state.Resolved.Skeleton.Bounds
+	if bounds.OnLimit != plan.OnBoundAsk || bounds.MaxDuration == 0 || bs.run.over(ctx) || bs.run.state.Steering.Stand {
 		return false
 	}
-	r.state.Steering.Held = true
-	r.tellLimits(ctx)
-	more := r.askLimit(ctx, true, agent.EndBudget)
-	r.state.Steering.Held = false
-	r.tellLimits(ctx)
+	bs.run.state.Steering.Held = true
+	bs.sendLimits(ctx)
+	more := bs.askLimit(ctx, true, agent.EndBudget)
+	bs.run.state.Steering.Held = false
+	bs.sendLimits(ctx)
 	return more
 }
 
 // askLimit asks people about a bound, and waits until it is raised, or stands because of an answer or a timeout.
-func (r *investigationRun) askLimit(ctx workflow.Context, clock bool, bound agent.EndReason) (raised bool) {
-	r.state.Limits++
-	bounds := r.state.Resolved.Skeleton.Bounds
+func (bs *bounds) askLimit(ctx workflow.Context, clock bool, bound agent.EndReason) (raised bool) {
+	bs.run.state.Limits++
+	bounds := bs.run.state.Resolved.Skeleton.Bounds
 	q := &limitQuestion{clock: clock, interrupt: &interrupt{Interrupt: Interrupt{
-		ID: r.questionID(ctx, "b", r.state.Limits), Kind: kindLimit, Question: r.limitReached(clock, bound),
+		ID: bs.run.questions.questionID(ctx, "b", bs.run.state.Limits), Kind: kindLimit, Question: bs.limitReached(clock, bound),
 		Expires: workflow.Now(ctx).Add(bounds.OnLimitTimeout.D()),
 	}}}
-	if len(r.running) > 0 {
-		q.Stage = r.running[0].plan.Name
+	if len(bs.run.running) > 0 {
+		q.Stage = bs.run.running[0].plan.Name
 	}
-	r.limits = append(r.limits, q)
-	paused := func() bool { return r.state.Steering.Paused }
-	done := func() bool { return q.raised || q.answer != nil || r.over(ctx) }
+	bs.asked = append(bs.asked, q)
+	paused := func() bool { return bs.run.state.Steering.Paused }
+	done := func() bool { return q.raised || q.answer != nil || bs.run.over(ctx) }
 	_, _ = awaitPeople(ctx, "bound "+q.ID, &q.Expires, paused, done, func() {})
 	q.closed = true
-	r.limits = slices.DeleteFunc(slices.Clone(r.limits), func(other *limitQuestion) bool { return other == q })
+	bs.asked = slices.DeleteFunc(slices.Clone(bs.asked), func(other *limitQuestion) bool { return other == q })
 	switch {
-	case q.raised || r.over(ctx):
+	case q.raised || bs.run.over(ctx):
 	case q.answer != nil && cmp.Or(q.answer.Decision, q.answer.Text) == decideConclude:
-		r.signals.queue = append(r.signals.queue, &arrival{signal: signal{Name: SignalConclude, By: q.answer.By}})
+		bs.run.signals.queue = append(bs.run.signals.queue, &arrival{signal: signal{Name: SignalConclude, By: q.answer.By}})
 	default: // the bound stands
-		r.state.Steering.Stand = true
+		bs.run.state.Steering.Stand = true
 		if q.answer == nil {
-			r.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: audit.Detail("kind", q.Kind, "answer", "the question timed out")})
+			bs.run.act(ctx, audit.Act{What: audit.Answered, Call: q.ID, Detail: audit.Detail("kind", q.Kind, "answer", "the question timed out")})
 		}
-		r.tellLimits(ctx)
+		bs.sendLimits(ctx)
 	}
 	return q.raised
 }
 
 // limitReached returns the question to people: the reached bound, and their choices.
-func (r *investigationRun) limitReached(clock bool, bound agent.EndReason) string {
-	b := r.state.Resolved.Skeleton.Bounds
+func (bs *bounds) limitReached(clock bool, bound agent.EndReason) string {
+	b := bs.run.state.Resolved.Skeleton.Bounds
 	var limits []string
-	for _, l := range b.InForce(r.state.Resolved.Skeleton.Timeout, r.state.Extended, r.state.Longer) {
+	for _, l := range b.InForce(bs.run.state.Resolved.Skeleton.Timeout, bs.run.state.Extended, bs.run.state.Longer) {
 		if concerns := map[string]bool{
 			"max_duration": clock, "max_llm_calls": !clock && bound == agent.EndMaxLLMCalls,
 			"max_tokens_total": !clock && bound == agent.EndBudget, "max_cost_usd": !clock && bound == agent.EndBudget,
@@ -150,24 +157,24 @@ func (r *investigationRun) limitReached(clock bool, bound agent.EndReason) strin
 }
 
 // raised informs agents that wait at a bound that it was raised.
-func (r *investigationRun) raised(ctx workflow.Context, e ExtendBudget) {
-	if r.state.Resolved.Skeleton.Bounds.OnLimit != plan.OnBoundAsk {
+func (bs *bounds) raised(ctx workflow.Context, e ExtendBudget) {
+	if bs.run.state.Resolved.Skeleton.Bounds.OnLimit != plan.OnBoundAsk {
 		return
 	}
 	if e.Extension != (plan.Extension{}) {
-		r.state.Steering.Raised++
+		bs.run.state.Steering.Raised++
 	}
-	for _, q := range r.limits {
+	for _, q := range bs.asked {
 		q.raised = q.raised || q.clock && e.Duration > 0 || !q.clock && e.Extension != (plan.Extension{})
 	}
-	r.state.Steering.Stand = false
-	r.tellLimits(ctx)
+	bs.run.state.Steering.Stand = false
+	bs.sendLimits(ctx)
 }
 
-// tellLimits sends the state of the bounds to all running stages.
-func (r *investigationRun) tellLimits(ctx workflow.Context) {
-	s := r.state.Steering
-	r.forward(ctx, signal{Name: SignalLimits, Limits: Limits{Raised: s.Raised, Held: s.Held, Stand: s.Stand}})
+// sendLimits sends the state of the bounds to all running stages.
+func (bs *bounds) sendLimits(ctx workflow.Context) {
+	s := bs.run.state.Steering
+	bs.run.delivery.forward(ctx, signal{Name: SignalLimits, Limits: Limits{Raised: s.Raised, Held: s.Held, Stand: s.Stand}})
 }
 
 // Answers to a question about a bound, besides raising it.
@@ -181,3 +188,71 @@ const (
 type boundReached struct{ bound agent.EndReason }
 
 func (b boundReached) Error() string { return string(b.bound) }
+
+const extendInput = `{"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1h", "by": "…"}`
+
+// serveExtensions registers the update that raises bounds.
+func (bs *bounds) serveExtensions(ctx workflow.Context) error {
+	return update[ExtendBudget, Budget]{
+		UpdateExtendBudget, "Raise the bounds, at least one of them. Input: " + extendInput, extendInput,
+		reading[ExtendBudget], bs.checkExtension, bs.extend,
+	}.serve(ctx)
+}
+
+func (bs *bounds) checkExtension(e ExtendBudget) error {
+	bounds := bs.run.state.Resolved.Skeleton.Bounds
+	switch {
+	case e.LLMCalls < 0 || e.Tokens < 0 || e.CostUSD < 0 || e.Duration < 0:
+		return errors.New("a bound can be raised, not lowered")
+	case e.Extension == plan.Extension{} && e.Duration == 0:
+		return errors.New(`nothing to raise: give "llm_calls", "tokens", "cost_usd" or "duration"`)
+	case bs.run.result.Status.Closed() || bs.run.state.Walk.End != "":
+		return errors.New("the investigation is over")
+	case len(bs.run.state.Stages) == 0:
+		return errors.New("the investigation has not begun yet")
+	case e.LLMCalls > 0 && bounds.MaxLLMCalls == 0:
+		return errors.New("the chain has no limit on model calls")
+	case e.Tokens > 0 && bounds.MaxTokens == 0:
+		return errors.New("the chain has no budget of tokens")
+	case e.CostUSD > 0 && bounds.MaxCost == 0:
+		return errors.New("the chain has no cost limit")
+	case e.Duration > 0 && bs.run.state.Deadline.Remaining == 0:
+		return errors.New("the chain has no time limit")
+	}
+	return agent.CheckBy(e.By)
+}
+
+// extend raises bounds. Model calls read their bounds from the store.
+func (bs *bounds) extend(ctx workflow.Context, e ExtendBudget) (Budget, error) {
+	if e.Extension != (plan.Extension{}) || bs.run.state.Resolved.Level >= activities.LevelActs {
+		in := activities.ExtendBudgetIn{
+			Investigation: bs.run.id, Key: workflow.GetCurrentUpdateInfo(ctx).ID, By: e.Extension, Duration: e.Duration, Who: e.By,
+		}
+		if err := storeStep(ctx, "budget", act.ExtendBudget, in, nil); err != nil {
+			return Budget{}, err
+		}
+	}
+	bs.run.state.Extended, bs.run.state.Longer = bs.run.state.Extended.Add(e.Extension), bs.run.state.Longer+e.Duration
+	bs.run.state.Deadline.extend(e.Duration.D())
+	bs.raised(ctx, e)
+	if budget := bs.budget(); budget != nil {
+		return *budget, nil
+	}
+	return Budget{}, nil
+}
+
+// budget returns the bounds of the investigation. Nil means that none applies, or none any longer.
+func (bs *bounds) budget() *Budget {
+	if bs.run.result.Status.Closed() {
+		return nil
+	}
+	b := bs.run.state.Resolved.Skeleton.Bounds.Extend(bs.run.state.Extended)
+	out := Budget{
+		LLMCalls: b.MaxLLMCalls, Tokens: b.MaxTokens, CostUSD: b.MaxCost, Hops: b.MaxHops, Passes: b.MaxPasses,
+		Until: bs.run.state.Deadline.until(),
+	}
+	if out == (Budget{}) {
+		return nil
+	}
+	return &out
+}

@@ -139,7 +139,7 @@ func TestListingOutlivesATurn(t *testing.T) {
 	for minute := range 5 {
 		c.say(time.Duration(1+minute)*time.Minute, "hello")
 	}
-	c.hold(t, time.Hour)
+	c.keepOpen(t, time.Hour)
 	if len(c.replies) != 5 || len(c.failed) > 0 || listings != 1 {
 		t.Errorf("replies %+v, failed %v, %d listings", c.replies, c.failed, listings)
 	}
@@ -175,7 +175,7 @@ func TestAgentWaitsForItsFirstTools(t *testing.T) {
 			if got.Status != agent.StatusCompleted || asked != tt.asked {
 				t.Errorf("%d model calls, want %d; %+v", asked, tt.asked, got)
 			}
-			if told := len(inputs) == 1 && inputs[0].Kind == activities.InputTools; told != (tt.asked == 2) {
+			if reported := len(inputs) == 1 && inputs[0].Kind == activities.InputTools; reported != (tt.asked == 2) {
 				t.Errorf("inputs %+v", inputs)
 			}
 			if took := env.Now().Sub(start); took > firstListing+lastListing+10*time.Second {

@@ -13,24 +13,36 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// modelCall calls the model. If a lost workflow task got further than history shows, out.Other holds
-// the reply to its request. modelCall then runs that reply's tool calls, which may already have been
+// modelCalls makes an agent's model calls: it falls back to other models, and waits while a provider is unavailable.
+type modelCalls struct {
+	run    *agentRun
+	streak *streak // of failed model calls; nil means the last call succeeded
+	asked  bool    // a model was called at least once
+	// canEnd reports that no lost workflow task can have got further than the last reply, so this run may end.
+	canEnd bool
+	// listened is when a regular call of the agent last ended. A workflow task began then and delivered
+	// all pending signals and updates.
+	listened time.Time
+}
+
+// call calls the model. If a lost workflow task got further than history shows, out.Other holds
+// the reply to its request. call then runs that reply's tool calls, which may already have been
 // made, and keeps the current inputs for the next call.
-func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
-	inputs := r.state.Inputs
-	out, err := r.askModel(ctx, conclude)
+func (m *modelCalls) call(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
+	inputs := m.run.state.Inputs
+	out, err := m.ask(ctx, conclude)
 	if err != nil || !out.Other {
 		return out, err
 	}
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(i activities.Input) bool { return slices.Contains(ofLastReply, i.Kind) })
-	r.state.Inputs = append(inputs, r.state.Inputs...)
+	m.run.state.Inputs = append(inputs, m.run.state.Inputs...)
 	if len(out.Calls) > 0 {
-		r.callTools(ctx, out.Calls)
-		r.state.Batches++
+		m.run.callTools(ctx, out.Calls)
+		m.run.state.Batches++
 	}
 	return out, err
 }
@@ -41,93 +53,94 @@ var ofLastReply = []activities.InputKind{
 	activities.InputTools,
 }
 
-// askModel makes one model call. It retries while the provider is unavailable, and then falls
+// ask makes one model call. It retries while the provider is unavailable, and then falls
 // back to the next provider.
-func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
-	if err := cmp.Or(r.behind, ctx.Err()); err != nil {
+func (m *modelCalls) ask(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
+	if err := cmp.Or(m.run.behind, ctx.Err()); err != nil {
 		return activities.GenerateOut{}, err
 	}
-	r.state.Iteration++
+	m.run.state.Iteration++
 	in := activities.GenerateIn{
-		Ref: r.ref(), Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,
+		Ref: m.run.ref(), Iteration: m.run.state.Iteration, Conclude: conclude, Reserve: m.run.reserve, Inputs: m.run.state.Inputs,
+		From: m.run.from, Skipped: m.run.skipped,
 	}
-	if r.state.Iteration == 1 {
-		in.Prior, in.Peers, in.Earlier, in.Notes = r.in.Prior, r.in.Peers, r.in.Earlier, r.in.Notes
-		in.Task = r.in.Dispatched
+	if m.run.state.Iteration == 1 {
+		in.Prior, in.Peers, in.Earlier, in.Notes = m.run.in.Prior, m.run.in.Peers, m.run.in.Earlier, m.run.in.Notes
+		in.Task = m.run.in.Dispatched
 	}
-	r.state.Inputs = nil
+	m.run.state.Inputs = nil
 	for in.Try = 1; ; in.Try++ {
 		var out activities.GenerateOut
-		err := survived(ctx, "model call of "+r.in.Agent.Name, 0, func(n int) (err error) {
+		err := survived(ctx, "model call of "+m.run.in.Agent.Name, 0, func(n int) (err error) {
 			if n > 1 { // a worker died during the call: the next death must count, too
 				in.Try++
-				r.state.Quick = false
+				m.run.state.Quick = false
 			}
-			out, err = r.try(ctx, in)
+			out, err = m.try(ctx, in)
 			return err
 		})
 		if err == nil {
-			r.recovered()
-			return r.replied(out)
+			m.recovered()
+			return m.replied(out)
 		}
-		r.state.Usage, r.state.Quick = r.state.Usage.Add(trouble(err).Usage), false
-		if ctx.Err() == nil && r.tryAgain(ctx, &in, err) {
+		m.run.state.Usage, m.run.state.Quick = m.run.state.Usage.Add(trouble(err).Usage), false
+		if ctx.Err() == nil && m.waitToRetry(ctx, &in, err) {
 			continue
 		}
-		r.recovered()
-		r.unanswered(ctx, in, err)
-		r.state.Inputs = append(in.Inputs, r.state.Inputs...) // no model has read them
+		m.recovered()
+		m.unanswered(ctx, in, err)
+		m.run.state.Inputs = append(in.Inputs, m.run.state.Inputs...) // no model has read them
 		return out, err
 	}
 }
 
-// tryAgain waits until the model can be called again, or selects the next provider.
-func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
+// waitToRetry waits until the model can be called again, or selects the next provider.
+func (m *modelCalls) waitToRetry(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
 	switch errorType, _ := failure(err); errorType {
 	case activities.ErrorWorkerDied, activities.ErrorPrompt, activities.ErrorStoreBehind:
 		return false // no provider is to blame
 	}
-	if r.waitOut(ctx, err) {
+	if m.waitOut(ctx, err) {
 		in.Fallback = nil
 		return true
 	}
-	return ctx.Err() == nil && r.fallBack(in, err)
+	return ctx.Err() == nil && m.fallBack(in, err)
 }
 
 // unanswered writes the agent's first request to the transcript if no model has answered it and none
 // will. Otherwise the transcript would be empty.
-func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, err error) {
-	if r.turns || !r.asked || r.state.Model != "" {
+func (m *modelCalls) unanswered(ctx workflow.Context, in activities.GenerateIn, err error) {
+	if m.run.turns || !m.asked || m.run.state.Model != "" {
 		return
 	}
-	result := r.stopped(ctx, err)
+	result := m.run.stopped(ctx, err)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	const summary = "what was asked"
 	asked := activities.UnansweredIn{Call: in, Why: fit(cmp.Or(result.Error, string(result.StopReason)), maxWhy)}
-	told := step{activity: act.Unanswered, in: asked, summary: summary, within: storeWithin}
-	if err := told.run(workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, summary), lastWord), nil); err != nil {
-		workflow.GetLogger(ctx).Warn("what was asked is not in the transcript", "execution", r.in.Ref.Execution, "error", err)
+	record := step{activity: act.Unanswered, in: asked, summary: summary, within: storeWithin}
+	if err := record.run(workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, summary), lastWord), nil); err != nil {
+		workflow.GetLogger(ctx).Warn("what was asked is not in the transcript", "execution", m.run.in.Ref.Execution, "error", err)
 	}
 }
 
 // try calls the model once. If the agent is paused, it waits first.
-func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out activities.GenerateOut, err error) {
-	if err := r.hold(ctx); err != nil {
+func (m *modelCalls) try(ctx workflow.Context, in activities.GenerateIn) (out activities.GenerateOut, err error) {
+	if err := m.run.awaitResume(ctx); err != nil {
 		return out, err
 	}
-	r.asked = true
-	in.Provider = r.state.Provider
-	model := r.in.Agent.Model(in.Provider)
-	if r.streak == nil {
-		r.note(ctx, "waiting for "+model)
+	m.asked = true
+	in.Provider = m.run.state.Provider
+	model := m.run.in.Agent.Model(in.Provider)
+	if m.streak == nil {
+		m.run.note(ctx, "waiting for "+model)
 	}
 	summary := fmt.Sprintf("%s · iteration %d", model, in.Iteration)
 	ending := workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	if !ending && r.quick(ctx, in) {
-		r.settled = false
+	if !ending && m.quick(ctx, in) {
+		m.canEnd = false
 		err = workflow.ExecuteLocalActivity(quickOptions(ctx, summary), act.Generate, in).Get(ctx, &out)
 		if err != nil && ctx.Err() != nil {
-			r.state.Iteration-- // if it stored a reply anyway, the final call finds it (out.Other)
+			m.run.state.Iteration-- // if it stored a reply anyway, the final call finds it (out.Other)
 			return out, err
 		}
 		if err == nil || lasts(err) {
@@ -136,30 +149,30 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 		errorType, _ := failure(err)
 		in.Begun = errorType == activities.ErrorReplaced
 	}
-	err = workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
-	r.listened = workflow.Now(ctx)
-	r.settled = err == nil && !out.Kept && (ending || !out.Quick)
+	err = workflow.ExecuteActivity(generateOptions(ctx, m.run.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
+	m.listened = workflow.Now(ctx)
+	m.canEnd = err == nil && !out.Kept && (ending || !out.Quick)
 	return out, err
 }
 
 // quick reports whether the model is called within the workflow task. Results that the workflow decided must be
 // in the history before a model sees them.
-func (r *agentRun) quick(ctx workflow.Context, in activities.GenerateIn) bool {
+func (m *modelCalls) quick(ctx workflow.Context, in activities.GenerateIn) bool {
 	decided := func(i activities.Input) bool { return i.Kind == activities.InputResult }
-	return r.state.Quick && workflow.Now(ctx).Sub(r.listened) < unheard &&
-		r.in.Agent.Pattern == agent.Iterating && !r.turns && r.orchestration == nil && r.in.Ref.Stage != plan.ScoringStage &&
+	return m.run.state.Quick && workflow.Now(ctx).Sub(m.listened) < maxTaskTime &&
+		m.run.in.Agent.Pattern == agent.Iterating && !m.run.turns && m.run.orchestration == nil && m.run.in.Ref.Stage != plan.ScoringStage &&
 		!slices.ContainsFunc(in.Inputs, decided)
 }
 
-// unheard bounds how long an agent makes quick calls before it lets the workflow task end, because
+// maxTaskTime bounds how long an agent makes quick calls before it lets the workflow task end, because
 // a workflow receives signals only between its tasks. Calls in progress may take a second more.
-const unheard = 500 * time.Millisecond
+const maxTaskTime = 500 * time.Millisecond
 
 // replied adds the usage of a model call. It returns an error if a bound prevented the call.
-func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
-	r.state.Usage = r.state.Usage.Add(out.Usage)
-	r.replaceSeen(out.Seen)
-	r.state.Model, r.state.Quick = cmp.Or(out.Model, r.state.Model), out.Quick
+func (m *modelCalls) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
+	m.run.state.Usage = m.run.state.Usage.Add(out.Usage)
+	m.run.replaceSeen(out.Seen)
+	m.run.state.Model, m.run.state.Quick = cmp.Or(out.Model, m.run.state.Model), out.Quick
 	if out.Exceeded != "" && !out.Other {
 		return out, boundReached{out.Exceeded}
 	}
@@ -167,20 +180,20 @@ func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, 
 }
 
 // fallBack selects the next provider. It returns false if there is none.
-func (r *agentRun) fallBack(in *activities.GenerateIn, err error) bool {
-	if r.state.Provider+1 >= len(r.in.Agent.Models) {
+func (m *modelCalls) fallBack(in *activities.GenerateIn, err error) bool {
+	if m.run.state.Provider+1 >= len(m.run.in.Agent.Models) {
 		return false
 	}
 	errorType, message := failure(err)
 	in.Fallback = &activities.Failure{ErrorType: errorType, Error: clip.Text(message, 500), Try: in.Try}
-	r.state.Provider++
-	r.recovered()
+	m.run.state.Provider++
+	m.recovered()
 	return true
 }
 
-// again decides whether to repeat the request after a reply without tool calls,
+// repeatRequest decides whether to repeat the request after a reply without tool calls,
 // and adds the reason to the next inputs.
-func (r *agentRun) again(out activities.GenerateOut) bool {
+func (r *agentRun) repeatRequest(out activities.GenerateOut) bool {
 	kind := activities.InputNudge
 	switch {
 	case out.Finish == activities.FinishRepeating:
@@ -212,18 +225,18 @@ type streak struct {
 	hurried time.Time
 }
 
-// waitOut waits until the failed provider can be tried again. again is false if its tries or its
+// waitOut waits until the failed provider can be tried again. retry is false if its tries or its
 // time are used up.
-func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
+func (m *modelCalls) waitOut(ctx workflow.Context, err error) (retry bool) {
 	said := trouble(err)
-	s := r.failedTry(ctx, err, said)
+	s := m.failedTry(ctx, err, said)
 	limit := activities.Tries(s.ErrorType)
-	if limit > 0 && s.tries[s.ErrorType] >= limit || r.struckOut() {
+	if limit > 0 && s.tries[s.ErrorType] >= limit || m.struckOut() {
 		return false
 	}
 	now := workflow.Now(ctx)
 	after := said.RetryAfter.D()
-	tries := fmt.Sprintf("%s/%s/%d/", r.in.Ref.Investigation, r.in.Ref.Execution, r.state.Iteration)
+	tries := fmt.Sprintf("%s/%s/%d/", m.run.in.Ref.Investigation, m.run.in.Ref.Execution, m.run.state.Iteration)
 	wait := max(backoff(s.Tries, tries), after)
 	if said.Open { // all agents that wait for the model get the same time
 		wait = max(wait, after+part(after, s.Tries, tries))
@@ -234,40 +247,40 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	}
 	wait = min(wait, left) // the last try is at the end
 	s.Next, s.long = now.Add(wait), s.long || wait >= longOutage
-	r.note(ctx, "waiting for "+s.String())
+	m.run.note(ctx, "waiting for "+s.String())
 	if s.long {
-		r.teller.changed()
+		m.run.waitReporter.changed()
 	}
-	hurried := r.steering.Concluding
+	hurried := m.run.steering.Concluding
 	_, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "next try of " + s.Model},
-	}, func() bool { return r.steering.Concluding != hurried })
+	}, func() bool { return m.run.steering.Concluding != hurried })
 	return err == nil
 }
 
 // failedTry adds a failed try to the provider's streak.
-func (r *agentRun) failedTry(ctx workflow.Context, err error, said activities.Trouble) *streak {
+func (m *modelCalls) failedTry(ctx workflow.Context, err error, said activities.Trouble) *streak {
 	now := workflow.Now(ctx)
 	errorType, message := failure(err)
-	if r.streak == nil {
-		r.streak = &streak{tries: map[string]int{}, Outage: Outage{Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, Since: now}}
+	if m.streak == nil {
+		m.streak = &streak{tries: map[string]int{}, Outage: Outage{Agent: m.run.in.Agent.Name, Execution: m.run.in.Ref.Execution, Since: now}}
 	}
-	s := r.streak
+	s := m.streak
 	s.Tries++
 	s.tries[errorType]++
 	switch {
 	case !activities.Strike(errorType):
 		s.strikes = 0
 	case said.Open: // other agents reached the limit of strikes
-		s.strikes = max(s.strikes, r.in.Agent.Strikes)
+		s.strikes = max(s.strikes, m.run.in.Agent.Strikes)
 	default:
 		s.strikes++
 	}
 	s.ErrorType, s.Error = errorType, clip.Text(message, 200)
-	s.Provider, s.Model = said.Provider, r.in.Agent.Model(r.state.Provider)
-	s.Fallback = r.in.Agent.Model(r.state.Provider + 1)
-	s.Until = s.Since.Add(r.outageLimit(errorType))
-	if r.steering.Concluding && s.hurried.IsZero() {
+	s.Provider, s.Model = said.Provider, m.run.in.Agent.Model(m.run.state.Provider)
+	s.Fallback = m.run.in.Agent.Model(m.run.state.Provider + 1)
+	s.Until = s.Since.Add(m.outageLimit(errorType))
+	if m.run.steering.Concluding && s.hurried.IsZero() {
 		s.hurried = now.Add(outageHurried)
 	}
 	if !s.hurried.IsZero() && s.hurried.Before(s.Until) {
@@ -277,17 +290,17 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, said activities.Tr
 }
 
 // struckOut reports that this model is down and another one is configured.
-func (r *agentRun) struckOut() bool {
-	return r.in.Agent.Strikes > 0 && r.streak.Fallback != "" && r.streak.strikes >= r.in.Agent.Strikes
+func (m *modelCalls) struckOut() bool {
+	return m.run.in.Agent.Strikes > 0 && m.streak.Fallback != "" && m.streak.strikes >= m.run.in.Agent.Strikes
 }
 
-func (r *agentRun) outageLimit(errorType string) time.Duration {
+func (m *modelCalls) outageLimit(errorType string) time.Duration {
 	switch {
 	case errorType == activities.ErrorWorkerCannot:
 		return activities.WorkerWait
-	case r.in.Agent.Timeouts.Outage > 0:
-		return r.in.Agent.Timeouts.Outage.D()
-	case r.streak.Fallback != "":
+	case m.run.in.Agent.Timeouts.Outage > 0:
+		return m.run.in.Agent.Timeouts.Outage.D()
+	case m.streak.Fallback != "":
 		return outageFallback
 	}
 	return outageAlone
@@ -310,19 +323,19 @@ func part(d time.Duration, n int, what string) time.Duration {
 }
 
 // recovered ends a streak: the provider has answered, or another one takes over.
-func (r *agentRun) recovered() {
-	if r.streak != nil && r.streak.long {
-		r.teller.changed()
+func (m *modelCalls) recovered() {
+	if m.streak != nil && m.streak.long {
+		m.run.waitReporter.changed()
 	}
-	r.streak = nil
+	m.streak = nil
 }
 
 // outage returns the outage that the agent waits for. It is nil if there is none, or only a short one.
-func (r *agentRun) outage() *Outage {
-	if r.streak == nil || !r.streak.long {
+func (m *modelCalls) outage() *Outage {
+	if m.streak == nil || !m.streak.long {
 		return nil
 	}
-	out := r.streak.Outage
+	out := m.streak.Outage
 	return &out
 }
 

@@ -40,16 +40,16 @@ const (
 	grace            = time.Hour        // for an unavailable store while a reply or a result is pending
 	lastWord         = 2 * time.Minute  // to conclude after a limit, if the plan does not say
 	subLastWord      = time.Minute      // the most that sub-agents get of it, before their agent concludes
-	tellAgain        = 5 * time.Minute  // wait before a failed write of waits is repeated
+	rewriteAfter     = 5 * time.Minute  // wait before a failed write of waits is repeated
 	firstListing     = 2 * time.Second  // for servers that have not listed their tools within listWithin
 	lastListing      = 45 * time.Second // for the first catalogue of an agent that has had no tools at all
 	relistAfter      = time.Minute      // wait before an unavailable tool server is asked again
-	listAgain        = time.Hour        // maximum age of tool catalogues at the start of a turn
+	maxCatalogueAge  = time.Hour        // maximum age of tool catalogues at the start of a turn
 )
 
-// betweenTellings is how long a workflow collects the waits of the agents below it before it tells its parent. It grows with
+// reportInterval is how long a workflow collects the waits of the agents below it before it tells its parent. It grows with
 // the history: each message takes about nine events, and days of approvals must not fill it.
-func betweenTellings(events int) time.Duration {
+func reportInterval(events int) time.Duration {
 	return time.Duration(max(events-1000, 0)/100) * time.Second
 }
 
@@ -90,12 +90,12 @@ const (
 	firstLocalRetry = 100 * time.Millisecond
 )
 
-// A call is given up once maxDeaths workers have died in the middle of it, one after the other,
-// and the first death is minDying ago. By then, a call that died beside the one to blame has had
-// a try without it, unless it takes longer than the waits between that one's tries.
+// A call is given up once maxWorkerDeaths workers have died in the middle of it, one after the other, and the first death is
+// minDying ago. By then, an innocent call that ran beside the fatal one has had a try without it, unless it takes longer
+// than the waits between the tries of the fatal one.
 const (
-	maxDeaths = 10
-	minDying  = time.Hour
+	maxWorkerDeaths = 10
+	minDying        = time.Hour
 )
 
 // retry is for failures unrelated to an activity's work. It ends with the activity's

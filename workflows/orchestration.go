@@ -11,7 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -59,7 +59,7 @@ func newOrchestration(ctx workflow.Context, run *agentRun) *orchestration {
 		run.state.Orchestration = o.state
 	}
 	o.base, _ = workflow.NewDisconnectedContext(ctx)
-	hear(ctx, run.watch, func(w Waiting) { o.hear(ctx, w) })
+	receiveWaits(ctx, run.watch, func(w Waiting) { o.storeWaits(ctx, w) })
 	run.watch.whenever(o.base, func() bool { return slices.ContainsFunc(o.running, (*subAgent).ended) }, o.collect)
 	return o
 }
@@ -209,8 +209,8 @@ func (o *orchestration) atWork() (out []AgentSummary) {
 	return out
 }
 
-// hear stores the reported waits of a sub-agent.
-func (o *orchestration) hear(ctx workflow.Context, w Waiting) {
+// storeWaits stores the reported waits of a sub-agent.
+func (o *orchestration) storeWaits(ctx workflow.Context, w Waiting) {
 	for _, s := range o.running {
 		if s.id == w.Execution && !s.ended() {
 			s.waiting = w.after(s.waiting)
@@ -272,7 +272,7 @@ func (o *orchestration) record(ctx workflow.Context, s *subAgent) {
 
 // changed reports to people and to the parent that a sub-agent was dispatched, has ended, or waits for something else.
 func (o *orchestration) changed(ctx workflow.Context) {
-	o.teller.changed()
+	o.waitReporter.changed()
 	o.note(ctx, o.doing)
 }
 
@@ -281,8 +281,8 @@ func (o *orchestration) idle() bool { return o == nil || len(o.running) == 0 }
 
 // due reports that there are results that the model has not seen.
 func (o *orchestration) due() bool {
-	told := func(in activities.Input) bool { return in.Kind == activities.InputSubAgent }
-	return o != nil && slices.ContainsFunc(o.agentRun.state.Inputs, told)
+	isResult := func(in activities.Input) bool { return in.Kind == activities.InputSubAgent }
+	return o != nil && slices.ContainsFunc(o.agentRun.state.Inputs, isResult)
 }
 
 // await waits for a result, for guidance, or for a request to conclude.
@@ -316,8 +316,8 @@ func (o *orchestration) hasMail(ctx workflow.Context) bool {
 	return out.Unread
 }
 
-// settle waits for all sub-agents before the agent continues as new. It returns early if the agent must conclude.
-func (o *orchestration) settle(ctx workflow.Context) error {
+// awaitSubAgents waits for all sub-agents before the agent continues as new. It returns early if the agent must conclude.
+func (o *orchestration) awaitSubAgents(ctx workflow.Context) error {
 	o.note(ctx, "waiting for sub-agents, to continue as new")
 	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding || o.behind != nil })
 }

@@ -120,20 +120,20 @@ func TestOrchestration(t *testing.T) {
 	t.Parallel()
 	two := plan.OrchestratorLimits{MaxConcurrent: 2, MaxBudget: plan.Duration(15 * time.Minute)}
 	for _, test := range []struct {
-		name   string
-		model  map[string]func(activities.GenerateIn) (activities.GenerateOut, error)
-		slow   string // executions whose models take an hour
-		limits plan.OrchestratorLimits
-		told   []string
-		saved  string
+		name     string
+		model    map[string]func(activities.GenerateIn) (activities.GenerateOut, error)
+		slow     string // executions whose models take an hour
+		limits   plan.OrchestratorLimits
+		received []string
+		saved    string
 	}{
 		{
 			name:   "results come by themselves, and the agent waits for all",
 			limits: two,
 			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
 				"stage/A": script(dispatch("Logs", "Deep"), say("I wait"), say("done"))},
-			told:  []string{"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 true Dispatched. Execution ID: stage/A/Deep-2", "*"},
-			saved: "stage/A/Deep-2 completed,stage/A/Logs-1 completed",
+			received: []string{"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 true Dispatched. Execution ID: stage/A/Deep-2", "*"},
+			saved:    "stage/A/Deep-2 completed,stage/A/Logs-1 completed",
 		},
 		{
 			name:   "one too many, one that there is not",
@@ -141,7 +141,7 @@ func TestOrchestration(t *testing.T) {
 			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
 				"stage/A": script(dispatch("Logs", "Nobody", "Logs", "Logs"), say("I wait"), say("done")),
 			},
-			told: []string{"",
+			received: []string{"",
 				"1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 false No agent \"Nobody\" to dispatch. Available agents: Logs, Deep." +
 					" | 1/2 true Dispatched. Execution ID: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 are running, the limit " +
 					"(max_concurrent_agents). Wait for a result, or cancel one.", "*"},
@@ -154,7 +154,7 @@ func TestOrchestration(t *testing.T) {
 				"stage/A": script(dispatch("Logs"), cancelAgent("Logs-1"), say("I wait"), cancelAgent("stage/A/Logs-1"), listAgents, say("done")),
 			},
 			slow: "stage/A/Logs-1",
-			told: []string{
+			received: []string{
 				"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1", "2/0 true stage/A/Logs-1 is stopping.", "Logs stage/A/Logs-1 cancelled",
 				"4/0 false stage/A/Logs-1 has ended: cancelled.",
 				"5/0 true Agents dispatched: 1, running: 0, limit: 2.\n- stage/A/Logs-1: cancelled",
@@ -168,7 +168,7 @@ func TestOrchestration(t *testing.T) {
 				"stage/A": script(dispatch("Logs"), say("I wait"), dispatch("Logs"), say("I wait"), dispatch("Logs"), say("done")),
 			},
 			slow: "stage/A/Logs-1 stage/A/Logs-2",
-			told: []string{
+			received: []string{
 				"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1", "Logs stage/A/Logs-1 timed_out the agent did not finish within 7m0s",
 				"3/0 true Dispatched. Execution ID: stage/A/Logs-2", "*",
 				"5/0 false No agent was dispatched: the time for sub-agents (max_budget, 10m0s) has run out.",
@@ -181,7 +181,7 @@ func TestOrchestration(t *testing.T) {
 			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
 				"stage/A": script(dispatch("Deep"), say("I wait"), say("done")), "stage/A/Deep-1": script(dispatch("Logs"), say("I wait"), say("done")),
 			},
-			told: []string{
+			received: []string{
 				"", "1/0 true Dispatched. Execution ID: stage/A/Deep-1", "Deep stage/A/Deep-1 completed",
 			},
 			saved: "stage/A/Deep-1 completed,stage/A/Deep-1/Logs-1 completed",
@@ -194,14 +194,14 @@ func TestOrchestration(t *testing.T) {
 			if out.Status != agent.StatusCompleted || out.Error != "" {
 				t.Errorf("result %+v", out)
 			}
-			told := f.toldTo("stage/A")
-			for n := range told {
-				if n < len(test.told) && test.told[n] == "*" {
-					told[n] = "*"
+			received := f.toldTo("stage/A")
+			for n := range received {
+				if n < len(test.received) && test.received[n] == "*" {
+					received[n] = "*"
 				}
 			}
-			told = told[:min(len(told), len(test.told))]
-			if diff := cmp.Diff(test.told, told); diff != "" {
+			received = received[:min(len(received), len(test.received))]
+			if diff := cmp.Diff(test.received, received); diff != "" {
 				t.Errorf("told -want +got:\n%s", diff)
 			}
 			if saved := f.savedSubs(); saved != test.saved {

@@ -30,6 +30,7 @@ func away(errorType string, after time.Duration) error {
 type outageRun struct {
 	tries  []time.Duration // of each model call, since the start
 	asked  []int           // the provider of each
+	took   time.Duration
 	result AgentResult
 	status AgentStatus // while it waits
 }
@@ -63,6 +64,7 @@ func waitsOut(t *testing.T, change func(*AgentInput), fail func(since time.Durat
 		}
 	}, 20*time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, in)
+	run.took = env.Now().Sub(start)
 	run.result = agentEnd(t, env)
 	return run
 }
@@ -101,6 +103,19 @@ func TestOutageEnds(t *testing.T) {
 	}
 	if last := run.tries[len(run.tries)-1]; last < outageAlone-time.Second || last > outageAlone+time.Minute {
 		t.Errorf("the last try was after %s", last)
+	}
+}
+
+// A response that does not come from a model's server, such as a sign-in page with status 200, ends the agent within a minute: the
+// base_url is probably wrong. A proxy that is being restarted has a few seconds.
+func TestWrongAddressFailsSoon(t *testing.T) {
+	t.Parallel()
+	run := waitsOut(t, nil, func(time.Duration, int) error { return away(activities.ErrorNotAModel, 0) })
+	if run.result.Status != agent.StatusFailed || run.result.ErrorType != activities.ErrorNotAModel || run.took >= time.Minute {
+		t.Errorf("after %s: %+v", run.took, run.result)
+	}
+	if n := len(run.tries); n != 3 || run.tries[n-1] < 2*time.Second {
+		t.Errorf("tries after %v, want 3, within more than two seconds", run.tries)
 	}
 }
 
@@ -323,10 +338,10 @@ func TestOutageIsNobodysTime(t *testing.T) {
 	if got.Status != agent.StatusCompleted {
 		t.Errorf("got %+v", got)
 	}
-	if len(status.Outages) != 1 || !strings.Contains(status.WaitingFor, "p: p: ModelUnavailable, since ") {
+	if len(status.Outages) != 1 || !strings.Contains(status.WaitingFor, "p: ModelUnavailable, since ") {
 		t.Errorf("status %+v", status)
 	}
-	if table := statusTable(status); !strings.Contains(table, "**provider trouble** · A · `p: p: ModelUnavailable, since ") {
+	if table := statusTable(status); !strings.Contains(table, "**provider trouble** · A · `p: ModelUnavailable, since ") {
 		t.Errorf("details:\n%s", table)
 	}
 }
@@ -390,8 +405,8 @@ func TestOutageOfManyAgents(t *testing.T) {
 		f.plan.Stages[0].Agents[n].Name = fmt.Sprintf("Investigator-%02d", n)
 	}
 	env := newEnv(t, f)
-	told := &tally{bytes: map[string]int{}, times: map[string]int{}}
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{told}, DeadlockDetectionTimeout: time.Minute})
+	received := &tally{bytes: map[string]int{}, times: map[string]int{}}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{received}, DeadlockDetectionTimeout: time.Minute})
 	env.SetTestTimeout(5 * time.Minute)
 	start := env.Now()
 	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
@@ -403,7 +418,7 @@ func TestOutageOfManyAgents(t *testing.T) {
 	env.RegisterDelayedCallback(func() {
 		now := statusOf(t, env)
 		f.knows(t, now)
-		if len(now.Outages) != 1 || len(now.Outages[0].Others) != agents-1 || !strings.Contains(now.WaitingFor, "; 49 more wait for it") {
+		if len(now.Outages) != 1 || len(now.Outages[0].Others) != agents-1 || !strings.Contains(now.WaitingFor, "; 49 more agents waiting") {
 			t.Errorf("status %+v", now)
 		}
 		for _, a := range now.Stages[0].Agents {
@@ -417,10 +432,10 @@ func TestOutageOfManyAgents(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	workflowID, _ := WorkflowOf(got.ID)
-	if n, size := told.times[workflowID], told.bytes[workflowID]; n > 500 || size > 2<<20 {
+	if n, size := received.times[workflowID], received.bytes[workflowID]; n > 500 || size > 2<<20 {
 		t.Errorf("the investigation was told %d times, %d bytes", n, size)
 	}
-	if n, size := told.times[childID(got.ID, "s1")], told.bytes[childID(got.ID, "s1")]; n > 60*agents || size > 1<<20 {
+	if n, size := received.times[childID(got.ID, "s1")], received.bytes[childID(got.ID, "s1")]; n > 60*agents || size > 1<<20 {
 		t.Errorf("the stage was told %d times, %d bytes", n, size)
 	}
 }
@@ -432,24 +447,24 @@ type tally struct {
 }
 
 func (c *tally) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
-	return &tellingIn{interceptor.WorkflowInboundInterceptorBase{Next: next}, c}
+	return &reportIn{interceptor.WorkflowInboundInterceptorBase{Next: next}, c}
 }
 
-type tellingIn struct {
+type reportIn struct {
 	interceptor.WorkflowInboundInterceptorBase
 	all *tally
 }
 
-func (i *tellingIn) Init(next interceptor.WorkflowOutboundInterceptor) error {
-	return i.Next.Init(&tellingOut{interceptor.WorkflowOutboundInterceptorBase{Next: next}, i.all})
+func (i *reportIn) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&reportOut{interceptor.WorkflowOutboundInterceptorBase{Next: next}, i.all})
 }
 
-type tellingOut struct {
+type reportOut struct {
 	interceptor.WorkflowOutboundInterceptorBase
 	all *tally
 }
 
-func (o *tellingOut) SignalExternalWorkflow(ctx workflow.Context, id, runID, name string, arg any) workflow.Future {
+func (o *reportOut) SignalExternalWorkflow(ctx workflow.Context, id, runID, name string, arg any) workflow.Future {
 	o.all.times[id]++
 	o.all.bytes[id] += jsonSize(arg)
 	return o.Next.SignalExternalWorkflow(ctx, id, runID, name, arg)

@@ -80,8 +80,8 @@ func TestQuickModels(t *testing.T) {
 		slow bool  // the model
 		err  error // of the local attempt
 		// death: of the first worker that asks for the second iteration in a regular attempt
-		death bool
-		want  string
+		kill bool
+		want string
 	}{
 		"quick":                   {want: "[1.1 regular, 2.1 local]"},
 		"not quick":               {slow: true, want: "[1.1 regular, 2.1 regular]"},
@@ -90,7 +90,7 @@ func TestQuickModels(t *testing.T) {
 		"without its store":       {err: errors.New("no"), want: later},
 		"not on this worker":      {err: temporal.NewApplicationError("", activities.ErrorWorkerCannot), want: later},
 		"away":                    {err: final(activities.ErrorModelUnavailable), want: "[1.1 regular, 2.1 local, 2.2 regular]"},
-		"a worker's death":        {err: errors.New("no"), death: true, want: "[1.1 regular, 2.1 local, 2.1 regular, 2.2 regular]"},
+		"a worker's death":        {err: errors.New("no"), kill: true, want: "[1.1 regular, 2.1 local, 2.1 regular, 2.2 regular]"},
 		"refused":                 {err: final("ModelRequestRefused"), want: "[1.1 regular, 2.1 local]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestQuickModels(t *testing.T) {
 				if f.inTask[len(f.inTask)-1] && tt.err != nil {
 					return activities.GenerateOut{}, tt.err
 				}
-				if tt.death && in.Try == 1 {
+				if tt.kill && in.Try == 1 {
 					return activities.GenerateOut{}, temporal.NewHeartbeatTimeoutError()
 				}
 				return say("done"), nil
@@ -147,8 +147,8 @@ func TestRepliesOfALostTask(t *testing.T) {
 		t.Errorf("%+v, %v after %d calls", result, err, len(f.called))
 	}
 	for n, in := range f.generated[1:] {
-		told := slices.ContainsFunc(in.Inputs, func(i activities.Input) bool { return i.Kind == activities.InputLimit })
-		if !in.Conclude || !told || in.Iteration != n+2 {
+		replied := slices.ContainsFunc(in.Inputs, func(i activities.Input) bool { return i.Kind == activities.InputLimit })
+		if !in.Conclude || !replied || in.Iteration != n+2 {
 			t.Errorf("model call %d: %+v", n+2, in)
 		}
 	}
@@ -235,12 +235,12 @@ func TestQuickModelsLeaveTheTask(t *testing.T) {
 					return out, nil
 				}
 				f.tool = func(activities.CallToolIn) (activities.CallToolOut, error) {
-					time.Sleep(unheard * 2 / 3)
+					time.Sleep(maxTaskTime * 2 / 3)
 					return activities.CallToolOut{}, nil
 				}
 				env := newEnv(t, f)
 				for n := range time.Duration(40) { // the environment's clock goes on with what is due by it
-					env.RegisterDelayedCallback(func() {}, n*unheard/10)
+					env.RegisterDelayedCallback(func() {}, n*maxTaskTime/10)
 				}
 				env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 9))
 				if diff := cmp.Diff(tt.want, f.asked()); diff != "" {

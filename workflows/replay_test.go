@@ -23,7 +23,7 @@ import (
 // never edited: an investigation that an older build started must complete on this one. A changed
 // workflow uses workflow.GetVersion and adds histories to the folder of the next release:
 //
-//	go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf|Gates|SubAgents|Scoring' -long -record
+//	go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf|Gates|SubAgents|Scoring|WebhookFlood' -long -record
 //	go test . -run Code -record
 const corpus = "testdata/histories"
 

@@ -9,14 +9,14 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // TypeScoring is the workflow type that scores an ended investigation.
 const TypeScoring = "Scoring"
 
-// ScoringID is the workflow ID of an investigation's scoring: one at a time.
+// ScoringID is the workflow ID that allows one scoring of an investigation at a time.
 func ScoringID(investigation string) string { return investigation + "-score" }
 
 // ScoringInput names the investigation to score.
@@ -51,6 +51,9 @@ func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 	if begun.SearchAttributes {
 		showScore(cleanup, begun, out)
 	}
+	if begun.Learns && out.Score != nil && ctx.Err() == nil {
+		learn(ctx, in.Investigation, begun.N)
+	}
 	return ending(out.Status, out, out.Error, judge.ErrorType)
 }
 
@@ -83,7 +86,7 @@ func (r scoringRun) loop(ctx workflow.Context) (AgentResult, error) {
 		return AgentResult{}, err
 	}
 	if !out.Scored {
-		return r.failed(activities.ErrorInvalidOutput, fmt.Sprintf("no reply of %d ended with a score", 1+maxReminders)), nil
+		return r.failed(activities.ErrorInvalidOutput, fmt.Sprintf("none of %d replies ended with a score", 1+maxReminders)), nil
 	}
 	said := AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
 	if _, err := r.ask(ctx, activities.Input{Kind: activities.InputMissing}); err != nil {
@@ -91,14 +94,14 @@ func (r scoringRun) loop(ctx workflow.Context) (AgentResult, error) {
 			return AgentResult{}, err
 		}
 		_, message := failure(err)
-		said.Partial = "it was not said which tools were missing: " + message // the score stands
+		said.Partial = "the judge did not say which tools were missing: " + message // the score is kept
 	}
 	return said, nil
 }
 
 // ask makes one call to the judge.
 func (r scoringRun) ask(ctx workflow.Context, inputs ...activities.Input) (activities.GenerateOut, error) {
-	if err := r.hold(ctx); err != nil {
+	if err := r.awaitResume(ctx); err != nil {
 		return activities.GenerateOut{}, err
 	}
 	r.state.Inputs = append(r.state.Inputs, inputs...)
@@ -112,6 +115,6 @@ func (r *investigationRun) score(ctx workflow.Context) {
 	}
 	judge := workflow.ExecuteChildWorkflow(scoringOptions(ctx, ScoringID(r.id)), Scoring, ScoringInput{Investigation: r.id})
 	if err := judge.GetChildWorkflowExecution().Get(ctx, nil); err != nil { // a person may have started it at the same moment
-		workflow.GetLogger(ctx).Warn("the score was not asked for", "error", err)
+		workflow.GetLogger(ctx).Warn("scoring was not started", "error", err)
 	}
 }

@@ -69,7 +69,8 @@ func TestScoring(t *testing.T) {
 		{"at once", []activities.GenerateOut{scored, nothing}, ",missing", agent.StatusCompleted, ""},
 		{"after reminders, one of them for an empty reply", []activities.GenerateOut{nothing, empty, scored, nothing}, ",score,score,missing",
 			agent.StatusCompleted, ""},
-		{"never", []activities.GenerateOut{nothing}, ",score,score,score,score,score", agent.StatusFailed, "no reply of 6 ended with a score"},
+		{"never", []activities.GenerateOut{nothing}, ",score,score,score,score,score", agent.StatusFailed,
+			"none of 6 replies ended with a score"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestScoreWithoutMissingTools(t *testing.T) {
 		return scored, nil
 	}
 	got := score(t, newEnv(t, f))
-	if got.Status != agent.StatusCompleted || got.Score == nil || got.Error != "it was not said which tools were missing: refused" {
+	if got.Status != agent.StatusCompleted || got.Score == nil || got.Error != "the judge did not say which tools were missing: refused" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -137,6 +138,46 @@ func TestScoresAreListed(t *testing.T) {
 		if diff := cmp.Diff(tt.want, shown); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
+	}
+}
+
+// TestScoringLearns: an agent learns after the score is there. Its failure is recorded and does not fail the scoring.
+func TestScoringLearns(t *testing.T) {
+	t.Parallel()
+	scored := say("good")
+	scored.Scored = true
+	for name, tt := range map[string]struct {
+		judge  activities.GenerateOut
+		fails  bool
+		status agent.Status
+	}{
+		"learned":    {scored, false, agent.StatusCompleted},
+		"failed":     {scored, true, agent.StatusFailed},
+		"not scored": {say("nothing"), false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: judged(), learns: []activities.SaveLearningsIn{}}
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Ref.Stage == plan.ScoringStage {
+					return tt.judge, nil
+				}
+				if len(f.scored) != 1 {
+					t.Error("it learns before the score is saved")
+				}
+				if tt.fails {
+					return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("refused", "CredentialsRefused", nil)
+				}
+				return say("{}"), nil
+			}
+			got := score(t, newEnv(t, f))
+			if (got.Score != nil) != (tt.status != "") || len(f.learns) != min(len(tt.status), 1) {
+				t.Fatalf("got %+v, learned %+v", got, f.learns)
+			}
+			if tt.status != "" && (f.learns[0].Reflector.Status != tt.status || got.Status != agent.StatusCompleted) {
+				t.Errorf("got %+v, learned %+v", got, f.learns[0])
+			}
+		})
 	}
 }
 

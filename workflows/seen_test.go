@@ -91,22 +91,22 @@ func TestIntentOfADeadWorker(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"}), model: script(ask("lab.write"), say("done"))}
 			env := newEnv(t, f)
-			deaths := 0
+			kills := 0
 			reaping := &reaper{details: tt.details, dies: func(info activity.Info, _ any) bool {
 				if info.ActivityType.Name != "CallTool" {
 					return false
 				}
 				if info.Attempt == 1 { // the environment tries ten times what Temporal does not
-					deaths++
+					kills++
 				}
-				return deaths == 1
+				return kills == 1
 			}}
 			env.SetWorkerOptions(worker.Options{
 				DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{reaping},
 			})
 			investigate(t, env)
 			if len(f.called) != 1 || f.called[0].Intended != tt.want {
-				t.Errorf("%d deaths, then called with %+v", deaths, f.called)
+				t.Errorf("%d deaths, then called with %+v", kills, f.called)
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // Steering holds requests from people that also apply to children started later.
@@ -99,7 +99,7 @@ type signals struct {
 	updates  int        // updates that wait for their reply
 	trail    trail
 	direct   int // acts sent directly to this workflow
-	telling  int // writes of them to the audit trail in progress
+	auditing int // writes of them to the audit trail in progress
 }
 
 // arrival is a signal or an update in the queue.
@@ -125,14 +125,14 @@ var steers = map[string]struct {
 	act         audit.What // in the audit trail; the store itself records guidance
 }{
 	SignalPause:  {"Make no more model calls until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
-	SignalResume: {"Go on after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
+	SignalResume: {"Continue after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
 	SignalConclude: {"Finish now with what is known: all, or one stage or agent. Input: " + concludeInput,
 		concludeInput, readConclude, audit.Concluded},
-	SignalPauseHeartbeats: {"Agents that have heartbeats sleep after their running calls. Input: " + pauseInput,
+	SignalPauseHeartbeats: {"Pause the heartbeats of agents after their running calls. Input: " + pauseInput,
 		pauseInput, readPause, audit.Slept},
-	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once. Input: " + concludeInput,
+	SignalResumeHeartbeats: {"Wake agents whose heartbeats are paused. Input: " + concludeInput,
 		concludeInput, readConclude, audit.Woken},
-	SignalLimits: {"Internal: how the bounds of the investigation stand. Input: " + limitsInput, limitsInput, readLimits, ""},
+	SignalLimits: {"Internal: the current state of the investigation's bounds. Input: " + limitsInput, limitsInput, readLimits, ""},
 	SignalGuide: {"Send guidance, which the agents see before their next model call. Without stage and agent: all running agents, or " +
 		"else the next one. Input: " + guideInput, guideInput, readGuide, audit.Guided},
 }
@@ -184,7 +184,7 @@ func (s *signals) handle(ctx workflow.Context, w steered) {
 		a := s.queue[0]
 		if a.why = cmp.Or(a.why, a.refusal(), w.refuse(a.signal)); a.why == "" {
 			if a.taken, a.why = w.handle(ctx, a.signal); a.why == "" {
-				s.tell(ctx, a.signal)
+				s.recordSignal(ctx, a.signal)
 			}
 		}
 		if a.why != "" && !a.update {
@@ -230,10 +230,10 @@ func (s *signals) timeIsUp() {
 }
 
 // idle reports that everything received is handled, answered and recorded.
-func (s *signals) idle() bool { return len(s.queue)+s.updates+s.telling == 0 && !s.pending() }
+func (s *signals) idle() bool { return len(s.queue)+s.updates+s.auditing == 0 && !s.pending() }
 
-// settle waits until everything received is handled, even if ctx is cancelled.
-func (s *signals) settle(ctx workflow.Context) {
+// awaitHandled waits until everything received is handled, even if ctx is cancelled.
+func (s *signals) awaitHandled(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(ctx, s.idle)
 }

@@ -175,12 +175,12 @@ func TestSignalsOfAChildThatWaits(t *testing.T) {
 	const free = 20 * time.Minute
 	var early, late []string
 	var earlyAt time.Time
-	hears := func(heard *[]string, at *time.Time) func(workflow.Context, any) error {
+	onSignal := func(received *[]string, at *time.Time) func(workflow.Context, any) error {
 		return func(ctx workflow.Context, _ any) error {
 			for range 2 {
 				var said Conclude
 				workflow.GetSignalChannel(ctx, SignalConclude).Receive(ctx, &said)
-				*heard = append(*heard, said.By)
+				*received = append(*received, said.By)
 			}
 			*at = workflow.Now(ctx)
 			return nil
@@ -188,8 +188,8 @@ func TestSignalsOfAChildThatWaits(t *testing.T) {
 	}
 	var lateAt time.Time
 	env.RegisterWorkflow(straggler)
-	env.RegisterWorkflowWithOptions(hears(&early, &earlyAt), workflow.RegisterOptions{Name: "early"})
-	env.RegisterWorkflowWithOptions(hears(&late, &lateAt), workflow.RegisterOptions{Name: "late"})
+	env.RegisterWorkflowWithOptions(onSignal(&early, &earlyAt), workflow.RegisterOptions{Name: "early"})
+	env.RegisterWorkflowWithOptions(onSignal(&late, &lateAt), workflow.RegisterOptions{Name: "late"})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		old := workflow.ExecuteChildWorkflow(childOptions(ctx, childID("inv", "taken"), ""), straggler, free)
 		if err := old.GetChildWorkflowExecution().Get(ctx, nil); err != nil {

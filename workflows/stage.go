@@ -12,7 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -28,22 +28,22 @@ func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
 }
 
 type stageRun struct {
-	in       StageInput
-	steering Steering
-	watch    *watch
-	deadline deadline
-	family   family
-	started  time.Time
-	agents   []*member
-	result   StageResult
-	teller   teller
-	early    []signal            // signals that came before the agents
-	cancel   workflow.CancelFunc // of the agents' work
-	letters  int                 // messages from people to the stage itself
-	notices  notices
-	refused  []string          // why signals were not delivered
-	reviewed string            // the execution that reviewed the result
-	seen     []transcript.Mark // see activities.Ref
+	in           StageInput
+	steering     Steering
+	watch        *watch
+	deadline     deadline
+	family       family
+	started      time.Time
+	agents       []*member
+	result       StageResult
+	waitReporter waitReporter
+	early        []signal            // signals that came before the agents
+	cancel       workflow.CancelFunc // of the agents' work
+	letters      int                 // messages from people to the stage itself
+	notices      notices
+	refused      []string          // why signals were not delivered
+	reviewed     string            // the execution that reviewed the result
+	seen         []transcript.Mark // see activities.Ref
 }
 
 // member is an agent of the stage and its execution.
@@ -62,9 +62,9 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.started = workflow.Now(ctx)
 	signals := listen(ctx, SignalWaiting)
 	signals.trail = r.trail()
-	r.teller = teller{waiting: r.waiting, many: true}
-	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
-	hear(ctx, r.watch, func(w Waiting) { r.hear(ctx, w) })
+	r.waitReporter = waitReporter{waiting: r.waiting, many: true}
+	r.waitReporter.serve(ctx, r.watch, r.in.Stage.Name)
+	receiveWaits(ctx, r.watch, func(w Waiting) { r.storeWaits(ctx, w) })
 	held := func() bool { return r.steering.still() || !r.waiting().empty() }
 	var work workflow.Context
 	work, r.cancel = r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: func() time.Duration {
@@ -85,7 +85,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.cancel()
 	switch {
 	case r.result.Status != agent.StatusCompleted:
-	case ctx.Err() != nil: // what is there is kept, but nothing more is begun
+	case ctx.Err() != nil: // results so far are kept, but no new agent starts
 		r.result.Status, r.result.Outcome = agent.StatusCancelled, agent.OutcomeError
 	case r.in.Stage.Synthesis != nil && (r.result.Bound == "" || r.said() > 1):
 		r.synthesise(ctx)
@@ -96,11 +96,11 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	}
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	r.family.afterReset(ctx)
-	signals.settle(cleanup) // saving the stage releases unread messages
+	signals.awaitHandled(cleanup) // saving the stage releases unread messages
 	if err := r.save(cleanup); err != nil {
 		r.notSaved(err)
 	} else {
-		signals.settle(cleanup)
+		signals.awaitHandled(cleanup)
 	}
 	r.result.Undelivered = r.refused
 	message := fmt.Sprintf("stage %s: %s", r.in.Stage.Name, r.result.Error)
@@ -145,7 +145,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 
 // wait reads the results of all members, in the order in which they end.
 func (r *stageRun) wait(ctx workflow.Context, members []*member) {
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // cancelled or not, a child says how it ended
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancelled child still reports its result
 	r.note(ctx)
 	ended := func(m *member) bool { return m.child.IsReady() && !m.closed }
 	for range members {
@@ -163,7 +163,8 @@ func (r *stageRun) wait(ctx workflow.Context, members []*member) {
 // versionRecordEnd marks the change that records an agent's end before the stage ends.
 const versionRecordEnd = "2026-11-25-record-the-end-of-agents"
 
-// recordEnd records how an agent ended while others of its stage are at work. The last ones are recorded with the stage.
+// recordEnd records how an agent ended while other agents of its stage are running. The last ones are recorded with the
+// stage.
 func (r *stageRun) recordEnd(ctx workflow.Context, m *member) {
 	atWork := func(other *member) bool { return !other.closed }
 	if !slices.ContainsFunc(r.agents, atWork) {
@@ -178,7 +179,7 @@ func (r *stageRun) recordEnd(ctx workflow.Context, m *member) {
 	}
 }
 
-// note says in the Temporal UI where the stage stands.
+// note shows the stage's progress in the Temporal UI.
 func (r *stageRun) note(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, agentTable(r.summaries())+notDelivered(r.refused))
 }
@@ -197,14 +198,14 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 		result.Error = cmp.Or(result.Error, "stopped, because another agent found that the store has lost entries")
 	}
 	m.result, m.closed, m.waiting, m.endedAt = result, true, Waiting{}, workflow.Now(ctx)
-	r.teller.changed()
+	r.waitReporter.changed()
 	r.refused = newest(append(r.refused, result.Undelivered...), maxErrors)
 	r.result.Usage = r.result.Usage.Add(result.whole())
 	r.seen = addSeen(r.seen, result.Seen...)
 }
 
-// hear stores the reported waits of an agent.
-func (r *stageRun) hear(ctx workflow.Context, w Waiting) {
+// storeWaits stores the reported waits of an agent.
+func (r *stageRun) storeWaits(ctx workflow.Context, w Waiting) {
 	before := jsonOf(r.waiting())
 	for _, m := range r.agents {
 		if m.ref.Execution == w.Execution && !m.closed {
@@ -213,7 +214,7 @@ func (r *stageRun) hear(ctx workflow.Context, w Waiting) {
 	}
 	r.note(ctx)
 	if !bytes.Equal(before, jsonOf(r.waiting())) {
-		r.teller.changed()
+		r.waitReporter.changed()
 	}
 }
 
@@ -223,16 +224,15 @@ func (r *stageRun) waiting() (out Waiting) {
 		out = out.and(m.waiting)
 	}
 	if out.Ended = r.ended(); len(out.Ended) == len(r.agents) {
-		out.Ended = nil // the stage itself says how they ended
+		out.Ended = nil // the stage's result has them
 	}
 	return out
 }
 
-// ended are the agents that have ended, without their errors: the parent gets those with
-// the stage.
+// ended returns the agents that have ended, without their errors, which the parent gets with the stage's result.
 func (r *stageRun) ended() (out []AgentSummary) {
 	for _, s := range r.summaries() {
-		if s.Status != agent.StatusRunning && !strings.Contains(s.Name, "/") { // of sub-agents, their own parent tells
+		if s.Status != agent.StatusRunning && !strings.Contains(s.Name, "/") { // sub-agents are reported by their own parent
 			s.Error = ""
 			out = append(out, s)
 		}
@@ -267,7 +267,7 @@ func (r *stageRun) judge() {
 	r.fail()
 }
 
-// said counts the agents that a model has answered.
+// said counts the completed agents that called a model.
 func (r *stageRun) said() (n int) {
 	for _, m := range r.agents {
 		if m.result.Status == agent.StatusCompleted && m.result.Usage.ModelCalls > 0 {
@@ -300,7 +300,7 @@ func (r *stageRun) fail() {
 	r.result.Error = clip.Text(strings.Join(messages, "; "), 2000)
 }
 
-// peers are the agents that have worked in the stage so far.
+// peers returns the agents that have run in the stage so far.
 func (r *stageRun) peers() (all []activities.Peer) {
 	for _, m := range r.agents {
 		all = append(all, activities.Peer{
@@ -317,13 +317,13 @@ func (r *stageRun) follow(ctx workflow.Context, index int, p plan.AgentSkeleton,
 	}
 	m := r.launch(ctx, index, p, peers)
 	r.agents = append(r.agents, m)
-	r.teller.changed()
+	r.waitReporter.changed()
 	r.wait(ctx, []*member{m})
 	return m
 }
 
-// review runs the reviewing agent on the stage's result, which the post_process may have changed
-// and which is shown last. Saving the stage reads the verdict.
+// review runs the reviewing agent on the stage's result, which the post_process may have changed. The result is the last
+// item in its prompt. Saving the stage reads the verdict.
 func (r *stageRun) review(ctx workflow.Context) {
 	peers := r.peers()
 	stands := slices.IndexFunc(peers, func(p activities.Peer) bool { return p.Execution == r.result.Result })
@@ -334,7 +334,7 @@ func (r *stageRun) review(ctx workflow.Context) {
 	}
 	reviewer := r.follow(ctx, plan.ReviewIndex, *r.in.Stage.Review, peers)
 	switch {
-	case reviewer.result.Bound != "": // it has had no say
+	case reviewer.result.Bound != "": // a bound prevented its call
 		r.result.Bound = reviewer.result.Bound
 	case reviewer.result.Status == agent.StatusCompleted:
 		r.reviewed = reviewer.ref.Execution
@@ -361,7 +361,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 		return
 	}
 	if (r.result.Bound != "" || r.steering.Late) && r.behind() == nil {
-		return // what one agent has said stands for the stage
+		return // the result of one agent remains that of the stage
 	}
 	r.failAs(joined)
 }

@@ -84,7 +84,7 @@ func TestStepsOutliveTheirLocalTries(t *testing.T) {
 			f.speaker = plan.AgentSkeleton{Name: "Memo", Models: []string{"m"}, MaxIterations: 3, Pattern: agent.Iterating}
 			c := &talk{TestWorkflowEnvironment: env, f: f}
 			c.say(time.Minute, "hello")
-			c.hold(t, time.Hour)
+			c.keepOpen(t, time.Hour)
 			return c.replies
 		}},
 	} {

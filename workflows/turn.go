@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,9 +13,10 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// turn is one message and the agent's work on it.
+// turn is one message and the agent's reply to it.
 type turn struct{ author string }
 
 // maxMessage bounds one message, in characters.
@@ -30,7 +32,7 @@ func (r *conversationRun) check(m Message) error {
 	case r.closed():
 		return errors.New("the conversation is closed")
 	case r.turn != nil:
-		return fmt.Errorf("a turn is running: the agent answers %s", cmp.Or(r.turn.author, "somebody"))
+		return fmt.Errorf("a turn is running: the agent is answering %s", cmp.Or(r.turn.author, "someone"))
 	}
 	return agent.CheckBy(m.Author)
 }
@@ -38,7 +40,7 @@ func (r *conversationRun) check(m Message) error {
 // answered is the result of a turn.
 type answered struct {
 	Update    string `json:"update"` // its id
-	Reply     Reply  `json:"reply"`  // without the text
+	Reply     Reply  `json:"reply"`  // its text is left out
 	Iteration int    `json:"iteration"`
 }
 
@@ -53,8 +55,11 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 		return Reply{}, r.failed
 	}
 	id := workflow.GetCurrentUpdateInfo(ctx).ID
-	if last := r.state.Last; last != nil && last.Update == id { // retried by a client that did not get the reply before the run changed
-		return r.read(ctx, *last)
+	if last := r.state.Last; last != nil && last.Update == id { // the client retries because it lost the reply when the run changed
+		return r.read(ctx, *last, nil)
+	}
+	if earlier, err := r.earlier(ctx, id); earlier != nil || err != nil {
+		return r.repeat(ctx, earlier, err)
 	}
 	said := activities.Input{
 		Kind: activities.InputMessage, Text: m.Text, By: m.Author, Update: id, Run: workflow.GetInfo(ctx).WorkflowExecution.RunID,
@@ -62,12 +67,13 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 	if jsonSize(m.Text) > maxInlineMessage {
 		said.Text = ""
 	}
-	reply, err := r.answer(ctx, said)
+	reply, turn, err := r.answer(ctx, said)
 	if err != nil {
+		r.record(ctx, turn)
 		return reply, err
 	}
 	r.state.Last = &answered{Update: id, Reply: reply, Iteration: r.agent.state.Iteration}
-	return r.read(ctx, *r.state.Last)
+	return r.read(ctx, *r.state.Last, turn)
 }
 
 // maxInlineMessage is the longest message, in bytes of JSON, that is passed in an activity's input. The activity
@@ -78,16 +84,19 @@ const maxInlineMessage = 16 << 10
 func (r *conversationRun) heartbeat(ctx workflow.Context) {
 	r.turn = &turn{author: "a heartbeat"}
 	defer func() { r.turn = nil }()
-	if _, err := r.answer(ctx, activities.Input{Kind: activities.InputHeartbeat}); err != nil {
+	_, turn, err := r.answer(ctx, activities.Input{Kind: activities.InputHeartbeat})
+	if err != nil {
 		workflow.GetLogger(ctx).Warn("heartbeat", "error", err)
 	}
+	r.record(ctx, turn)
 }
 
-// answer runs the agent on the input of a turn. The reply has no text yet.
-func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (Reply, error) {
+// answer runs the agent on the input of a turn. The reply has no text yet. The turn is to be recorded; nil means that turns are not.
+func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (Reply, *activities.Turn, error) {
 	a := r.agent
-	before := a.state.Usage
-	a.begin(said, workflow.Now(ctx).Sub(r.state.ListedAt) > listAgain)
+	before, first := a.state.Usage, a.state.Iteration+1
+	r.look(first)
+	a.begin(said, workflow.Now(ctx).Sub(r.state.ListedAt) > maxCatalogueAge)
 	result := a.takeTurn(ctx)
 	a.state.Inputs = leftBehind(a.state.Inputs, result.ErrorType)
 	if a.state.Listed {
@@ -100,18 +109,45 @@ func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (R
 		Turn: r.state.Turns, StopReason: result.StopReason, Iterations: result.Iterations, Usage: a.state.Usage.Sub(before),
 		PausedUntil: a.state.PausedUntil,
 	}
-	if result.Status == agent.StatusCompleted {
-		return reply, nil
+	turn := record.Turn{Author: said.By, First: first, Last: a.state.Iteration}
+	if result.Status != agent.StatusCompleted {
+		turn.Error, turn.ErrorType = cmp.Or(result.Error, string(result.StopReason)), cmp.Or(result.ErrorType, ErrorFailed)
 	}
-	why, errorType := cmp.Or(result.Error, string(result.StopReason)), cmp.Or(result.ErrorType, ErrorFailed)
-	return reply, temporal.NewApplicationErrorWithOptions(why, errorType,
+	return reply, r.recordOf(ctx, said.Update, reply, turn), turnError(reply, turn)
+}
+
+// turnError is the error of a turn that failed, with the reply as its details. It is nil if the turn has a reply.
+func turnError(reply Reply, turn record.Turn) error {
+	if turn.ErrorType == "" {
+		return nil
+	}
+	return temporal.NewApplicationErrorWithOptions(turn.Error, turn.ErrorType,
 		temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{reply}})
 }
 
-// read adds the text to a reply.
-func (r *conversationRun) read(ctx workflow.Context, a answered) (Reply, error) {
+// horizon is a point of a conversation: the number of turns before it, and the first iteration after it.
+type horizon struct {
+	Turns int `json:"turns,omitempty"`
+	From  int `json:"from,omitempty"`
+}
+
+// horizonTurns is how far the beginning of the part that the model sees moves at a time. The model sees the last one to two times as
+// many turns, so the cost of a turn does not grow with the conversation, and most requests share a prefix.
+const horizonTurns = 25
+
+// look chooses the part of the conversation that the model sees in the next turn, which begins with an iteration.
+func (r *conversationRun) look(first int) {
+	h := &r.state.Horizon
+	if n := r.state.Turns; n > 0 && n%horizonTurns == 0 && h[1].Turns != n {
+		h[0], h[1] = h[1], horizon{n, first}
+	}
+	r.agent.from, r.agent.skipped = h[0].From, h[0].Turns
+}
+
+// read adds the text to a reply, and records the turn unless that is nil.
+func (r *conversationRun) read(ctx workflow.Context, a answered, turn *activities.Turn) (Reply, error) {
 	var out activities.ReadReplyOut
-	in := activities.ReadReplyIn{Ref: r.agent.in.Ref, Iteration: a.Iteration}
+	in := activities.ReadReplyIn{Ref: r.agent.in.Ref, Iteration: a.Iteration, Turn: turn}
 	err := storeStep(ctx, "the reply's text", act.ReadReply, in, &out)
 	a.Reply.Text, a.Reply.TextRef = out.Text, out.TextRef
 	return a.Reply, err
@@ -162,4 +198,68 @@ func (r *agentRun) takeTurn(ctx workflow.Context) AgentResult {
 	result, _ := r.bounded(ctx, "turn timeout", loop)
 	result.Iterations = r.state.Iteration - r.before
 	return result
+}
+
+// versionRecordTurns marks the change that records the turns and the end of a conversation. A message that is repeated after the
+// workflow continued as new gets the recorded reply.
+const versionRecordTurns = "2026-11-28-record-turns"
+
+// recordOf completes the record of a turn. It returns nil if turns are not recorded.
+func (r *conversationRun) recordOf(ctx workflow.Context, message string, reply Reply, turn record.Turn) *activities.Turn {
+	if !r.records {
+		return nil
+	}
+	turn.Execution, turn.At = r.agent.in.Ref.Execution, workflow.Now(ctx)
+	turn.Reply, _ = json.Marshal(reply) // a Reply always has a JSON form
+	return &activities.Turn{N: reply.Turn, Message: message, Run: workflow.GetInfo(ctx).WorkflowExecution.RunID, Turn: turn}
+}
+
+// record records a turn whose text nobody waits for.
+func (r *conversationRun) record(ctx workflow.Context, turn *activities.Turn) {
+	if turn == nil {
+		return
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	in := activities.ReadReplyIn{Ref: r.agent.in.Ref, Iteration: turn.Last, Turn: turn}
+	if err := storeStep(ctx, "record of the turn", act.ReadReply, in, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("record a turn", "error", err)
+	}
+}
+
+// recordEnd records that the conversation has ended.
+func (r *conversationRun) recordEnd(ctx workflow.Context) {
+	if !r.records {
+		return
+	}
+	in := activities.EndConversationIn{Conversation: r.id}
+	if err := storeStep(ctx, "end of the conversation", act.EndConversation, in, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("record the end of the conversation", "error", err)
+	}
+}
+
+// earlier returns the turn of an earlier run that has answered a message; nil means that the message is new. Within one run,
+// Temporal itself recognises a repeated message.
+func (r *conversationRun) earlier(ctx workflow.Context, message string) (*activities.Turn, error) {
+	if !r.records || workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
+		return nil, nil
+	}
+	var out activities.FindTurnOut
+	in := activities.FindTurnIn{Conversation: r.id, Message: message}
+	err := storeStep(ctx, "whether the message is new", act.FindTurn, in, &out)
+	return out.Turn, err
+}
+
+// repeat returns the result of an earlier turn.
+func (r *conversationRun) repeat(ctx workflow.Context, earlier *activities.Turn, err error) (reply Reply, _ error) {
+	if err != nil {
+		return reply, err
+	}
+	if err := json.Unmarshal(earlier.Reply, &reply); err != nil {
+		return reply, fmt.Errorf("read the recorded reply of turn %d: %w", earlier.N, err)
+	}
+	if err := turnError(reply, earlier.Turn); err != nil {
+		return reply, err
+	}
+	return r.read(ctx, answered{Reply: reply, Iteration: earlier.Last}, nil)
 }

@@ -61,7 +61,7 @@ func TestHeartbeatsAfterAPause(t *testing.T) {
 			timers := 0
 			c.SetOnTimerScheduledListener(func(string, time.Duration) { timers++ })
 			minutes := c.at()
-			c.hold(t, 190*time.Minute)
+			c.keepOpen(t, 190*time.Minute)
 			if diff := cmp.Diff(tt.want, *minutes); diff != "" {
 				t.Errorf("model calls at minute (-want +got):\n%s", diff)
 			}
@@ -86,7 +86,7 @@ func TestNoHeartbeatsInATurn(t *testing.T) {
 	c.SetOnTimerScheduledListener(func(string, time.Duration) { timers++ })
 	minutes := c.at()
 	c.say(10*time.Minute, "hello")
-	c.hold(t, 350*time.Minute)
+	c.keepOpen(t, 350*time.Minute)
 	if diff := cmp.Diff([]int{10, 310}, *minutes); diff != "" || timers > 8 {
 		t.Errorf("%d timers; model calls at minute (-want +got):\n%s", timers, diff)
 	}
@@ -143,7 +143,7 @@ func TestClosedWhenItWouldContinue(t *testing.T) {
 	c.say(time.Minute, "hello")
 	c.RegisterDelayedCallback(func() { c.SetContinueAsNewSuggested(true) }, 10*time.Minute)
 	c.say(20*time.Minute, "too early")
-	c.hold(t, 30*time.Minute)
+	c.keepOpen(t, 30*time.Minute)
 	if err := c.GetWorkflowError(); err != nil || len(c.replies) != 1 {
 		t.Errorf("ended with %v, replies %+v", err, c.replies)
 	}
@@ -188,5 +188,56 @@ func TestLeftBehind(t *testing.T) {
 	}
 	if n := len(leftBehind(many, "")); n != maxUnread {
 		t.Errorf("%d messages wait", n)
+	}
+}
+
+// TestRepeatedMessages: a message that is repeated in a later run gets its own reply, or its own failure, and not that of the last
+// turn. The model is not called for it.
+func TestRepeatedMessages(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, plan.AgentSkeleton{})
+	c.f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Iteration == 2 {
+			return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("no key", "CredentialsRefused", nil)
+		}
+		return say("x"), nil
+	}
+	for n, text := range []string{"first", "refused", "third"} {
+		c.say(time.Duration(n+1)*time.Minute, text)
+	}
+	c.RegisterDelayedCallback(func() { c.SetContinueAsNewSuggested(true) }, time.Hour)
+	c.signalAt(time.Hour, SignalResumeHeartbeats, nil) // any event
+	c.ExecuteWorkflow(TypeConversation, json.RawMessage(`{"agent":"Memo"}`))
+	var renewed *workflow.ContinueAsNewError
+	if err := c.GetWorkflowError(); !errors.As(err, &renewed) || len(c.f.turns) != 3 || c.f.ended != 0 {
+		t.Fatalf("ended with %v after the turns %+v", err, c.f.turns)
+	}
+	if failed := c.f.turns[1]; failed.Message != "refused" ||
+		failed.ErrorType != "CredentialsRefused" || failed.First != 2 || failed.Author != "Ada" {
+		t.Errorf("the failed turn: %+v", failed)
+	}
+	var raw json.RawMessage
+	if err := converter.GetDefaultDataConverter().FromPayload(renewed.Input.GetPayloads()[0], &raw); err != nil {
+		t.Fatal(err)
+	}
+	next := newTalk(t, plan.AgentSkeleton{})
+	next.f.turns = c.f.turns
+	next.SetContinuedExecutionRunID("first")
+	for n, text := range []string{"first", "refused", "third", "fourth"} {
+		next.say(time.Duration(n+1)*time.Minute, text)
+	}
+	next.RegisterDelayedCallback(func() { next.SignalWorkflow(SignalClose, nil) }, time.Hour)
+	next.ExecuteWorkflow(TypeConversation, raw)
+	if err := next.GetWorkflowError(); err != nil || len(next.replies) != 3 || next.f.ended != 1 {
+		t.Fatalf("%v, replies %+v, ended %d times", err, next.replies, next.f.ended)
+	}
+	if diff := cmp.Diff(c.replies, next.replies[:2]); diff != "" {
+		t.Errorf("repeated messages (-first +second):\n%s", diff)
+	}
+	if diff := cmp.Diff(c.failed, next.failed); diff != "" || len(next.failed) != 1 {
+		t.Errorf("the repeated message that failed (-first +second):\n%s", diff)
+	}
+	if n := len(next.f.generated); n != 1 || next.replies[2].Turn != 4 {
+		t.Errorf("%d model calls, the last reply is %+v", n, next.replies[2])
 	}
 }

@@ -40,8 +40,8 @@ func TestArgumentsAreToldOnce(t *testing.T) {
 	}
 	f := &fake{plan: leading(), model: cast(cases)}
 	env := newEnv(t, f)
-	told := &tally{times: map[string]int{}, bytes: map[string]int{}}
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{told}})
+	received := &tally{times: map[string]int{}, bytes: map[string]int{}}
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{received}})
 	for n := range subs * each {
 		env.RegisterDelayedCallback(func() {
 			waiting := statusOf(t, env).Waiting
@@ -68,8 +68,8 @@ func TestArgumentsAreToldOnce(t *testing.T) {
 	}
 	workflowID, _ := WorkflowOf(got.ID)
 	for _, id := range []string{workflowID, childID(got.ID, "s1"), childID(got.ID, "s1/A")} {
-		t.Logf("%s was told %d times, %d bytes", id, told.times[id], told.bytes[id])
-		if size := told.bytes[id]; size > subs*each*(4<<10)+300_000 { // the names of those that still wait take the rest
+		t.Logf("%s was told %d times, %d bytes", id, received.times[id], received.bytes[id])
+		if size := received.bytes[id]; size > subs*each*(4<<10)+300_000 { // the names of those that still wait take the rest
 			t.Errorf("%s was told %d bytes", id, size)
 		}
 	}
@@ -126,10 +126,10 @@ func TestLongHistoriesTellSeldom(t *testing.T) {
 			env := newEnv(t, f)
 			env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{&adopted{}}})
 			env.SetCurrentHistoryLength(events)
-			var told []string
+			var received []string
 			env.OnSignalExternalWorkflow(mock.Anything, "parent", mock.Anything, SignalWaiting, mock.Anything).
 				Return(func(_, _, _, _ string, arg any) error {
-					told = append(told, fmt.Sprint(len(arg.(Waiting).Approvals)))
+					received = append(received, fmt.Sprint(len(arg.(Waiting).Approvals)))
 					return nil
 				})
 			env.OnActivity(f.Generate, mock.Anything, mock.MatchedBy(func(in activities.GenerateIn) bool { return in.Iteration > 1 })).
@@ -145,7 +145,7 @@ func TestLongHistoriesTellSeldom(t *testing.T) {
 				}, time.Duration(10*n+10)*time.Second)
 			}
 			env.ExecuteWorkflow(Stage, StageInput{Investigation: "inv", Stage: planOf([]string{"default"}).Skeleton().Stages[0]})
-			if got := strings.Join(told, " "); got != want || env.GetWorkflowError() != nil {
+			if got := strings.Join(received, " "); got != want || env.GetWorkflowError() != nil {
 				t.Errorf("told of %s calls, want %s: %v", got, want, env.GetWorkflowError())
 			}
 		})

@@ -106,8 +106,8 @@ func TestWaitingIsAStatus(t *testing.T) {
 		env.RegisterDelayedCallback(func() {
 			now := statusOf(t, env)
 			f.knows(t, now)
-			told := f.untilNow().told
-			words := []string{string(now.Status), string(told[len(told)-1]), string((*shown)[len(*shown)-1])}
+			received := f.untilNow().received
+			words := []string{string(now.Status), string(received[len(received)-1]), string((*shown)[len(*shown)-1])}
 			for _, a := range now.Stages[0].Agents {
 				words = append(words, a.Name+" "+string(a.Status))
 			}
@@ -127,13 +127,13 @@ func TestWaitingIsAStatus(t *testing.T) {
 		t.Errorf("its status, the record's, the search attribute's, and the agents' (-want +got):\n%s", diff)
 	}
 	at := f.untilNow()
-	if last := at.told[len(at.told)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning ||
+	if last := at.received[len(at.received)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning ||
 		(*shown)[len(*shown)-1] != agent.StatusCompleted {
-		t.Errorf("at the end: %s, told %v, shown %v", result.Status, at.told, *shown)
+		t.Errorf("at the end: %s, told %v, shown %v", result.Status, at.received, *shown)
 	}
-	for n := 1; n < len(at.told); n++ {
-		if at.told[n] == at.told[n-1] && at.waits[n].Key() == at.waits[n-1].Key() || at.tellings[n] != n+1 {
-			t.Errorf("told %v, as %v", at.told, at.tellings)
+	for n := 1; n < len(at.received); n++ {
+		if at.received[n] == at.received[n-1] && at.waits[n].Key() == at.waits[n-1].Key() || at.writes[n] != n+1 {
+			t.Errorf("told %v, as %v", at.received, at.writes)
 		}
 	}
 }
@@ -143,11 +143,11 @@ func (f *fake) knows(t *testing.T, now Status) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var told record.Waits
+	var received record.Waits
 	if len(f.waits) > 0 {
-		told = f.waits[len(f.waits)-1]
+		received = f.waits[len(f.waits)-1]
 	}
-	if diff := cmp.Diff(now.Waits(), told, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(now.Waits(), received, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("what waits (-the status +the store):\n%s", diff)
 	}
 }
@@ -215,7 +215,7 @@ func TestStatusOutlivesAStore(t *testing.T) {
 	f.model = script(askApproval("a"), say("x"))
 	var during []agent.Status
 	env.RegisterDelayedCallback(func() {
-		during = slices.Clone(f.untilNow().told)
+		during = slices.Clone(f.untilNow().received)
 		env.SignalWorkflow(SignalConclude, nil)
 	}, time.Minute)
 	if got := investigate(t, env); got.Status != agent.StatusCompleted {
@@ -233,18 +233,19 @@ func TestRecordedStatusAfterAReset(t *testing.T) {
 	env := newEnv(t, f)
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		watch := newWatch(ctx)
-		r := &investigationRun{id: "inv", watch: watch, family: newFamily(ctx, watch, "inv"), signals: listen(ctx)}
+		r := newInvestigationRun()
+		r.id, r.watch, r.family, r.signals = "inv", watch, newFamily(ctx, watch, "inv"), listen(ctx)
 		r.result.Status, r.family.run = agent.StatusRunning, "the run before"
-		r.tellStatus(ctx)
+		r.view.recordStatus(ctx)
 		r.state.Steering.Paused = true
 		return workflow.Sleep(ctx, time.Minute)
 	})
 	if err := env.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
-	told := f.untilNow().told
-	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || !slices.Equal(told, []agent.Status{agent.StatusPaused}) {
-		t.Errorf("reopened %+v, told %v", f.reopened, told)
+	received := f.untilNow().received
+	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || !slices.Equal(received, []agent.Status{agent.StatusPaused}) {
+		t.Errorf("reopened %+v, told %v", f.reopened, received)
 	}
 }
 
@@ -284,16 +285,16 @@ func TestLargeWaitsOutliveAStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := f.untilNow()
-			told := at.waits[len(at.waits)-1]
+			received := at.waits[len(at.waits)-1]
 			if tt.calls > 100 {
-				if told.Len() > 0 || at.told[len(at.told)-1] != in.Status {
-					t.Errorf("told %v of %d calls", at.told, told.Len())
+				if received.Len() > 0 || at.received[len(at.received)-1] != in.Status {
+					t.Errorf("told %v of %d calls", at.received, received.Len())
 				}
 				return
 			}
-			if told.Key() != want.Key() || told.Approvals[0].Arguments != "" || told.Approvals[0].Size != tt.size+2 ||
+			if received.Key() != want.Key() || received.Approvals[0].Arguments != "" || received.Approvals[0].Size != tt.size+2 ||
 				want.Approvals[0].Arguments == "" {
-				t.Errorf("told of %q", told.Key())
+				t.Errorf("told of %q", received.Key())
 			}
 		})
 	}
@@ -304,7 +305,7 @@ func TestWaitsAreToldAgain(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
 	f.noStatus = func(bool) error {
-		if len(f.told) <= 1 {
+		if len(f.received) <= 1 {
 			return temporal.NewNonRetryableApplicationError("no", "No", nil)
 		}
 		return nil
@@ -313,9 +314,9 @@ func TestWaitsAreToldAgain(t *testing.T) {
 	f.model = script(askApproval("a"), say("x"))
 	var during []agent.Status
 	env.RegisterDelayedCallback(func() {
-		during = slices.Clone(f.untilNow().told)
+		during = slices.Clone(f.untilNow().received)
 		env.SignalWorkflow(SignalConclude, nil)
-	}, 2*tellAgain)
+	}, 2*rewriteAfter)
 	if got := investigate(t, env); got.Status != agent.StatusCompleted {
 		t.Errorf("got %+v", got)
 	}
@@ -333,10 +334,10 @@ func TestAConversationEndsWithoutAStore(t *testing.T) {
 	c.say(time.Minute, "hello")
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 12*time.Minute)
 	began := c.Now()
-	c.hold(t, 13*time.Minute)
-	told := c.f.untilNow().told
-	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(told) < 3 {
-		t.Errorf("ended after %s with %v, told %v", c.Now().Sub(began), err, told)
+	c.keepOpen(t, 13*time.Minute)
+	received := c.f.untilNow().received
+	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(received) < 3 {
+		t.Errorf("ended after %s with %v, told %v", c.Now().Sub(began), err, received)
 	}
 }
 
@@ -355,7 +356,7 @@ func TestATellingIsUnderWayWhenItCloses(t *testing.T) {
 	c.f.model = script(askApproval("a"), say("x"))
 	c.say(time.Minute, "hello")
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 100*time.Second)
-	c.hold(t, 110*time.Second)
+	c.keepOpen(t, 110*time.Second)
 	waits := c.f.untilNow().waits
 	if last := waits[len(waits)-1]; c.GetWorkflowError() != nil || last.Len() > 0 || len(waits) < 4 {
 		t.Errorf("ended with %v, and the store knows of %+v", c.GetWorkflowError(), last)
@@ -374,21 +375,22 @@ func TestAResetWhileTheStoreIsTold(t *testing.T) {
 		}
 		return nil
 	}
-	told := 0
+	received := 0
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		watch := newWatch(ctx)
-		r := &investigationRun{id: "inv", watch: watch, family: newFamily(ctx, watch, "inv"), signals: listen(ctx)}
+		r := newInvestigationRun()
+		r.id, r.watch, r.family, r.signals = "inv", watch, newFamily(ctx, watch, "inv"), listen(ctx)
 		r.result.Status = agent.StatusRunning
-		r.tellStatus(ctx)
+		r.view.recordStatus(ctx)
 		r.state.Steering.Paused = true
 		_ = workflow.Sleep(ctx, time.Second)
 		workflow.GetInfo(ctx).WorkflowExecution.RunID = "the run after"
 		err := workflow.Sleep(ctx, time.Hour)
-		told = r.state.Tellings
+		received = r.state.Tellings
 		return err
 	})
-	if err := env.GetWorkflowError(); err != nil || told != 2 || len(f.reopened) != 1 {
-		t.Errorf("told %d times, reopened %+v: %v", told, f.reopened, err)
+	if err := env.GetWorkflowError(); err != nil || received != 2 || len(f.reopened) != 1 {
+		t.Errorf("told %d times, reopened %+v: %v", received, f.reopened, err)
 	}
 }
 
@@ -412,8 +414,8 @@ func TestRefusedIsAStatus(t *testing.T) {
 			if listed {
 				want = []agent.Status{agent.StatusRefused}
 			}
-			if told := f.untilNow().told; !slices.Equal(*shown, want) || len(told) > 0 {
-				t.Errorf("shown %v, want %v; told %v", *shown, want, told)
+			if received := f.untilNow().received; !slices.Equal(*shown, want) || len(received) > 0 {
+				t.Errorf("shown %v, want %v; told %v", *shown, want, received)
 			}
 		})
 	}

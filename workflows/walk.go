@@ -10,7 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
@@ -37,17 +37,17 @@ func (s *stageChild) agents() []plan.AgentSkeleton {
 	return all
 }
 
-// walk runs the stages of the chain according to its routing rules. again asks to continue in a new run.
-func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
+// walk runs the stages of the chain according to its routing rules. newRun asks to continue in a new run.
+func (r *investigationRun) walk(ctx workflow.Context) (newRun bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
 	ctx, r.cancelStages = workflow.WithCancel(ctx)
 	defer r.cancelStages()
 	for {
 		r.afterReset(ctx)
-		r.signals.settle(ctx)
+		r.signals.awaitHandled(ctx)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
-			if len(r.running)+len(r.interrupts)+len(r.limits) == 0 && r.longEnough(ctx) && workflow.AllHandlersFinished(ctx) {
+			if len(r.running)+len(r.questions.interrupts)+len(r.bounds.asked) == 0 && r.longEnough(ctx) && workflow.AllHandlersFinished(ctx) {
 				return true
 			}
 			for _, n := range way.Start() {
@@ -55,10 +55,10 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 			}
 		}
 		if r.over(ctx) && len(r.running) == 0 {
-			r.interrupts = nil // answers are no longer needed
+			r.questions.interrupts = nil // answers are no longer needed
 			return false
 		}
-		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+		workflow.SetCurrentDetails(ctx, statusTable(r.view.snapshot()))
 		r.awaitOne(ctx, way, going)
 	}
 }
@@ -76,7 +76,7 @@ func (r *investigationRun) over(ctx workflow.Context) bool {
 // held reports whether the investigation's clock is stopped: it is paused, waits for people or
 // providers, or an agent sleeps.
 func (r *investigationRun) held() bool {
-	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts)+len(r.limits)+len(r.elicited) > 0
+	return r.state.Steering.Paused || !r.waiting().empty() || len(r.questions.interrupts)+len(r.bounds.asked)+len(r.questions.elicited) > 0
 }
 
 // waiting returns everything that the running stages wait for.
@@ -110,7 +110,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	s.in = r.stageInput(s)
 	s.in.Order, s.in.Run = order, r.state.Runs[n]
 	r.running = append(r.running, s)
-	r.show(ctx)
+	r.view.show(ctx)
 	s.child = r.family.start(ctx, p.Name, p.Name, Stage, s.in)
 }
 
@@ -118,7 +118,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 func (r *investigationRun) stageInput(s *stageChild) StageInput {
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
-		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.state.Steering.passedOn(),
+		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.questions.notes(), Steering: r.state.Steering.passedOn(),
 		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(), Level: r.state.Resolved.Level, PlanVersion: r.state.Resolved.Skeleton.Version,
 		Conclude: r.state.Resolved.Skeleton.Conclude, Seen: r.state.Seen,
 	}
@@ -148,13 +148,13 @@ func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going 
 	over := r.over(ctx)
 	_ = workflow.Await(wait, func() bool {
 		resumed := !going && !over && !r.state.Steering.Paused
-		return r.ended() != nil || r.settled() != nil || resumed || !over && r.over(ctx)
+		return r.ended() != nil || r.questions.closedQuestion() != nil || resumed || !over && r.over(ctx)
 	})
 	for s := r.ended(); s != nil; s = r.ended() {
 		r.take(ctx, way, s)
 	}
-	for i := r.settled(); i != nil; i = r.settled() {
-		r.resume(ctx, way, i)
+	for i := r.questions.closedQuestion(); i != nil; i = r.questions.closedQuestion() {
+		r.questions.resume(ctx, way, i)
 	}
 }
 
@@ -175,7 +175,7 @@ func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageRes
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	r.state.Seen = newest(addSeen(r.state.Seen, result.Seen...), maxSeenOn)
 	for _, why := range result.Undelivered {
-		r.keepUndelivered(why) // it is already in the transcript
+		r.delivery.keepUndelivered(why) // it is already in the transcript
 	}
 	r.record(ctx, s, result)
 	return result
@@ -204,7 +204,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		end.Outcome, end.Failure = agent.OutcomeError, endReason(result)
 	}
 	if result.Review != nil {
-		end.Review = r.reviewed(s, *result.Review)
+		end.Review = r.questions.reviewed(s, *result.Review)
 	}
 	r.leave(ctx, way, s, result, end)
 }
@@ -226,9 +226,9 @@ func (r *investigationRun) leave(ctx workflow.Context, way route.Walk, s *stageC
 	}
 	switch {
 	case ask == route.Review:
-		r.askReview(ctx, way, s, result, end)
+		r.questions.askReview(ctx, way, s, result, end)
 	case ask != "":
-		r.ask(ctx, way, s, ask, gate, result)
+		r.questions.ask(ctx, way, s, ask, gate, result)
 	}
 }
 
@@ -266,12 +266,12 @@ func (r *investigationRun) sources(void bool) (out []activities.Source) {
 	return out
 }
 
-// hear stores the reported waits of a running stage.
-func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
+// storeWaits stores the reported waits of a running stage.
+func (r *investigationRun) storeWaits(ctx workflow.Context, w Waiting) {
 	for _, s := range r.running {
 		if s.plan.Name == w.Execution && !s.child.IsReady() {
 			s.waiting = w.after(s.waiting)
-			workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+			workflow.SetCurrentDetails(ctx, statusTable(r.view.snapshot()))
 		}
 	}
 }

@@ -121,9 +121,9 @@ func TestEarlierPasses(t *testing.T) {
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s2": `{"outcome":"replan"}`})}
 	f.plan.Stages[1].Routing.LoopTarget = "s1"
 	investigated(t, newEnv(t, f))
-	again := f.generated[2]
-	if len(again.Prior) != 0 || len(again.Earlier) != 2 || again.Earlier[1].Execution != "s2/A" {
-		t.Errorf("the second pass begins with %+v and %+v", again.Prior, again.Earlier)
+	second := f.generated[2]
+	if len(second.Prior) != 0 || len(second.Earlier) != 2 || second.Earlier[1].Execution != "s2/A" {
+		t.Errorf("the second pass begins with %+v and %+v", second.Prior, second.Earlier)
 	}
 	if last := f.finished[0].Results; len(last) == 0 || last[len(last)-1].Execution != "s2#2/A" {
 		t.Errorf("results in the end: %+v", last)

@@ -21,6 +21,7 @@ const (
 	ChannelProgram = "program" // a Go program that uses the client
 	ChannelHTTP    = "http"    // by a token of the HTTP API
 	ChannelMCP     = "mcp"     // like http, through an agent or editor that acts for the person
+	ChannelSlack   = "slack"   // by Slack, as a user of the configured workspace
 )
 
 // maxGroups limits the groups of an identity, which is written to history with each decision.
@@ -32,9 +33,9 @@ func (i *Identity) Check() error {
 	case i == nil:
 		return nil
 	case i.Name == "" || i.Channel == "":
-		return fmt.Errorf(`"identity" has no name, or no channel that has checked it`)
+		return fmt.Errorf(`"identity" has no name or no channel: set both`)
 	case len(i.Groups) > maxGroups:
-		return fmt.Errorf(`"identity" has %d groups; %d are possible`, len(i.Groups), maxGroups)
+		return fmt.Errorf(`"identity" has %d groups; the limit is %d`, len(i.Groups), maxGroups)
 	}
 	for _, text := range append([]string{i.Name, i.Channel}, i.Groups...) {
 		if err := CheckBy(text); err != nil {

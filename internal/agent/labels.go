@@ -30,6 +30,10 @@ type Labels struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
+// TraceParent is the key of the metadata for the trace context of the request that started the investigation: a traceparent header
+// (W3C Trace Context).
+const TraceParent = "traceparent"
+
 // DefaultProject is the project of everything that names none.
 const DefaultProject = "default"
 
@@ -39,7 +43,7 @@ var projectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 // CheckProject returns an error for an invalid project name.
 func CheckProject(name string) error {
 	if !projectName.MatchString(name) {
-		return fmt.Errorf(`"project" is %.70q: a project's name has 1 to 63 of a-z, 0-9 and -, and - neither first nor last`, name)
+		return fmt.Errorf(`"project" is %.70q: a project name has 1 to 63 characters (a-z, 0-9, -) and - is neither first nor last`, name)
 	}
 	return nil
 }
@@ -70,15 +74,15 @@ func (l Labels) validate() (errs []error) {
 		}
 	}
 	if l.Priority < 0 || l.Priority > lowestPriority {
-		errs = append(errs, fmt.Errorf(`"priority" is %d: give 1, which goes first, to %d`, l.Priority, lowestPriority))
+		errs = append(errs, fmt.Errorf(`"priority" is %d: use 1 (first) to %d`, l.Priority, lowestPriority))
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
 		if !metadataKey.MatchString(key) {
-			errs = append(errs, fmt.Errorf(`"metadata" has the key %.100q: a key has 1 to 64 of A-Z a-z 0-9 _ and -`, key))
+			errs = append(errs, fmt.Errorf(`"metadata" has the key %.100q: a key has 1 to 64 characters (A-Z, a-z, 0-9, _, -)`, key))
 		}
 	}
 	if body, err := json.Marshal(l.Metadata); err == nil && len(body) > maxMetadata {
-		errs = append(errs, fmt.Errorf(`"metadata" is %d bytes of JSON, and %d are allowed`, len(body), maxMetadata))
+		errs = append(errs, fmt.Errorf(`"metadata" is %d bytes of JSON; the limit is %d`, len(body), maxMetadata))
 	}
 	return errs
 }

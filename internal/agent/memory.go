@@ -39,7 +39,7 @@ func (b MemoryBlock) LabelProblem() string {
 	for i, r := range b.Label {
 		letter := unicode.IsLetter(r) || r == '_'
 		if !letter && (i == 0 || !unicode.IsDigit(r) && !strings.ContainsRune("-.", r)) {
-			return "a label has only letters, digits and _ - . in it, and begins with a letter or _"
+			return "a label must begin with a letter or _ and contain only letters, digits, _, - and ."
 		}
 	}
 	return ""

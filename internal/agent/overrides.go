@@ -81,7 +81,7 @@ func (b Budgets) validate() (errs []error) {
 		}
 	}
 	if d, err := time.ParseDuration(b.MaxDuration); b.MaxDuration != "" && (err != nil || d <= 0) {
-		errs = append(errs, fmt.Errorf(`"budgets.max_duration" is %.50q: give a span of time like 90s or 1h30m`, b.MaxDuration))
+		errs = append(errs, fmt.Errorf(`"budgets.max_duration" is %.50q: use a duration such as 90s or 1h30m`, b.MaxDuration))
 	}
 	return errs
 }
@@ -91,16 +91,16 @@ const maxNamed = 100
 
 func (m MCP) validate() (errs []error) {
 	if len(m.Servers) > maxNamed {
-		return []error{fmt.Errorf(`"mcp.servers" names %d servers, and %d are allowed`, len(m.Servers), maxNamed)}
+		return []error{fmt.Errorf(`"mcp.servers" names %d servers; the limit is %d`, len(m.Servers), maxNamed)}
 	}
 	unfit := func(name string) bool { return name == "" || len(name) > maxField }
 	for n, s := range m.Servers {
 		at := fmt.Sprintf("mcp.servers[%d]", n)
 		if slices.IndexFunc(m.Servers, func(other MCPServer) bool { return other.Name == s.Name }) < n {
-			errs = append(errs, fmt.Errorf("%q names %.100q for the second time", at, s.Name))
+			errs = append(errs, fmt.Errorf("%q names %.100q, which an earlier entry already names", at, s.Name))
 		}
 		if len(s.Tools) > maxNamed {
-			errs = append(errs, fmt.Errorf("%q names %d tools, and %d are allowed", at, len(s.Tools), maxNamed))
+			errs = append(errs, fmt.Errorf("%q names %d tools; the limit is %d", at, len(s.Tools), maxNamed))
 		}
 		if unfit(s.Name) || slices.ContainsFunc(s.Tools, unfit) {
 			errs = append(errs, fmt.Errorf("%q has a name that is missing, empty or longer than %d bytes", at, maxField))

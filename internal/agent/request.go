@@ -28,7 +28,7 @@ type Request struct {
 	Attach bool `json:"attach,omitempty"`
 	// Provider replaces the model of every agent: an llm_providers entry or "provider:model".
 	Provider string `json:"provider,omitempty"`
-	// Runbook replaces the chain's runbook.
+	// Runbook replaces the chain's runbook. It is text, or the https URL of a text.
 	Runbook string `json:"runbook,omitempty"`
 	// UseMock runs the agents' mocks instead of the agents, if the configuration names any.
 	UseMock bool `json:"use_mock,omitempty"`
@@ -84,7 +84,7 @@ func parseInput(req any, fields string, inputs ...[]byte) error {
 func plain(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {
-			return "it is of the JSON type " + wrong.Value
+			return "its JSON type is " + wrong.Value
 		}
 		what := "a string"
 		switch wrong.Type.Kind() {
@@ -100,7 +100,7 @@ func plain(err error) string {
 			what = "an object"
 		}
 		field := strings.TrimPrefix(strings.TrimPrefix(wrong.Field, "Labels."), "Overrides.")
-		return fmt.Sprintf("%q is of the JSON type %s, not %s", field, wrong.Value, what)
+		return fmt.Sprintf("%q has the JSON type %s; it must be %s", field, wrong.Value, what)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
@@ -125,7 +125,7 @@ func tooLong(fields ...field) (errs []error) {
 func (r Request) Validate() error {
 	var errs []error
 	if len(r.Data) > 0 && r.DataRef != "" {
-		errs = append(errs, errors.New(`"data" and "data_ref" exclude each other`))
+		errs = append(errs, errors.New(`"data" and "data_ref" are mutually exclusive: set only one`))
 	}
 	if !utf8.Valid(r.Data) {
 		errs = append(errs, errors.New(`"data" is not valid UTF-8`))

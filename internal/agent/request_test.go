@@ -42,8 +42,8 @@ func TestUseMock(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
 		`{"chain":"c","use_mock":true}`:  "",
-		`{"chain":"c","use_mock":"yes"}`: `"use_mock" is of the JSON type string, not true or false`,
-		`{"chain":true}`:                 `"chain" is of the JSON type bool, not a string`,
+		`{"chain":"c","use_mock":"yes"}`: `"use_mock" has the JSON type string; it must be true or false`,
+		`{"chain":true}`:                 `"chain" has the JSON type bool; it must be a string`,
 		`{"chain":"c","use_mocks":true}`: `unknown field "use_mocks"`,
 	} {
 		req, err := agent.ParseRequest([]byte(input))
@@ -71,15 +71,15 @@ func TestParseRequest(t *testing.T) {
 			"mcp":{"servers":[{"name":"a"},{"name":"a"},{}]}}`,
 			[]string{
 				`"priority" is 6`, `"tenant" is longer than 64 bytes`, `"session" has control or invisible characters`, `the key "a b"`,
-				`"budgets.max_duration" is "soon"`, `"budgets" has a negative max_passes`, `negative max_cost_usd`, `names "a" for the second time`,
+				`"budgets.max_duration" is "soon"`, `"budgets" has a negative max_passes`, `negative max_cost_usd`, `names "a", which an earlier entry`,
 				`has a name that is missing`,
 			},
 		},
 		"much metadata": {`{"metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`,
-			[]string{`"metadata" is 4104 bytes of JSON, and 4096 are allowed`}},
-		"no text":   {`{"metadata":{"a":1}}`, []string{`is of the JSON type number, not a string`}},
-		"no number": {`{"priority":"high"}`, []string{`"priority" is of the JSON type string, not a whole number`}},
-		"no object": {`{"mcp":{"servers":"loki"}}`, []string{`is of the JSON type string, not a list`}},
+			[]string{`"metadata" is 4104 bytes of JSON; the limit is 4096`}},
+		"no text":   {`{"metadata":{"a":1}}`, []string{`has the JSON type number; it must be a string`}},
+		"no number": {`{"priority":"high"}`, []string{`"priority" has the JSON type string; it must be a whole number`}},
+		"no object": {`{"mcp":{"servers":"loki"}}`, []string{`has the JSON type string; it must be a list`}},
 		"unknown":   {`{"budgets":{"max_tokens":1}}`, []string{`unknown field "max_tokens"`}},
 	} {
 		req, err := agent.ParseRequest([]byte(tt.input))

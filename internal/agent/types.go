@@ -29,6 +29,14 @@ const (
 	ToolShell      = "shell"
 	ToolReadResult = "read_result" // reads text that was too large to be shown
 
+	ToolSearchTools = "search_tools" // finds other tools: see tool.Set.Searching
+
+	ToolLoadSkill     = "load_skill"
+	ToolReadSkillFile = "read_skill_file"
+
+	ToolRecallPast     = "recall_past_investigations"
+	ToolSearchSessions = "search_past_sessions"
+
 	ToolCoreMemoryAppend     = "core_memory_append"
 	ToolCoreMemoryReplace    = "core_memory_replace"
 	ToolArchivalMemoryInsert = "archival_memory_insert"
@@ -68,6 +76,7 @@ var types = []Type{
 	{Name: "action", Pattern: Iterating, Prompt: "action"},
 	{Name: "synthesis", Pattern: SingleShot, Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: SingleShot, Prompt: "scoring", MaxIterations: 1},
+	{Name: "reflector", Pattern: SingleShot, Prompt: "reflector", MaxIterations: 1, JSON: true},
 	{Name: "llm", Pattern: SingleShot, Prompt: "llm", MaxIterations: 1, JSON: true},
 	{Name: "tool_plan", Pattern: ToolPlan, MaxIterations: 1, JSON: true},
 	{Name: "service", Pattern: Service, MaxIterations: 1, JSON: true},
@@ -93,6 +102,12 @@ const TypeOrchestrator = "orchestrator"
 func OrchestrationTools() []string {
 	return []string{ToolDispatchAgent, ToolCancelAgent, ToolListAgents}
 }
+
+// SkillTools returns the tools of an agent that has skills.
+func SkillTools() []string { return []string{ToolLoadSkill, ToolReadSkillFile} }
+
+// RecallTools returns the tools of an agent that can look up earlier investigations.
+func RecallTools() []string { return []string{ToolRecallPast, ToolSearchSessions} }
 
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }

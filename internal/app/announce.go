@@ -46,6 +46,6 @@ func (h *Host) announce(ctx context.Context) {
 	w := ThisProgram()
 	w.Identity = h.opts.Temporal.Identity
 	if err := h.Store.AnnounceWorker(ctx, w); err != nil {
-		h.opts.Logger.Warn("the worker is not announced in the store: starter version --check counts it as an older one", "error", err)
+		h.opts.Logger.Warn("cannot announce this worker in the store: starter version --check will count it as an older worker", "error", err)
 	}
 }

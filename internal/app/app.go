@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/sample"
-	"github.com/inquest-dev/inquest/internal/sandbox"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/trust/sandbox"
 )
 
 // PrepareSample extracts the files of the sample incident to where its chain expects them.
@@ -33,7 +33,15 @@ func SampleCommand() *cobra.Command {
 	return cmd
 }
 
-// KeeperCommand is the process that an agent's shell runs, with this program. It ensures that a command and its descendants do not
+// PackCommand serves the recorded demo of a toolset pack over MCP on stdin and stdout. A demo's configuration runs it.
+func PackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp-pack", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return sample.ServePack(cmd.Context(), args[0]) },
+	}
+}
+
+// KeeperCommand runs an agent's shell command in a process of this program. It ensures that the command and its descendants do not
 // outlive the call.
 func KeeperCommand() *cobra.Command {
 	var rules sandbox.Rules
@@ -41,8 +49,8 @@ func KeeperCommand() *cobra.Command {
 		Use: keeperName, Hidden: true, Args: cobra.ExactArgs(1),
 		Run: func(_ *cobra.Command, args []string) { os.Exit(sandbox.Keep(args[0], rules)) }, // the command's own exit code
 	}
-	cmd.Flags().StringVar(&rules.Write, "write", "", "the only folder where it may write")
-	cmd.Flags().BoolVar(&rules.Offline, "offline", false, "it may open no socket")
+	cmd.Flags().StringVar(&rules.Write, "write", "", "the only folder where the command may write")
+	cmd.Flags().BoolVar(&rules.Offline, "offline", false, "the command may not open sockets")
 	return cmd
 }
 
@@ -61,6 +69,6 @@ func Keeper() []string {
 func WarnOfPassword(cmd *cobra.Command) {
 	flag := cmd.Flags().Lookup("store")
 	if flag != nil && flag.Changed && store.HasPassword(flag.Value.String()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning: a password on the command line can be read by everybody on this host (ps): use INQUEST_STORE")
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning: every user of this host can read a password on the command line (ps): use INQUEST_STORE")
 	}
 }

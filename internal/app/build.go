@@ -14,7 +14,7 @@ import (
 const linkedHead = 32 << 10
 
 // NameBuild sets the build ID for Temporal's SDK. Call it before creating any worker. Otherwise the SDK hashes the whole file: 0.4
-// s of CPU for dev, which has 240 MB.
+// s of CPU for dev, which is 240 MB.
 func NameBuild() {
 	program, err := os.Executable()
 	if err != nil {

@@ -5,45 +5,48 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
-// builtins is the registry of the tools that need no server.
-type builtins struct {
-	results builtin.Results
-	code    []builtin.Tool // tools in Go that the program adds
-	keeper  []string       // see builtin.Shell
+// Builtins is the registry of the tools that need no server.
+type Builtins struct {
+	Results builtin.Results
+	Code    []builtin.Tool // tools in Go that the program adds
+	Keeper  []string       // described in Settings
 }
 
 // tools returns the built-in tools that exist for an agent. The policy decides which of them it gets.
-func (b builtins) tools(p plan.Agent) []builtin.Tool {
-	tools := []builtin.Tool{builtin.ReadResult(b.results), builtin.PauseHeartbeats()}
-	if p.Shell != nil {
-		tools = append(tools, builtin.Shell(*p.Shell, b.keeper...))
+func (b Builtins) tools(p plan.Agent) []builtin.Tool {
+	tools := []builtin.Tool{builtin.ReadResult(b.Results), builtin.PauseHeartbeats()}
+	if len(p.Skills) > 0 {
+		tools = append(tools, builtin.Skills(p.Skills, b.Results.Blob)...)
 	}
-	return append(tools, b.code...)
+	if p.Shell != nil {
+		tools = append(tools, builtin.Shell(*p.Shell, b.Keeper...))
+	}
+	return append(tools, b.Code...)
 }
 
-// has reports whether a tool is one that the program adds.
-func (b builtins) has(name string) bool {
-	return slices.ContainsFunc(b.code, func(t builtin.Tool) bool { return t.Spec.Name == name })
-}
-
-// Specs lists the built-in tools, the memory tools, whose calls the store journals, and the tools for dispatching agents, which the
-// workflow carries out.
-func (b builtins) Specs(p plan.Agent) []tool.Spec {
+// Specs lists the built-in tools, the memory tools, whose calls the store journals, the tools for earlier investigations, which need
+// the plan, the tool that finds tools, which needs the agent's permissions, and the tools for dispatching agents, which the workflow
+// carries out.
+func (b Builtins) Specs(p plan.Agent) []tool.Spec {
 	var specs []tool.Spec
 	for _, t := range b.tools(p) {
 		specs = append(specs, t.Spec)
 	}
-	return slices.Concat(specs, memory.Specs(), builtin.Orchestration(p.Orchestrator))
+	if p.ToolSearchAbove > 0 {
+		specs = append(specs, builtin.SearchTools())
+	}
+	return slices.Concat(specs, memory.Specs(), learning.Specs(), builtin.Orchestration(p.Orchestrator))
 }
 
 // Call runs a built-in tool.
-func (b builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {
+func (b Builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {
 	for _, t := range b.tools(p) {
 		if t.Spec.Name != call.Name {
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/workflows"
@@ -30,8 +31,8 @@ type Embedding struct {
 }
 
 // source returns the source of the host's configuration.
-func (o HostOptions) source() config.Source {
-	src := config.Source{Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue)}
+func (o HostOptions) source() configuration.Source {
+	src := configuration.Source{Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue)}
 	if e := o.Embedding; e != nil {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
 		src.Hooks, src.Mocks = slices.Sorted(maps.Keys(e.Hooks)), slices.Sorted(maps.Keys(e.Mocks))
@@ -47,7 +48,7 @@ func (o HostOptions) source() config.Source {
 
 // withoutExecutable hides the path of our executable. The server of the sample incident is another process of our program, and no
 // other program may be started in its place.
-func withoutExecutable(env config.Env) config.Env {
+func withoutExecutable(env configuration.Env) configuration.Env {
 	return func(name string) (string, bool) {
 		if name == command.VariableExecutable {
 			return "", false
@@ -58,7 +59,7 @@ func withoutExecutable(env config.Env) config.Env {
 
 // Check reads the configuration. If anything in it is invalid, the error is config.Findings.
 func (o HostOptions) Check() error {
-	_, err := config.Load(o.source())
+	_, err := configuration.Load(o.source())
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
@@ -28,7 +29,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	if err := opts.Check(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(opts.source())
+	c, err := configuration.Load(opts.source())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	clerk := p.Stages[0].Agents[0]
 	row, _ := agent.LookupType(clerk.Type)
 	var names []string
-	for _, spec := range tool.NewPolicy(nil).Tools(row, clerk, nil, builtins{code: opts.embedding().Tools}.Specs(clerk)).Offered() {
+	for _, spec := range tool.NewPolicy(nil).Tools(row, clerk, nil, Builtins{Code: opts.embedding().Tools}.Specs(clerk)).Offered() {
 		names = append(names, spec.Name)
 	}
 	if diff := cmp.Diff([]string{"page", agent.ToolReadResult}, names); diff != "" {
@@ -53,7 +54,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	}
 	opts.Embedding.Tools = nil
 	if err := opts.Check(); err == nil ||
-		!strings.Contains(err.Error(), `Go: agents.Clerk.tool_ids[0]: this program has no registered tool "page"; there are: none`) {
+		!strings.Contains(err.Error(), `Go: agents.Clerk.tool_ids[0]: unknown tool "page"; available in this program: none`) {
 		t.Errorf("got %v", err)
 	}
 }

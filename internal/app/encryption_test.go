@@ -129,7 +129,7 @@ func TestEncryption(t *testing.T) {
 	t.Run("a client without keys is told", func(t *testing.T) {
 		err := reader.GetWorkflow(t.Context(), "secret", "").Get(t.Context(), &result)
 		if err == nil ||
-			!strings.Contains(err.Error(), `this is encrypted with the key "new", which this program has not: set INQUEST_ENCRYPTION_KEYS`) {
+			!strings.Contains(err.Error(), `encrypted with the key "new", which this program does not have: set INQUEST_ENCRYPTION_KEYS`) {
 			t.Errorf("got %v", err)
 		}
 	})

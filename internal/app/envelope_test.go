@@ -19,6 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -164,7 +165,7 @@ func investigate(t *testing.T, chain *config.Chain, model *words, slow bool,
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	content := storetest.Open(t)
-	conf, err := config.Load((&HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{Entries: config.Entries{
+	conf, err := configuration.Load((&HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{Entries: config.Entries{
 		Agents: map[string]*config.Agent{"W": {}, "J": {Type: "llm"}}, AgentChains: map[string]*config.Chain{"c": chain},
 	}}}}).source())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
@@ -32,7 +32,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.WriteAgent(config.Source{Dir: data, SkipCredentials: true}, "Clerk",
+	if _, err := configuration.WriteAgent(configuration.Source{Dir: data, SkipCredentials: true}, "Clerk",
 		json.RawMessage(`{"description":"files"}`)); err != nil {
 		t.Error(err)
 	}

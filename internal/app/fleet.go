@@ -19,7 +19,7 @@ import (
 )
 
 // ErrOtherStore means that the workers of the task queue share another store.
-var ErrOtherStore = errors.New("this worker has another store than the fleet")
+var ErrOtherStore = errors.New("this worker's store is not the fleet's store")
 
 // joinFleet returns an error if the store is not the fleet's. The first worker that runs investigations leaves a mark in Temporal
 // for its task queue and for those of its MCP servers. A worker that only runs tools checks the mark of its queue. Nothing is
@@ -59,11 +59,11 @@ func (h *Host) fleetQueues() []string {
 	return queues
 }
 
-// watchFleet returns an error once the host's store is not, or never was, the fleet's: a worker that only runs tools may have
+// watchFleet returns an error once the host's store differs from the fleet's. It may always have: a worker that only runs tools may have
 // started before the first mark. joined holds the queues that the host has joined. A queue that a reload adds does not end the
 // host.
 func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Duration) error {
-	told := map[string]bool{}
+	logged := map[string]bool{}
 	for ticker := time.NewTicker(every); ; {
 		select {
 		case <-ctx.Done():
@@ -76,7 +76,7 @@ func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Durat
 		if err == nil {
 			err = h.Store.Belongs(ctx, id, name)
 		}
-		if errors.Is(err, store.ErrOtherNamespace) { // it has adopted the store
+		if errors.Is(err, store.ErrOtherNamespace) { // that namespace has adopted the store
 			return err
 		}
 		queues := slices.Concat(joined, h.fleetQueues())
@@ -89,9 +89,9 @@ func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Durat
 			if slices.Contains(joined, q) {
 				return h.otherStore(q, theirs)
 			}
-			if !told[q] {
+			if !logged[q] {
 				h.opts.Logger.Error("the configuration names a task queue of another fleet", "error", h.otherStore(q, theirs))
-				told[q] = true
+				logged[q] = true
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (h *Host) joinNamespace(ctx context.Context) error {
 
 func (h *Host) namespace(ctx context.Context) (id, name string, err error) {
 	name = cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace)
-	id, err = namespaceID(ctx, h.Client, name)
+	id, err = NamespaceID(ctx, h.Client, name)
 	return id, name, err
 }
 
@@ -122,23 +122,23 @@ func (h *Host) checkFleet(ctx context.Context, queue string) error {
 		return err
 	}
 	if h.opts.AdoptStore {
-		h.opts.Logger.Warn("the fleet's store is replaced", "task_queue", queue, "was", theirs.Address, "is", h.Address())
+		h.opts.Logger.Warn("replaced the fleet's store", "task_queue", queue, "was", theirs.Address, "is", h.Address())
 		return h.Client.TerminateWorkflow(ctx, workflows.FleetID(queue), run, "replaced by the store "+h.Store.ID())
 	}
 	return h.otherStore(queue, theirs)
 }
 
 func (h *Host) otherStore(queue string, theirs workflows.FleetMemo) error {
-	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). "+
-		"Give it theirs, or a task queue of its own", ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
+	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), but this worker has %s (store %s). "+
+		"Give it the shared store, or its own task queue", ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
 }
 
 func (h *Host) fleetStore(ctx context.Context, queue string) (memo workflows.FleetMemo, run string, err error) {
-	return fleetStore(ctx, h.Client, h.opts.Temporal.DataConverter, queue)
+	return FleetStore(ctx, h.Client, h.opts.Temporal.DataConverter, queue)
 }
 
-// fleetStore reads a queue's mark. Without a mark, all results are empty.
-func fleetStore(ctx context.Context, c client.Client, data converter.DataConverter, queue string) (
+// FleetStore reads a queue's mark. Without a mark, all results are empty.
+func FleetStore(ctx context.Context, c client.Client, data converter.DataConverter, queue string) (
 	memo workflows.FleetMemo, run string, err error,
 ) {
 	found, err := c.DescribeWorkflowExecution(ctx, workflows.FleetID(queue), "")
@@ -146,14 +146,14 @@ func fleetStore(ctx context.Context, c client.Client, data converter.DataConvert
 		return memo, "", nil
 	}
 	if err != nil {
-		return memo, "", fmt.Errorf("read the fleet's mark: %w", err)
+		return memo, "", fmt.Errorf("read which store the fleet uses: %w", err)
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return memo, "", nil
 	}
 	if err := data.FromPayload(info.GetMemo().GetFields()[workflows.FleetStore], &memo); err != nil {
-		return memo, "", fmt.Errorf("read the fleet's mark: %w", err)
+		return memo, "", fmt.Errorf("read which store the fleet uses: %w", err)
 	}
 	return memo, info.GetExecution().GetRunId(), nil
 }
@@ -168,7 +168,7 @@ func (h *Host) markFleet(ctx context.Context, queue, main string) error {
 		StaticDetails:            fmt.Sprintf("Store %s: %s", h.Store.ID(), h.Address()),
 	}, workflows.TypeFleet)
 	if err != nil {
-		return fmt.Errorf("leave the fleet's mark: %w", err)
+		return fmt.Errorf("record the fleet's store: %w", err)
 	}
 	return h.checkFleet(ctx, queue)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -73,7 +74,7 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 			{Name: "dig", Agents: []*config.StageAgent{{Name: "Digger"}}},
 		}}},
 	}}}}).source()
-	conf, err := config.Load(source)
+	conf, err := configuration.Load(source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
-	system "github.com/inquest-dev/inquest/internal/client"
+	inquest "github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -57,14 +58,14 @@ func CachedWorkflows(calls int) int { return max(cmp.Or(calls, DefaultMaxCalls),
 const MinCachedWorkflows = 200
 
 // ErrNoStore means that no store is configured for the worker to share.
-var ErrNoStore = errors.New("no store is named: give --store, INQUEST_STORE or system.store, the same for all workers and the starter " +
-	"(a postgres:// address, or the path of a SQLite file for the workers of one host; beside dev, the path that it prints)")
+var ErrNoStore = errors.New("no store configured: set --store, INQUEST_STORE or system.store to the same value for all workers and " +
+	"starter (a postgres:// address, or the path of a SQLite file if all run on one host; with dev, the path that dev prints)")
 
 // Host is a worker with everything that it opened.
 type Host struct {
 	Client  client.Client
 	Store   *store.Store
-	Config  *config.Live
+	Config  *configuration.Live
 	opts    HostOptions
 	keys    payload.Keys
 	where   store.Options
@@ -88,7 +89,7 @@ func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
 // NewHost loads the configuration, opens the store and connects to Temporal. It detects all local errors before it connects.
 func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	h := &Host{opts: opts, hup: make(chan os.Signal, 1), unwatch: func() {}}
-	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: h.hup, Logger: opts.Logger})
+	live, err := configuration.NewLive(configuration.LiveOptions{Source: opts.source(), Reload: h.hup, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (h *Host) publishTools(ctx context.Context) error {
 	return h.Store.SaveProgramTools(ctx, specs)
 }
 
-// ServersAlone returns the MCP servers whose tools are all that the host runs; empty means that it runs everything.
+// ServersAlone returns the MCP servers of a host that runs only their tools; empty means that it runs everything.
 func (h *Host) ServersAlone() []string { return h.Config.Current().ServersOf(h.opts.TaskQueue) }
 
 // Drain returns how long running calls may continue after Stop: the requested time, or else the configuration's, or else the
@@ -173,7 +174,7 @@ func (h *Host) Drain() time.Duration {
 
 // StoreOptions returns the store to use: the requested one, or else the configuration's, or else the default. It does not read
 // unused settings, so their variables need not be set.
-func (o HostOptions) StoreOptions(cfg *config.Config) (store.Options, error) {
+func (o HostOptions) StoreOptions(cfg *configuration.Config) (store.Options, error) {
 	out := store.At(o.Store)
 	if o.Store == "" {
 		target, err := cfg.Store()
@@ -217,14 +218,14 @@ func (h *Host) connect(ctx context.Context) (err error) {
 }
 
 // System returns a client of the host's system.
-func (h *Host) System() *system.Client {
-	return system.Over(h.Client, h.keys, h.Store, cmp.Or(h.opts.TaskQueue, workflows.TaskQueue))
+func (h *Host) System() *inquest.Client {
+	return inquest.Over(h.Client, h.keys, h.Store, cmp.Or(h.opts.TaskQueue, workflows.TaskQueue), h.Namespace())
 }
 
 // Namespace returns the host's Temporal namespace.
 func (h *Host) Namespace() string { return cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace) }
 
-// Wait returns nil when ctx ends, or the error after which the worker cannot continue.
+// Wait returns nil when ctx ends, or the error that stopped the worker.
 func (h *Host) Wait(ctx context.Context) error { return h.worker.Wait(ctx) }
 
 // Stop drains the worker and closes everything that was opened, in reverse order.

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
-	system "github.com/inquest-dev/inquest/internal/client"
+	inquest "github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/webhook"
 	"github.com/inquest-dev/inquest/workflows"
@@ -18,16 +18,15 @@ import (
 
 // intake starts and guides the investigations of alerts.
 type intake struct {
-	*system.Client
+	*inquest.Client
 	runs      runs
 	namespace string
 	config    Configuration
 }
 
 func newIntake(opts WorkerOptions) intake {
-	return intake{
-		system.Over(opts.Client, opts.Keys, opts.Store, opts.TaskQueue), runs{opts.Client, opts.Keys.Converter(nil)}, opts.Namespace, opts.Config,
-	}
+	system := inquest.Over(opts.Client, opts.Keys, opts.Store, opts.TaskQueue, opts.Namespace)
+	return intake{system, runs{opts.Client, opts.Keys.Converter(nil)}, opts.Namespace, opts.Config}
 }
 
 // Flood implements activities.Intake.
@@ -68,7 +67,7 @@ func (i intake) EndedAlert(ctx context.Context, investigation string) (bool, err
 // running returns the workflow ID of an investigation. The error is record.ErrNotFound if it has ended.
 func (i intake) running(ctx context.Context, investigation string) (workflowID string, err error) {
 	h, err := i.Find(ctx, investigation)
-	if err == nil && !h.Running() {
+	if err == nil && !h.Open {
 		err = fmt.Errorf("investigation %s: %w", investigation, record.ErrNotFound)
 	}
 	return h.Workflow, err

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/clip"
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/safely"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/safely"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -66,7 +66,7 @@ type listened struct {
 
 func newListened(ctx context.Context, s *store.Store, listen func(Event), log *slog.Logger) *listened {
 	e := &listened{Store: s, queue: make(chan Event, eventsQueued), stop: make(chan struct{}), done: make(chan struct{}), log: log}
-	hear := func(event Event) {
+	deliver := func(event Event) {
 		_, _ = safely.Run(context.WithoutCancel(ctx), func() (any, error) { listen(event); return nil, nil }, func(kind, stack string) {
 			log.Error("a listener has panicked", "type", kind, "stack", stack)
 		})
@@ -76,10 +76,10 @@ func newListened(ctx context.Context, s *store.Store, listen func(Event), log *s
 		for {
 			select {
 			case event := <-e.queue:
-				hear(event)
+				deliver(event)
 			case <-e.stop:
 				for len(e.queue) > 0 {
-					hear(<-e.queue)
+					deliver(<-e.queue)
 				}
 				return
 			}
@@ -101,8 +101,8 @@ func (e *listened) close() {
 	}
 }
 
-// tell never blocks.
-func (e *listened) tell(event Event) {
+// enqueue never blocks.
+func (e *listened) enqueue(event Event) {
 	event.Text = strings.Clone(clip.Text(event.Text, eventText)) // so that the complete text can be freed
 	if event.At.IsZero() {
 		event.At = time.Now()
@@ -135,12 +135,20 @@ func (e *listened) entries(all []transcript.Entry) {
 		default:
 			continue
 		}
-		e.tell(event)
+		e.enqueue(event)
 	}
 }
 
 func (e *listened) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
 	known, err := e.Store.LookupReply(ctx, scope, iteration, w)
+	e.entries(known.Step)
+	return known, err
+}
+
+func (e *listened) LookupSince(
+	ctx context.Context, scope transcript.Scope, from, iteration int, w transcript.Writer,
+) (transcript.Known, error) {
+	known, err := e.Store.LookupSince(ctx, scope, from, iteration, w)
 	e.entries(known.Step)
 	return known, err
 }
@@ -176,7 +184,7 @@ func (e *listened) Journal(
 func (e *listened) StartInvestigation(ctx context.Context, inv record.Investigation) error {
 	err := e.Store.StartInvestigation(ctx, inv)
 	if err == nil {
-		e.tell(Event{Kind: EventStarted, Investigation: inv.ID, Status: string(inv.Status), At: inv.StartedAt})
+		e.enqueue(Event{Kind: EventStarted, Investigation: inv.ID, Status: string(inv.Status), At: inv.StartedAt})
 	}
 	return err
 }
@@ -185,7 +193,7 @@ func (e *listened) StartExecution(ctx context.Context, exec record.Execution, ru
 	err := e.Store.StartExecution(ctx, exec, run)
 	if err == nil {
 		_, name, _ := strings.Cut(exec.Name, "/")
-		e.tell(Event{Kind: EventAgentStarted, Investigation: exec.Investigation, Stage: exec.Stage, Agent: name, Status: string(exec.Status)})
+		e.enqueue(Event{Kind: EventAgentStarted, Investigation: exec.Investigation, Stage: exec.Stage, Agent: name, Status: string(exec.Status)})
 	}
 	return err
 }
@@ -193,7 +201,7 @@ func (e *listened) StartExecution(ctx context.Context, exec record.Execution, ru
 func (e *listened) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error {
 	err := e.Store.SaveStage(ctx, stage, execs, envelope)
 	if err == nil {
-		e.tell(Event{
+		e.enqueue(Event{
 			Kind: EventStageEnded, Investigation: stage.Investigation, Stage: stage.Name, Status: string(stage.Status), Text: stage.Error,
 		})
 	}
@@ -203,7 +211,7 @@ func (e *listened) SaveStage(ctx context.Context, stage record.Stage, execs []re
 func (e *listened) SetWaiting(ctx context.Context, w record.Waiting) error {
 	err := e.Store.SetWaiting(ctx, w)
 	if err == nil && e.stands(ctx, w) {
-		e.tell(Event{Kind: EventWaiting, Investigation: w.Investigation, Status: string(w.Status)})
+		e.enqueue(Event{Kind: EventWaiting, Investigation: w.Investigation, Status: string(w.Status)})
 	}
 	return err
 }
@@ -235,5 +243,5 @@ func (e *listened) CloseInvestigation(ctx context.Context, inv record.Investigat
 }
 
 func (e *listened) ended(inv record.Investigation) {
-	e.tell(Event{Kind: EventEnded, Investigation: inv.ID, Status: string(inv.Status), Text: cmp.Or(inv.Error, inv.Report)})
+	e.enqueue(Event{Kind: EventEnded, Investigation: inv.ID, Status: string(inv.Status), Text: cmp.Or(inv.Error, inv.Report)})
 }

@@ -17,8 +17,8 @@ func TestListened(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := storetest.Open(t)
-	var told []Event
-	e := newListened(ctx, s, func(event Event) { told = append(told, event) }, slog.New(slog.DiscardHandler))
+	var received []Event
+	e := newListened(ctx, s, func(event Event) { received = append(received, event) }, slog.New(slog.DiscardHandler))
 	inv := record.Investigation{ID: "inv", WorkflowID: "inv", RunID: "r1", Status: agent.StatusRunning, StartedAt: time.Now()}
 	must := func(err error) {
 		t.Helper()
@@ -38,14 +38,14 @@ func TestListened(t *testing.T) {
 	says(agent.StatusPaused, 3) // after the end
 	e.close()
 	var got []string
-	for _, event := range told {
+	for _, event := range received {
 		got = append(got, event.Kind+" "+event.Status)
 	}
 	want := "investigation_started running, waiting paused, investigation_ended completed"
 	if all := strings.Join(got, ", "); all != want {
 		t.Fatalf("told %s, want %s", all, want)
 	}
-	if text := told[2].Text; len(text) != eventText+len("…") || !strings.HasSuffix(text, "é…") {
+	if text := received[2].Text; len(text) != eventText+len("…") || !strings.HasSuffix(text, "é…") {
 		t.Errorf("%d bytes of text", len(text))
 	}
 }

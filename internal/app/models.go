@@ -10,7 +10,8 @@ import (
 	"cloud.google.com/go/auth"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/configuration"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
@@ -19,9 +20,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// models creates the clients of providers and keeps them with their connections.
-type models struct {
-	env    config.Env
+// Models creates the clients of providers and keeps them with their connections.
+type Models struct {
+	env    configuration.Env
 	own    map[string]llm.Client // of the embedding program
 	logger *slog.Logger
 
@@ -34,12 +35,13 @@ type clientKey struct {
 	idle     time.Duration
 }
 
-func newModels(opts WorkerOptions) *models {
-	return &models{env: opts.Config.LookupEnv, own: opts.Models, logger: opts.Logger, clients: map[clientKey]llm.Client{}}
+// NewModels returns the clients of the providers, whose keys are in env. own replaces models by those of the embedding program.
+func NewModels(env configuration.Env, own map[string]llm.Client, logger *slog.Logger) *Models {
+	return &Models{env: env, own: own, logger: logger, clients: map[clientKey]llm.Client{}}
 }
 
 // Client returns the client of a provider, which is the same for all of the provider's models.
-func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error) {
+func (m *Models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := clientKey{provider: p, idle: timeouts.StreamIdle.D()}
@@ -54,7 +56,7 @@ func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, er
 	return client, nil
 }
 
-func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) {
+func (m *Models) build(p plan.Provider, idle time.Duration) (llm.Client, error) {
 	name, _, _ := strings.Cut(p.Name, ":") // without ":model"
 	for _, key := range []string{name, p.Type + ":" + p.Model, "*"} {
 		if client, ok := m.own[key]; ok {
@@ -93,13 +95,13 @@ func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) 
 		}
 		return anthropic.New(opts)
 	case config.ProviderScripted:
-		return nil, fmt.Errorf("provider %s: this program has no script named %q; dev has one: sample", p.Name, p.Model)
+		return nil, fmt.Errorf("provider %s: unknown script %q; available in dev: sample", p.Name, p.Model)
 	}
 	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)
 }
 
-// vertex reads settings from the environment that the plan leaves open.
-func (m *models) vertex(provider string, at plan.Vertex) (*googlecloud.Place, error) {
+// vertex reads from the environment the settings that the plan leaves open.
+func (m *Models) vertex(provider string, at plan.Vertex) (*googlecloud.Place, error) {
 	from := func(text, name string) string {
 		if text == "" {
 			text, _ = m.env(name)
@@ -110,21 +112,21 @@ func (m *models) vertex(provider string, at plan.Vertex) (*googlecloud.Place, er
 	if file, _ := m.env(at.CredentialsEnv); file != "" {
 		var err error
 		if creds, err = googlecloud.CredentialsFile(file); err != nil {
-			return nil, fmt.Errorf("provider %s: the credentials that %s names: %w", provider, at.CredentialsEnv, err)
+			return nil, fmt.Errorf("provider %s: the credentials file in %s: %w", provider, at.CredentialsEnv, err)
 		}
 	}
 	return googlecloud.At(from(at.Project, at.ProjectEnv), from(at.Location, at.LocationEnv), creds), nil
 }
 
 // key reads a provider's key from the environment for each call and keeps it nowhere.
-func (m *models) key(p plan.Provider) func() (string, error) {
+func (m *Models) key(p plan.Provider) func() (string, error) {
 	return func() (string, error) {
 		if p.APIKeyEnv == "" {
 			return "", nil
 		}
 		key, ok := m.env(p.APIKeyEnv)
 		if !ok || key == "" {
-			return "", fmt.Errorf("the environment variable %s, which has the key, is not set on this worker", p.APIKeyEnv)
+			return "", fmt.Errorf("the environment variable %s, which should contain the key, is not set on this worker", p.APIKeyEnv)
 		}
 		return key, nil
 	}

@@ -14,7 +14,7 @@ import (
 func TestModels(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"PROJECT": "lab"}
-	m := &models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{}, env: func(name string) (string, bool) {
+	m := &Models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{}, env: func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
 	}}

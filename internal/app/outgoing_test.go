@@ -18,8 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// strictTargets are the servers in TestAcceptedEverywhere, and their providers in a plan. learns is how many refusals they may
-// cause, because the server behind a custom address is unknown.
+// strictTargets are the servers in TestAcceptedEverywhere and TestSentBack, and their providers in a plan. learns is how many refusals
+// they may cause, because the server behind a custom address is unknown.
 var strictTargets = map[string]struct {
 	target   llmtest.Target
 	provider plan.Provider
@@ -106,9 +106,9 @@ func anyRequest() *rapid.Generator[llm.Request] {
 		many := rapid.SampledFrom([]int{0, 1, 2, 3, 3, 200}).Draw(t, "tools")
 		for n := range many {
 			if n > 3 { // the same as those before, under names that differ only where they are cut or rewritten
-				again := tools[n%3]
-				again.Name = tool.WireName(fmt.Sprint(rapid.SampledFrom(toolNames[1:]).Draw(t, "name"), n%150))
-				tools = append(tools, again)
+				alias := tools[n%3]
+				alias.Name = tool.WireName(fmt.Sprint(rapid.SampledFrom(toolNames[1:]).Draw(t, "name"), n%150))
+				tools = append(tools, alias)
 				continue
 			}
 			tools = append(tools, llm.Tool{

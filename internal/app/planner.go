@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/virtual"
@@ -31,14 +31,14 @@ func (p planner) Plan(ctx context.Context, req agent.Request, data string) (plan
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	told := req
-	told.Chain, told.AlertType = cfg.ChainOf(req), cfg.AlertTypeOf(req)
-	q := p.asking(told, data)
-	return chosen(ctx, q, cfg, func(cfg *config.Config) (plan.Plan, error) { return cfg.Plan(req) })
+	resolved := req
+	resolved.Chain, resolved.AlertType = cfg.ChainOf(req), cfg.AlertTypeOf(req)
+	q := p.asking(resolved, data)
+	return chosen(ctx, q, cfg, func(cfg *configuration.Config) (plan.Plan, error) { return cfg.Plan(req) })
 }
 
 // Plan plans a request as workers do, except for the models that functions of their program choose.
-func Plan(ctx context.Context, cfg *config.Config, made Made, req agent.Request) (plan.Plan, error) {
+func Plan(ctx context.Context, cfg *configuration.Config, made Made, req agent.Request) (plan.Plan, error) {
 	cfg, err := withMade(ctx, cfg, made, req)
 	if err != nil {
 		return plan.Plan{}, err
@@ -46,18 +46,18 @@ func Plan(ctx context.Context, cfg *config.Config, made Made, req agent.Request)
 	return cfg.Plan(req)
 }
 
-func withMade(ctx context.Context, cfg *config.Config, made Made, req agent.Request) (*config.Config, error) {
+func withMade(ctx context.Context, cfg *configuration.Config, made Made, req agent.Request) (*configuration.Config, error) {
 	return WithMade(ctx, cfg, made, req.Project, cfg.VirtualOf(cfg.ChainOf(req))...)
 }
 
 func (p planner) Conversation(ctx context.Context, req agent.ConversationRequest) (plan.Plan, error) {
 	cfg := p.Current()
-	cfg, err := WithMade(ctx, cfg, p.made, req.Project, cfg.VirtualOf(config.OfAgent+req.Agent)...)
+	cfg, err := WithMade(ctx, cfg, p.made, req.Project, cfg.VirtualOf(configuration.OfAgent+req.Agent)...)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	q := p.asking(agent.Request{Labels: agent.Labels{Project: req.Project}, AllowEmpty: true}, "")
-	return chosen(ctx, q, cfg, func(cfg *config.Config) (plan.Plan, error) { return cfg.Conversation(req) })
+	return chosen(ctx, q, cfg, func(cfg *configuration.Config) (plan.Plan, error) { return cfg.Conversation(req) })
 }
 
 func (p planner) Scoring(ctx context.Context, req agent.Request, data string) (plan.Stage, error) {
@@ -67,11 +67,13 @@ func (p planner) Scoring(ctx context.Context, req agent.Request, data string) (p
 		return plan.Stage{}, err
 	}
 	req.AllowEmpty, req.Attach = true, true // the data was checked when the investigation began
-	return chosen(ctx, p.asking(req, data), cfg, func(cfg *config.Config) (plan.Stage, error) { return cfg.Scoring(req.Chain, req.Project) })
+	return chosen(ctx, p.asking(req, data), cfg, func(cfg *configuration.Config) (plan.Stage, error) {
+		return cfg.Scoring(req.Chain, req.Project)
+	})
 }
 
 // WithMade returns a configuration that includes the named run-time agents of a project that exist.
-func WithMade(ctx context.Context, cfg *config.Config, made Made, project string, names ...string) (*config.Config, error) {
+func WithMade(ctx context.Context, cfg *configuration.Config, made Made, project string, names ...string) (*configuration.Config, error) {
 	if len(names) == 0 {
 		return cfg, nil
 	}

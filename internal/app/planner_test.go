@@ -18,6 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
@@ -49,7 +50,7 @@ func defined(t *testing.T, choose hook.Selector) planner {
 	if err := os.WriteFile(file, []byte("defaults: {alert_type: usual}\nagents: {Own: {default_model: 'selector:s'}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Source{
+	cfg, err := configuration.Load(configuration.Source{
 		Entries: config.Entries{Agents: agents, AgentChains: map[string]*config.Chain{"c": chain}},
 		Dir:     file, Selectors: []string{"s"}, Env: func(string) (string, bool) { return "x", true },
 	})
@@ -69,12 +70,12 @@ func defined(t *testing.T, choose hook.Selector) planner {
 func TestSelectorsAreTold(t *testing.T) {
 	t.Parallel()
 	const secret = "password=q8Zr2LxW0pT7vN4k"
-	var told hook.SelectorInput
+	var received hook.SelectorInput
 	var asked []string
 	p := defined(t, func(_ context.Context, in hook.SelectorInput) (string, error) {
 		asked = append(asked, in.Agent)
-		told = in
-		told.Metadata = maps.Clone(in.Metadata)
+		received = in
+		received.Metadata = maps.Clone(in.Metadata)
 		clear(in.Metadata) // a function may change its input
 		return "scripted:" + in.Tenant + "x", nil
 	})
@@ -84,35 +85,36 @@ func TestSelectorsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note := told.Metadata["note"]
-	if strings.Contains(told.Request+note, "q8Zr") || !strings.HasPrefix(told.Request, "the data: ") || !strings.HasPrefix(note, "password=") {
-		t.Errorf("it is told %q, %q", told.Request, told.Metadata)
+	note := received.Metadata["note"]
+	if strings.Contains(received.Request+note, "q8Zr") ||
+		!strings.HasPrefix(received.Request, "the data: ") || !strings.HasPrefix(note, "password=") {
+		t.Errorf("it is told %q, %q", received.Request, received.Metadata)
 	}
 	if diff := cmp.Diff([]string{"Clerk", "Own"}, asked); diff != "" {
 		t.Error(diff)
 	}
-	told.Request, told.Metadata = "", nil
+	received.Request, received.Metadata = "", nil
 	want := hook.SelectorInput{Agent: "Own", Chain: "c", AlertType: "a", Project: "payments", RequestedBy: "ann", Tenant: "acme"}
-	if diff := cmp.Diff(want, told); diff != "" || made.Stages[0].Agents[0].Providers[0].Name != "scripted:acmex" {
+	if diff := cmp.Diff(want, received); diff != "" || made.Stages[0].Agents[0].Providers[0].Name != "scripted:acmex" {
 		t.Errorf("%+v\n%s", made.Stages[0].Agents[0].Providers, diff)
 	}
 	stage, err := p.Scoring(t.Context(), req, "")
-	if err != nil || stage.Agents[0].Providers[0].Name != "scripted:acmex" || told.Agent != "Judge" {
-		t.Errorf("%v: %+v by %s", err, stage, told.Agent)
+	if err != nil || stage.Agents[0].Providers[0].Name != "scripted:acmex" || received.Agent != "Judge" {
+		t.Errorf("%v: %+v by %s", err, stage, received.Agent)
 	}
 	req.Chain, req.AlertType = "", ""
-	if _, err = p.Plan(t.Context(), req, "x"); err != nil || told.Chain != "c" || told.AlertType != "usual" {
-		t.Errorf("by default: %v: %+v", err, told)
+	if _, err = p.Plan(t.Context(), req, "x"); err != nil || received.Chain != "c" || received.AlertType != "usual" {
+		t.Errorf("by default: %v: %+v", err, received)
 	}
 	if req.Chain, req.Project = "c", "other"; true {
 		_, err = p.Scoring(t.Context(), req, "")
 	}
-	if err == nil || !strings.Contains(err.Error(), `the project "other" has none`) {
+	if err == nil || !strings.Contains(err.Error(), `project "other" has no agent with that name`) {
 		t.Errorf("another project's judge: %v", err)
 	}
 	talk, err := p.Conversation(t.Context(), agent.ConversationRequest{Agent: "Clerk", Project: "payments"})
-	if err != nil || talk.Stages[0].Agents[0].Providers[0].Name != "scripted:x" || told.Chain+told.AlertType != "" {
-		t.Errorf("%v: %+v by %+v", err, talk, told)
+	if err != nil || talk.Stages[0].Agents[0].Providers[0].Name != "scripted:x" || received.Chain+received.AlertType != "" {
+		t.Errorf("%v: %+v by %+v", err, talk, received)
 	}
 }
 
@@ -123,9 +125,9 @@ func TestSelectorsFail(t *testing.T) {
 		"agent Clerk: the selector \"s\": nobody knows: password=": func(context.Context, hook.SelectorInput) (string, error) {
 			return "", errors.New("nobody knows: password=q8Zr2LxW0pT7vN4k")
 		},
-		"no provider \"password=": func(context.Context, hook.SelectorInput) (string, error) { return "password=q8Zr2LxW0pT7vN4k:x", nil },
-		"the selector \"s\": ":    func(context.Context, hook.SelectorInput) (string, error) { panic("at once") },
-		"context canceled":        func(ctx context.Context, _ hook.SelectorInput) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+		"unknown provider \"password=": func(context.Context, hook.SelectorInput) (string, error) { return "password=q8Zr2LxW0pT7vN4k:x", nil },
+		"the selector \"s\": ":         func(context.Context, hook.SelectorInput) (string, error) { panic("at once") },
+		"context canceled":             func(ctx context.Context, _ hook.SelectorInput) (string, error) { <-ctx.Done(); return "", ctx.Err() },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		if cancel(); !strings.Contains(want, "canceled") {
@@ -152,7 +154,7 @@ func TestSlowSelectors(t *testing.T) {
 			return "scripted:x", nil
 		})
 		_, err := p.Plan(t.Context(), agent.Request{Chain: "c", Labels: agent.Labels{Project: "payments"}}, "x")
-		if err == nil || !strings.Contains(err.Error(), "the selectors of a plan have 20s together") || t.Context().Err() != nil {
+		if err == nil || !strings.Contains(err.Error(), "the selectors of a plan took more than 20s in total") || t.Context().Err() != nil {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took != selectorTime || asked != 2 {

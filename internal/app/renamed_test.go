@@ -18,7 +18,7 @@ import (
 // clientOf returns the client of a provider whose server is the test's.
 func clientOf(t *testing.T, provider plan.Provider, srv *llmtest.Server) llm.Client {
 	t.Helper()
-	m := &models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{},
+	m := &Models{logger: slog.New(slog.DiscardHandler), clients: map[clientKey]llm.Client{},
 		env: func(string) (string, bool) { return "key", true }}
 	provider.Name, provider.APIKeyEnv, provider.BaseURL = "p", "KEY", srv.URL
 	if provider.Type != config.ProviderOpenAI {

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	system "github.com/inquest-dev/inquest/internal/client"
+	inquest "github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -29,7 +29,7 @@ type runs struct {
 
 func (r runs) Open(ctx context.Context) (map[string]string, error) {
 	open := map[string]string{}
-	for info, err := range system.Executions(ctx, r.client, system.RunningOf(workflows.TypeInvestigation), listPage) {
+	for info, err := range inquest.Executions(ctx, r.client, inquest.RunningOf(workflows.TypeInvestigation), listPage) {
 		if err != nil {
 			return nil, fmt.Errorf("list the running investigations: %w", err)
 		}
@@ -90,7 +90,7 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 func (r runs) CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error {
 	var children []string
 	query := fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID)
-	for info, err := range system.Executions(ctx, r.client, query, 0) {
+	for info, err := range inquest.Executions(ctx, r.client, query, 0) {
 		if err != nil {
 			return fmt.Errorf("list the children of %s: %w", workflowID, err)
 		}
@@ -130,6 +130,6 @@ func scheduleReconcile(ctx context.Context, opts WorkerOptions) {
 		CatchupWindow: time.Minute,
 	})
 	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		opts.Logger.Warn("no schedule for reconciling: investigations that somebody terminates stay \"running\" in the store", "error", err)
+		opts.Logger.Warn("cannot create the schedule for reconciling: terminated investigations stay \"running\" in the store", "error", err)
 	}
 }

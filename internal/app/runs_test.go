@@ -21,7 +21,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
@@ -244,10 +244,10 @@ func aStore(t *testing.T) *store.Store {
 	return content
 }
 
-// told receives the lines of a log.
-type told chan string
+// received receives the lines of a log.
+type received chan string
 
-func (l told) Write(line []byte) (int, error) {
+func (l received) Write(line []byte) (int, error) {
 	l <- string(line)
 	return len(line), nil
 }
@@ -255,10 +255,10 @@ func (l told) Write(line []byte) (int, error) {
 // If a reload adds another fleet's task queue, it is logged once, and nothing ends.
 func TestReloadNamesQueueOfAnotherFleet(t *testing.T) {
 	t.Parallel()
-	where, dir, log, reload := aTemporal(t), t.TempDir(), make(told, 1000), make(chan os.Signal)
+	where, dir, log, reload := aTemporal(t), t.TempDir(), make(received, 1000), make(chan os.Signal)
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	opts := HostOptions{Temporal: where, Config: dir, Data: t.TempDir(), Settings: Settings{TaskQueue: "mine", Logger: logger}}
-	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: reload, Logger: logger})
+	live, err := configuration.NewLive(configuration.LiveOptions{Source: opts.source(), Reload: reload, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/hook"
-	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
 const (
@@ -47,7 +47,7 @@ func (p planner) asking(req agent.Request, data string) *questions {
 
 // chosen makes a plan with the models that the program's functions choose. Once a selector was called, errors are masked, because
 // they may contain its output.
-func chosen[P any](ctx context.Context, q *questions, cfg *config.Config, plan func(*config.Config) (P, error)) (P, error) {
+func chosen[P any](ctx context.Context, q *questions, cfg *configuration.Config, plan func(*configuration.Config) (P, error)) (P, error) {
 	out, err := plan(cfg.Choosing(func(selector, name string) (string, error) {
 		return q.ask(ctx, cfg, question{selector, name})
 	}))
@@ -62,7 +62,7 @@ func chosen[P any](ctx context.Context, q *questions, cfg *config.Config, plan f
 }
 
 // ask calls a selector, unless it has answered the same question before.
-func (q *questions) ask(ctx context.Context, cfg *config.Config, what question) (string, error) {
+func (q *questions) ask(ctx context.Context, cfg *configuration.Config, what question) (string, error) {
 	if model, known := q.answers[what]; known {
 		return model, nil
 	}
@@ -71,7 +71,7 @@ func (q *questions) ask(ctx context.Context, cfg *config.Config, what question) 
 			return "", q.failed
 		}
 	}
-	within, cancel := context.WithDeadlineCause(ctx, q.until, fmt.Errorf("the selectors of a plan have %v together", selectorTime))
+	within, cancel := context.WithDeadlineCause(ctx, q.until, fmt.Errorf("the selectors of a plan took more than %v in total", selectorTime))
 	defer cancel()
 	in := *q.in
 	in.Agent, in.Metadata = what.agent, maps.Clone(in.Metadata)
@@ -88,7 +88,7 @@ func (q *questions) ask(ctx context.Context, cfg *config.Config, what question) 
 }
 
 // prepare builds the selectors' input and starts their timeout.
-func (q *questions) prepare(ctx context.Context, cfg *config.Config) (err error) {
+func (q *questions) prepare(ctx context.Context, cfg *configuration.Config) (err error) {
 	if activity.IsActivity(ctx) && activity.GetInfo(ctx).IsLocalActivity {
 		return activities.ErrTakesLong
 	}

@@ -39,12 +39,12 @@ func TestSentBack(t *testing.T) {
 			}
 			source := newSource(t, tt.provider)
 			tools := newRawTools(t)
-			clients := map[string]llm.Client{}
+			clients, servers := map[string]llm.Client{}, map[string]*llmtest.Server{}
 			for _, target := range targets {
-				srv := llmtest.Start(t, llmtest.Strict(strictTargets[target].target, llmtest.Always(llmtest.Text("Done."))))
-				clients[target] = clientOf(t, strictTargets[target].provider, srv)
+				servers[target] = llmtest.Start(t, llmtest.Strict(strictTargets[target].target, llmtest.Always(llmtest.Text("Done."))))
+				clients[target] = clientOf(t, strictTargets[target].provider, servers[target])
 			}
-			called := 0
+			called, asked := 0, map[string]int{}
 			rapid.Check(t, func(t *rapid.T) {
 				log := []transcript.Entry{{Kind: transcript.KindSystem, Body: transcript.Body{Text: "You investigate."}},
 					{Kind: transcript.KindUser, Body: transcript.Body{Text: "why?"}}}
@@ -69,6 +69,7 @@ func TestSentBack(t *testing.T) {
 					if rapid.Bool().Draw(t, "conclude") {
 						req.Tools, req.Withheld = nil, req.Tools
 					}
+					asked[target]++
 					if _, err := clients[target].Generate(t.Context(), req, nil); err != nil {
 						shown, _ := json.MarshalIndent(req.Messages, "", " ")
 						t.Fatalf("%s: %v\nafter %q\n%s", target, err, replies, shown)
@@ -77,6 +78,11 @@ func TestSentBack(t *testing.T) {
 			})
 			if called == 0 {
 				t.Error("no reply has a call")
+			}
+			for target, srv := range servers {
+				if refused, most := len(srv.Requests())-asked[target], strictTargets[target].learns; refused > most {
+					t.Errorf("%s: %d requests were refused and sent again, want at most %d", target, refused, most)
+				}
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (
 // registerSearchAttributes registers our search attributes in Temporal and reports whether workflows may set them. An unknown
 // attribute would make their tasks fail forever.
 func registerSearchAttributes(ctx context.Context, c client.Client, namespace string, logger *slog.Logger) bool {
-	if lacking, err := lackingAttributes(ctx, c, namespace); err == nil && len(lacking) == 0 {
+	if lacking, err := MissingAttributes(ctx, c, namespace); err == nil && len(lacking) == 0 {
 		return true
 	}
 	_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
@@ -71,8 +71,8 @@ func registerSearchAttributes(ctx context.Context, c client.Client, namespace st
 	if err == nil {
 		return true
 	}
-	if lacking, listErr := lackingAttributes(ctx, c, namespace); listErr != nil || len(lacking) > 0 {
-		logger.Warn("search attributes are not registered; investigations go without them", "error", err)
+	if lacking, listErr := MissingAttributes(ctx, c, namespace); listErr != nil || len(lacking) > 0 {
+		logger.Warn("search attributes are not registered; investigations run without them", "error", err)
 		return false
 	}
 	return true
@@ -86,8 +86,8 @@ func searchAttributes() map[string]enumspb.IndexedValueType {
 	}
 }
 
-// lackingAttributes returns our search attributes that Temporal does not know, sorted.
-func lackingAttributes(ctx context.Context, c client.Client, namespace string) (lacking []string, err error) {
+// MissingAttributes returns our search attributes that Temporal does not know, sorted.
+func MissingAttributes(ctx context.Context, c client.Client, namespace string) (lacking []string, err error) {
 	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func lackingAttributes(ctx context.Context, c client.Client, namespace string) (
 	return lacking, nil
 }
 
-// namespaceID returns the namespace's ID. Its error makes a worker that cannot work fail at once.
-func namespaceID(ctx context.Context, c client.Client, namespace string) (id string, err error) {
+// NamespaceID returns the namespace's ID. Workers without access to the namespace fail here, at once.
+func NamespaceID(ctx context.Context, c client.Client, namespace string) (id string, err error) {
 	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
 		return "", fmt.Errorf("namespace %s: %w", namespace, err)

@@ -16,7 +16,11 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app/tracing"
+	"github.com/inquest-dev/inquest/internal/configuration"
+	"github.com/inquest-dev/inquest/internal/knowledge/runbook"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/embed"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -70,10 +74,10 @@ const DefaultReconcile = 5 * time.Minute
 // DefaultMaxCalls is the default of Settings.MaxCalls.
 const DefaultMaxCalls = 1000
 
-// Configuration is the part of a configuration that a worker needs. It is implemented by *config.Live and by *config.Config, which
-// never changes.
+// Configuration is the part of a configuration that a worker needs. *configuration.Live implements it, and
+// *configuration.Config, which never changes.
 type Configuration interface {
-	Current() *config.Config
+	Current() *configuration.Config
 	Transport(server string) (config.Transport, error)
 	Flood(name string) webhook.Limits
 	KeepAlerts() time.Duration
@@ -96,6 +100,8 @@ type Worker struct {
 	pool     *mcp.Pool
 	listened *listened // nil means no listener
 	fatal    chan error
+	// endTracing exports the last spans.
+	endTracing func()
 	// endIndexing stops indexing and returns once it has stopped; nil means it never began.
 	endIndexing func()
 }
@@ -109,12 +115,16 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	opts.Reconcile = cmp.Or(opts.Reconcile, DefaultReconcile)
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	namespace, err := namespaceID(setup, opts.Client, opts.Namespace)
+	namespace, err := NamespaceID(setup, opts.Client, opts.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{drain: opts.Drain, fatal: make(chan error, 1)}
-	w.pool = mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger, Elicit: true})
+	tracer, err := tracing.FromEnv(ctx, identity(), opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{drain: opts.Drain, fatal: make(chan error, 1), endTracing: func() { tracer.Close(ctx) }}
+	w.pool = mcp.New(mcp.Options{Transport: Transports(opts.Config), Logger: opts.Logger, Elicit: true})
 	if opts.Servers == nil {
 		opts.Servers = w.pool
 	}
@@ -134,10 +144,13 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	act := newActivities(setup, opts, w.pool)
 	act.Belongs = func(ctx context.Context) error { return opts.Store.Belongs(ctx, namespace, opts.Namespace) }
+	var kept tracing.Store = opts.Store
 	if listen := opts.embedding().Listener; listen != nil {
 		w.listened = newListened(ctx, opts.Store, listen, opts.Logger)
-		act.Transcripts, act.Records, act.Memories = w.listened, w.listened, w.listened
+		kept = w.listened
 	}
+	kept = tracer.Store(kept)
+	act.Transcripts, act.Records, act.Memories, act.Servers = kept, kept, kept, tracer.Caller(act.Servers, kept)
 	w.act = act
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {
@@ -183,8 +196,10 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Rules: opts.Store, Circuits: opts.Store, Clock: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),
-		Models: newModels(opts), Servers: opts.Servers,
-		Builtins: builtins{results: opts.Store, code: code.Tools, keeper: opts.Keeper},
+		Models: NewModels(opts.Config.LookupEnv, opts.Models, opts.Logger), Servers: opts.Servers,
+		Learnings: opts.Store, Threads: opts.Store, Embeddings: embed.New(opts.Config.LookupEnv),
+		Runbooks: runbook.New(func() runbook.Settings { return opts.Config.Current().Runbooks() }),
+		Builtins: Builtins{Results: opts.Store, Code: code.Tools, Keeper: opts.Keeper},
 		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
@@ -205,8 +220,8 @@ func deployment(version string) worker.DeploymentOptions {
 	}
 }
 
-// transports tells the pool how to connect to a server, according to the configuration.
-func transports(c Configuration) func(server string) (mcp.Transport, error) {
+// Transports tells the pool how to connect to a server, according to the configuration.
+func Transports(c Configuration) func(server string) (mcp.Transport, error) {
 	return func(server string) (mcp.Transport, error) {
 		t, err := c.Transport(server)
 		return mcp.Transport(t), err
@@ -227,7 +242,7 @@ func (w *Worker) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case err := <-w.fatal:
-		return fmt.Errorf("the worker cannot go on: %w", err)
+		return fmt.Errorf("the worker cannot continue: %w", err)
 	}
 }
 
@@ -249,4 +264,5 @@ func (w *Worker) close() {
 		w.endIndexing()
 	}
 	w.pool.Close()
+	w.endTracing()
 }

@@ -51,9 +51,9 @@ func TestList(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	told := result("s/B", "x", "y")
-	told.Kept = []transcript.Kept{{Name: "a.csv", MIMEType: "text/csv", Size: 9}, {MIMEType: "image/png", Size: 8}}
-	got, err = artifact.List(t.Context(), []transcript.Entry{told}, blobs{}) // no blob is read
+	received := result("s/B", "x", "y")
+	received.Kept = []transcript.Kept{{Name: "a.csv", MIMEType: "text/csv", Size: 9}, {MIMEType: "image/png", Size: 8}}
+	got, err = artifact.List(t.Context(), []transcript.Entry{received}, blobs{}) // no blob is read
 	want = []artifact.Artifact{
 		{N: 1, Name: "1-a.csv", Source: "a.csv", MIMEType: "text/csv", Size: 9, Ref: "x", Execution: "s/B", Tool: "lab.shot"},
 		{N: 2, Name: "2-lab.shot.png", MIMEType: "image/png", Size: 8, Ref: "y", Execution: "s/B", Tool: "lab.shot"},

@@ -13,12 +13,13 @@ import (
 	"go.temporal.io/api/serviceerror"
 	sdk "go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/webhook"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // Prepare builds the stored form of an alert's request: masked and including its data.
-func (c *Client) Prepare(ctx context.Context, s Start) (json.RawMessage, error) {
+func (c *Client) Prepare(ctx context.Context, s system.Start) (json.RawMessage, error) {
 	if err := c.putData(ctx, &s); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (c *Client) WakeIntake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err = conn.SignalWithStartWorkflow(ctx, workflows.IntakeID(c.opts.TaskQueue), workflows.SignalWake, nil, sdk.StartWorkflowOptions{
 		TaskQueue: c.opts.TaskQueue, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout,
@@ -60,12 +61,12 @@ func (c *Client) WakeIntake(ctx context.Context) error {
 // StartAlert starts an alert's investigation, once per workflow ID, and returns the investigation's ID. The error is
 // webhook.ErrRefused if the investigation can never be started.
 func (c *Client) StartAlert(ctx context.Context, workflow string, request json.RawMessage) (investigation string, err error) {
-	s := Start{Workflow: workflow, Once: fmt.Sprintf("%x", sha256.Sum256([]byte(workflow)))}
+	s := system.Start{Workflow: workflow, Once: fmt.Sprintf("%x", sha256.Sum256([]byte(workflow)))}
 	if err := json.Unmarshal(request, &s.Request); err != nil {
 		return "", errors.Join(webhook.ErrRefused, err)
 	}
 	h, err := c.start(ctx, s)
-	if errors.As(err, new(*serviceerror.InvalidArgument)) || errors.Is(err, ErrReused) {
+	if errors.As(err, new(*serviceerror.InvalidArgument)) || errors.Is(err, system.ErrReused) {
 		err = errors.Join(webhook.ErrRefused, err)
 	}
 	if err != nil {

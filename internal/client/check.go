@@ -53,8 +53,8 @@ func (c StoreCheck) Whole() bool {
 }
 
 // CheckStore checks one investigation or conversation or, if id is empty, all that are running. It reads the histories of their
-// workflows, which takes a while if there are many. It returns ErrNoStore without a store.
-func (c *Client) CheckStore(ctx context.Context, id string) (all []StoreCheck, err error) {
+// workflows, which takes a while if there are many. It returns system.ErrNoStore without a store.
+func (c *reader) CheckStore(ctx context.Context, id string) (all []StoreCheck, err error) {
 	if _, err := c.needStore(ctx); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (c *Client) CheckStore(ctx context.Context, id string) (all []StoreCheck, e
 	for _, name := range types {
 		for info, err := range Executions(ctx, conn, RunningOf(name), 0) {
 			if err != nil {
-				return nil, fmt.Errorf("list what runs: %w", err)
+				return nil, fmt.Errorf("list running investigations: %w", err)
 			}
 			all = append(all, c.checkOne(ctx, handleOf(conn, info)))
 		}
@@ -82,15 +82,15 @@ func (c *Client) CheckStore(ctx context.Context, id string) (all []StoreCheck, e
 	return all, ctx.Err()
 }
 
-func (c *Client) checkOne(ctx context.Context, h Handle) StoreCheck {
-	out := StoreCheck{ID: h.ID(), Running: h.Running()}
+func (c *reader) checkOne(ctx context.Context, h handle) StoreCheck {
+	out := StoreCheck{ID: h.ID(), Running: h.Open}
 	if err := c.compare(ctx, h, &out); err != nil {
 		out.Error = err.Error()
 	}
 	return out
 }
 
-func (c *Client) compare(ctx context.Context, h Handle, out *StoreCheck) error {
+func (c *reader) compare(ctx context.Context, h handle, out *StoreCheck) error {
 	st, err := c.needStore(ctx)
 	if err != nil {
 		return err

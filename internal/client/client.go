@@ -19,14 +19,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
-	"github.com/inquest-dev/inquest/workflows"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 const (
-	dialTimeout = 5 * time.Second
-	// CallTimeout limits calls to Temporal and the acceptance of a request by a worker. It exceeds the time for which a dead worker
-	// can still hold a workflow task.
-	CallTimeout  = workflows.WorkflowTaskTimeout + 3*time.Second
+	dialTimeout  = 5 * time.Second
+	callTimeout  = system.AcceptTimeout
 	queryTimeout = 3 * time.Second // a workflow answers at once if its worker is alive
 )
 
@@ -43,19 +41,31 @@ type Options struct {
 }
 
 // Client uses one system. It connects on demand: finished investigations are read from the store alone. It is safe for concurrent use.
+//
+// Each part uses the one below it: Client starts, steers and talks; reader reads and follows; finder finds; connection connects.
 type Client struct {
+	reader
+	waking sharedCall
+}
+
+type reader struct{ finder }
+
+type finder struct{ connection }
+
+// connection holds the connections to Temporal and to the workers' store.
+type connection struct {
 	opts Options
 
 	dialing sync.Mutex
 	conn    sdk.Client
 	keys    payload.Keys
+	// namespace is that of the connection.
+	namespace string
 
 	opening sync.Mutex
 	store   *store.Store
 
 	borrowed bool // conn and store belong to someone else
-
-	waking sharedCall
 }
 
 // New returns a client. The caller must close it.
@@ -63,11 +73,11 @@ func New(opts Options) *Client {
 	if opts.Tell == nil {
 		opts.Tell = func(string) {}
 	}
-	return &Client{opts: opts}
+	return &Client{reader: reader{finder{connection{opts: opts}}}}
 }
 
 // Close closes the connections.
-func (c *Client) Close() error {
+func (c *connection) Close() error {
 	c.dialing.Lock()
 	defer c.dialing.Unlock()
 	c.opening.Lock()
@@ -84,35 +94,8 @@ func (c *Client) Close() error {
 	return c.store.Close()
 }
 
-// InputError means that the input is wrong and the caller can correct it.
-type InputError struct{ Err error }
-
-func (e *InputError) Error() string { return e.Err.Error() }
-func (e *InputError) Unwrap() error { return e.Err }
-
-// ErrNoStore means that the operation needs the workers' store, which is not available here.
-var ErrNoStore = errors.New("it is in the workers' store, which is not here")
-
-// FolderError is the path of a folder where a store's file should be.
-type FolderError struct{ Path string }
-
-func (e *FolderError) Error() string {
-	return e.Path + " is a folder, not the SQLite file of a store"
-}
-
-// UnreachableError means that Temporal does not answer.
-type UnreachableError struct {
-	Address string
-	Err     error
-}
-
-func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("Temporal at %s does not answer: %v", e.Address, e.Err)
-}
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
 // Store opens the workers' store, or returns nil if there is none. The client closes it.
-func (c *Client) Store(ctx context.Context) (*store.Store, error) {
+func (c *connection) Store(ctx context.Context) (*store.Store, error) {
 	c.opening.Lock()
 	defer c.opening.Unlock()
 	if c.store != nil || c.opts.Store == (store.Options{}) {
@@ -126,7 +109,7 @@ func (c *Client) Store(ctx context.Context) (*store.Store, error) {
 		case err != nil:
 			return nil, fmt.Errorf("open store: %w", err)
 		case info.IsDir():
-			return nil, &FolderError{path}
+			return nil, &system.FolderError{Path: path}
 		}
 	}
 	st, err := store.Open(ctx, c.opts.Store)
@@ -134,22 +117,22 @@ func (c *Client) Store(ctx context.Context) (*store.Store, error) {
 	return st, err
 }
 
-// Blob reads content that was too large for Temporal. It returns ErrNoStore without a store, and record.ErrNotFound if the workers
+// Blob reads content that was too large for Temporal. It returns system.ErrNoStore without a store, and record.ErrNotFound if the workers
 // use another store.
-func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
+func (c *connection) Blob(ctx context.Context, hash string) ([]byte, error) {
 	st, err := c.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if st == nil {
-		return nil, ErrNoStore
+		return nil, system.ErrNoStore
 	}
 	return st.Blob(ctx, hash)
 }
 
 // Text replaces the beginning of a text that was too large for Temporal with the whole text. An empty ref means that it was not too
 // large. On an error, which is one of Blob's, the text stays unchanged.
-func (c *Client) Text(ctx context.Context, text *string, ref string) error {
+func (c *connection) Text(ctx context.Context, text *string, ref string) error {
 	if ref == "" {
 		return nil
 	}
@@ -161,13 +144,13 @@ func (c *Client) Text(ctx context.Context, text *string, ref string) error {
 }
 
 // Dial connects to Temporal. Other methods connect on demand.
-func (c *Client) Dial(ctx context.Context) error {
+func (c *connection) Dial(ctx context.Context) error {
 	_, err := c.temporal(ctx)
 	return err
 }
 
 // Ping reports whether Temporal answers.
-func (c *Client) Ping(ctx context.Context) error {
+func (c *connection) Ping(ctx context.Context) error {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return err
@@ -179,7 +162,7 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 // temporal returns the connection to Temporal and connects if necessary.
-func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
+func (c *connection) temporal(ctx context.Context) (sdk.Client, error) {
 	c.dialing.Lock()
 	defer c.dialing.Unlock()
 	if c.conn != nil {
@@ -200,12 +183,12 @@ func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	conn, err := dial.Temporal(dialing, opts)
 	switch {
 	case err == nil:
-		c.conn, c.keys = conn, keys
+		c.conn, c.keys, c.namespace = conn, keys, cmp.Or(opts.Namespace, sdk.DefaultNamespace)
 		return conn, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, &UnreachableError{opts.HostPort, err}
+	return nil, &system.UnreachableError{Address: opts.HostPort, Err: err}
 }
 
 // wait waits for d. It reports false if ctx ended first.

@@ -10,29 +10,17 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Thread is an open conversation.
-type Thread struct {
-	Thread string `json:"thread"` // its workflow ID
-	Agent  string `json:"agent,omitempty"`
-	// Project owns the conversation; an empty string means the default project.
-	Project string    `json:"project,omitempty"`
-	Since   time.Time `json:"since"` // start of its current run
-	// Usage is the conversation's usage so far. Absent means unknown.
-	Usage agent.Usage `json:"usage,omitzero"`
-	id    string      // conversation ID, if it is still in its first run
-}
-
 // Threads lists the open conversations in Temporal, newest first. It does not query the workflows, because there may be thousands.
 // An empty agent means any, and a limit of 0 means all.
-func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []Thread, err error) {
+func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []system.Thread, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return nil, err
@@ -43,12 +31,12 @@ func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []T
 			return nil, fmt.Errorf("list the conversations: %w", err)
 		}
 		h := handleOf(conn, info)
-		t := Thread{Thread: h.Workflow, Agent: c.agentOf(info), Since: info.GetStartTime().AsTime(), id: h.ID()}
+		t := system.Thread{Thread: h.Workflow, Agent: c.memo(info, workflows.MemoAgent), Since: info.GetStartTime().AsTime()}
 		t.Project = c.memo(info, memoProject)
 		if agent != "" && t.Agent != agent {
 			continue
 		}
-		open, ids = append(open, t), append(ids, t.id)
+		open, ids = append(open, t), append(ids, h.ID())
 		if len(open) == limit {
 			break
 		}
@@ -59,59 +47,43 @@ func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []T
 	}
 	used, err := st.Usages(ctx, ids)
 	for n := range open {
-		open[n].Usage = used[open[n].id]
+		open[n].Usage = used[ids[n]]
 	}
 	return open, err
 }
 
-// agentOf returns the agent of a conversation from Temporal's memo.
-func (c *Client) agentOf(info *workflowpb.WorkflowExecutionInfo) string {
-	return c.memo(info, workflows.MemoAgent)
-}
-
 // FindThread finds the current conversation with a thread ID, open or closed, and its agent. It returns record.ErrNotFound if there
 // has never been one.
-func (c *Client) FindThread(ctx context.Context, thread string) (h Handle, agent string, err error) {
+func (c *Client) FindThread(ctx context.Context, thread string) (_ system.Handle, agent string, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
-		return h, "", err
+		return system.Handle{}, "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	found, err := describe(ctx, conn, thread, workflows.TypeConversation)
 	if err != nil {
-		return h, "", err
+		return system.Handle{}, "", err
 	}
-	h = handleOf(conn, found)
-	if agent = c.agentOf(found); agent == "" && h.Running() { // it has only just begun
+	h := handleOf(conn, found)
+	if agent = c.memo(found, workflows.MemoAgent); agent == "" && h.Open { // it has only just begun
 		var status workflows.ConversationStatus
-		_ = h.Ask(ctx, &status)
+		_ = h.ask(ctx, queryTimeout, &status)
 		agent = status.Agent
 	}
-	return h, agent, nil
-}
-
-// Words are a person's message in a conversation.
-type Words struct {
-	Thread, Text, By string
-	// ID is an idempotency key. Repeating a message with the same ID returns the reply to the first. An empty string makes a new message.
-	ID string
-	// Agent and Provider begin a conversation if none is open. An empty Agent means that one must be open.
-	Agent, Provider string
-	// Project owns the new conversation; an empty string means the default project.
-	Project string
+	return h.Handle, agent, nil
 }
 
 // Say sends a message and waits for the reply, as long as it takes. accepted, unless nil, is called with the thread once a worker has
 // accepted the message. The message is sent once, however often Temporal is unavailable meanwhile, because its ID serves as an
 // idempotency key.
-func (c *Client) Say(ctx context.Context, w Words, accepted func(thread string)) (reply workflows.Reply, err error) {
+func (c *Client) Say(ctx context.Context, w system.Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return reply, err
 	}
 	silence := time.AfterFunc(patience, func() {
-		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		c.explainQueue(ctx, conn, c.opts.TaskQueue)
 	})
@@ -134,7 +106,7 @@ func (c *Client) Say(ctx context.Context, w Words, accepted func(thread string))
 }
 
 // send sends a message to the open conversation or starts a new one.
-func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) (sdk.WorkflowUpdateHandle, error) {
+func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w system.Words) (sdk.WorkflowUpdateHandle, error) {
 	update := sdk.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: w.Thread, UpdateName: workflows.UpdateSend, WaitForStage: sdk.WorkflowUpdateStageAccepted,
 		Args: []any{workflows.Message{Text: w.Text, Author: w.By}},
@@ -153,20 +125,25 @@ func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) 
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		Memo:                     memo,
 		StaticSummary:            "conversation with " + w.Agent,
-		StaticDetails:            fmt.Sprintf("Begun by %s. Go on with `starter chat --thread %s`.", w.By, w.Thread),
+		StaticDetails:            fmt.Sprintf("Started by %s. Continue with `starter chat --thread %s`.", w.By, w.Thread),
 	}, workflows.TypeConversation, agent.ConversationRequest{Agent: w.Agent, Provider: w.Provider, Project: w.Project})
 	return conn.UpdateWithStartWorkflow(ctx, sdk.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: update})
 }
 
-// persist repeats a call while Temporal is unavailable.
-func (c *Client) persist(ctx context.Context, pause time.Duration, call func() error) error {
+// persist repeats a call while Temporal is unavailable, or while no worker can continue the conversation.
+func (c *connection) persist(ctx context.Context, pause time.Duration, call func() error) error {
+	logged := false
 	for {
 		err := call()
 		_, late := errors.AsType[*sdk.WorkflowUpdateServiceTimeoutOrCanceledError](err)
-		if ctx.Err() != nil || !late && !unavailable(err) {
+		failing := notReady(err)
+		switch {
+		case ctx.Err() != nil || !late && !failing && !unavailable(err):
 			return err
-		}
-		if !late {
+		case failing && !logged:
+			c.opts.Tell("no worker can continue this conversation at the moment (`starter version --check` says more); waiting")
+			logged = true
+		case !late && !failing:
 			c.opts.Tell("Temporal does not answer; waiting")
 		}
 		wait(ctx, pause)
@@ -184,13 +161,17 @@ func (c *Client) Conclude(ctx context.Context, thread, by string) error {
 
 // CloseThread closes an open conversation after the running turn. It returns record.ErrNotFound if none is open.
 func (c *Client) CloseThread(ctx context.Context, thread string) error {
-	h, _, err := c.FindThread(ctx, thread)
+	_, _, err := c.FindThread(ctx, thread)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err = h.conn.SignalWorkflow(ctx, thread, "", workflows.SignalClose, nil)
+	err = conn.SignalWorkflow(ctx, thread, "", workflows.SignalClose, nil)
 	if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
 		return fmt.Errorf("conversation %s: %w", thread, record.ErrNotFound)
 	}

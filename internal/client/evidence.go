@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/internal/trust/evidence"
 )
 
 // Evidence returns the evidence of an investigation: the evidence that its report was checked against or, if no report cites any yet,
 // the contents of the journal.
-func (c *Client) Evidence(ctx context.Context, w Whole) (found evidence.Evidence, err error) {
+func (c *reader) Evidence(ctx context.Context, w system.Record) (found evidence.Evidence, err error) {
 	hash := w.Investigation.Envelope.Evidence
 	if hash == "" {
 		return evidence.Collect(ctx, w.Entries, c.Blob)

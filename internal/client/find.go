@@ -16,64 +16,50 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Handle is an investigation or a conversation in Temporal.
-type Handle struct {
-	Workflow string // workflow ID
-	First    string // ID of its first run
-	// Known means that it existed before the attempt to start it.
-	Known bool
-
+// handle is an investigation or a conversation in Temporal.
+type handle struct {
+	system.Handle
 	conn    sdk.Client
-	current string // ID of the run that Temporal described
+	current string // ID of the run that Temporal described; empty means the latest
 	queue   string // its task queue
 	status  enumspb.WorkflowExecutionStatus
 }
 
-// HandleOf returns a handle made from an ID alone, for callers that query some other system than Temporal. Its Ask always fails.
-func HandleOf(id string, running bool) Handle {
-	h := Handle{Workflow: id, status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}
-	if workflowID, whole := workflows.WorkflowOf(id); whole {
-		h.Workflow, h.First = workflowID, strings.TrimPrefix(id, workflowID+":")
-	}
-	if running {
-		h.status = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	}
-	return h
+// handle connects a handle that was found before to Temporal.
+func (c *connection) handle(ctx context.Context, h system.Handle) (handle, error) {
+	conn, err := c.temporal(ctx)
+	return handle{Handle: h, conn: conn}, err
 }
 
-// ID returns the investigation's ID, or the workflow's ID if the first run is unknown.
-func (h Handle) ID() string {
-	if h.First == "" {
-		return h.Workflow
+// Ask queries a workflow for its status, which requires a worker.
+func (c *finder) Ask(ctx context.Context, h system.Handle, status any) error {
+	found, err := c.handle(ctx, h)
+	if err != nil {
+		return err
 	}
-	return workflows.InvestigationID(h.Workflow, h.First)
+	return found.ask(ctx, queryTimeout, status)
 }
 
-// Running reports whether the workflow was running when it was found.
-func (h Handle) Running() bool { return h.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
-
-// Ask queries the workflow for its status, which requires a worker.
-func (h Handle) Ask(ctx context.Context, status any) error { return h.ask(ctx, queryTimeout, status) }
-
-func (h Handle) ask(ctx context.Context, within time.Duration, status any) error {
+func (h handle) ask(ctx context.Context, within time.Duration, status any) error {
 	if h.conn == nil {
-		return fmt.Errorf("%s: Temporal is not asked from here", h.ID())
+		return fmt.Errorf("%s: Temporal is not queried from here", h.ID())
 	}
 	err := query(ctx, within, h.conn, h.Workflow, h.current, status)
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s is running, but %w: %w", h.ID(), ErrUnanswered, err)
+		return fmt.Errorf("%s is running, but %w: %w", h.ID(), system.ErrUnanswered, err)
 	}
 	return err
 }
 
-// hear queries like Ask. If there are workers, it tries a second time with a longer timeout, because a dead worker may still hold the
+// askTwice queries like Ask. If there are workers, it tries a second time with a longer timeout, because a dead worker may still hold the
 // workflow task.
-func (c *Client) hear(ctx context.Context, h Handle, status any) error {
-	err := h.Ask(ctx, status)
-	if !errors.Is(err, ErrUnanswered) || !unavailable(err) {
+func (c *finder) askTwice(ctx context.Context, h handle, status any) error {
+	err := h.ask(ctx, queryTimeout, status)
+	if !errors.Is(err, system.ErrUnanswered) || !unavailable(err) {
 		return err
 	}
 	looking, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -81,12 +67,9 @@ func (c *Client) hear(ctx context.Context, h Handle, status any) error {
 	if workers, _ := pollers(looking, h.conn, h.queue); workers == 0 {
 		return err
 	}
-	c.opts.Tell(fmt.Sprintf("%s is not responding; its worker may have crashed. Waiting up to %s for another one", h.ID(), CallTimeout))
-	return h.ask(ctx, CallTimeout, status)
+	c.opts.Tell(fmt.Sprintf("%s is not responding; its worker may have crashed. Waiting up to %s for another one", h.ID(), callTimeout))
+	return h.ask(ctx, callTimeout, status)
 }
-
-// ErrUnanswered means that a workflow cannot be queried for its status.
-var ErrUnanswered = errors.New("no worker is responding")
 
 func query(ctx context.Context, within time.Duration, conn sdk.Client, workflowID, runID string, status any) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -98,10 +81,7 @@ func query(ctx context.Context, within time.Duration, conn sdk.Client, workflowI
 	return value.Get(status)
 }
 
-// ErrEnded means that an ended workflow cannot be steered.
-var ErrEnded = errors.New("it has ended")
-
-// EndedError wraps ErrEnded.
+// EndedError wraps system.ErrEnded.
 type EndedError struct {
 	ID     string
 	Status agent.Status // empty means unknown
@@ -113,28 +93,29 @@ func (e *EndedError) Error() string {
 	}
 	return fmt.Sprintf("investigation %s has ended (%s)", e.ID, e.Status)
 }
-func (e *EndedError) Unwrap() error { return ErrEnded }
+func (e *EndedError) Unwrap() error { return system.ErrEnded }
 
 // Find finds an investigation in Temporal by its ID or its workflow ID. It returns record.ErrNotFound if Temporal does not know it.
-func (c *Client) Find(ctx context.Context, id string) (Handle, error) {
-	return c.find(ctx, id, workflows.TypeInvestigation)
+func (c *finder) Find(ctx context.Context, id string) (system.Handle, error) {
+	h, err := c.find(ctx, id, workflows.TypeInvestigation)
+	return h.Handle, err
 }
 
 // findRunning finds an investigation or a conversation that can still be steered.
-func (c *Client) findRunning(ctx context.Context, id string) (Handle, error) {
+func (c *finder) findRunning(ctx context.Context, id string) (handle, error) {
 	h, err := c.find(ctx, id, workflows.TypeInvestigation, workflows.TypeConversation)
-	if err == nil && !h.Running() {
+	if err == nil && !h.Open {
 		return h, &EndedError{h.ID(), statusOf(h.status)}
 	}
 	return h, err
 }
 
-func (c *Client) find(ctx context.Context, id string, types ...string) (h Handle, err error) {
+func (c *finder) find(ctx context.Context, id string, types ...string) (h handle, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return h, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if h, err = findExactly(ctx, conn, id, types...); errors.Is(err, record.ErrNotFound) {
 		err = c.Meant(ctx, id, err)
@@ -143,7 +124,7 @@ func (c *Client) find(ctx context.Context, id string, types ...string) (h Handle
 }
 
 // findExactly finds a workflow by its own ID or by the ID of its investigation.
-func findExactly(ctx context.Context, conn sdk.Client, id string, types ...string) (Handle, error) {
+func findExactly(ctx context.Context, conn sdk.Client, id string, types ...string) (handle, error) {
 	found, err := describe(ctx, conn, id, types...)
 	workflowID, isID := workflows.WorkflowOf(id)
 	if !errors.Is(err, record.ErrNotFound) || !isID {
@@ -169,14 +150,17 @@ func describe(ctx context.Context, conn sdk.Client, workflowID string, types ...
 	info := found.GetWorkflowExecutionInfo()
 	if name := info.GetType().GetName(); !slices.Contains(types, name) {
 		wanted := strings.Replace("a "+strings.ToLower(strings.Join(types, " or a ")), "a i", "an i", 1)
-		return nil, &InputError{fmt.Errorf("%s is a workflow of type %s, not %s", workflowID, name, wanted)}
+		return nil, &system.InputError{Err: fmt.Errorf("%s is a workflow of type %s, not %s", workflowID, name, wanted)}
 	}
 	return info, nil
 }
 
-func handleOf(conn sdk.Client, info *workflowpb.WorkflowExecutionInfo) Handle {
-	h := Handle{
-		Workflow: info.GetExecution().GetWorkflowId(), First: info.GetFirstRunId(),
+func handleOf(conn sdk.Client, info *workflowpb.WorkflowExecutionInfo) handle {
+	h := handle{
+		Handle: system.Handle{
+			Workflow: info.GetExecution().GetWorkflowId(), First: info.GetFirstRunId(),
+			Open: info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		},
 		conn: conn, current: info.GetExecution().GetRunId(), queue: info.GetTaskQueue(), status: info.GetStatus(),
 	}
 	if h.First == "" { // older servers leave it empty

@@ -8,7 +8,9 @@ import (
 
 	sdk "go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -21,55 +23,38 @@ const (
 	pingTime  = 3 * time.Second        // timeout of a health check
 )
 
-// Event is something that happened in a followed investigation. One of its fields is set.
-type Event struct {
-	// Update holds the news from the store.
-	Update *store.Update
-	// Blind is why no more updates follow: ErrNoStore, ErrOtherStore or an error from the store.
-	Blind error
-	// Status is the investigation's current status, sent if there is no store.
-	Status *Status
-	// Connection was lost or is back.
-	Connection *Connection
-}
-
-// Connection describes a connection that Follow needs.
-type Connection struct {
-	To   string    // "Temporal" or "the store"
-	Lost time.Time // zero means that it is back
-}
-
-// ErrOtherStore means that the local store is not the one that the investigation's workers use.
-var ErrOtherStore = errors.New("the investigation is not in this store: its workers use another one")
-
 // Follow calls fn with the entries of an investigation after the given sequence number, then with whatever happens, until the
 // investigation has ended. Temporal reports the end and the result. The news until then comes from the store or, without one, from
 // the workflow itself. An error from fn ends Follow, which returns it unchanged.
-func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Event) error) (out Result, err error) {
+func (c *reader) Follow(ctx context.Context, found system.Handle, after int64, fn func(system.Event) error) (out system.Result, err error) {
+	h, err := c.handle(ctx, found)
+	if err != nil {
+		return out, err
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	over, end := context.WithCancel(ctx) // the investigation has ended
 	defer end()
-	var telling sync.Mutex
-	tell := func(e Event) error {
-		telling.Lock()
-		defer telling.Unlock()
+	var sending sync.Mutex
+	send := func(e system.Event) error {
+		sending.Lock()
+		defer sending.Unlock()
 		return fn(e)
 	}
 	var group sync.WaitGroup
 	group.Go(func() {
-		if err := ping(over, h, tell); err != nil {
+		if err := ping(over, h, send); err != nil {
 			stop(err)
 		}
 	})
 	group.Go(func() {
 		var err error
-		if out, err = c.Await(ctx, h); err != nil {
+		if out, err = c.Await(ctx, found); err != nil {
 			stop(err)
 		}
 		end()
 	})
-	if err = c.tell(ctx, h, after, over, tell); err != nil && ctx.Err() == nil {
+	if err = c.deliver(ctx, h, after, over, send); err != nil && ctx.Err() == nil {
 		stop(err)
 	}
 	group.Wait()
@@ -78,7 +63,7 @@ func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Even
 
 // ping reports when Temporal stops answering and when it answers again. The call that waits for the end cannot report it, because the
 // SDK retries silently.
-func ping(ctx context.Context, h Handle, fn func(Event) error) error {
+func ping(ctx context.Context, h handle, fn func(system.Event) error) error {
 	lost := time.Time{}
 	for wait(ctx, pingEvery) {
 		asked := time.Now()
@@ -93,16 +78,15 @@ func ping(ctx context.Context, h Handle, fn func(Event) error) error {
 		if away {
 			lost = asked
 		}
-		if err := fn(Event{Connection: &Connection{To: "Temporal", Lost: lost}}); err != nil {
+		if err := fn(system.Event{Connection: &system.Connection{To: "Temporal", Lost: lost}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell calls fn until the investigation has ended.
-func (c *Client) tell(ctx context.Context, h Handle, after int64, over context.Context, fn func(Event) error) error {
-	h.current = "" // any run, because the workflow may continue as new
+// deliver calls fn until the investigation has ended.
+func (c *reader) deliver(ctx context.Context, h handle, after int64, over context.Context, fn func(system.Event) error) error {
 	st, err := c.locate(ctx, h, over)
 	if st != nil {
 		f := following{store: st, id: h.ID(), last: after, fn: fn}
@@ -111,13 +95,13 @@ func (c *Client) tell(ctx context.Context, h Handle, after int64, over context.C
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		err = fn(Event{Blind: err})
+		err = fn(system.Event{Blind: err})
 	}
 	for err == nil && over.Err() == nil {
-		var s Status
-		if h.Ask(ctx, &s.Status) == nil {
+		var s system.Status
+		if h.ask(ctx, queryTimeout, &s.Status) == nil {
 			s.Agents = h.agents(ctx, s.Status)
-			err = fn(Event{Status: &s})
+			err = fn(system.Event{Status: &s})
 		}
 		if err == nil {
 			wait(over, askEvery)
@@ -128,11 +112,11 @@ func (c *Client) tell(ctx context.Context, h Handle, after int64, over context.C
 
 // locate returns the store once it knows the investigation. It returns nil when the store clearly never will: the investigation has
 // a plan or has ended, and the store has no record of it. The error says why, except for an investigation that has ended anyway.
-func (c *Client) locate(ctx context.Context, h Handle, over context.Context) (*store.Store, error) {
+func (c *reader) locate(ctx context.Context, h handle, over context.Context) (*store.Store, error) {
 	for {
 		ended := over.Err() != nil
 		var status workflows.Status
-		resolved := ended || h.Ask(ctx, &status) == nil && status.Chain != "" // the record is written before the plan
+		resolved := ended || h.ask(ctx, queryTimeout, &status) == nil && status.Chain != "" // the record is written before the plan
 		st, err := c.Store(ctx)
 		if err != nil || ctx.Err() != nil {
 			return nil, err
@@ -144,11 +128,11 @@ func (c *Client) locate(ctx context.Context, h Handle, over context.Context) (*s
 		}
 		switch {
 		case resolved && st == nil:
-			return nil, ErrNoStore
+			return nil, system.ErrNoStore
 		case ended:
 			return nil, nil
 		case resolved:
-			return nil, ErrOtherStore
+			return nil, system.ErrOtherStore
 		}
 		wait(over, lookEvery)
 	}
@@ -162,12 +146,12 @@ type following struct {
 	closed  bool      // the record says that the investigation has ended
 	away    time.Time // since when the store has not answered
 	about   string    // one-line description; empty means not known yet
-	fn      func(Event) error
+	fn      func(system.Event) error
 	refused error // error from fn
 }
 
-// errTold ends following because nothing more will come.
-var errTold = errors.New("all has been told")
+// errAllSent ends following because nothing more will come.
+var errAllSent = errors.New("all events were sent")
 
 // follow reports the news from the store until the end. The store knows of the end when Temporal does, except shortly after a
 // termination.
@@ -179,11 +163,11 @@ func (f *following) follow(ctx, over context.Context) error {
 			stop()
 		}
 	})()
-	err := f.store.Follow(watching, f.id, f.last, func(u store.Update) error { return f.take(watching, u) })
+	err := f.store.Follow(watching, f.id, f.last, func(u record.Update) error { return f.take(watching, u) })
 	switch {
 	case f.refused != nil:
 		return f.refused
-	case errors.Is(err, errTold):
+	case errors.Is(err, errAllSent):
 		return nil
 	case ctx.Err() == nil && watching.Err() != nil:
 		return f.tail(ctx)
@@ -212,17 +196,17 @@ func (f *following) tail(ctx context.Context) error {
 		if err != nil || len(entries) == 0 {
 			return err
 		}
-		if f.refused = f.fn(Event{Update: &store.Update{Entries: entries}}); f.refused != nil {
+		if f.refused = f.fn(system.Event{Update: &record.Update{Entries: entries}}); f.refused != nil {
 			return f.refused
 		}
 		f.last = entries[len(entries)-1].Seq
 	}
 }
 
-func (f *following) take(ctx context.Context, u store.Update) error {
+func (f *following) take(ctx context.Context, u record.Update) error {
 	if !u.Away.Equal(f.away) {
 		f.away = u.Away
-		if f.refused = f.fn(Event{Connection: &Connection{To: "the store", Lost: u.Away}}); f.refused != nil {
+		if f.refused = f.fn(system.Event{Connection: &system.Connection{To: "the store", Lost: u.Away}}); f.refused != nil {
 			return f.refused
 		}
 	}
@@ -232,7 +216,7 @@ func (f *following) take(ctx context.Context, u store.Update) error {
 		}
 		u.About = f.about
 	}
-	if f.refused = f.fn(Event{Update: &u}); f.refused != nil {
+	if f.refused = f.fn(system.Event{Update: &u}); f.refused != nil {
 		return f.refused
 	}
 	for _, e := range u.Entries {
@@ -242,7 +226,7 @@ func (f *following) take(ctx context.Context, u store.Update) error {
 		f.closed = u.Record.Status.Closed()
 	}
 	if f.closed && !u.More {
-		return errTold
+		return errAllSent
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -36,7 +37,7 @@ func TestFollowing(t *testing.T) {
 			defer end()
 			entries := 0
 			f := following{store: st, id: "w:1", last: tt.after}
-			f.fn = func(e Event) error {
+			f.fn = func(e system.Event) error {
 				entries += len(e.Update.Entries)
 				if tt.over && entries == tt.want {
 					end()
@@ -58,11 +59,11 @@ func TestFollowingTellsTheTail(t *testing.T) {
 		over, end := context.WithCancel(t.Context())
 		entries := 0
 		f := following{store: aStore(t, false), id: "w:1", last: 1}
-		f.fn = func(e Event) error { entries += len(e.Update.Entries); return refuses }
+		f.fn = func(e system.Event) error { entries += len(e.Update.Entries); return refuses }
 		if err := f.tail(t.Context()); !errors.Is(err, refuses) || !errors.Is(f.refused, refuses) || entries != 2 {
 			t.Errorf("%d entries, %v, refused %v", entries, err, f.refused)
 		}
-		f.last, f.fn = 0, func(Event) error {
+		f.last, f.fn = 0, func(system.Event) error {
 			end()
 			return enough
 		}

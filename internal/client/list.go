@@ -19,25 +19,12 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Listing is a list of investigations, newest first.
-type Listing struct {
-	All []record.Investigation
-	// Remote means that there is no store here. The list comes from Temporal, which knows less.
-	Remote bool
-	// Stale is why Temporal could not be asked which investigations were terminated; nil means that it was asked.
-	Stale error
-	// About describes investigations in one line, by ID, where the store knows them.
-	About map[string]string
-	// Scores holds the last score of each judged investigation, by ID.
-	Scores map[string]int
-}
-
 // List lists the investigations in the store or, without a store, in Temporal.
-func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err error) {
+func (c *reader) List(ctx context.Context, filter record.Filter) (l system.Listing, err error) {
 	st, err := c.Store(ctx)
 	switch {
 	case err != nil:
@@ -84,7 +71,7 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 // Executions lists the workflows that match a query of Temporal's visibility, page by page.
 func Executions(ctx context.Context, conn sdk.Client, query string, pageSize int32) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
 	page := func(token []byte) (*workflowservice.ListWorkflowExecutionsResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		return conn.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageSize, NextPageToken: token})
 	}
@@ -112,15 +99,15 @@ func RunningOf(workflowType string) string {
 	return "WorkflowType = '" + workflowType + "' AND ExecutionStatus = 'Running'"
 }
 
-// Running lists the running investigations.
-func (c *Client) Running(ctx context.Context) (all []Handle, err error) {
+// running lists the running investigations.
+func (c *reader) running(ctx context.Context) (all []handle, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for info, err := range Executions(ctx, conn, RunningOf(workflows.TypeInvestigation), 0) {
 		if err != nil {
-			return nil, fmt.Errorf("list the investigations that run: %w", err)
+			return nil, fmt.Errorf("list running investigations: %w", err)
 		}
 		all = append(all, handleOf(conn, info))
 	}
@@ -129,7 +116,7 @@ func (c *Client) Running(ctx context.Context) (all []Handle, err error) {
 
 // visible lists the investigations in Temporal. It filters them itself, because a query must not name search attributes that may not
 // be registered.
-func (c *Client) visible(ctx context.Context, filter store.Filter) (all []record.Investigation, err error) {
+func (c *reader) visible(ctx context.Context, filter record.Filter) (all []record.Investigation, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return nil, err
@@ -180,7 +167,7 @@ const correctTimeout = 2 * time.Second
 
 // correct corrects records of open investigations that Temporal knows to have ended. Temporal lists the last run of a workflow first.
 // correct asks about many of them in one query.
-func (c *Client) correct(ctx context.Context, all []record.Investigation) error {
+func (c *reader) correct(ctx context.Context, all []record.Investigation) error {
 	const askedAtOnce = 250
 	open := slices.DeleteFunc(slices.Clone(all), func(r record.Investigation) bool { return r.EndedAt != nil })
 	if len(open) == 0 {
@@ -201,7 +188,7 @@ func (c *Client) correct(ctx context.Context, all []record.Investigation) error 
 		query := fmt.Sprintf("WorkflowType = '%s' AND WorkflowId IN (%s)", workflows.TypeInvestigation, strings.Join(ids, ", "))
 		for info, err := range Executions(ctx, conn, query, 0) {
 			if err != nil {
-				return fmt.Errorf("ask Temporal how investigations stand: %w", err)
+				return fmt.Errorf("ask Temporal for the status of investigations: %w", err)
 			}
 			if id := info.GetExecution().GetWorkflowId(); last[id] == nil {
 				last[id] = info

@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -20,9 +21,9 @@ import (
 const memoProject = "inquest_project"
 
 // Over returns a client on existing connections. Closing the client does not close them.
-func Over(conn sdk.Client, keys payload.Keys, st *store.Store, taskQueue string) *Client {
+func Over(conn sdk.Client, keys payload.Keys, st *store.Store, taskQueue, namespace string) *Client {
 	c := New(Options{TaskQueue: taskQueue})
-	c.conn, c.keys, c.store, c.borrowed = conn, keys, st, true
+	c.conn, c.keys, c.store, c.namespace, c.borrowed = conn, keys, st, namespace, true
 	return c
 }
 
@@ -35,7 +36,7 @@ type Owned struct {
 }
 
 // Owner returns the project of an investigation. It returns record.ErrNotFound if the project is unknown.
-func (c *Client) Owner(ctx context.Context, id string) (Owned, error) {
+func (c *finder) Owner(ctx context.Context, id string) (Owned, error) {
 	st, err := c.Store(ctx)
 	if err != nil {
 		return Owned{}, err
@@ -49,25 +50,34 @@ func (c *Client) Owner(ctx context.Context, id string) (Owned, error) {
 	return c.owned(ctx, id, workflows.TypeInvestigation, "")
 }
 
-// ThreadOwner returns the project of a conversation.
-func (c *Client) ThreadOwner(ctx context.Context, thread string) (Owned, error) {
-	return c.owned(ctx, thread, workflows.TypeConversation, agent.DefaultProject)
+// ThreadOwner returns the project of a conversation. Temporal forgets closed ones after its retention period; the store does not.
+func (c *finder) ThreadOwner(ctx context.Context, thread string) (Owned, error) {
+	o, err := c.owned(ctx, thread, workflows.TypeConversation, agent.DefaultProject)
+	if !errors.Is(err, record.ErrNotFound) {
+		return o, err
+	}
+	st, failed := c.Store(ctx)
+	if failed != nil || st == nil {
+		return o, cmp.Or(failed, err)
+	}
+	t, err := st.Thread(ctx, thread)
+	return Owned{ID: t.ID, Project: cmp.Or(t.Project, agent.DefaultProject)}, err
 }
 
 // owned asks Temporal which project a workflow was started with; otherwise is the result if it was started without one.
-func (c *Client) owned(ctx context.Context, id, workflowType, otherwise string) (Owned, error) {
+func (c *finder) owned(ctx context.Context, id, workflowType, otherwise string) (Owned, error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return Owned{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	workflowID := id
 	if name, isID := workflows.WorkflowOf(id); isID {
 		workflowID = name
 	}
 	info, err := describe(ctx, conn, workflowID, workflowType)
-	if errors.As(err, new(*InputError)) {
+	if errors.As(err, new(*system.InputError)) {
 		err = record.ErrNotFound
 	}
 	if err != nil {
@@ -81,7 +91,7 @@ func (c *Client) owned(ctx context.Context, id, workflowType, otherwise string) 
 }
 
 // memo returns a text memo of a workflow. An empty string means that it has none.
-func (c *Client) memo(info *workflowpb.WorkflowExecutionInfo, name string) (text string) {
+func (c *finder) memo(info *workflowpb.WorkflowExecutionInfo, name string) (text string) {
 	if memo := info.GetMemo().GetFields()[name]; memo != nil {
 		_ = c.keys.Converter(nil).FromPayload(memo, &text)
 	}

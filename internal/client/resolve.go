@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/kit/spell"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/spell"
-	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // Resolve completes an ID: an exact match, or else the only investigation whose ID has this prefix. It returns unknown IDs unchanged.
 // Steering and deciding require complete IDs, because a guess could hit the wrong investigation.
-func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
+func (c *finder) Resolve(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	st, err := c.Store(ctx)
@@ -39,23 +39,23 @@ func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
 		return id, err
 	}
 	if len(names) > 1 {
-		return id, &InputError{fmt.Errorf("%q is the beginning of several IDs: %s", id, some(names))}
+		return id, &system.InputError{Err: fmt.Errorf("%q is the beginning of several IDs: %s", id, some(names))}
 	}
 	return names[0], nil
 }
 
 // exists reports whether Temporal knows the ID. The store may have no record of it yet.
-func (c *Client) exists(ctx context.Context, id string) bool {
+func (c *finder) exists(ctx context.Context, id string) bool {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return false
 	}
 	_, err = findExactly(ctx, conn, id, workflows.TypeInvestigation)
-	return err == nil || errors.As(err, new(*InputError)) // it exists with another type
+	return err == nil || errors.As(err, new(*system.InputError)) // it exists with another type
 }
 
 // beginning returns the IDs with a prefix from the store or, without a store, from Temporal.
-func (c *Client) beginning(ctx context.Context, text string) (names []string, err error) {
+func (c *finder) beginning(ctx context.Context, text string) (names []string, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func some(names []string) string {
 }
 
 // Meant adds suggestions to the error about an unknown ID: the IDs that begin with it, or one that is spelled almost the same.
-func (c *Client) Meant(ctx context.Context, id string, unknown error) error {
+func (c *finder) Meant(ctx context.Context, id string, unknown error) error {
 	if names, err := c.beginning(ctx, id); err == nil && len(names) > 0 {
 		return fmt.Errorf("%w. IDs that start with it: %s. Give a full ID", unknown, some(names))
 	}
@@ -98,7 +98,7 @@ func (c *Client) Meant(ctx context.Context, id string, unknown error) error {
 	if err != nil || st == nil {
 		return unknown
 	}
-	recent, err := st.Investigations(ctx, store.Filter{Limit: recentIDs})
+	recent, err := st.Investigations(ctx, record.Filter{Limit: recentIDs})
 	if err != nil {
 		return unknown
 	}

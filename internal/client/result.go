@@ -13,8 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/workflows"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 const (
@@ -23,18 +22,13 @@ const (
 	pauseBetween = 5 * time.Second
 )
 
-// Result is how an investigation ended.
-type Result = workflows.InvestigationResult
-
-// ResultOf makes a result from the fields of a record.
-func ResultOf(r record.Investigation) Result {
-	return Result{ID: r.ID, Status: r.Status, EndReason: r.EndReason, Report: r.Report, Usage: r.Usage, Error: r.Error,
-		Undelivered: r.Envelope.Undelivered}
-}
-
 // Await waits for the end of an investigation, as long as it takes. An investigation that did not complete is not an error: the Status
 // shows it.
-func (c *Client) Await(ctx context.Context, h Handle) (out Result, err error) {
+func (c *reader) Await(ctx context.Context, found system.Handle) (out system.Result, err error) {
+	h, err := c.handle(ctx, found)
+	if err != nil {
+		return out, err
+	}
 	silence := time.AfterFunc(patience, func() { c.explainSilence(ctx, h) })
 	defer silence.Stop()
 	err = c.persist(ctx, pauseBetween, func() error {
@@ -51,7 +45,7 @@ func unavailable(err error) bool {
 	return away || late
 }
 
-func (h Handle) result(ctx context.Context) (out Result, err error) {
+func (h handle) result(ctx context.Context) (out system.Result, err error) {
 	err = h.conn.GetWorkflow(ctx, h.Workflow, h.First).Get(ctx, &out)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
@@ -68,7 +62,7 @@ func (h Handle) result(ctx context.Context) (out Result, err error) {
 
 // ended reads the result of an investigation that did not complete. The result is in the details of the error, unless the investigation
 // was ended by force.
-func ended(err error) (out Result, _ error) {
+func ended(err error) (out system.Result, _ error) {
 	closed, _ := errors.AsType[*temporal.WorkflowExecutionError](err)
 	if closed == nil {
 		return out, err
@@ -80,21 +74,21 @@ func ended(err error) (out Result, _ error) {
 	switch {
 	case failed != nil:
 		if !failed.HasDetails() || failed.Details(&out) != nil || out.ID == "" {
-			out = Result{Status: agent.StatusFailed, Error: failed.Message()}
+			out = system.Result{Status: agent.StatusFailed, Error: failed.Message()}
 		}
 		if failed.Type() == activities.ErrorInvalidRequest {
 			out.Status = agent.StatusRefused
 		}
 	case cancelled != nil:
 		if !cancelled.HasDetails() || cancelled.Details(&out) != nil || out.ID == "" {
-			out = Result{Status: agent.StatusCancelled}
+			out = system.Result{Status: agent.StatusCancelled}
 		}
 	case timeout != nil:
-		out = Result{Status: agent.StatusTimedOut, Error: timeout.Error()}
+		out = system.Result{Status: agent.StatusTimedOut, Error: timeout.Error()}
 	case terminated != nil:
-		out = Result{Status: agent.StatusTerminated, Error: terminated.Error()}
+		out = system.Result{Status: agent.StatusTerminated, Error: terminated.Error()}
 	default:
-		out = Result{Status: agent.StatusFailed, Error: closed.Unwrap().Error()}
+		out = system.Result{Status: agent.StatusFailed, Error: closed.Unwrap().Error()}
 	}
 	return out, nil
 }
@@ -103,8 +97,8 @@ func ended(err error) (out Result, _ error) {
 const notBegun = 2
 
 // explainSilence tells people why nothing has begun.
-func (c *Client) explainSilence(ctx context.Context, h Handle) {
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+func (c *reader) explainSilence(ctx context.Context, h handle) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	found, err := h.conn.DescribeWorkflowExecution(ctx, h.Workflow, h.current)
 	if err != nil || found.GetWorkflowExecutionInfo().GetHistoryLength() > notBegun {
@@ -117,7 +111,7 @@ func (c *Client) explainSilence(ctx context.Context, h Handle) {
 }
 
 // explainQueue tells people if there is no worker, and reports whether that is so.
-func (c *Client) explainQueue(ctx context.Context, conn sdk.Client, queue string) bool {
+func (c *reader) explainQueue(ctx context.Context, conn sdk.Client, queue string) bool {
 	workers, err := pollers(ctx, conn, queue)
 	if err != nil || workers > 0 {
 		return false

@@ -12,19 +12,13 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// ScoringError means that an investigation is being judged already.
-type ScoringError struct{ ID string }
-
-func (e *ScoringError) Error() string {
-	return fmt.Sprintf("investigation %s is already being scored, by workflow %s", e.ID, workflows.ScoringID(e.ID))
-}
-
 // Score starts judging an ended investigation. Pass the result to Wait. If the investigation is being judged already, the error is a
 // *ScoringError.
-func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error) {
+func (c *Client) Score(ctx context.Context, id, by string) (j system.Judging, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return j, err
@@ -32,9 +26,9 @@ func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error
 	if j.ID, err = c.ended(ctx, id); err != nil {
 		return j, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	j.run, err = conn.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{
+	run, err := conn.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{
 		ID:                                       workflows.ScoringID(j.ID),
 		TaskQueue:                                c.opts.TaskQueue,
 		WorkflowTaskTimeout:                      workflows.WorkflowTaskTimeout,
@@ -43,19 +37,20 @@ func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error
 		StaticSummary:                            "score",
 	}, workflows.TypeScoring, workflows.ScoringInput{Investigation: j.ID, By: by})
 	if _, taken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); taken {
-		return j, &ScoringError{j.ID}
+		return j, &system.ScoringError{ID: j.ID}
 	}
 	if err != nil {
 		return j, fmt.Errorf("have %s judged: %w", j.ID, err)
 	}
+	j.Run = run.GetRunID()
 	return j, nil
 }
 
 // ended returns the ID of an ended investigation, even if Temporal no longer knows it.
 func (c *Client) ended(ctx context.Context, id string) (string, error) {
 	h, err := c.Find(ctx, id)
-	if err == nil && h.Running() {
-		return "", &InputError{fmt.Errorf("investigation %s has not ended: only ended investigations can be scored", h.ID())}
+	if err == nil && h.Open {
+		return "", &system.InputError{Err: fmt.Errorf("investigation %s has not ended: only ended investigations can be scored", h.ID())}
 	}
 	if err == nil || !errors.Is(err, record.ErrNotFound) {
 		return h.ID(), err
@@ -71,17 +66,14 @@ func (c *Client) ended(ctx context.Context, id string) (string, error) {
 	return r.ID, nil
 }
 
-// Judging is an investigation that is being judged.
-type Judging struct {
-	ID string // the investigation's ID
-	// Before is the previous number of scores, for callers that do not ask Temporal for the new one.
-	Before int
-	run    sdk.WorkflowRun
-}
-
 // Wait waits for the score. A judge that reached no score is not an error: the Status shows it.
-func (c *Client) Wait(ctx context.Context, j Judging) (out record.Score, err error) {
-	err = c.persist(ctx, pauseBetween, func() error { return j.run.Get(ctx, &out) })
+func (c *Client) Wait(ctx context.Context, j system.Judging) (out record.Score, err error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return out, err
+	}
+	run := conn.GetWorkflow(ctx, workflows.ScoringID(j.ID), j.Run)
+	err = c.persist(ctx, pauseBetween, func() error { return run.Get(ctx, &out) })
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
@@ -89,7 +81,7 @@ func (c *Client) Wait(ctx context.Context, j Judging) (out record.Score, err err
 	cancelled, _ := errors.AsType[*temporal.CanceledError](err)
 	switch {
 	case failed != nil && failed.Type() == activities.ErrorInvalidRequest:
-		return out, &InputError{errors.New(failed.Message())}
+		return out, &system.InputError{Err: errors.New(failed.Message())}
 	case failed != nil && failed.HasDetails() && failed.Details(&out) == nil && out.N > 0,
 		cancelled != nil && cancelled.HasDetails() && cancelled.Details(&out) == nil && out.N > 0:
 		return out, nil

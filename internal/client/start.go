@@ -3,15 +3,12 @@ package client
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -19,9 +16,9 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
-	"github.com/inquest-dev/inquest/internal/mask"
-	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/internal/trust/mask"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -34,74 +31,34 @@ const (
 	maxRequest = 2<<20 - 16<<10
 )
 
-// Start describes an investigation to start.
-type Start struct {
-	// Workflow is the workflow ID. An empty string means the name of the chain or alert type with a random suffix.
-	Workflow string
-	Request  agent.Request // without its data
-	// Data is the data to investigate. Masking says which parts may leave this process (nil means all), MaxData limits the size in bytes
-	// (zero means unlimited), and Dedup says how to detect duplicates in Chain. They come from the configuration. The workers
-	// apply theirs again.
-	Data    string
-	Masking *plan.Masking
-	Masker  *mask.Masker // compiled form of Masking; nil means that Start compiles it
-	MaxData int
-	Chain   string
-	Dedup   plan.Dedup
-	// Once is a hash of the request. A workflow ID is then used only once: the same request gets the existing investigation
-	// (Handle.Known), a different one gets ErrReused. An empty string means that an ID may be reused.
-	Once string
-}
-
-// ErrReused means that the ID was already used for a different request.
-var ErrReused = errors.New("it was used for another request")
-
 // memoOnce is the memo that keeps Start.Once.
 const memoOnce = "inquest_once"
-
-// Know sets the fields of the request that come from a configuration.
-func (s *Start) Know(cfg Configuration) {
-	s.Masking, s.MaxData = cfg.AlertMasking(), cfg.MaxData()
-	s.Chain, s.Dedup = cfg.Dedup(s.Request)
-}
-
-// Configuration is the part of a configuration that is needed to start an investigation.
-type Configuration interface {
-	AlertMasking() *plan.Masking
-	MaxData() int
-	Dedup(req agent.Request) (chain string, d plan.Dedup)
-}
-
-// TakenError means that an investigation with this workflow ID is running.
-type TakenError struct{ Workflow string }
-
-func (e *TakenError) Error() string {
-	return fmt.Sprintf("an investigation with the workflow id %s is running", e.Workflow)
-}
 
 // Start starts an investigation. It masks the data and, if the data is large and a store is available, puts it into the store and
 // refers to it in the request. If the request has a fingerprint and an investigation with the same fingerprint exists, Start
 // returns that one; see Handle.Known.
-func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
+func (c *Client) Start(ctx context.Context, s system.Start) (system.Handle, error) {
 	if _, ok := workflows.WorkflowOf(s.Workflow); ok { // commands would take it for an investigation ID
-		return Handle{}, &InputError{fmt.Errorf("the workflow id %s looks like the id of an investigation: give another", s.Workflow)}
+		err := fmt.Errorf("the workflow id %s looks like the id of an investigation: give another", s.Workflow)
+		return system.Handle{}, &system.InputError{Err: err}
 	}
 	if err := c.putData(ctx, &s); err != nil {
-		return Handle{}, err
+		return system.Handle{}, err
 	}
-	return c.start(ctx, s)
+	h, err := c.start(ctx, s)
+	return h.Handle, err
 }
 
 // start starts an investigation whose data is in the request already.
-func (c *Client) start(ctx context.Context, s Start) (Handle, error) {
+func (c *Client) start(ctx context.Context, s system.Start) (handle, error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
-		return Handle{}, err
+		return handle{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	options := sdk.StartWorkflowOptions{
-		ID:                                       cmp.Or(s.Workflow, RandomID(cmp.Or(s.Request.Chain, s.Request.AlertType, unnamed))),
+		ID:                                       cmp.Or(s.Workflow, system.RandomID(cmp.Or(s.Request.Chain, s.Request.AlertType, unnamed))),
 		TaskQueue:                                c.opts.TaskQueue,
 		WorkflowTaskTimeout:                      workflows.WorkflowTaskTimeout,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
@@ -122,7 +79,7 @@ func (c *Client) start(ctx context.Context, s Start) (Handle, error) {
 }
 
 // startOnce starts an investigation unless it was started before.
-func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
+func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s system.Start, options sdk.StartWorkflowOptions) (handle, error) {
 	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if options.Memo == nil {
 		options.Memo = map[string]any{}
@@ -133,24 +90,24 @@ func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s Start, option
 	case err != nil || there == nil:
 		return h, err
 	case c.memo(there, memoOnce) != s.Once:
-		return Handle{}, ErrReused
+		return handle{}, system.ErrReused
 	}
 	h.Known = true
 	return h, nil
 }
 
 // execute starts a workflow, or returns a TakenError if its ID is in use.
-func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
+func execute(ctx context.Context, conn sdk.Client, s system.Start, options sdk.StartWorkflowOptions) (handle, error) {
 	run, err := conn.ExecuteWorkflow(ctx, options, workflows.TypeInvestigation, s.Request)
 	if _, taken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); taken {
-		return Handle{}, &TakenError{options.ID}
+		return handle{}, &system.TakenError{Workflow: options.ID}
 	}
 	if err != nil {
-		return Handle{}, notStarted(options.ID, err)
+		return handle{}, notStarted(options.ID, err)
 	}
-	return Handle{
-		Workflow: run.GetID(), First: run.GetRunID(),
-		conn: conn, current: run.GetRunID(), status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+	return handle{
+		Handle: system.Handle{Workflow: run.GetID(), First: run.GetRunID(), Open: true},
+		conn:   conn, current: run.GetRunID(), status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
 	}, nil
 }
 
@@ -161,22 +118,22 @@ func notStarted(workflowID string, err error) error {
 	if late || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("start investigation %s: Temporal is reachable but did not confirm the start within %s. Its database may be "+
 			"full or unavailable: check Temporal's logs and disk. Run \"starter status %s\" to see whether it started (%w)",
-			workflowID, CallTimeout, workflowID, err)
+			workflowID, callTimeout, workflowID, err)
 	}
 	return fmt.Errorf("start investigation %s: %w", workflowID, err)
 }
 
 // executeOrFind starts a workflow or, if its ID is in use, returns the existing one.
 func executeOrFind(
-	ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions,
-) (h Handle, there *workflowpb.WorkflowExecutionInfo, err error) {
+	ctx context.Context, conn sdk.Client, s system.Start, options sdk.StartWorkflowOptions,
+) (h handle, there *workflowpb.WorkflowExecutionInfo, err error) {
 	h, err = execute(ctx, conn, s, options)
-	if !errors.As(err, new(*TakenError)) {
+	if !errors.As(err, new(*system.TakenError)) {
 		return h, nil, err
 	}
 	there, err = describe(ctx, conn, options.ID, workflows.TypeInvestigation)
 	if err != nil {
-		return Handle{}, nil, err
+		return handle{}, nil, err
 	}
 	return handleOf(conn, there), there, nil
 }
@@ -184,7 +141,7 @@ func executeOrFind(
 // startOne starts an investigation unless there is one with the same fingerprint. Requests with the same fingerprint share a
 // workflow ID. Temporal runs only one of them at a time and refuses to reuse the ID of one that has completed. startOne reuses
 // the ID only if that one is too old. When two callers do so at once, one is refused and finds the other's investigation.
-func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
+func startOne(ctx context.Context, conn sdk.Client, s system.Start, options sdk.StartWorkflowOptions) (handle, error) {
 	options.ID = sameID(s)
 	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	for {
@@ -192,7 +149,7 @@ func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWo
 		if err != nil || there == nil {
 			return h, err
 		}
-		if h.Running() || time.Since(there.GetCloseTime().AsTime()) < s.Dedup.Within.D() {
+		if h.Open || time.Since(there.GetCloseTime().AsTime()) < s.Dedup.Within.D() {
 			h.Known = true
 			return h, nil
 		}
@@ -202,8 +159,8 @@ func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWo
 
 // sameID returns the workflow ID of all requests with the same fingerprint, project, tenant and chain. It consists of the beginning of
 // the fingerprint, for people, and a hash.
-func sameID(s Start) string {
-	words := strings.FieldsFunc(strings.Map(idRune, s.Request.Fingerprint), func(r rune) bool { return r == '-' })
+func sameID(s system.Start) string {
+	words := strings.FieldsFunc(system.IDOf(s.Request.Fingerprint), func(r rune) bool { return r == '-' })
 	parts := []string{s.Request.Tenant, s.Chain, s.Request.Fingerprint}
 	if p := s.Request.Project; p != "" && p != agent.DefaultProject {
 		parts = append(parts, p)
@@ -213,9 +170,9 @@ func sameID(s Start) string {
 }
 
 // putData puts the masked data into the request and checks everything that the workers would refuse.
-func (c *Client) putData(ctx context.Context, s *Start) error {
+func (c *Client) putData(ctx context.Context, s *system.Start) error {
 	if err := s.Request.CheckData(s.Data, s.MaxData); err != nil {
-		return &InputError{err}
+		return &system.InputError{Err: err}
 	}
 	if s.Masking != nil {
 		masker, err := s.Masker, error(nil)
@@ -230,7 +187,7 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 		}
 		s.Request.Labels, err = s.Request.Labels.Masked(func(text string) (string, error) { return masker.Text(ctx, text) })
 		if err != nil {
-			return fmt.Errorf("mask what the request says of itself: %w", err)
+			return fmt.Errorf("mask the labels of the request: %w", err)
 		}
 	}
 	if err := c.fingerprint(s); err != nil {
@@ -253,27 +210,27 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 		}
 	}
 	if err := s.Request.Validate(); err != nil {
-		return &InputError{err}
+		return &system.InputError{Err: err}
 	}
 	body, err := json.Marshal(s.Request)
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
 	}
 	if len(body) > maxRequest {
-		return &InputError{fmt.Errorf("the request is %d bytes and Temporal takes %d: "+
-			"where the workers' store is at hand (--store), data of any size is passed by reference", len(body), maxRequest)}
+		return &system.InputError{Err: fmt.Errorf("the request is %d bytes and Temporal takes %d: "+
+			"with access to the workers' store (--store), data of any size can be passed by reference", len(body), maxRequest)}
 	}
 	return nil
 }
 
 // fingerprint computes the request's fingerprint by the rules of its chain, unless the request has or refuses one.
-func (c *Client) fingerprint(s *Start) error {
+func (c *Client) fingerprint(s *system.Start) error {
 	switch {
 	case s.Request.Again:
 		s.Request.Fingerprint = ""
 		return nil
 	case s.Request.Fingerprint != "" && s.Workflow != "":
-		return &InputError{errors.New(`"fingerprint" determines the workflow ID: do not set another one`)}
+		return &system.InputError{Err: errors.New(`"fingerprint" determines the workflow ID: do not set another one`)}
 	case s.Workflow != "" && s.Once == "":
 		return nil // the workers detect duplicates
 	}
@@ -284,24 +241,6 @@ func (c *Client) fingerprint(s *Start) error {
 	s.Request.Again = missing != "" && s.Request.Fingerprint != "" // the workers must not compute one from other parts instead
 	s.Request.Fingerprint = fingerprint
 	return nil
-}
-
-// RandomID returns a readable workflow ID: a name and 8 random characters.
-func RandomID(name string) string {
-	var random [4]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return IDOf(name) + "-" + hex.EncodeToString(random[:])
-}
-
-// IDOf converts a name into a part of a workflow ID.
-func IDOf(name string) string { return strings.Map(idRune, name) }
-
-// idRune keeps the characters that need no quoting in shells and URLs.
-func idRune(r rune) rune {
-	if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.' {
-		return r
-	}
-	return '-'
 }
 
 // summary is the text for the investigation in Temporal UI's list.

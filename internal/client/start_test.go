@@ -14,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 // Outgoing data is masked. Large data goes by reference if there is a store.
@@ -27,24 +28,24 @@ func TestPutData(t *testing.T) {
 	defer st.Close()
 	large := strings.Repeat("x", maxEasy+1)
 	for name, tt := range map[string]struct {
-		start Start
+		start system.Start
 		store string
 		fails string
 		data  string // in the request; empty means by reference
 	}{
-		"small":             {start: Start{Data: "a b"}, data: `"a b"`},
-		"JSON stays a text": {start: Start{Data: `{"a": 1}`}, data: `"{\"a\": 1}"`},
-		"a secret": {start: Start{Data: "password=hunter2hunter2", Masking: &plan.Masking{Patterns: []string{"password"}}},
+		"small":             {start: system.Start{Data: "a b"}, data: `"a b"`},
+		"JSON stays a text": {start: system.Start{Data: `{"a": 1}`}, data: `"{\"a\": 1}"`},
+		"a secret": {start: system.Start{Data: "password=hunter2hunter2", Masking: &plan.Masking{Patterns: []string{"password"}}},
 			data: `"password=[MASKED_PASSWORD]"`},
 		"nothing":                   {fails: "nothing to investigate"},
-		"too much":                  {start: Start{Data: "abc", MaxData: 2}, fails: "over the limit of 2 (system.limits.data)"},
-		"too much, attached":        {start: Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
-		"large":                     {start: Start{Data: large}, store: path},
-		"large, without a store":    {start: Start{Data: large}, data: `"` + large + `"`},
-		"too large without a store": {start: Start{Data: strings.Repeat(large, 9)}, fails: "and Temporal takes"},
-		"no file, no store":         {start: Start{Data: large}, store: path + ".absent", data: `"` + large + `"`},
-		"a folder":                  {start: Start{Data: large}, store: filepath.Dir(path), fails: "is a folder"},
-		"a name that is too long": {start: Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}},
+		"too much":                  {start: system.Start{Data: "abc", MaxData: 2}, fails: "over the limit of 2 (system.limits.data)"},
+		"too much, attached":        {start: system.Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
+		"large":                     {start: system.Start{Data: large}, store: path},
+		"large, without a store":    {start: system.Start{Data: large}, data: `"` + large + `"`},
+		"too large without a store": {start: system.Start{Data: strings.Repeat(large, 9)}, fails: "and Temporal takes"},
+		"no file, no store":         {start: system.Start{Data: large}, store: path + ".absent", data: `"` + large + `"`},
+		"a folder":                  {start: system.Start{Data: large}, store: filepath.Dir(path), fails: "is a folder"},
+		"a name that is too long": {start: system.Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}},
 			fails: `"chain" is longer`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,32 +74,34 @@ func TestPutData(t *testing.T) {
 // Masking does not make different requests equal.
 func TestMaskedFingerprint(t *testing.T) {
 	t.Parallel()
-	const told = "the request has no %s that is not masked, which the chain needs to detect duplicates"
+	const missing = "the request has no %s that is not masked, which the chain needs to detect duplicates"
 	masking := &plan.Masking{Patterns: []string{"email"}}
 	for name, tt := range map[string]struct {
-		start       Start
+		start       system.Start
 		fingerprint string
-		again       bool
-		told        string
+		forced      bool
+		notice      string
 	}{
 		"a part": {
-			start: Start{Data: `{"user":"ann@shop.example"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.user"}}},
-			told:  fmt.Sprintf(told, "data.user"),
+			start:  system.Start{Data: `{"user":"ann@shop.example"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.user"}}},
+			notice: fmt.Sprintf(missing, "data.user"),
 		},
 		"another part": {
-			start:       Start{Data: `{"user":"ann@shop.example","host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}}},
+			start:       system.Start{Data: `{"user":"ann@shop.example","host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}}},
 			fingerprint: `c "web-1"`,
 		},
 		"asked for with a key": {
-			start:       Start{Workflow: "c-1", Once: "o", Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}}},
+			start: system.Start{
+				Workflow: "c-1", Once: "o", Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}},
+			},
 			fingerprint: `c "web-1"`,
 		},
 		"brought": {
-			start: Start{
+			start: system.Start{
 				Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}},
 				Request: agent.Request{Labels: agent.Labels{Fingerprint: "login of ann@shop.example"}},
 			},
-			again: true, told: fmt.Sprintf(told, "fingerprint"),
+			forced: true, notice: fmt.Sprintf(missing, "fingerprint"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +111,7 @@ func TestMaskedFingerprint(t *testing.T) {
 			defer c.Close()
 			tt.start.Masking = masking
 			err := c.putData(t.Context(), &tt.start)
-			if r := tt.start.Request; err != nil || r.Fingerprint != tt.fingerprint || r.Again != tt.again || said != tt.told {
+			if r := tt.start.Request; err != nil || r.Fingerprint != tt.fingerprint || r.Again != tt.forced || said != tt.notice {
 				t.Errorf("fingerprint %q, again %t, told %q, %v", r.Fingerprint, r.Again, said, err)
 			}
 		})
@@ -117,7 +120,8 @@ func TestMaskedFingerprint(t *testing.T) {
 
 func TestRandomID(t *testing.T) {
 	t.Parallel()
-	if id := RandomID("on call/1"); !strings.HasPrefix(id, "on-call-1-") || len(id) != len("on-call-1-")+8 || id == RandomID("on call/1") {
+	const name = "on call/1"
+	if id := system.RandomID(name); !strings.HasPrefix(id, "on-call-1-") || len(id) != len("on-call-1-")+8 || id == system.RandomID(name) {
 		t.Error(id)
 	}
 }
@@ -145,7 +149,7 @@ func TestStartThatTakesTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := execute(t.Context(), refusing{err: tt.err}, Start{}, sdk.StartWorkflowOptions{ID: "x-77"})
+			_, err := execute(t.Context(), refusing{err: tt.err}, system.Start{}, sdk.StartWorkflowOptions{ID: "x-77"})
 			says := strings.Contains(fmt.Sprint(err), "Its database may be full") && strings.Contains(fmt.Sprint(err), `"starter status x-77"`)
 			if !errors.Is(err, tt.err) || says != tt.late {
 				t.Errorf("it ended with %v", err)

@@ -9,40 +9,30 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Status is the current state of an investigation.
-type Status struct {
-	workflows.Status
-	// Agents holds the status of the running agents, by workflow ID.
-	Agents map[string]workflows.AgentStatus
-	// Stale is why the usage does not come from the store; nil means that it does.
-	Stale error
-	// Result is set for an ended investigation that the store does not know.
-	Result *Result
-}
-
 // Status queries a running investigation. The status of an ended one comes from its record, since there may be no worker left to query,
 // or from its result.
-func (c *Client) Status(ctx context.Context, id string) (Status, error) {
+func (c *reader) Status(ctx context.Context, id string) (system.Status, error) {
 	if _, err := c.temporal(ctx); err != nil {
 		saved, known, storeErr := c.savedStatus(ctx, id)
 		if known { // this needs no Temporal
 			return saved, nil
 		}
-		return Status{}, errors.Join(err, storeErr)
+		return system.Status{}, errors.Join(err, storeErr)
 	}
-	h, err := c.Find(ctx, id)
+	h, err := c.find(ctx, id, workflows.TypeInvestigation)
 	gone := errors.Is(err, record.ErrNotFound)
 	switch {
 	case err != nil && !gone:
-		return Status{}, err
-	case !gone && h.Running():
+		return system.Status{}, err
+	case !gone && h.Open:
 		return c.ask(ctx, h)
 	case !gone:
 		id = h.ID()
@@ -52,10 +42,10 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	case known || storeErr != nil:
 		return saved, storeErr
 	case gone:
-		return Status{}, err
+		return system.Status{}, err
 	}
-	out, err := c.Await(ctx, h)
-	return Status{Result: &out, Status: workflows.Status{
+	out, err := c.Await(ctx, h.Handle)
+	return system.Status{Result: &out, Status: workflows.Status{
 		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Cut: out.EndReason.Cut(),
 		Stages: out.Stages, Usage: out.Usage, Error: out.Error,
 		Undelivered: out.Undelivered, Summary: out.Summary, SummaryError: out.SummaryError,
@@ -64,8 +54,8 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 
 // ask assembles the status of a running investigation from its workflow, its pending activities in Temporal, its agents, and its usage
 // in the store.
-func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
-	if err := c.hear(ctx, h, &s.Status); err != nil {
+func (c *reader) ask(ctx context.Context, h handle) (s system.Status, err error) {
+	if err := c.askTwice(ctx, h, &s.Status); err != nil {
 		return s, err
 	}
 	addTroubles(&s.Status, c.troubles(ctx, h))
@@ -73,7 +63,7 @@ func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
 	reading, cancel := context.WithTimeout(ctx, queryTimeout) // the store itself may be the problem
 	defer cancel()
 	known := false
-	if known, s.Stale = c.number(reading, &s.Status); errors.As(s.Stale, new(*FolderError)) {
+	if known, s.Stale = c.number(reading, &s.Status); errors.As(s.Stale, new(*system.FolderError)) {
 		return s, s.Stale
 	}
 	for n := range s.Stages {
@@ -90,7 +80,7 @@ func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
 }
 
 // agents queries the status of the running agents, by workflow ID.
-func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]workflows.AgentStatus {
+func (h handle) agents(ctx context.Context, status workflows.Status) map[string]workflows.AgentStatus {
 	out := map[string]workflows.AgentStatus{}
 	for _, stage := range status.Stages {
 		for _, a := range stage.Agents {
@@ -104,7 +94,7 @@ func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]
 }
 
 // number fills in the usage from the store.
-func (c *Client) number(ctx context.Context, status *workflows.Status) (known bool, err error) {
+func (c *reader) number(ctx context.Context, status *workflows.Status) (known bool, err error) {
 	st, err := c.Store(ctx)
 	if err != nil || st == nil {
 		return false, err
@@ -125,15 +115,15 @@ func (c *Client) number(ctx context.Context, status *workflows.Status) (known bo
 }
 
 // savedStatus returns the status of an ended investigation from the store.
-func (c *Client) savedStatus(ctx context.Context, id string) (s Status, known bool, err error) {
+func (c *reader) savedStatus(ctx context.Context, id string) (s system.Status, known bool, err error) {
 	w, err := c.Outcome(ctx, id)
 	switch {
-	case errors.Is(err, ErrNoStore), errors.Is(err, record.ErrNotFound):
+	case errors.Is(err, system.ErrNoStore), errors.Is(err, record.ErrNotFound):
 		return s, false, nil
 	case err != nil || w.Status == nil:
 		return s, false, err
 	}
-	return Status{Status: *w.Status}, true, nil
+	return system.Status{Status: *w.Status}, true, nil
 }
 
 // StatusOf assembles the same status that the investigation reported while it was running. Records from before envelopes existed name no
@@ -197,42 +187,14 @@ func summaryOf(e record.Execution) workflows.AgentSummary {
 // agentName is an agent's name in its stage. Replicas have numbers.
 func agentName(e record.Execution) string { return strings.TrimPrefix(e.Name, e.Stage+"/") }
 
-// Whole is everything that the store has about an investigation.
-type Whole struct {
-	Investigation record.Investigation `json:"investigation"`
-	Stages        []record.Stage       `json:"stages"`
-	Executions    []record.Execution   `json:"executions"`
-	Entries       []transcript.Entry   `json:"entries"`
-	// Status is set if the investigation has ended.
-	Status *workflows.Status `json:"status,omitempty"`
-	// Scores are the judgments in the order in which they were requested.
-	Scores []record.Score `json:"scores,omitempty"`
-	// Questions are those that people have to answer.
-	Questions []record.Question `json:"questions,omitempty"`
-	// UnknownCalls may or may not have taken effect. Running calls are not included.
-	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty"`
-	// Stale is why Temporal could not be asked whether the investigation was terminated; nil means that it was asked.
-	Stale error `json:"-"`
-}
-
-// Score returns the newest score that a judge has reached, else the newest attempt, else nil.
-func (w Whole) Score() (last *record.Score) {
-	for n := range w.Scores {
-		if w.Scores[n].Score != nil || last == nil || last.Score == nil {
-			last = &w.Scores[n]
-		}
-	}
-	return last
-}
-
 // Outcome is Whole without entries and questions. It asks Temporal too, because the store may not know of a recent termination.
-func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
+func (c *reader) Outcome(ctx context.Context, id string) (w system.Record, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {
 		return w, err
 	}
 	if st == nil {
-		return w, ErrNoStore
+		return w, system.ErrNoStore
 	}
 	r, err := st.FindInvestigation(ctx, id)
 	if err != nil {
@@ -241,15 +203,16 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	one := []record.Investigation{r}
 	w.Stale = c.correct(ctx, one)
 	w.Investigation = one[0]
-	var failed, unscored, unread error
+	var failed, unscored, unrated, unread error
 	w.Stages, err = st.Stages(ctx, r.ID)
 	w.Executions, failed = executionsOf(ctx, st, r.ID)
 	w.Scores, unscored = st.Scores(ctx, r.ID)
+	w.Ratings, unrated = st.Ratings(ctx, r.ID)
 	w.UnknownCalls, unread = st.UnknownCalls(ctx, r.ID)
-	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, w.runs)
-	if err = errors.Join(err, failed, unscored, unread); err == nil && w.Investigation.Status.Closed() {
+	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, func(call transcript.UnknownCall) bool { return runs(w, call) })
+	if err = errors.Join(err, failed, unscored, unrated, unread); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
-		status.Score = w.Score()
+		status.Score, status.Ratings = w.Score(), w.Ratings
 		status.Notices, err = notices(ctx, st, r.ID)
 		w.Status = &status
 	}
@@ -272,14 +235,14 @@ func notices(ctx context.Context, st *store.Store, investigation string) (said [
 }
 
 // runs reports whether a call without a result may still get one.
-func (w Whole) runs(call transcript.UnknownCall) bool {
+func runs(w system.Record, call transcript.UnknownCall) bool {
 	ended := func(e record.Execution) bool { return e.Name == call.Execution && e.Status.Closed() }
 	return call.NoResult && !w.Investigation.Status.Closed() && !slices.ContainsFunc(w.Executions, ended)
 }
 
-// Whole reads an investigation from the store. It returns ErrNoStore without a store, and record.ErrNotFound if the store does
+// Whole reads an investigation from the store. It returns system.ErrNoStore without a store, and record.ErrNotFound if the store does
 // not know the investigation.
-func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
+func (c *reader) Whole(ctx context.Context, id string) (w system.Record, err error) {
 	if w, err = c.Outcome(ctx, id); err != nil {
 		return w, err
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,75 +15,54 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Kinds of requests that a workflow did not answer.
-var (
-	// ErrRefused means that the workflow has refused the request.
-	ErrRefused = errors.New("it was refused")
-	// ErrTooLate means that the request is no longer needed.
-	ErrTooLate = errors.New("too late: it is no longer pending")
-	// ErrNotTaken means that no worker has accepted the request in time. One still may.
-	ErrNotTaken = errors.New("no worker accepted it in time")
-	// ErrPending means that a worker has accepted the request, but its result is delayed, for example by the store. The request counts
-	// and must not be repeated.
-	ErrPending = errors.New("accepted, but not finished yet: do not repeat it")
-)
-
-// UpdateError says why a workflow did not answer an update.
-type UpdateError struct {
-	Handle Handle // of the investigation
-	Kind   error  // ErrRefused, ErrTooLate, ErrNotTaken or ErrPending; nil means that Temporal did not answer
-	Err    error
-}
-
-func (e *UpdateError) Error() string {
-	if e.Kind == nil {
-		return fmt.Sprintf("ask %s: %v", e.Handle.ID(), e.Err)
-	}
-	return fmt.Sprintf("ask %s: %v: %v", e.Handle.ID(), e.Kind, e.Err)
-}
-func (e *UpdateError) Unwrap() []error { return []error{e.Kind, e.Err} }
-
-// LateError is the reason of a workflow that refused an answer or a decision because nothing waits for it. It wraps ErrTooLate.
-type LateError struct{ Reason string }
-
-func (e *LateError) Error() string { return e.Reason }
-func (e *LateError) Unwrap() error { return ErrTooLate }
-
 // update sends an update to the investigation's workflow or to the workflow of one of its agents.
-func update[Out any](ctx context.Context, h Handle, workflow, name string, in any) (out Out, err error) {
-	taking, cancel := context.WithTimeout(ctx, CallTimeout)
+func update[Out any](ctx context.Context, h handle, workflow, name string, in any) (out Out, err error) {
+	taking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	handle, err := h.conn.UpdateWorkflow(taking, sdk.UpdateWorkflowOptions{
-		WorkflowID: cmp.Or(workflow, h.Workflow), UpdateName: name, WaitForStage: sdk.WorkflowUpdateStageAccepted, Args: []any{in},
-	})
+	options := sdk.UpdateWorkflowOptions{
+		UpdateID: cmp.Or(system.KeyOf(ctx), rand.Text()), WorkflowID: cmp.Or(workflow, h.Workflow), UpdateName: name,
+		WaitForStage: sdk.WorkflowUpdateStageAccepted, Args: []any{in},
+	}
+	handle, err := h.conn.UpdateWorkflow(taking, options)
+	for notReady(err) && wait(taking, lookEvery) { // another worker may be able to continue the workflow
+		handle, err = h.conn.UpdateWorkflow(taking, options)
+	}
 	if err == nil {
-		waiting, cancel := context.WithTimeout(ctx, CallTimeout)
+		waiting, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		if err = handle.Get(waiting, &out); late(err) {
-			return out, &UpdateError{h, ErrPending, err}
+			return out, &system.UpdateError{Handle: h.Handle, Kind: system.ErrPending, Err: err}
 		}
 	}
 	if err == nil || ctx.Err() != nil {
 		return out, err
 	}
-	why := &UpdateError{Handle: h, Err: err}
+	why := &system.UpdateError{Handle: h.Handle, Err: err}
 	refused, no := errors.AsType[*temporal.ApplicationError](err)
 	_, ended := errors.AsType[*serviceerror.NotFound](err)
 	switch {
 	case no:
-		why.Kind, why.Err = ErrRefused, errors.New(refused.Message())
+		why.Kind, why.Err = system.ErrRefused, errors.New(refused.Message())
 		if refused.Type() == workflows.ErrorNotPending {
-			why.Err = &LateError{refused.Message()}
+			why.Err = &system.LateError{Reason: refused.Message()}
 		}
 	case ended:
-		why.Kind = ErrTooLate
-	case late(err):
-		why.Kind = ErrNotTaken
+		why.Kind = system.ErrTooLate
+	case late(err), notReady(err):
+		why.Kind = system.ErrNotTaken
 	}
 	return out, why
+}
+
+// notReady reports whether Temporal rejected an update because the workflow's tasks fail, for example on workers of an older release.
+// The workflow has not received the update.
+func notReady(err error) bool {
+	_, failing := errors.AsType[*serviceerror.WorkflowNotReady](err)
+	return failing
 }
 
 // late reports whether the result did not arrive in time. The SDK reports every polling error this way.
@@ -92,32 +72,25 @@ func late(err error) bool {
 	return late && !ended
 }
 
-// Steered is the outcome of a signal.
-type Steered struct {
-	Handle
-	workflows.Taken
-	// Left means that no worker answers and the signal waits in Temporal for one.
-	Left bool
-	// Was is the status before the signal. An empty string means unknown.
-	Was agent.Status
-}
-
 // Steer sends a running investigation a signal (such as workflows.SignalGuide) with its input. If a worker answers, Steer sends an update
 // instead, which confirms the request. It never does both, because an update without an answer may still be accepted.
-func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered, err error) {
-	if s.Handle, err = c.findRunning(ctx, id); err != nil {
+func (c *Client) Steer(ctx context.Context, id, name string, in any) (s system.Steered, err error) {
+	h, err := c.findRunning(ctx, id)
+	if err != nil {
 		return s, err
 	}
+	s.ID = h.ID()
 	var before workflows.Status
-	if s.Ask(ctx, &before) == nil {
+	if h.ask(ctx, queryTimeout, &before) == nil {
 		s.Was = wasBefore(before)
-		s.Taken, err = update[workflows.Taken](ctx, s.Handle, "", name, in)
+		taken, err := update[workflows.Taken](ctx, h, "", name, in)
+		s.For = taken.For
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	s.Left = true
-	return s, s.sent(s.conn.SignalWorkflow(ctx, s.Workflow, "", name, in), "send "+name+" to")
+	s.Signal = true
+	return s, h.sent(h.conn.SignalWorkflow(ctx, h.Workflow, "", name, in), "send "+name+" to")
 }
 
 // wasBefore returns the status before the signal. A paused investigation may also wait for people; nothing in it expires.
@@ -130,7 +103,7 @@ func wasBefore(s workflows.Status) agent.Status {
 }
 
 // sent converts the error of a message to a workflow.
-func (h Handle) sent(err error, what string) error {
+func (h handle) sent(err error, what string) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return &EndedError{ID: h.ID()}
 	}
@@ -141,14 +114,14 @@ func (h Handle) sent(err error, what string) error {
 }
 
 // Cancel requests the end of an investigation. Finished work is kept.
-func (c *Client) Cancel(ctx context.Context, id string) (Handle, error) {
+func (c *Client) Cancel(ctx context.Context, id string) (system.Handle, error) {
 	h, err := c.findRunning(ctx, id)
 	if err != nil {
-		return h, err
+		return h.Handle, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return h, h.sent(h.conn.CancelWorkflow(ctx, h.Workflow, ""), "cancel")
+	return h.Handle, h.sent(h.conn.CancelWorkflow(ctx, h.Workflow, ""), "cancel")
 }
 
 // Answer answers a question from an investigation.
@@ -169,37 +142,26 @@ func updateRunning[Out any](ctx context.Context, c *Client, id, name string, in 
 	return update[Out](ctx, h, "", name, in)
 }
 
-// Decided is a tool call that a person has approved or denied.
-type Decided struct {
-	ID   string `json:"id"`   // the workflow's ID
-	Call string `json:"call"` // see record.Approval.Name
-	Tool string `json:"tool"`
-	activities.Decision
-}
-
-// ShortDigest is the number of characters of a digest that identify the call.
-const ShortDigest = 12
-
 // Decide approves or denies a pending tool call. d.CallID is its Name, or only the last part if that is unambiguous. The agent has the
 // final say, because someone else may have decided meanwhile.
-func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out Decided, err error) {
+func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out system.Decided, err error) {
 	h, err := c.findRunning(ctx, id)
 	if err != nil {
 		return out, err
 	}
 	var status workflows.Status
-	if err := c.hear(ctx, h, &status); err != nil {
+	if err := c.askTwice(ctx, h, &status); err != nil {
 		return out, err
 	}
 	a, err := pick(status, d.CallID)
 	if err != nil {
-		if fate := c.Fate(ctx, h.ID(), d.CallID); fate != "" {
-			err = fmt.Errorf("%w: %s", err, fate)
+		if outcome := c.Fate(ctx, h.ID(), d.CallID); outcome != "" {
+			err = fmt.Errorf("%w: %s", err, outcome)
 		}
 		return out, err
 	}
 	d.CallID, d.Digest = a.CallID, wholeDigest(d.Digest, a.Digest)
-	out = Decided{ID: h.Workflow, Call: a.Name(), Tool: a.Tool}
+	out = system.Decided{ID: h.Workflow, Call: a.Name(), Tool: a.Tool}
 	out.Decision, err = update[activities.Decision](ctx, h, a.WorkflowID, workflows.UpdateDecide, d)
 	return out, err
 }
@@ -228,7 +190,7 @@ func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	case 1:
 		return found[0], nil
 	}
-	return workflows.Approval{}, &InputError{fmt.Errorf("%d calls are named %s; %s", len(found), call, choices(found))}
+	return workflows.Approval{}, &system.InputError{Err: fmt.Errorf("%d calls are named %s; %s", len(found), call, choices(found))}
 }
 
 // choices lists the calls with names that Decide accepts.
@@ -245,7 +207,7 @@ func choices(waiting []workflows.Approval) string {
 
 // wholeDigest completes a digest: if it is empty or a prefix of the pending call's digest, the result is the latter.
 func wholeDigest(given, waiting string) string {
-	if given == "" || len(given) >= ShortDigest && strings.HasPrefix(waiting, given) {
+	if given == "" || len(given) >= system.ShortDigest && strings.HasPrefix(waiting, given) {
 		return waiting
 	}
 	return given

@@ -24,8 +24,8 @@ import (
 
 // troubles asks Temporal which activities of an investigation are waiting for the store or for a suitable worker. The workflows do
 // not know that, and the store may be the one that is unavailable.
-func (c *Client) troubles(ctx context.Context, h Handle) []workflows.Trouble {
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+func (c *reader) troubles(ctx context.Context, h handle) []workflows.Trouble {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	const below = 2 // stages and their agents
 	out := sealed{c.keys}.troubles(ctx, h.conn, h.Workflow, below)

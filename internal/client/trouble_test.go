@@ -52,7 +52,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 		keys.Protect(&worker)
 		text := "postgres://inquest:s3cret@db: refused"
 		if errorType == "WorkerCannot" {
-			text = `this worker has no hook named "h"`
+			text = `this worker has unknown hook "h"`
 		}
 		if errorType != "" {
 			a.LastFailure = worker.FailureConverter.ErrorToFailure(temporal.NewApplicationError(text, errorType))
@@ -80,7 +80,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 		"what is in hand waits": {pending(atWork, "", 5*time.Minute, "Store"), "the store, since SINCE (Generate of w, attempt 7)"},
 		"an attempt before did": {pending(backingOff, "WorkerStopping", 0, "Store"), ""},
 		"another worker is waited for": {pending(backingOff, "WorkerCannot", 0, ""),
-			`a worker that can do it, since SINCE (Generate of w, attempt 7: this worker has no hook named "h", next at NEXT)`},
+			`a worker that can do it, since SINCE (Generate of w, attempt 7: this worker has unknown hook "h", next at NEXT)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,27 +10,9 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
-
-// AgentRules are a configuration's rules for agents made at run time.
-type AgentRules interface {
-	// Owns reports whether the configuration has an agent with this name.
-	Owns(name string) bool
-	CheckVirtual(a virtual.Agent, knownTools []string) virtual.Problems
-}
-
-// AgentEdit is a change to an agent in a project.
-type AgentEdit struct {
-	Project, Name, By string
-	// Channel is how By sent the change, for the audit log.
-	Channel string
-	// After is the version to change. Zero means the last one.
-	After int
-	Rules AgentRules
-	// Tools are the known tool names. They lack the tools of servers that did not answer.
-	Tools []string
-}
 
 // VirtualAgents returns the agents of a project by name, optionally including deleted ones.
 func (c *Client) VirtualAgents(ctx context.Context, project string, deleted bool) ([]virtual.Agent, error) {
@@ -66,14 +48,14 @@ func (c *Client) VirtualVersions(ctx context.Context, project, name string) ([]v
 
 // CreateAgent creates an agent from its definition, which includes the name. It returns virtual.Problems if the definition is wrong, and
 // virtual.ErrTaken if the name is in use, in the configuration or otherwise.
-func (c *Client) CreateAgent(ctx context.Context, e AgentEdit, definition []byte) (virtual.Agent, error) {
+func (c *Client) CreateAgent(ctx context.Context, e system.AgentEdit, definition []byte) (virtual.Agent, error) {
 	d, err := virtual.Parse(definition)
 	e.Name = d.Name
 	return c.saveAgent(ctx, e, d, err, 0)
 }
 
 // ChangeAgent replaces the definition of an agent. It may also return virtual.ErrChanged.
-func (c *Client) ChangeAgent(ctx context.Context, e AgentEdit, definition []byte) (virtual.Agent, error) {
+func (c *Client) ChangeAgent(ctx context.Context, e system.AgentEdit, definition []byte) (virtual.Agent, error) {
 	last, err := c.VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
 		return last, err
@@ -87,7 +69,7 @@ func (c *Client) ChangeAgent(ctx context.Context, e AgentEdit, definition []byte
 }
 
 // saveAgent saves a definition as the successor of a version, unless it is wrong.
-func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definition, wrong error, after int) (virtual.Agent, error) {
+func (c *Client) saveAgent(ctx context.Context, e system.AgentEdit, d virtual.Definition, wrong error, after int) (virtual.Agent, error) {
 	a := virtual.Agent{Project: cmp.Or(e.Project, agent.DefaultProject), Name: d.Name, By: e.By, Channel: e.Channel, Definition: d}
 	var problems virtual.Problems
 	switch errors.As(wrong, &problems); {
@@ -113,17 +95,8 @@ func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definitio
 	return st.SaveVirtualAgent(ctx, a, after)
 }
 
-// AgentCopy holds the fields that differ in a copy. Absent fields stay as in the original.
-type AgentCopy struct {
-	NewName      string          `json:"new_name" minLength:"1" maxLength:"64"`
-	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent = Copy of …"`
-	SystemPrompt string          `json:"system_prompt,omitempty" maxLength:"100000"`
-	Model        string          `json:"model,omitempty" maxLength:"500"`
-	ToolConfig   json.RawMessage `json:"tool_config,omitempty" doc:"in the place of the whole tool_config"`
-}
-
 // CopyAgent copies an agent that was made at run time. It returns record.ErrNotFound if there is none.
-func (c *Client) CopyAgent(ctx context.Context, e AgentEdit, copied AgentCopy) (virtual.Agent, error) {
+func (c *Client) CopyAgent(ctx context.Context, e system.AgentEdit, copied system.AgentCopy) (virtual.Agent, error) {
 	source, err := c.VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
 		return source, err
@@ -142,7 +115,7 @@ func (c *Client) CopyAgent(ctx context.Context, e AgentEdit, copied AgentCopy) (
 }
 
 // DeleteAgent deletes an agent. Its versions are kept, and running work keeps the version that it has.
-func (c *Client) DeleteAgent(ctx context.Context, e AgentEdit) error {
+func (c *Client) DeleteAgent(ctx context.Context, e system.AgentEdit) error {
 	last, err := c.VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
 		return err

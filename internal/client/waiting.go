@@ -14,7 +14,7 @@ import (
 // Waiting returns the items that need people or providers, in one investigation or conversation or, with an empty ID, in all. It takes
 // one query of the store. Without a store, or if the store does not know the ID, it queries the workflows. The error names the workflows
 // that do not answer.
-func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
+func (c *reader) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
 	all, known, err := c.storedWaiting(ctx, id)
 	if known || err != nil {
 		return all, err
@@ -24,7 +24,7 @@ func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, erro
 
 // storedWaiting returns the pending items in the store, without those of terminated workflows if Temporal answers: they could not
 // remove theirs. The store does not know conversations with nothing pending.
-func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Waiting, known bool, err error) {
+func (c *reader) storedWaiting(ctx context.Context, id string) (all []record.Waiting, known bool, err error) {
 	st, err := c.Store(ctx)
 	if err != nil || st == nil {
 		return nil, false, err
@@ -56,10 +56,10 @@ func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Wai
 }
 
 // askWaiting queries one workflow, or every running investigation. Investigations that do not answer do not affect the others.
-func (c *Client) askWaiting(ctx context.Context, id string) (all []record.Waiting, err error) {
-	running := make([]Handle, 1)
+func (c *reader) askWaiting(ctx context.Context, id string) (all []record.Waiting, err error) {
+	running := make([]handle, 1)
 	if id == "" {
-		running, err = c.Running(ctx)
+		running, err = c.running(ctx)
 	} else {
 		running[0], err = c.findRunning(ctx, id)
 	}
@@ -99,7 +99,7 @@ type answered struct {
 const askedAtOnce = 8
 
 // askAll queries investigations for their status and keeps their order.
-func askAll(ctx context.Context, running []Handle) []answered {
+func askAll(ctx context.Context, running []handle) []answered {
 	out := make([]answered, len(running))
 	slots := make(chan struct{}, askedAtOnce)
 	var group sync.WaitGroup
@@ -107,7 +107,7 @@ func askAll(ctx context.Context, running []Handle) []answered {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			out[n].err = h.Ask(ctx, &out[n].status)
+			out[n].err = h.ask(ctx, queryTimeout, &out[n].status)
 		})
 	}
 	group.Wait()

@@ -55,7 +55,9 @@ func opened(t testing.TB, waiting int) *Client {
 			t.Fatal(err)
 		}
 	}
-	return &Client{store: s, conn: visibility{t: t}, borrowed: true, opts: Options{Tell: func(string) {}}}
+	c := New(Options{})
+	c.store, c.conn, c.borrowed = s, visibility{t: t}, true
+	return c
 }
 
 // Listing pending items wakes no workflow, however many there are.

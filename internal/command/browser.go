@@ -28,9 +28,9 @@ func OpenBrowser(link string) error {
 func noDisplay(system string, env func(string) string) error {
 	switch {
 	case env("CI") != "" && env("CI") != "false":
-		return errors.New("this is CI")
+		return errors.New("running in CI")
 	case system != "darwin" && system != "windows" && env("DISPLAY") == "" && env("WAYLAND_DISPLAY") == "":
-		return errors.New("there is no display")
+		return errors.New("no display found")
 	}
 	return nil
 }

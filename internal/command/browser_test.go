@@ -11,11 +11,11 @@ func TestNoDisplay(t *testing.T) {
 	}{
 		"a desktop":        {"linux", map[string]string{"DISPLAY": ":0"}, ""},
 		"Wayland":          {"linux", map[string]string{"WAYLAND_DISPLAY": "wayland-0", "CI": "false"}, ""},
-		"a server":         {"linux", nil, "there is no display"},
+		"a server":         {"linux", nil, "no display found"},
 		"a Mac":            {"darwin", nil, ""},
 		"Windows":          {"windows", nil, ""},
-		"CI":               {"darwin", map[string]string{"CI": "true"}, "this is CI"},
-		"CI with displays": {"linux", map[string]string{"CI": "1", "DISPLAY": ":99"}, "this is CI"},
+		"CI":               {"darwin", map[string]string{"CI": "true"}, "running in CI"},
+		"CI with displays": {"linux", map[string]string{"CI": "1", "DISPLAY": ":99"}, "running in CI"},
 	} {
 		got := ""
 		if err := noDisplay(tt.system, func(key string) string { return tt.env[key] }); err != nil {

@@ -59,7 +59,7 @@ func (q quieter) Handle(ctx context.Context, r slog.Record) error {
 		kind += kindOf(a)
 		return true
 	})
-	if q.counts.holds(context.WithoutCancel(ctx), kind, r, q.next) {
+	if q.counts.suppress(context.WithoutCancel(ctx), kind, r, q.next) {
 		return nil
 	}
 	return q.next.Handle(ctx, r)
@@ -93,8 +93,8 @@ type repeated struct {
 	next        slog.Handler
 }
 
-// holds counts a line and reports whether to hold it back.
-func (c *repeats) holds(ctx context.Context, kind string, r slog.Record, next slog.Handler) bool {
+// suppress counts a line and reports whether to hold it back.
+func (c *repeats) suppress(ctx context.Context, kind string, r slog.Record, next slog.Handler) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.known[kind]
@@ -104,7 +104,7 @@ func (c *repeats) holds(ctx context.Context, kind string, r slog.Record, next sl
 	case k == nil:
 		k = &repeated{}
 		c.known[kind] = k
-		time.AfterFunc(repeatsWithin, func() { c.tell(ctx, kind) })
+		time.AfterFunc(repeatsWithin, func() { c.flush(ctx, kind) })
 	}
 	if k.shown < repeatsShown {
 		k.shown++
@@ -114,8 +114,8 @@ func (c *repeats) holds(ctx context.Context, kind string, r slog.Record, next sl
 	return true
 }
 
-// tell writes how often a line was repeated. It forgets a kind without repetitions.
-func (c *repeats) tell(ctx context.Context, kind string) {
+// flush writes how often a line was repeated. It forgets a kind without repetitions.
+func (c *repeats) flush(ctx context.Context, kind string) {
 	c.mu.Lock()
 	k := c.known[kind]
 	if k.held == 0 {
@@ -126,7 +126,7 @@ func (c *repeats) tell(ctx context.Context, kind string) {
 	last, next := k.last, k.next
 	last.AddAttrs(slog.Int("repeated", k.held), slog.Duration("within", repeatsWithin))
 	k.held = 0
-	time.AfterFunc(repeatsWithin, func() { c.tell(ctx, kind) })
+	time.AfterFunc(repeatsWithin, func() { c.flush(ctx, kind) })
 	c.mu.Unlock()
 	_ = next.Handle(ctx, last)
 }

@@ -40,8 +40,8 @@ func testLogger(t *testing.T) (*slog.Logger, *lockedBuffer) {
 	return log, &out
 }
 
-// settle waits until all counts have been written.
-func settle() {
+// flushAll waits until all counts have been written.
+func flushAll() {
 	time.Sleep(3 * repeatsWithin)
 	synctest.Wait()
 }
@@ -57,23 +57,23 @@ func TestRepeatsAreCounted(t *testing.T) {
 				"error", fmt.Errorf("dial tcp 127.0.0.1:%d: database or disk is full (13)", 40000+n))
 			time.Sleep(time.Second / perSecond)
 		}
-		settle()
+		flushAll()
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		written, told := len(lines), 0
+		written, received := len(lines), 0
 		for _, line := range lines {
 			if _, rest, ok := strings.Cut(line, " repeated="); ok {
 				n := 0
 				fmt.Sscan(rest, &n)
-				told += n
+				received += n
 				if !strings.Contains(line, "within=1m0s") || !strings.Contains(line, "disk is full") || !strings.Contains(line, "component=history") {
 					t.Errorf("a summary does not say what of: %s", line)
 				}
 			} else {
-				told++
+				received++
 			}
 		}
-		if told != perSecond*seconds || written > repeatsShown+seconds/60+1 || len(out.String()) > 5000 {
-			t.Errorf("%d lines and %d bytes tell of %d of %d", written, len(out.String()), told, perSecond*seconds)
+		if received != perSecond*seconds || written > repeatsShown+seconds/60+1 || len(out.String()) > 5000 {
+			t.Errorf("%d lines and %d bytes tell of %d of %d", written, len(out.String()), received, perSecond*seconds)
 		}
 	})
 }
@@ -112,7 +112,7 @@ func TestNothingUniqueIsDropped(t *testing.T) {
 		if got := strings.Count(out.String(), "\n") - before; got != 50 {
 			t.Errorf("%d of 50 lines at level info were written", got)
 		}
-		settle()
+		flushAll()
 		if n := strings.Count(out.String(), " repeated=697 "); n != 1 { // 7 times 100, of which 3 are written
 			t.Errorf("%d summaries:\n%s", n, out)
 		}
@@ -121,7 +121,7 @@ func TestNothingUniqueIsDropped(t *testing.T) {
 		if got := strings.Count(out.String(), "\n") - before; got != repeatsShown {
 			t.Errorf("%d lines of what had not been said for a while", got)
 		}
-		settle()
+		flushAll()
 	})
 }
 
@@ -135,6 +135,6 @@ func TestManyKindsOfLines(t *testing.T) {
 		if got := strings.Count(out.String(), "\n"); got != 2*maxRepeats {
 			t.Errorf("%d lines", got)
 		}
-		settle()
+		flushAll()
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // layout builds a view without the messages before cut: system messages and an investigation's task, a summary of the omitted part,

@@ -77,8 +77,8 @@ func TestProperties(t *testing.T) {
 		if fmt.Sprintf("%#v", msgs) != before {
 			t.Fatal("the messages passed in were changed")
 		}
-		again, errAgain := View(msgs, opts)
-		if diff := cmp.Diff(got, again); diff != "" || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+		second, errAgain := View(msgs, opts)
+		if diff := cmp.Diff(got, second); diff != "" || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 			t.Fatalf("another answer the second time: %s", diff)
 		}
 		if err != nil {

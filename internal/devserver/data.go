@@ -35,7 +35,7 @@ func (e *SchemaError) Error() string {
 	if e.Written != "" {
 		by = "Temporal server " + e.Written
 	}
-	return fmt.Sprintf("data in %s was written by %s; the one in this program, %s, has other tables and cannot read it"+
+	return fmt.Sprintf("data in %s was written by %s; the server in this program, %s, has different tables and cannot read it"+
 		" (use a program with that version, or another data directory)", e.Dir, by, e.Running)
 }
 
@@ -49,7 +49,7 @@ type data struct {
 func openData(ctx context.Context, dir string) (*data, error) {
 	d := &data{dir: dir, sql: sqlConfig(filepath.Join(dir, "temporal.db"))}
 	if err := makeFile(filepath.Join(dir, "temporal.db")); err != nil {
-		return nil, fmt.Errorf("make the database: %w", err)
+		return nil, fmt.Errorf("create the database: %w", err)
 	}
 	db, err := d.connect()
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *data) markVersion() error {
 	}
 	err := os.WriteFile(d.versionFile(), []byte(headers.ServerVersion+"\n"), 0o600)
 	if err != nil {
-		return fmt.Errorf("note the server's version: %w", err)
+		return fmt.Errorf("record the server's version: %w", err)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/devserver"
-	"github.com/inquest-dev/inquest/internal/processtest"
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 )
 
 // dirVariable makes TestHelperServer run a server on that directory, in a separate process.

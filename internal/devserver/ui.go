@@ -18,7 +18,7 @@ import (
 	"github.com/temporalio/ui-server/v2/server/route"
 	uiassets "github.com/temporalio/ui-server/v2/ui"
 
-	"github.com/inquest-dev/inquest/internal/webguard"
+	"github.com/inquest-dev/inquest/internal/trust/webguard"
 )
 
 // startUI serves the Temporal UI, the same as a cluster's, behind our guard. names are its host names besides localhost and its

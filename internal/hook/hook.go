@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/inquest-dev/inquest/internal/safely"
+	"github.com/inquest-dev/inquest/internal/kit/safely"
 )
 
 // Func is a stage hook. inquest.Hook is the public type and documents the fields. The structs here are converted to the public ones: the
@@ -113,6 +113,6 @@ func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string,
 // guarded runs a user's function and turns a panic into an error.
 func guarded[T any](ctx context.Context, log *slog.Logger, run func() (T, error)) (T, error) {
 	return safely.Run(ctx, run, func(kind, stack string) {
-		log.Error("a hook, mock, prompt or selector has panicked", "type", kind, "stack", stack)
+		log.Error("a hook, mock, prompt or selector panicked", "type", kind, "stack", stack)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/hook"
-	"github.com/inquest-dev/inquest/internal/safely"
+	"github.com/inquest-dev/inquest/internal/kit/safely"
 )
 
 // The caller survives whatever a function does.

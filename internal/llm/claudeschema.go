@@ -12,7 +12,7 @@ import (
 // version 4.5 on, and only schemas without anything that the API refuses.
 // https://platform.claude.com/docs/en/build-with-claude/structured-outputs (read 2026-11-23)
 func ClaudeKeepsSchema(model string, schema json.RawMessage) bool {
-	if ParseClaude(model).Version < 405 {
+	if !ParseClaude(model).family().Schema {
 		return false
 	}
 	s := claudeSchema{root: schema}

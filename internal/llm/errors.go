@@ -8,8 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// The kinds of errors. Callers compare them with errors.Is; activities/errors.go maps each to a stable Temporal error
-// type.
+// The kinds of errors. Callers compare them with errors.Is; activities/internal/job/errors.go maps each to a stable
+// Temporal error type.
 var (
 	ErrRateLimited     = errors.New("rate limited")                     // 429: retried after RetryAfter
 	ErrUnavailable     = errors.New("provider unavailable")             // 5xx, connection refused or lost: retried

@@ -1,11 +1,12 @@
 package llm
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 const (
@@ -70,7 +71,8 @@ func lastWords(all *Events, end error, first bool, r EventReply) error {
 // ErrorEvent is the name of events with an error.
 const ErrorEvent = "error"
 
-// Event is a server-sent event. Its data is valid until the next one is read.
+// Event is a server-sent event. Its data is valid until the next one is read. In JSON, it has null in place of NaN and
+// infinite numbers.
 type Event struct {
 	Name string // an empty name means "message"
 	Data []byte
@@ -83,11 +85,10 @@ type Event struct {
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6), with two differences: see Event.Partial and
 // startsAnother.
 type Events struct {
-	body   *bufio.Reader
-	begun  bool // the byte order mark has been skipped
-	skipLF bool // the last line ended with CR: skip a following LF
+	lines *sse.Lines
+	line  []byte
+	end   error // of the body
 
-	line []byte
 	name string
 	data []byte // each line ends with LF
 	some bool   // there is a data field
@@ -96,19 +97,17 @@ type Events struct {
 	hasNext bool
 	joined  bool // data has several lines that only make sense together
 
-	end error // of the body, which need not repeat it
-
 	// plain is text outside the event stream, such as an answer in plain JSON.
 	plain bytes.Buffer
 }
 
 // NewEvents returns a reader of the events of a body. It reads at most 64 MiB.
 func NewEvents(body io.Reader) *Events {
-	return &Events{body: bufio.NewReader(io.LimitReader(body, maxReply))}
+	return &Events{lines: sse.NewLines(io.LimitReader(body, maxReply))}
 }
 
 // Rest returns the lines that are not part of the event stream.
-func (e *Events) Rest() []byte { return bytes.TrimSpace(e.plain.Bytes()) }
+func (e *Events) Rest() []byte { return finiteJSON(bytes.TrimSpace(e.plain.Bytes())) }
 
 // Next returns the next event, and io.EOF after the last.
 func (e *Events) Next() (Event, error) {
@@ -117,7 +116,7 @@ func (e *Events) Next() (Event, error) {
 		e.data, e.some, e.hasNext = append(append(e.data, e.next...), '\n'), true, false
 	}
 	for {
-		e.readLine()
+		e.line, e.end = e.lines.Next(maxReply)
 		switch {
 		case e.end != nil && len(e.line) == 0 && e.some:
 			return e.event(true), nil
@@ -134,7 +133,7 @@ func (e *Events) Next() (Event, error) {
 }
 
 func (e *Events) event(partial bool) Event {
-	return Event{Name: e.name, Data: bytes.TrimSuffix(e.data, []byte("\n")), Partial: partial}
+	return Event{Name: e.name, Data: finiteJSON(bytes.TrimSuffix(e.data, []byte("\n"))), Partial: partial}
 }
 
 // field processes the field of a line. It reports whether the previous event is complete.
@@ -175,7 +174,7 @@ func (e *Events) startsAnother(value []byte) bool {
 	if !starts || !ends {
 		return false
 	}
-	e.joined = !json.Valid(before) // only once for each event, because it takes time in proportion to the data
+	e.joined = !json.Valid(finiteJSON(before)) // only once for each event, because it takes time in proportion to the data
 	return !e.joined
 }
 
@@ -184,37 +183,5 @@ func (e *Events) keep() {
 	if e.plain.Len()+len(e.line) <= maxPlain {
 		e.plain.Write(e.line)
 		e.plain.WriteByte('\n')
-	}
-}
-
-// readLine reads the next line without its end, which is LF, CR or both. It never waits for the byte after a CR.
-func (e *Events) readLine() {
-	e.line = e.line[:0]
-	defer func() {
-		if !e.begun && len(e.line) > 0 {
-			e.line, e.begun = bytes.TrimPrefix(e.line, byteOrderMark), true
-		}
-	}()
-	for e.end == nil {
-		if _, e.end = e.body.Peek(1); e.end != nil {
-			return
-		}
-		chunk, _ := e.body.Peek(e.body.Buffered())
-		if e.skipLF && chunk[0] == '\n' {
-			_, _ = e.body.Discard(1)
-			e.skipLF = false
-			continue
-		}
-		e.skipLF = false
-		end := bytes.IndexAny(chunk, "\r\n")
-		if end < 0 {
-			e.line = append(e.line, chunk...)
-			_, _ = e.body.Discard(len(chunk))
-			continue
-		}
-		e.line = append(e.line, chunk[:end]...)
-		e.skipLF = chunk[end] == '\r'
-		_, _ = e.body.Discard(end + 1)
-		return
 	}
 }

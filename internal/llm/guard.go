@@ -122,9 +122,9 @@ func (g Guard) key() (string, error) {
 	key = strings.TrimSpace(key)
 	switch {
 	case key == "" && g.driver.Keyed:
-		return "", &Error{Kind: ErrAuth, Message: "there is no API key"}
+		return "", &Error{Kind: ErrAuth, Message: "the API key is empty"}
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return key, &Error{Kind: ErrAuth, Message: "the API key has characters that keys do not have"}
+		return key, &Error{Kind: ErrAuth, Message: "the API key contains spaces or other invalid characters"}
 	}
 	return key, nil
 }
@@ -140,7 +140,7 @@ func (g Guard) failure(ctx, watched context.Context, err error, key string, used
 		failed = &Error{Kind: ErrInvalidRequest, Message: err.Error()}
 	}
 	if failed.Status == 0 && errors.Is(context.Cause(watched), ErrStalled) {
-		failed = &Error{Kind: ErrStalled, Message: fmt.Sprintf("nothing arrived for %v", g.IdleTimeout)}
+		failed = &Error{Kind: ErrStalled, Message: fmt.Sprintf("no data received for %v", g.IdleTimeout)}
 	}
 	failed.Provider, failed.Usage = g.Name, used
 	failed.Message = Clean(failed.Message, key)

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // maxRetryAfter limits the requested wait, to prevent overflow.
@@ -58,13 +60,13 @@ func TransportText(err error) string {
 	return err.Error()
 }
 
-// CutOff returns the error for a stream that ended before its reply was complete. heard means that part of it has
+// CutOff returns the error for a stream that ended before its reply was complete. partial means that part of it has
 // arrived. clean is the message for a stream that ended without an error.
-func CutOff(err error, heard bool, clean string) error {
+func CutOff(err error, partial bool, clean string) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return &Error{Kind: ErrTruncated, Message: clean}
-	case !heard:
+	case !partial:
 		return &Error{Kind: ErrUnavailable, Message: TransportText(err)}
 	}
 	return &Error{Kind: ErrTruncated, Message: TransportText(err)}
@@ -120,10 +122,10 @@ func CloseRead(body io.ReadCloser) {
 // maxRefusal limits how much of an unsuccessful answer is read, in bytes.
 const maxRefusal = 64 << 10
 
-// ReadRefusal reads and closes an unsuccessful answer. Errors are ignored: the part that arrived is sufficient, and the
-// status says most.
+// ReadRefusal reads and closes an unsuccessful answer, without its byte order mark. Errors are ignored: the part that
+// arrived is sufficient, and the status says most.
 func ReadRefusal(resp *http.Response) []byte {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	return body
+	return sse.Unmarked(body)
 }

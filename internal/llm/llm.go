@@ -61,6 +61,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON schema of the arguments, an object
+	// Found orders the tools that the model has found by searching: the latest has the highest number. Zero means that the model did
+	// not search for the tool. If the server accepts fewer tools, those with the lowest numbers above zero are left out first.
+	Found int
 }
 
 // Delta is one chunk of a streamed reply.
@@ -109,6 +112,8 @@ type Omission struct {
 	// Tool is the tool that is not declared. Empty means another part of the request, which Why names.
 	Tool string
 	Why  string
+	// Limit means that the tool is left out because the server accepts fewer tools.
+	Limit bool `json:",omitempty"`
 }
 
 // Source is a page that a provider has read itself.

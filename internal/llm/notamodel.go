@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // NotAModel returns an error of the kind ErrNotAModel if an answer cannot come from a model's address: a web page, a
@@ -51,7 +53,7 @@ var (
 
 // page reports whether a body is a web page.
 func page(body []byte) bool {
-	return htmlStart.Match(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
+	return htmlStart.Match(sse.Unmarked(bytes.TrimSpace(body)))
 }
 
 // NotJSON returns the error for an answer that is neither an event stream nor JSON. It does not quote the answer, which
@@ -61,17 +63,14 @@ func NotJSON(body []byte) *Error {
 	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) { // truncated JSON
 		failed.Kind = ErrMalformed
 	}
-	failed.Message = fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))
+	failed.Message = fmt.Sprintf("the response is neither an event stream nor JSON (%d bytes)", len(body))
 	return failed
 }
-
-// byteOrderMark is U+FEFF as UTF-8.
-var byteOrderMark = []byte("\uFEFF")
 
 // ErrorWords returns the error text in the body of an answer: the message of an error object in any form, the title of
 // a web page, or plain text. It returns an empty string for JSON without an error.
 func ErrorWords(body []byte) string {
-	body = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
+	body = bytes.TrimSpace(sse.Unmarked(bytes.TrimSpace(body)))
 	if page(body) {
 		title := ""
 		if m := htmlTitle.FindSubmatch(body); m != nil {

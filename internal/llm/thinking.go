@@ -2,15 +2,15 @@ package llm
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/models"
 )
 
 // ThinkingProblem returns the part of an agent's thinking settings that a model does not support, according to its
-// name. It is empty if the model supports them or is unknown. protocol is "anthropic", "google", "openai" or "azure".
+// name. It is empty if the model supports them or is unknown. protocol is the provider's type in plans.
 func ThinkingProblem(protocol, model string, want agent.Thinking, maxTokens int) string {
 	if want == (agent.Thinking{}) {
 		return ""
@@ -23,35 +23,49 @@ func ThinkingProblem(protocol, model string, want agent.Thinking, maxTokens int)
 	case "openai", "azure":
 		return openAIThinkingProblem(model, want)
 	}
-	return ""
+	return familyProblem(model, models.FamilyOf(protocol, model), want)
 }
 
-// minClaudeBudget is the smallest budget that the API accepts.
-const minClaudeBudget = 1024
+// familyProblem returns the problem of a model with the settings, by what its family accepts.
+func familyProblem(model string, family models.Family, want agent.Thinking) string {
+	off, budget := want.Mode == agent.ThinkingOff, family.Budget
+	switch {
+	case !family.Known(), family.Silent && off && want.Effort == "":
+		return ""
+	case family.Silent:
+		return model + " does not support thinking"
+	case off && !family.Off:
+		return model + " always thinks: thinking cannot be off; for less thinking, set a low reasoning_effort"
+	case want.Budget > 0 && budget.Most == 0:
+		return model + " does not support a thinking budget: use reasoning_effort"
+	case want.Budget > 0 && (want.Budget < budget.Least || want.Budget > budget.Most):
+		return fmt.Sprintf("a thinking budget of %s must be between %d and %d tokens", model, budget.Least, budget.Most)
+	}
+	return effortProblem(model, want.Effort, family.Efforts)
+}
 
 func claudeThinkingProblem(model string, want agent.Thinking, maxTokens int) string {
-	claude, off := ParseClaude(model), want.Mode == agent.ThinkingOff
+	claude := ParseClaude(model)
+	family := claude.family()
+	off := want.Mode == agent.ThinkingOff
 	switch {
-	case claude == Claude{}:
-		return ""
-	case !claude.Thinks() && !(off && want.Effort == ""):
-		return model + " does not think"
-	case off && claude.AlwaysThinks():
-		return model + " always thinks: thinking cannot be off; a low reasoning_effort makes it think less"
+	case !family.Thinks, off && !family.Off:
+		return familyProblem(model, family, want)
 	case off && claude.Version >= 500 && slices.Contains([]string{"xhigh", "max"}, want.Effort):
-		return fmt.Sprintf("thinking of %s can only be off with a reasoning_effort up to high", model)
+		return fmt.Sprintf("%s can turn thinking off only with a reasoning_effort of high or lower", model)
 	case want.Mode == agent.ThinkingAdaptive && !claude.Adapts():
-		return model + " does not decide by itself how much it thinks: use thinking: on, or a number of tokens"
+		return model + " does not support adaptive thinking: use thinking: on, or a number of tokens"
 	case want.Budget > 0 && !claude.TakesBudget():
-		return fmt.Sprintf("%s takes no thinking budget: use thinking: adaptive, and reasoning_effort", model)
-	case want.Budget > 0 && want.Budget < minClaudeBudget:
-		return fmt.Sprintf("a thinking budget of %s is at least %d tokens", model, minClaudeBudget)
-	case want.Budget > 0 && want.Budget > claude.Longest()-minClaudeBudget:
-		return fmt.Sprintf("the thinking budget of %d tokens leaves no room: with the reply, %s has %d", want.Budget, model, claude.Longest())
+		return fmt.Sprintf("%s does not support a thinking budget: use thinking: adaptive, and reasoning_effort", model)
+	case want.Budget > 0 && want.Budget < family.Budget.Least:
+		return fmt.Sprintf("a thinking budget of %s must be at least %d tokens", model, family.Budget.Least)
+	case want.Budget > family.Budget.Most:
+		return fmt.Sprintf("the thinking budget of %d tokens leaves no room for the reply: %s can write %d tokens in all",
+			want.Budget, model, family.Longest)
 	case maxTokens > 0 && want.Budget >= maxTokens:
-		return fmt.Sprintf("the thinking budget of %d tokens is not below max_tokens, %d, which it is part of", want.Budget, maxTokens)
+		return fmt.Sprintf("the thinking budget of %d tokens must be less than max_tokens (%d), which includes it", want.Budget, maxTokens)
 	}
-	return effortProblem(model, want.Effort, claude.Efforts())
+	return effortProblem(model, want.Effort, family.Efforts)
 }
 
 // effortProblem returns an error text if a model does not have a level.
@@ -60,94 +74,30 @@ func effortProblem(model, effort string, levels []string) string {
 	case effort == "" || slices.Contains(levels, effort):
 		return ""
 	case len(levels) == 0:
-		return model + " takes no reasoning_effort"
+		return model + " does not support reasoning_effort"
 	}
 	return fmt.Sprintf("reasoning_effort of %s must be one of %s", model, strings.Join(levels, ", "))
 }
 
-var (
-	geminiThinkers = regexp.MustCompile(`^(?:models/)?gemini-(?:2\.5|[3-9]|\d\d|flash|pro)`)
-	geminiSilent   = regexp.MustCompile(`^(?:models/)?gemini-(?:1\.|2\.0)`)
-	// GeminiBudgets are the models whose thinking has a budget; later ones have levels.
-	geminiBudgets = regexp.MustCompile(`^(?:models/)?gemini-2\.5`)
-)
-
-// GeminiThinks reports whether a Gemini model thinks. Other models refuse thinking parameters.
-func GeminiThinks(model string) bool { return geminiThinkers.MatchString(model) }
-
-// GeminiTakesBudget reports whether a model's thinking has a budget; later models have levels.
-func GeminiTakesBudget(model string) bool { return geminiBudgets.MatchString(model) }
-
-// geminiBudget returns the smallest and largest budget of a Gemini 2.5 model, in tokens.
-// https://ai.google.dev/gemini-api/docs/thinking#set-budget (read 2026-11-23)
-func geminiBudget(model string) (least, most int) {
-	switch {
-	case strings.Contains(model, "-pro"):
-		return 128, 32_768
-	case strings.Contains(model, "-lite"):
-		return 512, 24_576
-	}
-	return 1, 24_576
-}
-
-// geminiTwoLevels matches the first Pro of Gemini 3; later ones have a medium level.
-var geminiTwoLevels = regexp.MustCompile(`^(?:models/)?gemini-3-pro`)
-
-// https://ai.google.dev/gemini-api/docs/thinking (2026-11-22)
 func geminiThinkingProblem(model string, want agent.Thinking) string {
-	off, budget, pro := want.Mode == agent.ThinkingOff, GeminiTakesBudget(model), strings.Contains(model, "-pro")
-	levels := []string{"minimal", "low", "medium", "high"}
-	switch {
-	case geminiTwoLevels.MatchString(model):
-		levels = []string{"low", "high"}
-	case budget || pro:
-		levels = levels[1:]
+	family := gemini(model)
+	if want.Budget > 0 && want.Effort != "" && family.Budget.Most > 0 {
+		return model + " accepts a thinking budget or a reasoning_effort, not both"
 	}
-	least, most := geminiBudget(model)
-	switch {
-	case geminiSilent.MatchString(model) && !(off && want.Effort == ""):
-		return model + " does not think"
-	case !GeminiThinks(model):
-		return ""
-	case off && (!budget || pro):
-		return model + " always thinks: thinking cannot be off; a low reasoning_effort makes it think less"
-	case want.Budget > 0 && !budget:
-		return model + " takes no thinking budget: use reasoning_effort"
-	case want.Budget > 0 && want.Effort != "":
-		return model + " takes a thinking budget or a reasoning_effort, not both"
-	case want.Budget > 0 && (want.Budget < least || want.Budget > most):
-		return fmt.Sprintf("a thinking budget of %s is between %d and %d tokens", model, least, most)
-	}
-	return effortProblem(model, want.Effort, levels)
+	return familyProblem(model, family, want)
 }
 
-var (
-	openAISilent    = regexp.MustCompile(`^(?:.*/)?(?:gpt-(?:3|4)|chatgpt-4|gpt-\d[\d.]*-chat)`)
-	openAIReasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(\d+)(?:\.(\d+))?)`)
-)
-
-// OpenAI's levels: https://developers.openai.com/api/docs/guides/reasoning and the models' pages (2026-11-22). Other
-// vendors' models with the same protocol are known only by name.
+// Other vendors' models with OpenAI's protocol are known only by name.
 func openAIThinkingProblem(model string, want agent.Thinking) string {
-	off := want.Mode == agent.ThinkingOff
 	switch {
 	case ParseClaude(model) != Claude{}:
-		return model + " thinks by Anthropic's own API only: use llm_backend native"
+		return model + " supports thinking only through Anthropic's own API: use llm_backend native"
 	case want.Budget > 0:
-		return "there are no thinking budgets by this llm_backend: use reasoning_effort"
-	case openAISilent.MatchString(model) && !(off && want.Effort == ""):
-		return model + " does not think"
-	case geminiSilent.MatchString(model), GeminiThinks(model):
+		return "this llm_backend does not support thinking budgets: use reasoning_effort"
+	case gemini(model).Known():
 		return geminiThinkingProblem(model, want)
 	}
-	levels := openAIEfforts(model)
-	switch {
-	case levels == nil:
-		return ""
-	case off && !openAISilent.MatchString(model) && !slices.Contains(levels, "none"):
-		return model + " always thinks: thinking cannot be off; a low reasoning_effort makes it think less"
-	}
-	return effortProblem(model, want.Effort, levels)
+	return familyProblem(model, openAI(model), want)
 }
 
 // OpenAIEffort returns the effort to request from a model. Empty means that the field is omitted. OpenAI models that
@@ -156,34 +106,8 @@ func OpenAIEffort(model string, want agent.Thinking) string {
 	switch {
 	case want.Mode != agent.ThinkingOff:
 		return want.Effort
-	case OpenAIsOwn(model) && !slices.Contains(openAIEfforts(model), "none"):
+	case OpenAIsOwn(model) && !openAI(model).Off:
 		return ""
 	}
 	return "none"
-}
-
-// openAIEfforts returns the levels that an OpenAI model accepts, or nil if unknown. The levels of Pro come from the API's
-// refusals of other levels: https://github.com/pydantic/pydantic-ai, tests (read 2026-11-23).
-func openAIEfforts(model string) []string {
-	m := openAIReasoners.FindStringSubmatch(model)
-	levels := []string{"none", "low", "medium", "high", "xhigh", "max"}
-	switch {
-	case m == nil || openAISilent.MatchString(model):
-		return nil
-	case m[1] == "": // the o-series
-		return levels[1:4]
-	case m[1] == "5" && m[2] == "" && strings.Contains(model, "-pro"):
-		return []string{"high"}
-	case strings.Contains(model, "-pro"):
-		return []string{"medium", "high", "xhigh"}
-	case m[1] == "5" && m[2] == "" && strings.Contains(model, "-codex"):
-		return levels[1:4]
-	case m[1] != "5" || m[2] >= "6": // one digit: there is no 5.10
-		return levels
-	case m[2] == "":
-		return []string{"minimal", "low", "medium", "high"}
-	case m[2] == "1" && !strings.Contains(model, "codex-max"):
-		return levels[:4]
-	}
-	return levels[:5]
 }

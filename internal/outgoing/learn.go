@@ -41,6 +41,8 @@ var lessons = []lesson{
 	{regexp.MustCompile(`'tools' ?: maximum number of items is (\d+)`), maxTools},
 	// xAI. https://github.com/anomalyco/opencode/issues/28911
 	{regexp.MustCompile(`Maximum tools limit reached\. \d+ tools have been provided but the maximum is (\d+)`), maxTools},
+	// Gemini. https://github.com/google-gemini/gemini-cli/issues/19083
+	{regexp.MustCompile(`\bfunction_declarations: (?:\[\w+\] )?At most (\d+) function declarations can be specified`), maxTools},
 	// OpenAI. https://github.com/opencode-ai/opencode/issues/140
 	{regexp.MustCompile(`max_tokens is too large: \d+\. This model supports at most (\d+) completion tokens`), maxTokens},
 	// DeepSeek. https://github.com/deepseek-ai/DeepSeek-V3/issues/69

@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -159,7 +159,7 @@ func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omis
 	}
 	for _, t := range tools {
 		if words := l.refused[keyOf(t)]; words != "" {
-			why := "the model's server refuses its schema: " + clip.Fit(strings.Join(strings.Fields(words), " "), roomForWords)
+			why := "the provider rejects its schema: " + clip.Fit(strings.Join(strings.Fields(words), " "), roomForWords)
 			out = append(out, llm.Omission{Tool: t.Name, Why: why})
 		}
 	}
@@ -170,14 +170,14 @@ func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omis
 	}
 	now := l.dialect
 	say(len(tools) > 0 && req.JSON && len(req.Schema) == 0 && now.PlainBesideTools && !planned.PlainBesideTools,
-		"the JSON response format is left out beside tools, because the model's server refuses it there")
+		"the JSON response format is omitted because the provider rejects it together with tools")
 	say(len(req.Schema) > 0 && now.RefusesSchema && !planned.RefusesSchema,
-		"the schema of the reply stands in the prompt alone, because the model's server refuses it as a parameter")
+		"the schema of the reply is only in the prompt because the provider rejects it as a parameter")
 	say(req.Temperature != nil && now.RefusesTemperature && !planned.RefusesTemperature,
-		"temperature is left out, because the model's server refuses it")
+		"temperature is omitted because the provider rejects it")
 	say(req.Thinking != agent.Thinking{} && now.RefusesThinking && !planned.RefusesThinking,
-		"the parameters about thinking are left out, because the model's server refuses them")
+		"the thinking parameters are omitted because the provider rejects them")
 	say(now.MaxTokens > 0 && now.MaxTokens != planned.MaxTokens && req.MaxTokens > now.MaxTokens,
-		fmt.Sprintf("max_tokens is %d instead of %d, the most that the model's server takes", now.MaxTokens, req.MaxTokens))
+		fmt.Sprintf("max_tokens is %d instead of %d because the provider accepts no more", now.MaxTokens, req.MaxTokens))
 	return out
 }

@@ -58,7 +58,7 @@ func TestRefusedTools(t *testing.T) {
 		var left []string
 		for _, omission := range out.Omitted {
 			left = append(left, omission.Tool)
-			if !strings.Contains(omission.Why, "refuses its schema") {
+			if !strings.Contains(omission.Why, "rejects its schema") {
 				t.Errorf("%s: why = %s", refusal, omission.Why)
 			}
 		}

@@ -8,10 +8,12 @@
 package outgoing
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,7 +83,7 @@ const noArguments = `{"type":"object","properties":{}}`
 
 // Tools returns the tools in a form that a server with the dialect accepts, and those that it would refuse.
 func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []llm.Omission) {
-	known := map[string]bool{}
+	known := map[string]string{} // the names that tools have here, by those in the request
 	for _, t := range tools {
 		name := Name(t.Name)
 		schema, notes, err := Schema(t.Schema, d.Schemas)
@@ -89,17 +91,46 @@ func Tools(tools []llm.Tool, d agent.Dialect) (kept []llm.Tool, left []llm.Omiss
 		case err != nil:
 			left = append(left, llm.Omission{Tool: t.Name, Why: err.Error()})
 			continue
-		case known[name]:
-			left = append(left, llm.Omission{Tool: t.Name, Why: "another tool has its name"})
-			continue
-		case d.MaxTools > 0 && len(kept) == d.MaxTools:
-			left = append(left, llm.Omission{Tool: t.Name, Why: fmt.Sprintf("the model's server takes %d tools at most", d.MaxTools)})
+		case known[name] != "":
+			left = append(left, llm.Omission{Tool: t.Name, Why: "another tool has the same name"})
 			continue
 		}
-		known[name] = true
+		known[name] = t.Name
 		said := strings.TrimSpace(strings.Join(append([]string{t.Description}, notes...), "\n"))
 		said, schema = fitted(strings.ToValidUTF8(said, "\uFFFD"), schema, d.MaxDescription)
-		kept = append(kept, llm.Tool{Name: name, Description: said, Schema: schema})
+		kept = append(kept, llm.Tool{Name: name, Description: said, Schema: schema, Found: t.Found})
+	}
+	kept, surplus := capped(kept, d.MaxTools)
+	for _, t := range surplus {
+		left = append(left, llm.Omission{Tool: known[t.Name], Limit: true, Why: fmt.Sprintf("the provider accepts at most %d tools", d.MaxTools)})
+	}
+	return kept, left
+}
+
+// capped leaves out tools until a server that accepts limit tools accepts the rest; zero means any number. The tools that the model
+// found earliest go first, and then the last ones. The others keep their order.
+func capped(tools []llm.Tool, limit int) (kept, left []llm.Tool) {
+	surplus := len(tools) - limit
+	if limit <= 0 || surplus <= 0 {
+		return tools, nil
+	}
+	order := make([]int, len(tools)) // of leaving out
+	for n := range order {
+		order[n] = len(order) - 1 - n
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(cmp.Or(tools[a].Found, math.MaxInt), cmp.Or(tools[b].Found, math.MaxInt))
+	})
+	out := map[int]bool{}
+	for _, n := range order[:surplus] {
+		out[n] = true
+	}
+	for n, t := range tools {
+		if out[n] {
+			left = append(left, t)
+		} else {
+			kept = append(kept, t)
+		}
 	}
 	return kept, left
 }

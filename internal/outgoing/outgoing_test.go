@@ -128,6 +128,32 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestFewerTools: a server with a limit gets the tools that the model did not search for, and the latest of those that it found.
+func TestFewerTools(t *testing.T) {
+	t.Parallel()
+	tools := []llm.Tool{{Name: "base"}, {Name: "search_tools"}, {Name: "a", Found: 7}, {Name: "b", Found: 2}, {Name: "c", Found: 5}}
+	for limit, want := range map[int]string{
+		0: "base search_tools a b c -", 5: "base search_tools a b c -", 4: "base search_tools a c - b", 3: "base search_tools a - b c",
+		2: "base search_tools - a b c", 1: "base - search_tools a b c",
+	} {
+		kept, left := outgoing.Tools(tools, agent.Dialect{MaxTools: limit})
+		var got []string
+		for _, tool := range kept {
+			got = append(got, tool.Name)
+		}
+		got = append(got, "-")
+		for _, omitted := range left {
+			if !omitted.Limit {
+				t.Errorf("limit %d: %+v", limit, omitted)
+			}
+			got = append(got, omitted.Tool)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("limit %d: %q, want %q", limit, got, want)
+		}
+	}
+}
+
 // TestTools checks that a tool that cannot be expressed does not affect other tools.
 func TestTools(t *testing.T) {
 	t.Parallel()
@@ -150,8 +176,8 @@ func TestTools(t *testing.T) {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 	wantLeft := []llm.Omission{
-		{Tool: "text", Why: "its schema does not describe an object"}, {Tool: "a", Why: "another tool has its name"},
-		{Tool: "c", Why: "the model's server takes 2 tools at most"},
+		{Tool: "text", Why: "its schema does not describe an object"}, {Tool: "a", Why: "another tool has the same name"},
+		{Tool: "c", Why: "the provider accepts at most 2 tools", Limit: true},
 	}
 	if diff := cmp.Diff(wantLeft, left); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
@@ -207,6 +233,10 @@ func TestLearn(t *testing.T) {
 			"Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 131 instead.",
 			"'tools' : maximum number of items is 128", "'tools': maximum number of items is 128",
 		},
+		{MaxTools: 512}: {
+			"The GenerateContentRequest proto is invalid:\n  * tools[0].function_declarations: [FIELD_INVALID] At most 512 function " +
+				"declarations can be specified.",
+		},
 		{MaxTools: 200}: {"Maximum tools limit reached. 219 tools have been provided but the maximum is 200."},
 		{RefusesTemperature: true}: {
 			"Unsupported parameter: 'temperature' is not supported with this model.",
@@ -244,8 +274,8 @@ func TestLearn(t *testing.T) {
 			if got != want || !learned {
 				t.Errorf("%s: %+v", refusal, got)
 			}
-			if again, learned := outgoing.Learn(got, refusal); learned {
-				t.Errorf("%s: learned once more: %+v", refusal, again)
+			if second, learned := outgoing.Learn(got, refusal); learned {
+				t.Errorf("%s: learned once more: %+v", refusal, second)
 			}
 		}
 	}

@@ -202,12 +202,12 @@ func (r *rewriter) collect(in part, within []string) (_ part, _ []string, possib
 		case refers:
 			in = without(in, "$ref")
 			target, found := r.find(ref)
-			again := count(within, ref) >= maxUnrolled || r.parts > r.limit
-			if definition, ok := target.(part); again && ok { // deeper parts are left open
+			stop := count(within, ref) >= maxUnrolled || r.parts > r.limit
+			if definition, ok := target.(part); stop && ok { // deeper parts are left open
 				if kinds := typesOf(definition); in["type"] == nil && len(kinds) == 1 {
 					in = join(in, part{"type": kinds[0]})
 				}
-			} else if found && !again {
+			} else if found && !stop {
 				within = append(slices.Clip(within), ref)
 				in, possible = joinAny(in, target)
 				if !possible {

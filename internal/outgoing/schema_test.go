@@ -148,9 +148,9 @@ func TestSchema(t *testing.T) {
 			if said := strings.Join(notes, "\n"); tt.notes != "" && said != tt.notes {
 				t.Errorf("notes %q, want %q", said, tt.notes)
 			}
-			again, _, err := outgoing.Schema(got, tt.form)
-			if tt.want != "" && (err != nil || string(again) != string(got)) {
-				t.Errorf("rewritten again, it is %s, %v", again, err)
+			second, _, err := outgoing.Schema(got, tt.form)
+			if tt.want != "" && (err != nil || string(second) != string(got)) {
+				t.Errorf("rewritten again, it is %s, %v", second, err)
 			}
 		})
 	}

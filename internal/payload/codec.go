@@ -21,7 +21,7 @@ const (
 )
 
 // ErrLocked means that a payload is encrypted with a key that is not available.
-var ErrLocked = errors.New("this is encrypted")
+var ErrLocked = errors.New("the payload is encrypted")
 
 // Protect makes a Temporal client encrypt everything that it sends, including failure messages, and decrypt its input. If a key is
 // missing, errors and failure messages name it.
@@ -102,19 +102,19 @@ func (c codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	id, data := string(p.GetMetadata()[metadataKeyID]), p.GetData()
 	sealer, known := c.ciphers[id]
 	if !known {
-		return nil, fmt.Errorf("%w with the key %q, which this program has not: set %s or %s, as the workers have it",
+		return nil, fmt.Errorf("%w with the key %q, which this program does not have: set %s or %s as for the workers",
 			ErrLocked, id, VariableKeys, VariableKeysFile)
 	}
 	if len(data) < sealer.NonceSize() {
-		return nil, fmt.Errorf("%w with the key %q, and cut", ErrLocked, id)
+		return nil, fmt.Errorf("%w with the key %q, but truncated", ErrLocked, id)
 	}
 	plain, err := sealer.Open(nil, data[:sealer.NonceSize()], data[sealer.NonceSize():], nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w with another key of the name %q, or was changed", ErrLocked, id)
+		return nil, fmt.Errorf("%w with a different key named %q, or was modified", ErrLocked, id)
 	}
 	out := &commonpb.Payload{}
 	if err := proto.Unmarshal(plain, out); err != nil {
-		return nil, fmt.Errorf("read what was encrypted with the key %q: %w", id, err)
+		return nil, fmt.Errorf("read the payload encrypted with the key %q: %w", id, err)
 	}
 	return out, nil
 }

@@ -49,12 +49,12 @@ func TestKeys(t *testing.T) {
 		"a file":       {file: file, want: "2 keys, a encrypts"},
 		"both":         {keys: keyA, file: file, wrong: "are both set"},
 		"no file":      {file: file + "x", wrong: "no such file"},
-		"empty file":   {file: empty, wrong: "no key is in it"},
-		"no id":        {keys: keyA[2:], wrong: "a key is written id:key"},
+		"empty file":   {file: empty, wrong: "the file has no key"},
+		"no id":        {keys: keyA[2:], wrong: "write each key as id:key"},
 		"short":        {keys: "a:b2xk", wrong: "the key a is not 32 bytes"},
 		"not base64":   {keys: "a:" + strings.Repeat("hunter2!", 5), wrong: "the key a is not 32 bytes"},
-		"twice":        {keys: keyA + " " + keyA, wrong: "the key a is there twice"},
-		"none is last": {keys: keyA + " none", wrong: "a key is written id:key"},
+		"twice":        {keys: keyA + " " + keyA, wrong: "the key a is given twice"},
+		"none is last": {keys: keyA + " none", wrong: "write each key as id:key"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestCodec(t *testing.T) {
 	if err != nil || strings.Contains(sealed[0].String(), "hunter2") || strings.Contains(sealed[0].String(), "json/plain") {
 		t.Fatalf("%v, %v", sealed, err)
 	}
-	if again, err := first.Encode(plain); err != nil || string(again[0].Data) == string(sealed[0].Data) {
+	if second, err := first.Encode(plain); err != nil || string(second[0].Data) == string(sealed[0].Data) {
 		t.Errorf("the same payload looks the same twice: %v", err)
 	}
 	if twice, err := both.Encode(sealed); err != nil || cmp.Diff(sealed, twice, protocmp.Transform()) != "" {
@@ -110,12 +110,12 @@ func TestCodec(t *testing.T) {
 		says  string
 	}{
 		"no keys": {payload.Keys{}.Codec(), sealed,
-			`this is encrypted with the key "a", which this program has not: set INQUEST_ENCRYPTION_KEYS`},
+			`the payload is encrypted with the key "a", which this program does not have: set INQUEST_ENCRYPTION_KEYS`},
 		"another key":       {keysOf(t, keyB).Codec(), sealed, `with the key "a", which`},
-		"one of that name":  {keysOf(t, "a:"+keyB[2:]).Codec(), sealed, "another key of the name"},
-		"a changed nonce":   {first, change(0), "or was changed"},
-		"a changed content": {first, change(len(sealed[0].Data) - 20), "or was changed"},
-		"cut":               {first, []*common.Payload{{Metadata: sealed[0].Metadata, Data: sealed[0].Data[:5]}}, "and cut"},
+		"one of that name":  {keysOf(t, "a:"+keyB[2:]).Codec(), sealed, "a different key named"},
+		"a changed nonce":   {first, change(0), "or was modified"},
+		"a changed content": {first, change(len(sealed[0].Data) - 20), "or was modified"},
+		"cut":               {first, []*common.Payload{{Metadata: sealed[0].Metadata, Data: sealed[0].Data[:5]}}, "but truncated"},
 	}
 	for name, test := range refused {
 		if opened, err := test.codec.Decode(test.given); !errors.Is(err, payload.ErrLocked) || !strings.Contains(err.Error(), test.says) {

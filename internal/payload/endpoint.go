@@ -9,7 +9,7 @@ import (
 
 	"go.temporal.io/sdk/converter"
 
-	"github.com/inquest-dev/inquest/internal/webguard"
+	"github.com/inquest-dev/inquest/internal/trust/webguard"
 )
 
 // EndpointOptions configures a codec endpoint.
@@ -41,14 +41,14 @@ func Endpoint(opts EndpointOptions) (http.Handler, error) {
 		origin := r.Header.Get("Origin")
 		switch {
 		case !webguard.Known(r, opts.Hosts...):
-			http.Error(w, "this name is not served", http.StatusForbidden)
+			http.Error(w, "this host name is not allowed", http.StatusForbidden)
 		case origin != "" && !slices.Contains(opts.Origins, origin):
-			http.Error(w, "this origin is not served", http.StatusForbidden)
+			http.Error(w, "this origin is not allowed", http.StatusForbidden)
 		case r.Method == http.MethodOptions && origin != "":
 			allow(w, origin)
 			w.WriteHeader(http.StatusNoContent)
 		case !opts.knows(r):
-			http.Error(w, "a token is needed", http.StatusUnauthorized)
+			http.Error(w, "a token is required", http.StatusUnauthorized)
 		default:
 			if origin != "" {
 				allow(w, origin)

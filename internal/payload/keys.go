@@ -35,7 +35,7 @@ var keyID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 func LoadKeys(getenv func(string) string) (Keys, error) {
 	text, file, from := getenv(VariableKeys), getenv(VariableKeysFile), VariableKeys
 	if text != "" && file != "" {
-		return Keys{}, fmt.Errorf("%s and %s are both set: keys come from one of them", VariableKeys, VariableKeysFile)
+		return Keys{}, fmt.Errorf("%s and %s are both set: set only one of them", VariableKeys, VariableKeysFile)
 	}
 	if file != "" {
 		data, err := os.ReadFile(file)
@@ -46,7 +46,7 @@ func LoadKeys(getenv func(string) string) (Keys, error) {
 	}
 	keys, err := ParseKeys(text)
 	if err == nil && file != "" && keys.first == "" {
-		err = errors.New("no key is in it")
+		err = errors.New("the file has no key")
 	}
 	if err != nil {
 		return Keys{}, fmt.Errorf("%s: %w", from, err)
@@ -78,11 +78,11 @@ func (k *Keys) add(word string) error {
 	}
 	id, encoded, ok := strings.Cut(word, ":")
 	if !ok || !keyID.MatchString(id) {
-		return errors.New("a key is written id:key; the id has at most 64 of A-Z a-z 0-9 _ . -, " +
-			"and the key is 32 bytes in base64 (openssl rand -base64 32)")
+		return errors.New("write each key as id:key, with an id of at most 64 characters (A-Z a-z 0-9 _ . -) " +
+			"and a key of 32 bytes in base64 (openssl rand -base64 32)")
 	}
 	if _, taken := k.ciphers[id]; taken {
-		return fmt.Errorf("the key %s is there twice", id)
+		return fmt.Errorf("the key %s is given twice", id)
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(key) != keySize { // the decoder's error could quote the key

@@ -70,7 +70,7 @@ func (d driver) Store(ctx converter.StorageDriverStoreContext, payloads []*commo
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("keep a payload of %d bytes: %w", proto.Size(p), err)
+			return nil, fmt.Errorf("store a payload of %d bytes: %w", proto.Size(p), err)
 		}
 	}
 	return claims, nil
@@ -97,7 +97,7 @@ func (d driver) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []co
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("get a payload that is in the store: %w", err)
+			return nil, fmt.Errorf("read a payload from the store: %w", err)
 		}
 	}
 	return payloads, nil

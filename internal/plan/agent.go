@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -36,9 +38,13 @@ type Agent struct {
 	// Servers are the MCP servers whose tools the agent gets.
 	Servers []Server `json:"servers,omitempty"`
 	// ToolIDs are the tools of the workers' program that the agent gets.
-	ToolIDs []string   `json:"tool_ids,omitempty"`
-	Shell   *Shell     `json:"shell,omitempty"`
-	Tools   ToolConfig `json:"tools,omitzero"`
+	ToolIDs []string `json:"tool_ids,omitempty"`
+	// ToolSearchAbove is how many tools the agent may have before it has to search for them. Zero means any number. Programs
+	// that do not know the field offer all tools.
+	ToolSearchAbove int `json:"tool_search_above,omitempty"`
+
+	Shell *Shell     `json:"shell,omitempty"`
+	Tools ToolConfig `json:"tools,omitzero"`
 	// Contract describes the required form of the agent's final text.
 	Contract Contract `json:"contract,omitzero"`
 	// Attached means that the agent is shown the beginning of the request's data and reads the rest in pages.
@@ -51,8 +57,35 @@ type Agent struct {
 	Timeouts     Timeouts            `json:"timeouts"`
 	// HeartbeatInterval calls the agent of a conversation after each period of this length without a message. Zero means never.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
+	// Skills are in the agent's prompt or can be loaded by it.
+	Skills []Skill `json:"skills,omitempty"`
+	// Recalls means that the agent can look up earlier investigations and what they taught.
+	Recalls bool `json:"recalls,omitempty"`
 	// Orchestrator is set if the agent may dispatch others.
 	Orchestrator *Orchestrator `json:"orchestrator,omitempty"`
+}
+
+// Skill is instructions for a kind of task. Its texts are stored with the plan, so that all workers have the same ones and a
+// change of the configuration changes no running investigation.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Required means that the text is in the prompt. Otherwise the agent loads it when it needs it.
+	Required bool `json:"required,omitempty"`
+	// Blobs are the texts: that of the skill by "", and those of the files beside it by their paths.
+	Blobs map[string]string `json:"blobs,omitempty"`
+	// Texts are what Blobs name, until the plan is stored.
+	Texts map[string]string `json:"-"`
+}
+
+// Files returns the paths of the files beside the skill, sorted.
+func (s Skill) Files() []string {
+	paths := slices.Collect(maps.Keys(s.Blobs))
+	if s.Texts != nil {
+		paths = slices.Collect(maps.Keys(s.Texts))
+	}
+	slices.Sort(paths)
+	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
 
 // MaskingOf returns the masking of a tool's results: that of its server or of the shell. For any other tool it returns
@@ -69,15 +102,6 @@ func (a Agent) MaskingOf(name string, otherwise *Masking) *Masking {
 	}
 	return otherwise
 }
-
-// OnLimit says what happens when an agent has used all of its iterations.
-type OnLimit string
-
-// The values of OnLimit.
-const (
-	OnLimitConclude OnLimit = "conclude"
-	OnLimitError    OnLimit = "error"
-)
 
 // Provider is a model and the way to reach it. The worker that makes the call reads the key from the environment
 // variable APIKeyEnv.
@@ -128,7 +152,13 @@ type Prices struct {
 	Image      float64 `json:"image,omitempty"`
 
 	LongPrompts LongPrompts `json:"long_prompts,omitzero"`
+	// Free means that the configuration sets all prices to 0. Prices without it that are all 0 are unknown, as in plans
+	// of earlier versions.
+	Free bool `json:"free,omitempty"`
 }
+
+// Known reports whether the prices are known, also if all are 0.
+func (p Prices) Known() bool { return p != Prices{} }
 
 // LongPrompts holds the factors for the prices of a call whose input has more than Over tokens. A factor of zero means
 // no increase.
@@ -203,16 +233,6 @@ type Shell struct {
 	// Masking is applied to the results of commands. Nil means none.
 	Masking *Masking `json:"masking,omitempty"`
 }
-
-// Confinement says what to do if a command cannot be confined.
-type Confinement string
-
-// The values of Confinement.
-const (
-	ConfineNever      Confinement = "never"
-	ConfineIfPossible Confinement = "if_possible"
-	ConfineRequired   Confinement = "required"
-)
 
 // Compression limits the view of a conversation that a model is sent (spec: conversation, "Compression").
 type Compression struct {

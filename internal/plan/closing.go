@@ -4,14 +4,16 @@ import "slices"
 
 // The indexes of the stages around a chain's stages.
 const (
-	SummaryStage = -1
-	ScoringStage = -2
+	SummaryStage  = -1
+	ScoringStage  = -2
+	LearningStage = -3
 )
 
 // The names of those stages and of their runs. No stage of a chain can have these names.
 const (
-	SummaryName = ":summary"
-	ScoringName = ":score"
+	SummaryName  = ":summary"
+	ScoringName  = ":score"
+	LearningName = ":learn"
 )
 
 // StageAt returns the stage with an index. ok is false if the plan has no such stage.
@@ -21,16 +23,18 @@ func (p Plan) StageAt(n int) (s Stage, ok bool) {
 		return *p.Summary, true
 	case n == ScoringStage && p.Scoring != nil:
 		return *p.Scoring, true
+	case n == LearningStage && p.Learning != nil:
+		return *p.Learning, true
 	case n >= 0 && n < len(p.Stages):
 		return p.Stages[n], true
 	}
 	return Stage{}, false
 }
 
-// AllStages returns the chain's stages, followed by the summary and scoring stages.
+// AllStages returns the chain's stages, followed by the stages around them.
 func (p Plan) AllStages() []Stage {
 	all := slices.Clone(p.Stages)
-	for _, s := range []*Stage{p.Summary, p.Scoring} {
+	for _, s := range []*Stage{p.Summary, p.Scoring, p.Learning} {
 		if s != nil {
 			all = append(all, *s)
 		}

@@ -15,18 +15,20 @@ func TestDialect(t *testing.T) {
 	const format, schema = agent.StructuredResponseFormat, agent.StructuredResponseSchema
 	limits := agent.Dialect{MaxTools: 128, MaxDescription: 1024, Structured: format}
 	for stored, want := range map[string]agent.Dialect{
-		`{"type":"openai","model":"gpt-4o"}`:                                         limits,
-		`{"type":"azure","model":"mine"}`:                                            limits,
-		`{"type":"openai","model":"grok-4","base_url":"https://api.x.ai/v1"}`:        {Structured: format},
+		`{"type":"openai","model":"gpt-4o"}`:                                  limits,
+		`{"type":"azure","model":"mine"}`:                                     limits,
+		`{"type":"openai","model":"grok-4","base_url":"https://api.x.ai/v1"}`: {MaxTools: 200, Structured: format},
+		`{"type":"openai","model":"m","base_url":"https://api.groq.com/openai/v1"}`: {
+			MaxTools: 128, Structured: format, WrittenCalls: true},
 		`{"type":"openai","model":"m","base_url":"http://127.0.0.1:8000/v1"}`:        {Structured: format, WrittenCalls: true},
 		`{"type":"openai","model":"mistralai/Devstral","base_url":"http://vllm/v1"}`: {Structured: format, Alternates: true, WrittenCalls: true},
 		`{"type":"openai","model":"open-mistral-7b","base_url":"http://vllm/v1"}`:    {Structured: format, Alternates: true, WrittenCalls: true},
 		`{"type":"openai","model":"m","base_url":"https://api.mistral.ai/v1"}`:       {Structured: format, Alternates: true, WrittenCalls: true},
 		`{"type":"openai","model":"g","base_url":"https://generativelanguage.googleapis.com/v1beta/openai"}`: {
-			Structured: format, Schemas: agent.SchemaOpenAPI},
-		`{"type":"google","model":"gemini-3-pro","driver":"genai"}`: {Structured: schema, Schemas: agent.SchemaGemini},
+			MaxTools: 512, Structured: format, Schemas: agent.SchemaOpenAPI},
+		`{"type":"google","model":"gemini-3-pro","driver":"genai"}`: {MaxTools: 512, Structured: schema, Schemas: agent.SchemaGemini},
 		`{"type":"google","model":"gemini-2.0","driver":"generative-ai-go"}`: {
-			Structured: agent.StructuredNone, Schemas: agent.SchemaOpenAPI},
+			MaxTools: 512, Structured: agent.StructuredNone, Schemas: agent.SchemaOpenAPI},
 		`{"type":"anthropic","model":"claude-sonnet-5"}`:                          {Structured: agent.StructuredOutputFormat},
 		`{"type":"anthropic","model":"c","vertex":{"project":"p"}}`:               {Structured: agent.StructuredForm},
 		`{"type":"openai","model":"m","base_url":"https://api.openai.com/v1"}`:    limits,

@@ -96,15 +96,6 @@ type Bounds struct {
 	Origins map[string]string `json:"origins,omitempty"`
 }
 
-// OnBound says what happens when a limit is reached.
-type OnBound string
-
-// The values of OnBound.
-const (
-	OnBoundEnd OnBound = "end"
-	OnBoundAsk OnBound = "ask"
-)
-
 // EdgeLimit limits how often a chain goes from one stage to another.
 type EdgeLimit struct {
 	From string `json:"from"`

@@ -7,15 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/value"
 )
-
-// Duration is a time.Duration that is written as text ("90s") in JSON.
-type Duration = value.Duration
 
 // Plan is a fully resolved chain, with all inheritance applied and all defaults filled in. It is recorded once, at the
 // start, and nothing later reads live configuration. It holds no secrets, only the names of environment variables.
@@ -24,7 +21,13 @@ type Plan struct {
 	Version   int    `json:"version"`
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
-	Runbook   string `json:"runbook,omitempty"`
+	// Runbook is the text of the procedure for the agents, and RunbookOrigin says where it comes from.
+	Runbook       string        `json:"runbook,omitempty"`
+	RunbookOrigin RunbookOrigin `json:"runbook_origin,omitzero"`
+	// RunbookURLs are runbooks to try before Runbook, in this order. They are fetched when the plan is recorded, so a
+	// recorded plan has none. RunbookProblems says why some of them could not be used.
+	RunbookURLs     []RunbookURL `json:"runbook_urls,omitempty"`
+	RunbookProblems []string     `json:"runbook_problems,omitempty"`
 	// Store is the identity of the store that holds the plan's data. No other store has the plan.
 	Store string `json:"store,omitempty"`
 	// Project is the project that the work belongs to. It is empty in plans from before rules had projects.
@@ -34,6 +37,8 @@ type Plan struct {
 	// Conversation marks the plan of a conversation. Its one stage has one agent and no task, because people say what
 	// they want.
 	Conversation bool `json:"conversation,omitempty"`
+	// About is the ID of the investigation that a conversation is about. Empty means none.
+	About string `json:"about,omitempty"`
 	// AlertMasking is applied to the request's data. Nil means none.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
 	// MaxData is the maximum size of the request's data without attaching them, in bytes. Zero means no limit.
@@ -52,12 +57,16 @@ type Plan struct {
 	// the step is off.
 	Summary *Stage `json:"summary,omitempty"`
 	Scoring *Stage `json:"scoring,omitempty"`
+	// Memory is nil if the project's earlier investigations are not used. Learning learns from this one after it was judged, with
+	// one agent; nil means that nothing is learned.
+	Memory   *Memory `json:"memory,omitempty"`
+	Learning *Stage  `json:"learning,omitempty"`
 }
 
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionTaint
+const Version = versionKnowledge
 
 const (
 	versionPlain = 1
@@ -67,6 +76,8 @@ const (
 	versionWhole = 3
 	// Restrictions for agents that have read untrusted text.
 	versionTaint = 4
+	// Agents with skills or learnings, which older programs would not put into prompts, and runbooks that are untrusted text.
+	versionKnowledge = 5
 )
 
 // Versioned returns the plan with the oldest version that can run it.
@@ -87,6 +98,14 @@ func (p Plan) Versioned() Plan {
 	}
 	if p.Summary != nil || p.Scoring != nil {
 		p.Version = max(p.Version, versionWhole)
+	}
+	for a := range p.AllAgents() {
+		if len(a.Skills) > 0 {
+			p.Version = max(p.Version, versionKnowledge)
+		}
+	}
+	if p.RunbookOrigin.Untrusted() != "" || p.Memory != nil {
+		p.Version = max(p.Version, versionKnowledge)
 	}
 	return p
 }
@@ -128,36 +147,34 @@ func (p Plan) CollectsEvidence() bool {
 
 // Attach makes all agents read the request's data in pages.
 func (p *Plan) Attach() {
-	for _, s := range p.AllStages() {
-		attach(s.Agents)
-		for _, extra := range []*Agent{s.Synthesis, s.Review} {
-			if extra != nil {
-				extra.Attached = true
+	for a := range p.AllAgents() {
+		a.Attached = true
+	}
+}
+
+// AllAgents returns the agents of all stages, including those that other agents may dispatch.
+func (p *Plan) AllAgents() iter.Seq[*Agent] {
+	return func(yield func(*Agent) bool) {
+		for _, s := range p.AllStages() {
+			if !eachAgent(s.Agents, yield) || s.Synthesis != nil && !yield(s.Synthesis) || s.Review != nil && !yield(s.Review) {
+				return
 			}
 		}
 	}
 }
 
-func attach(agents []Agent) {
+func eachAgent(agents []Agent, yield func(*Agent) bool) bool {
 	for n := range agents {
-		agents[n].Attached = true
-		if o := agents[n].Orchestrator; o != nil {
-			attach(o.Agents)
+		a := &agents[n]
+		if !yield(a) || a.Orchestrator != nil && !eachAgent(a.Orchestrator.Agents, yield) {
+			return false
 		}
 	}
+	return true
 }
 
 // MainQueue is the task queue that workers serve by default.
 const MainQueue = "inquest"
-
-// SuccessPolicy says how many of a stage's agents must succeed.
-type SuccessPolicy string
-
-// The success policies of a stage.
-const (
-	SuccessAny SuccessPolicy = "any"
-	SuccessAll SuccessPolicy = "all"
-)
 
 // Stage is one step of a plan.
 type Stage struct {

@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -40,5 +42,26 @@ func TestCost(t *testing.T) {
 				t.Errorf("cost = %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestPricesKnown checks that a plan keeps a price of 0 apart from an unknown one, and that the unknown ones of earlier
+// versions stay unknown.
+func TestPricesKnown(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{}`: false, `{"input":0,"output":0}`: false, `{"free":true}`: true, `{"output":2}`: true, `{"cache_read":1}`: true,
+	} {
+		var p plan.Prices
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Known() != want || p.Free && p.Cost(agent.Usage{InputTokens: 1e6, OutputTokens: 1e6}) != 0 {
+			t.Errorf("%s: known = %v, want %v; cost = %v", text, p.Known(), want, p.Cost(agent.Usage{InputTokens: 1e6, OutputTokens: 1e6}))
+		}
+		second, err := json.Marshal(p)
+		if err != nil || strings.Contains(string(second), "free") != p.Free {
+			t.Errorf("%s: written as %s, %v", text, second, err)
+		}
 	}
 }

@@ -75,18 +75,19 @@ func (p Plan) Skeleton() Skeleton {
 	out := Skeleton{Version: p.Version, Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Conclude: p.Conclude,
 		Bounds: p.Bounds, Interrupts: p.Interrupts}
 	for _, stage := range p.Stages {
-		out.Stages = append(out.Stages, stage.skeleton())
+		out.Stages = append(out.Stages, stage.Skeleton())
 	}
 	if p.Summary != nil {
-		out.Summary = new(p.Summary.skeleton())
+		out.Summary = new(p.Summary.Skeleton())
 	}
 	if p.Scoring != nil {
-		out.Scoring = new(p.Scoring.skeleton())
+		out.Scoring = new(p.Scoring.Skeleton())
 	}
 	return out
 }
 
-func (s Stage) skeleton() StageSkeleton {
+// Skeleton returns the part of the stage that workflows need.
+func (s Stage) Skeleton() StageSkeleton {
 	out := StageSkeleton{
 		Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks,
 	}

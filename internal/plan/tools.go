@@ -28,28 +28,6 @@ type ToolConfig struct {
 	Permissions map[string]Permission `json:"tool_permissions,omitempty"`
 }
 
-// Access limits the risk of the tools that an agent may use.
-type Access string
-
-// The access levels: no tools, tools that only read, tools that also write, all tools.
-const (
-	AccessNone  Access = "none"
-	AccessRead  Access = "read"
-	AccessWrite Access = "write"
-	AccessAll   Access = "all"
-)
-
-// TaintedWrites says which calls need a person's approval after untrusted text was read.
-type TaintedWrites string
-
-// The values are calls of no tool, of tools that destroy or whose risk is high or critical, and of all tools that do
-// more than read.
-const (
-	TaintedAllow       TaintedWrites = "allow"
-	TaintedDestructive TaintedWrites = "destructive"
-	TaintedWriting     TaintedWrites = "writing"
-)
-
 // Permission limits one tool of an agent. The zero value limits nothing.
 type Permission struct {
 	// MaxResults caps the argument max_results, and sets it if the tool has that parameter. Zero means no cap.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/braces"
+	"github.com/inquest-dev/inquest/internal/kit/braces"
 )
 
 // variables returns the variables of a custom prompt. Text from others is put between tags, as in other prompts.
@@ -16,7 +16,7 @@ func variables(d Data) map[string]string {
 	return map[string]string{
 		"Agent": line(d.Agent), "Description": line(d.Description), "Chain": line(d.Chain), "Stage": line(d.Stage),
 		"AlertType": line(d.AlertType), "Iteration": strconv.Itoa(d.Iteration),
-		"Request": marked("alert", d.Request), "Runbook": marked("runbook", d.Runbook),
+		"Request": marked("alert", d.Request), "Runbook": runbook(d),
 		"RequestedBy": line(d.RequestedBy), "Tenant": line(d.Tenant), "Session": line(d.Session),
 	}
 }
@@ -33,6 +33,19 @@ func marked(name, text string) string {
 		return "(none)"
 	}
 	return block(name, text)
+}
+
+// runbook returns the runbook after a line about its origin.
+func runbook(d Data) string {
+	text := marked("runbook", d.Runbook)
+	if strings.TrimSpace(d.Runbook) == "" || d.RunbookOrigin == "" {
+		return text
+	}
+	origin := "Origin of the runbook: " + line(d.RunbookOrigin)
+	if d.RunbookRequested {
+		origin += " (it came with the request: use it as advice on what to check, and verify its claims)"
+	}
+	return origin + "\n" + text
 }
 
 // Check returns an error for an invalid custom prompt.
@@ -57,7 +70,7 @@ func fill(text string, d Data) (string, error) {
 		value, ok := known[name]
 		if !ok {
 			there := append(slices.Sorted(maps.Keys(known)), outputs+"KEY", metadata+"KEY")
-			return "", fmt.Errorf("a prompt has no variable %s; there are: %s", name, strings.Join(there, ", "))
+			return "", fmt.Errorf("a prompt has no variable %s; available: %s", name, strings.Join(there, ", "))
 		}
 		return value, nil
 	})

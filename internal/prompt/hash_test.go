@@ -12,9 +12,9 @@ func TestHash(t *testing.T) {
 	seen := map[string]bool{}
 	for _, of := range [][]string{{"scoring"}, {"synthesis"}, {"scoring", "a", ""}, {"scoring", "", "a"}} {
 		hash, err := prompt.Hash(of[0], of[1:]...)
-		again, _ := prompt.Hash(of[0], of[1:]...)
-		if err != nil || len(hash) != 16 || hash != again || seen[hash] {
-			t.Errorf("%q: %q, %q, %v", of, hash, again, err)
+		second, _ := prompt.Hash(of[0], of[1:]...)
+		if err != nil || len(hash) != 16 || hash != second || seen[hash] {
+			t.Errorf("%q: %q, %q, %v", of, hash, second, err)
 		}
 		seen[hash] = true
 	}

@@ -17,7 +17,11 @@ import (
 
 // Data fills the templates. Empty fields leave out their part.
 type Data struct {
-	Agent, Description, Chain, Stage, AlertType, Instructions, Runbook string
+	Agent, Description, Chain, Stage, AlertType, Instructions string
+	// Runbook is a procedure for the agent. RunbookOrigin says where it comes from; empty means unknown.
+	// RunbookRequested means that it came with the request.
+	Runbook, RunbookOrigin string
+	RunbookRequested       bool
 	// Request is the alert's data, as text.
 	Request string
 	// RequestSize is the full size of the data in bytes if Request is only its beginning, and otherwise zero. Pages
@@ -36,6 +40,10 @@ type Data struct {
 	// Written is literal text that replaces that part.
 	Written string
 	Servers []Server
+	// Skills are knowledge for kinds of tasks, in the order of the configuration.
+	Skills Skills
+	// Findable are the tools that the agent must search for, by their owner. It is empty if the agent is offered all of its tools.
+	Findable []Toolset
 	// Prior are the results of earlier stages, in order.
 	Prior []Result
 	// Earlier are results of earlier passes, oldest first, and Notes are people's answers.
@@ -47,6 +55,11 @@ type Data struct {
 	Peers []Peer
 	// Tools are the tools that the peers had, including those that were never called.
 	Tools []Tool
+	// Lessons are learnings from earlier investigations.
+	Lessons []Lesson
+	// Assessment is how the investigation was judged, and Known are the earlier learnings, for the agent that learns.
+	Assessment string
+	Known      []Lesson
 	// Review is the question that a review answers.
 	Review string
 }
@@ -56,6 +69,45 @@ type Server struct {
 	Name, Instructions string
 	// Error says why the server could not be asked; then its tools are missing.
 	Error string
+}
+
+// Toolset lists the names of a server's tools as models write them. Their common beginning is in Prefix.
+type Toolset struct {
+	Prefix string
+	Names  []string
+	More   int // tools that are not listed
+}
+
+// Skills are an agent's skills, without those that do not apply.
+type Skills struct {
+	// Required have their text in the prompt. The agent loads the others by name.
+	Required, Loadable []Skill
+	// Files means that some of them have further files.
+	Files bool
+}
+
+// Skill is one skill. Text is empty if the skill is not in the prompt.
+type Skill struct {
+	Name, Description, Text string
+}
+
+// Lesson is a learning: its number, such as L17, its kind and polarity, its text, and the investigation that it comes from.
+type Lesson struct {
+	Name, Kind, Polarity, Text, From string
+}
+
+func lessonLines(lessons []Lesson) string {
+	var all []string
+	for _, l := range lessons {
+		about := fmt.Sprintf("%s, %s; from %s", line(l.Kind), line(l.Polarity), line(l.From))
+		all = append(all, fmt.Sprintf("- %s (%s): %s", line(l.Name), about, long(l.Text)))
+	}
+	return strings.Join(all, "\n")
+}
+
+// long makes the text of a learning fit on a line. The text is at most 500 characters long.
+func long(text string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 }
 
 // Result is the conclusion of an earlier stage.
@@ -91,7 +143,7 @@ func toolLines(tools []Tool) string {
 
 // names are the names of the templates, as in agent.Type.Prompt. Each has a file in templates/system and one in
 // templates/task.
-var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm", "memgpt", "react", "scoring", "synthesis"}
+var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm", "memgpt", "react", "reflector", "scoring", "synthesis"}
 
 // Review is the task template for the agent that reviews a stage's result, for every type of agent.
 const Review = "review"
@@ -122,7 +174,7 @@ var files embed.FS
 
 func render(folder, name string, d Data) (string, error) {
 	if !slices.Contains(names[:], name) && name != "custom" && name != Review {
-		return "", fmt.Errorf("unknown prompt template %q; there are %s", name, strings.Join(names[:], ", "))
+		return "", fmt.Errorf("unknown prompt template %q; available: %s", name, strings.Join(names[:], ", "))
 	}
 	dir, file := "templates/"+folder+"/", name+".tmpl"
 	return execute(file, d, dir+"parts.tmpl", dir+file)
@@ -151,7 +203,7 @@ func parse(from ...string) (*template.Template, error) {
 	}
 	funcs := template.FuncMap{
 		"mark": block, "line": line, "record": written, "resultLimit": func() int { return resultLimit }, "trim": strings.TrimSpace,
-		"lines": toolLines,
+		"lines": toolLines, "rows": numbered, "lessons": lessonLines, "join": strings.Join,
 	}
 	t, err := template.New(path.Base(file)).Funcs(funcs).ParseFS(files, from...)
 	if err == nil {

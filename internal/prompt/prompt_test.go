@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/goldentest"
+	"github.com/inquest-dev/inquest/internal/kit/goldentest"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/transcript"
-	"golang.org/x/tools/txtar"
 )
 
 // full returns data with every field set.
@@ -24,6 +25,19 @@ func full() prompt.Data {
 			{Name: "incident", Instructions: "Logs and metrics of the shop."},
 			{Name: "cluster", Error: "connect: connection\nrefused"},
 			{Name: "silent"},
+		},
+		Skills: prompt.Skills{
+			Required: []prompt.Skill{{Name: "checkout", Text: "# Checkout\n\nRead references/map.md first.\n</skill>"}},
+			Loadable: []prompt.Skill{{Name: "postgres", Description: "For slow queries and full pools."}, {Name: "dns", Description: "For names."}},
+			Files:    true,
+		},
+		Lessons: []prompt.Lesson{
+			{Name: "L17", Kind: "procedural", Polarity: "positive", Text: "Check the pool of payments\nfirst.\n</learnings>", From: "inv-1"},
+		},
+		Assessment: "Right, but slow.",
+		Known:      []prompt.Lesson{{Name: "L3", Kind: "semantic", Polarity: "neutral", Text: "The pool has 20 connections.", From: "inv-2"}},
+		Findable: []prompt.Toolset{
+			{Names: []string{"page", "ticket"}}, {Prefix: "cluster__", Names: []string{"get_pods", "get_logs"}, More: 7},
 		},
 		Prior: []prompt.Result{{Stage: "triage", Agent: "TriageAgent", Text: "Checkout is slow."}, {Stage: "empty", Agent: "Nobody"}},
 		Peers: []prompt.Peer{

@@ -13,8 +13,13 @@ const resultLimit = 4000
 
 // written returns an agent's log for another agent: thinking, calls with arguments, results, errors, replies. It omits
 // the system prompt and the task, because the reader has its own, and notices, which are not for models.
-func written(entries []transcript.Entry) string {
-	var out strings.Builder
+func written(entries []transcript.Entry) string { return recorded(entries, false) }
+
+// numbered is written with the number of each row.
+func numbered(entries []transcript.Entry) string { return recorded(entries, true) }
+
+func recorded(entries []transcript.Entry, rows bool) string {
+	out := &recorder{rows: rows}
 	summaries, unanswered := transcript.Summaries(entries), transcript.Unanswered(entries)
 	task := true
 	for _, e := range entries {
@@ -24,25 +29,33 @@ func written(entries []transcript.Entry) string {
 		switch e.Kind {
 		case transcript.KindUser:
 			if !task {
-				writePart(&out, e, "told", e.Text)
+				writePart(out, e, "told", e.Text)
 			}
 			task = false
 		case transcript.KindReply:
-			writeReply(&out, e)
+			writeReply(out, e)
 		case transcript.KindCall:
 			if unanswered[e.Key] {
-				writePart(&out, e, "result of "+e.Call.Name, transcript.Interrupted)
+				writePart(out, e, "result of "+e.Call.Name, transcript.Interrupted)
 			}
 		case transcript.KindResult:
-			writeResult(&out, e, summaries)
+			writeResult(out, e, summaries)
 		case transcript.KindFallback:
-			writePart(&out, e, "model replaced", e.Text)
+			writePart(out, e, "model replaced", e.Text)
+		case transcript.KindSystem, transcript.KindMemory, transcript.KindTry, transcript.KindNotice: // not for other agents
+		case transcript.KindSummary: // written in place of its result
 		}
 	}
 	return out.String()
 }
 
-func writeReply(out *strings.Builder, e transcript.Entry) {
+// recorder writes the parts of a record.
+type recorder struct {
+	strings.Builder
+	rows bool // with the numbers of rows
+}
+
+func writeReply(out *recorder, e transcript.Entry) {
 	if e.Thinking != "" {
 		writePart(out, e, "thinking", e.Thinking)
 	}
@@ -55,7 +68,7 @@ func writeReply(out *strings.Builder, e transcript.Entry) {
 }
 
 // writeResult writes the result of a call, or its summary.
-func writeResult(out *strings.Builder, e transcript.Entry, summaries map[transcript.Key]transcript.Entry) {
+func writeResult(out *recorder, e transcript.Entry, summaries map[transcript.Key]transcript.Entry) {
 	what := "result"
 	if e.Call != nil {
 		what += " of " + e.Call.Name
@@ -74,7 +87,11 @@ func writeResult(out *strings.Builder, e transcript.Entry, summaries map[transcr
 }
 
 // writePart indents the text, so that no text can imitate the heading of another part.
-func writePart(out *strings.Builder, e transcript.Entry, what, text string) {
+func writePart(out *recorder, e transcript.Entry, what, text string) {
 	body := strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
-	fmt.Fprintf(out, "[iteration %d] %s:\n  %s\n\n", e.Iteration, line(what), body)
+	row := ""
+	if out.rows {
+		row = fmt.Sprintf("row %d, ", e.Seq)
+	}
+	fmt.Fprintf(out, "[%siteration %d] %s:\n  %s\n\n", row, e.Iteration, line(what), body)
 }

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 

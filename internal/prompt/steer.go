@@ -89,6 +89,12 @@ func Remembers(blocks string) string {
 	return "Your core memory has changed. This version replaces the earlier one:\n" + blocks
 }
 
+// Skipped stands for the turns at the beginning of a long conversation.
+func Skipped(turns int) string {
+	return fmt.Sprintf("[The first %d turns of this conversation are not shown. They are stored, and people can read them. "+
+		"If you need something from them, ask.]", turns)
+}
+
 // Conclude asks for the best conclusion without further tools. The reason for concluding is agent.StopMaxIterations,
 // agent.StopConcluded (a person asked), agent.StopBound or agent.StopTimedOut.
 func Conclude(reason agent.StopReason) string {

@@ -115,13 +115,13 @@ func (a Approval) HiddenNote() string {
 	if a.Hidden == 0 {
 		return ""
 	}
-	return fmt.Sprintf("(%d bytes of the arguments are hidden: masked) ", a.Hidden)
+	return fmt.Sprintf("(%d bytes of the arguments are masked) ", a.Hidden)
 }
 
 // Why explains the call. Each line is labelled with its source. The lines may contain deceptive characters.
 func (a Approval) Why() (lines []string) {
 	for _, said := range []struct{ by, text string }{
-		{"the agent says", a.Reason}, {"plan step", a.PlanStep}, {"the tool's description", a.Description},
+		{"the agent says", a.Reason}, {"plan step", a.PlanStep}, {"tool description", a.Description},
 	} {
 		if said.text != "" {
 			lines = append(lines, said.by+": "+said.text)
@@ -134,7 +134,7 @@ func (a Approval) Why() (lines []string) {
 func (a Approval) Deadline(when string) string {
 	switch {
 	case a.Expires.IsZero():
-		return "no deadline while it is paused"
+		return "no deadline while paused"
 	case a.EscalatesTo != "":
 		return "escalates to " + a.EscalatesTo + " " + when + " unless decided"
 	}
@@ -170,10 +170,10 @@ func Span(d time.Duration) string {
 func (a Approval) Facts() []string {
 	var lines []string
 	if len(a.Approvers) > 0 {
-		lines = append(lines, "may be decided by "+strings.Join(a.Approvers, ", "))
+		lines = append(lines, "can be decided by "+strings.Join(a.Approvers, ", "))
 	}
 	if a.Needed > 1 {
-		line := fmt.Sprintf("needs %d people", a.Needed)
+		line := fmt.Sprintf("needs %d approvals", a.Needed)
 		if len(a.ApprovedBy) > 0 {
 			line += ", approved by " + strings.Join(a.ApprovedBy, ", ")
 		}
@@ -232,27 +232,36 @@ func (o Outage) And(other Outage) Outage {
 
 // String describes the outage for people.
 func (o Outage) String() string {
-	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
-		cmp.Or(o.Provider, o.Model), o.Error, Clock(o.Since), o.Tries, Clock(o.Next), Clock(o.Until))
+	source := cmp.Or(o.Provider, o.Model) + ": "
+	text := source + fmt.Sprintf("%s, since %s, %s, next at %s, gives up at %s", strings.TrimPrefix(o.Error, source), Clock(o.Since),
+		counted(o.Tries, "failed attempt"), Clock(o.Next), Clock(o.Until))
 	switch {
 	case o.Fallback != "":
-		text += ", then asks " + o.Fallback
+		text += ", then falls back to " + o.Fallback
 	case o.Server == "":
 		text += ", no fallback"
 	}
 	if n := len(o.Others); n > 0 {
-		text += fmt.Sprintf("; %d more wait for it", n)
+		text += "; " + counted(n, "more agent") + " waiting"
 	}
 	return text
+}
+
+// counted formats a number of things: "1 failed attempt", "2 failed attempts".
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // Expired reports whether the time has passed, so that nothing waits any more.
 func Expired(at time.Time) bool { return !at.IsZero() && !at.After(time.Now()) }
 
-// Until tells people when something expires.
+// Until says when something expires, for people.
 func Until(at time.Time, layout string) string {
 	if at.IsZero() {
-		return "until its time is up, none of which passes while it is paused"
+		return "no deadline while paused"
 	}
 	return "until " + at.Format(layout)
 }

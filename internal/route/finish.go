@@ -185,11 +185,11 @@ func (c Chain) dependents(to int) []int {
 // that asked runs again only if it is among these; otherwise the answer settles its question, and it has succeeded.
 func (w Walk) Resume(asked int, target string) {
 	w.State.Stages[asked] = Succeeded
-	to, again := asked, []int{asked}
+	to, reset := asked, []int{asked}
 	if n := w.index(target); n >= 0 && n != asked {
-		to, again = n, w.Cleared(n)
+		to, reset = n, w.Cleared(n)
 	}
-	for _, n := range again {
+	for _, n := range reset {
 		if !w.busy(n) { // otherwise it continues unchanged
 			w.State.Stages[n] = ""
 		}

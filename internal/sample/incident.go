@@ -44,7 +44,7 @@ func (in incident) pick(what, folder, name, ending string) (file string, err err
 		return "", err
 	}
 	if !slices.Contains(known, name) {
-		return "", fmt.Errorf("unknown %s %q; there are: %s", what, name, strings.Join(known, ", "))
+		return "", fmt.Errorf("unknown %s %q; available: %s", what, name, strings.Join(known, ", "))
 	}
 	return path.Join(folder, name+ending), nil
 }
@@ -110,7 +110,7 @@ func (s span) has(at time.Time) bool {
 // count limits how much a call returns: want, or the default if zero, but no more than the maximum.
 func count(want, normal, most int) (int, error) {
 	if want < 0 {
-		return 0, fmt.Errorf("limit: %d is negative", want)
+		return 0, fmt.Errorf("limit is %d; it must not be negative", want)
 	}
 	if want == 0 {
 		want = normal

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/inquest-dev/inquest/examples"
 	"github.com/inquest-dev/inquest/internal/sample/logline"
 )

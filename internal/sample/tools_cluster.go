@@ -29,7 +29,7 @@ func (in incident) getManifest(q manifestQuery) (string, error) {
 	}
 	kind := strings.ToLower(q.Kind)
 	if !slices.Contains(known, kind) {
-		return "", fmt.Errorf("unknown kind %q; there are: %s", q.Kind, strings.Join(known, ", "))
+		return "", fmt.Errorf("unknown kind %q; available: %s", q.Kind, strings.Join(known, ", "))
 	}
 	file, err := in.pick(kind, "manifests/"+kind, q.Name, ".yaml")
 	if err != nil {

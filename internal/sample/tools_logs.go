@@ -82,7 +82,7 @@ func (in incident) match(q logQuery) ([]logline.Line, error) {
 		return nil, err
 	}
 	if q.Level != "" && logline.Rank(q.Level) < 0 {
-		return nil, fmt.Errorf("unknown level %q; there are: %s", q.Level, strings.Join(logline.Levels[:], ", "))
+		return nil, fmt.Errorf("unknown level %q; available: %s", q.Level, strings.Join(logline.Levels[:], ", "))
 	}
 	services := []string{q.Service}
 	if q.Service == "" {

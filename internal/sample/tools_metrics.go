@@ -50,7 +50,7 @@ func (in incident) metric(name string) ([][]string, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if len(rows) == 0 || len(rows[0]) < 2 || rows[0][0] != "time" {
-		return nil, fmt.Errorf("read %s: the first row is not time and at least one service", file)
+		return nil, fmt.Errorf("read %s: the first row must be time and at least one service", file)
 	}
 	return rows, nil
 }
@@ -70,7 +70,7 @@ func (in incident) queryMetric(q metricQuery) (string, error) {
 		end = first + 1
 	}
 	if first < 1 {
-		return "", fmt.Errorf("metric %s is not measured for service %q; it is for: %s", q.Name, q.Service, strings.Join(rows[0][1:], ", "))
+		return "", fmt.Errorf("metric %s has no data for service %q; available: %s", q.Name, q.Service, strings.Join(rows[0][1:], ", "))
 	}
 	var out strings.Builder
 	for i, row := range rows {

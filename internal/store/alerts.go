@@ -30,7 +30,7 @@ func alertFields(r *webhook.Row) []any {
 
 // ReceiveAlerts writes all alerts that a webhook received, or none. A repeated alert updates its row until it fires anew: with
 // another start time or, if the sender gives no start time, after it resolved.
-func (s *Store) ReceiveAlerts(ctx context.Context, all []webhook.Received) (counts webhook.Counts, err error) {
+func (s alerts) ReceiveAlerts(ctx context.Context, all []webhook.Received) (counts webhook.Counts, err error) {
 	all = slices.Clone(all)
 	err = s.write(ctx, "", func(q querier) error {
 		counts = webhook.Counts{}
@@ -109,7 +109,7 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 
 // ForgetAlerts deletes a batch of alerts that were last seen before the given time and whose investigation ended before it. Call it
 // until it returns 0. Waiting alerts stay, and an alert whose investigation others joined is deleted after those.
-func (s *Store) ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error) {
+func (s alerts) ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error) {
 	// An alert that is seen again meanwhile stays: PostgreSQL waits for its row and checks the outer condition again.
 	const old = `DELETE FROM alerts WHERE received_at < $1 AND seen_at < $1 AND place <> 'waiting' AND n IN (SELECT n FROM alerts
 		WHERE received_at < $1 AND seen_at < $1 AND COALESCE(resolved_at, 0) < $1 AND place <> 'waiting' AND news = 0
@@ -146,7 +146,7 @@ type AlertFilter struct {
 }
 
 // Alerts lists the alerts that webhooks received, newest first.
-func (s *Store) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error) {
+func (s alerts) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error) {
 	// Alerts that joined an investigation are found through their lead, the alert that started it.
 	query := `SELECT n, ` + alertColumns + ` FROM alerts WHERE $1 IN ('', webhook) AND $2 IN ('', place) AND (n < $3 OR $3 = 0)
 		AND (lead IN (SELECT id FROM alerts l WHERE l.investigation = $4) OR $4 = '')`

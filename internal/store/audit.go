@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 const auditColumns = `investigation, n, at, what, who, channel, execution, call, tool, detail, key, hash`
@@ -23,7 +26,7 @@ func actFields(a *audit.Act) []any {
 }
 
 // Audit adds acts of one investigation that accompany no other write. An act whose key is already in the chain stays unchanged.
-func (s *Store) Audit(ctx context.Context, acts ...audit.Act) error {
+func (s audits) Audit(ctx context.Context, acts ...audit.Act) error {
 	if len(acts) == 0 {
 		return nil
 	}
@@ -34,7 +37,7 @@ func (s *Store) Audit(ctx context.Context, acts ...audit.Act) error {
 // addActs adds acts to one chain, in the transaction of the write that they record. That transaction must hold the investigation's
 // lock; for the store's own chain, addActs takes a lock. A transaction adds to one chain only: with two chains, two transactions
 // could deadlock.
-func (s *Store) addActs(ctx context.Context, q querier, acts []audit.Act) error {
+func (s *base) addActs(ctx context.Context, q querier, acts []audit.Act) error {
 	if len(acts) == 0 {
 		return nil
 	}
@@ -54,11 +57,11 @@ func (s *Store) addActs(ctx context.Context, q querier, acts []audit.Act) error 
 		if act.Investigation != chain {
 			return fmt.Errorf("acts of %q and %q are of two chains", chain, act.Investigation)
 		}
-		told, err := isTold(ctx, q, act)
+		recorded, err := isRecorded(ctx, q, act)
 		if err != nil {
 			return err
 		}
-		if told {
+		if recorded {
 			continue
 		}
 		act = storedAct(act)
@@ -77,13 +80,13 @@ func (s *Store) addActs(ctx context.Context, q querier, acts []audit.Act) error 
 	return err
 }
 
-func isTold(ctx context.Context, q querier, act audit.Act) (told bool, err error) {
+func isRecorded(ctx context.Context, q querier, act audit.Act) (recorded bool, err error) {
 	if act.Key == "" {
 		return false, nil
 	}
 	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM audit WHERE investigation = $1 AND key = $2 AND key <> '')`,
-		act.Investigation, storedText(act.Key)).Scan(&told)
-	return told, err
+		act.Investigation, storedText(act.Key)).Scan(&recorded)
+	return recorded, err
 }
 
 // storedAct returns an act as it will be read back, because its hash is computed from that form.
@@ -115,21 +118,8 @@ func (c rawColumn) Scan(src any) error {
 	return nil
 }
 
-// ActFilter selects acts. Zero values do not filter.
-type ActFilter struct {
-	Investigation string // ID of the investigation
-	Since         time.Time
-	Who, Tool     string
-	// Project selects acts about a project's investigations, virtual agents and rules. The store knows no project for
-	// conversations.
-	Project string
-	// Limit bounds the acts of one investigation, in chain order and after number After; 0 means all.
-	Limit int
-	After int64
-}
-
 // Acts calls fn with each selected act, ordered by time, and by number within a chain.
-func (s *Store) Acts(ctx context.Context, f ActFilter, fn func(audit.Act) error) error {
+func (s audits) Acts(ctx context.Context, f ActFilter, fn func(audit.Act) error) error {
 	query, args := `SELECT `+auditColumns+` FROM audit WHERE at >= $1`, []any{timeColumn{&f.Since}}
 	for _, is := range [][2]string{{"investigation", f.Investigation}, {"who", f.Who}, {"tool", f.Tool}} {
 		if is[1] != "" {
@@ -173,7 +163,7 @@ const marksOfAnchor = 500
 
 // Anchor records the current end of all chains if some have grown since the last anchor. It returns the last anchor, or the zero
 // value if nothing was ever written.
-func (s *Store) Anchor(ctx context.Context) (last audit.Anchor, err error) {
+func (s audits) Anchor(ctx context.Context) (last audit.Anchor, err error) {
 	for grown := true; grown && err == nil; {
 		err = s.write(ctx, "", func(q querier) (err error) {
 			last, grown, err = s.anchor(ctx, q)
@@ -183,7 +173,7 @@ func (s *Store) Anchor(ctx context.Context) (last audit.Anchor, err error) {
 	return last, doing(err, "anchor the audit trail")
 }
 
-func (s *Store) anchor(ctx context.Context, q querier) (last audit.Anchor, grown bool, err error) {
+func (s audits) anchor(ctx context.Context, q querier) (last audit.Anchor, grown bool, err error) {
 	if _, err := s.db.lockWindow(ctx, q, "", "audit anchors"); err != nil {
 		return last, false, err
 	}
@@ -222,7 +212,7 @@ func markFields(m *audit.Mark) []any { return []any{&m.Investigation, &m.N, &m.H
 
 // VerifyAudit checks one snapshot of the whole audit trail. If head is set, the hash of an anchor that was noted elsewhere, an
 // anchor with that hash must exist.
-func (s *Store) VerifyAudit(ctx context.Context, head string) (found audit.Verdict, err error) {
+func (s audits) VerifyAudit(ctx context.Context, head string) (found audit.Verdict, err error) {
 	err = s.read(ctx, func(q querier) error {
 		found, err = verifyAudit(ctx, q, head)
 		return err
@@ -249,4 +239,86 @@ func verifyAudit(ctx context.Context, q querier, head string) (found audit.Verdi
 		err = nil
 	}
 	return v.Verdict(), err
+}
+
+// Acts that follow from another write are added to the audit trail in the same transaction. A repeated step would write them again,
+// so each act has a key. Acts of transcript rows have none, because those rows are written only once.
+
+// actsOf returns the acts of a transcript row.
+func actsOf(e transcript.Entry, acts []audit.Act) (out []audit.Act) {
+	if len(acts) == 0 {
+		acts = decidedByWords(e)
+	}
+	for _, act := range acts {
+		act.Investigation, act.Execution = e.Investigation, cmp.Or(act.Execution, e.Execution)
+		if act.At.IsZero() {
+			act.At = e.At
+		}
+		out = append(out, act)
+	}
+	return out
+}
+
+// decidedByWords returns the act of a call whose decision and result are in a single row, such as a memory tool's call; nil for any
+// other row.
+func decidedByWords(e transcript.Entry) []audit.Act {
+	if e.Kind != transcript.KindResult || e.Decision == "" || e.Call == nil {
+		return nil
+	}
+	return []audit.Act{{
+		What: audit.Executed, Call: e.Call.ID, Tool: e.Call.Name,
+		Detail: audit.Detail("decision", e.Decision, "digest", e.Digest, "status", e.Status, "error_type", e.ErrorType),
+	}}
+}
+
+func startedAct(r record.Investigation) audit.Act {
+	return audit.Act{
+		Investigation: r.ID, At: r.StartedAt, What: audit.Started, Who: r.Envelope.By, Key: "started " + r.Writer,
+		Detail: audit.Detail("workflow", r.WorkflowID, "chain", r.Chain, "alert_type", r.AlertType, "project", r.Project,
+			"plan", r.PlanHash, "data", r.DataHash),
+	}
+}
+
+func resetAct(investigation, run string) audit.Act {
+	return audit.Act{Investigation: investigation, What: audit.Reset, Detail: audit.Detail("run", run), Key: "reset " + run}
+}
+
+func endedAct(r record.Investigation) audit.Act {
+	at := time.Now()
+	if r.EndedAt != nil {
+		at = *r.EndedAt
+	}
+	return audit.Act{
+		Investigation: r.ID, At: at, What: audit.Ended, Key: fmt.Sprintf("ended %s %s", r.Writer, r.Status),
+		Detail: audit.Detail("status", string(r.Status), "reason", string(r.EndReason), "error", r.Error),
+	}
+}
+
+// askedActs returns the acts for the approvals and questions that are currently waiting for people.
+func askedActs(w record.Waiting) (out []audit.Act) {
+	for _, a := range w.Approvals {
+		out = append(out, audit.Act{
+			Investigation: w.Investigation, What: audit.Asked, Execution: a.Execution, Call: a.CallID, Tool: a.Tool,
+			// A change of the approvers, or one more of several approvals, makes it a new act.
+			Key: fmt.Sprintf("asked %s %s %s %q %q %d", w.RunID, a.Name(), a.Digest, a.Approvers, a.ApprovedBy, len(a.Notes)),
+			Detail: audit.Detail("digest", a.Digest, "risk", string(a.Risk), "arguments", a.Arguments, "arguments_ref", a.ArgumentsRef,
+				"approvers", strings.Join(a.Approvers, ", "), "approved_by", strings.Join(a.ApprovedBy, ", "), "notes", strings.Join(a.Notes, "\n")),
+		})
+	}
+	for _, q := range w.Questions {
+		out = append(out, audit.Act{
+			Investigation: w.Investigation, What: audit.Asked, Call: q.ID, Key: fmt.Sprintf("asked %s %s", w.RunID, q.ID),
+			Detail: audit.Detail("kind", q.Kind, "stage", q.Stage, "question", q.Question, "data", string(q.Data)),
+		})
+	}
+	return out
+}
+
+// guidedAct returns the act of a letter sent to the given stages.
+func guidedAct(l transcript.Letter, stages []string) audit.Act {
+	return audit.Act{
+		Investigation: l.Investigation, At: l.At, What: audit.Guided, Who: l.By,
+		Key:    fmt.Sprintf("guided %s %s %d", l.RunID, l.Source, l.Ordinal),
+		Detail: audit.Detail("from", l.Source, "agent", l.Agent, "stage", strings.Join(stages, ", "), "text", l.Text),
+	}
 }

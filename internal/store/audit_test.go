@@ -17,12 +17,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 )
 
 // onBoth runs a test on a store of each kind.
@@ -71,8 +71,8 @@ func TestAuditTrail(t *testing.T) {
 		}
 		checkFault(t, s, "", "")
 		first := anchor(t, s)
-		if again := anchor(t, s); again.Hash != first.Hash || first.N != 1 {
-			t.Errorf("nothing is new, and the head is %+v after %+v", again, first)
+		if repeated := anchor(t, s); repeated.Hash != first.Hash || first.N != 1 {
+			t.Errorf("nothing is new, and the head is %+v after %+v", repeated, first)
 		}
 		write(t, s, audit.Act{Investigation: "b", What: audit.Paused})
 		if second := anchor(t, s); second.N != 2 || strings.Contains(string(second.Marks), `"a"`) {
@@ -362,7 +362,7 @@ func TestVerificationSaysWhatItCannotProve(t *testing.T) {
 	}
 	check("", "the audit trail is empty", "without --head")
 	write(t, s, audit.Act{Investigation: "inv", What: "started", Who: "Ada", At: time.Now(), Detail: []byte("{}")})
-	check("", "no anchor marks any row", "without --head")
+	check("", "no anchor covers any row", "without --head")
 	head := anchor(t, s)
 	check("", "without --head")
 	check(head.Hash)

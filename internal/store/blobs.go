@@ -7,16 +7,21 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // PutBlob stores data and returns its name: the first 32 hex digits of its SHA-256. Equal data has the same name and is stored
 // once.
-func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err error) {
+func (s blobs) PutBlob(ctx context.Context, data []byte) (hash string, err error) {
 	hash = blobHash(data)
 	var known bool
 	err = s.db.explain(s.db.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE hash = $1)`, hash).Scan(&known))
@@ -27,13 +32,13 @@ func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err erro
 }
 
 // Blob returns the data with that name, or ErrNotFound.
-func (s *Store) Blob(ctx context.Context, hash string) (data []byte, err error) {
+func (s blobs) Blob(ctx context.Context, hash string) (data []byte, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT data FROM blobs WHERE hash = $1`, hash).Scan(&data)
 	return data, doing(s.db.explain(notFound(err)), "read blob %s", hash)
 }
 
 // Beginnings returns the first bytes of each blob, at most the given number, by name.
-func (s *Store) Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error) {
+func (s blobs) Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error) {
 	type beginning struct {
 		hash string
 		data []byte
@@ -79,7 +84,7 @@ func notFound(err error) error {
 
 // SaveCatalogue stores the tools that a server offers to an execution and replaces the earlier ones. If the server could be asked,
 // the catalogue is also stored as its last offer. Equal catalogues share one blob.
-func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
+func (s blobs) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
 	body, err := json.Marshal(catalogue)
 	if err == nil {
 		hash := blobHash(body)
@@ -101,7 +106,7 @@ func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catal
 }
 
 // LastOffer returns the tools that a server offered when any execution last asked it, or the zero value if none ever did.
-func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
+func (s blobs) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
 	const query = `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1`
 	var body []byte
 	err = s.db.reader.QueryRowContext(ctx, query, server).Scan(&body)
@@ -115,14 +120,14 @@ func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalo
 }
 
 // Catalogues returns the hashes of the blobs saved for an execution, sorted by server. Each blob is a tool.Catalogue as JSON.
-func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
+func (s blobs) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
 	const query = `SELECT hash FROM catalogues WHERE investigation = $1 AND execution = $2 ORDER BY server`
 	hashes, err := selectAll(ctx, s.db.reader, func(hash *string) []any { return []any{hash} }, query, scope.Investigation, scope.Execution)
 	return hashes, doing(s.db.explain(err), "read tool catalogues of %s, %s", scope.Investigation, scope.Execution)
 }
 
 // SaveProgramTools stores the tools that a worker's program has in Go, for processes that list tools elsewhere. The last save wins.
-func (s *Store) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
+func (s blobs) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
 	return s.change(ctx, "", func(q querier) error {
 		_, err := q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "tools", asJSON(&specs))
 		return err
@@ -130,7 +135,7 @@ func (s *Store) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
 }
 
 // ProgramTools returns the tools that were saved last.
-func (s *Store) ProgramTools(ctx context.Context) (specs []tool.Spec, err error) {
+func (s blobs) ProgramTools(ctx context.Context) (specs []tool.Spec, err error) {
 	var text string
 	err = s.db.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'tools'`).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -140,4 +145,161 @@ func (s *Store) ProgramTools(ctx context.Context) (specs []tool.Spec, err error)
 		return nil, s.db.explain(err)
 	}
 	return specs, json.Unmarshal([]byte(text), &specs)
+}
+
+// transferred are the tables that hold a finished investigation: the column with its ID, and the order of its rows.
+var transferred = []transfer{
+	{"investigations", "id", "id"},
+	{"stages", "investigation", "idx, name"},
+	{"executions", "investigation", "name"},
+	{"runs", "investigation", "execution, ordinal"},
+	{"cursors", "investigation", "investigation"},
+	{"entries", "investigation", "seq"},
+	{"mail", "investigation", "seq"},
+	{"readings", "investigation", "mail, entry"},
+	{"catalogues", "investigation", "execution, server"},
+	{"ledger", "investigation", "key"},
+	{"execution_sums", "investigation", "execution"},
+	{"extensions", "investigation", "key"},
+	{"scores", "investigation", "n"},
+	{"ratings", "investigation", "author, claim"},
+	{"audit", "investigation", "n"},
+	{"audit_heads", "investigation", "investigation"},
+}
+
+type transfer struct{ table, id, order string }
+
+// transferOf returns the entry of a table in transferred.
+func transferOf(table string) (transfer, error) {
+	n := slices.IndexFunc(transferred, func(t transfer) bool { return t.table == table })
+	if n < 0 {
+		return transfer{}, fmt.Errorf("unknown table %q: upgrade this store first", table)
+	}
+	return transferred[n], nil
+}
+
+// flags are the columns that PostgreSQL keeps as booleans and SQLite as numbers.
+var flags = map[string]bool{"executions.forced": true, "executions.actions_executed": true}
+
+// ErrExists means that the store already has the investigation.
+var ErrExists = errors.New("the store has it already")
+
+// Rows calls fn with each row of an investigation, from one consistent snapshot. The rows refer to blobs.
+func (s investigations) Rows(ctx context.Context, investigation string, fn func(record.Row) error) error {
+	err := s.read(ctx, func(q querier) error {
+		for _, t := range transferred {
+			err := eachRow(ctx, q, t.table, fmt.Sprintf(` WHERE %s = $1 ORDER BY %s`, t.id, t.order), fn, investigation)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return doing(err, "read the rows of %s", investigation)
+}
+
+func eachRow(ctx context.Context, q querier, table, where string, fn func(record.Row) error, args ...any) error {
+	rows, err := q.QueryContext(ctx, `SELECT * FROM `+table+where, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for n := range values {
+		into[n] = &values[n]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		row := record.Row{Table: table, Values: make(map[string]any, len(columns))}
+		for n, column := range columns {
+			row.Values[column] = values[n]
+			if number, ok := values[n].(int64); ok && flags[table+"."+column] {
+				row.Values[column] = number != 0
+			}
+		}
+		if err := fn(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Add writes the rows and blobs of an investigation from another store in one transaction. It returns ErrExists if the store already
+// has the investigation. Rows of other investigations, and unknown tables or columns, are errors.
+func (s investigations) Add(ctx context.Context, investigation string, rows []record.Row, blobs iter.Seq[[]byte]) error {
+	err := s.writeRecords(ctx, investigation, func(q querier) error {
+		var known bool
+		err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM investigations WHERE id = $1)
+			OR EXISTS (SELECT 1 FROM entries WHERE investigation = $1)`, investigation).Scan(&known)
+		if err == nil && known {
+			err = ErrExists
+		}
+		if err == nil {
+			_, err = q.ExecContext(ctx, `DELETE FROM cursors WHERE investigation = $1`, investigation) // that of the lock
+		}
+		if err != nil {
+			return err
+		}
+		for data := range blobs {
+			if err := insertBlob(ctx, q, blobHash(data), data); err != nil {
+				return err
+			}
+		}
+		return addRows(ctx, q, investigation, rows)
+	})
+	return doing(err, "add %s", investigation)
+}
+
+func addRows(ctx context.Context, q querier, investigation string, rows []record.Row) error {
+	columns := map[string][]string{}
+	for n, row := range rows {
+		t, err := transferOf(row.Table)
+		if err != nil {
+			return fmt.Errorf("row %d: %w", n+1, err)
+		}
+		known, err := columnsOf(ctx, q, columns, row.Table)
+		if err != nil {
+			return fmt.Errorf("row %d: %w", n+1, err)
+		}
+		if row.Values[t.id] != investigation {
+			return fmt.Errorf("row %d of table %s belongs to another investigation", n+1, row.Table)
+		}
+		if row.Table == "audit_heads" {
+			row.Values["anchored"] = int64(0) // this store has not anchored the chain yet
+		}
+		names := slices.Sorted(maps.Keys(row.Values))
+		args := make([]any, 0, len(names))
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("row %d: table %s has no column %q: upgrade this store first", n+1, row.Table, name)
+			}
+			args = append(args, row.Values[name])
+		}
+		_, err = q.ExecContext(ctx, insertInto(row.Table, strings.Join(names, ", ")), args...)
+		if err != nil {
+			return fmt.Errorf("row %d of table %s: %w", n+1, row.Table, err)
+		}
+	}
+	return nil
+}
+
+// columnsOf returns the columns of a table in transferred, and keeps them in known.
+func columnsOf(ctx context.Context, q querier, known map[string][]string, table string) ([]string, error) {
+	if columns, ok := known[table]; ok {
+		return columns, nil
+	}
+	rows, err := q.QueryContext(ctx, `SELECT * FROM `+table+` WHERE 1 = 0`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	known[table] = columns
+	return columns, errors.Join(err, rows.Err())
 }

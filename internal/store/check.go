@@ -2,10 +2,18 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -23,20 +31,20 @@ type Checked struct {
 }
 
 // Check looks for missing data of an investigation or a conversation. It changes nothing.
-func (s *Store) Check(ctx context.Context, investigation string) (c Checked, err error) {
+func (s investigations) Check(ctx context.Context, investigation string) (c Checked, err error) {
 	found, err := s.Investigation(ctx, investigation)
 	c.Recorded = err == nil
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return c, err
 	}
 	refers := []string{found.PlanHash, found.DataHash}
-	stands, err := standsAt(ctx, s.db.reader, investigation) // first, so that entries appended meanwhile are no gaps
+	stands, err := standsAt(ctx, s.db.reader, investigation) // read first, so that entries appended meanwhile do not count as gaps
 	if err != nil {
 		return c, doing(s.db.explain(err), "check %s", investigation)
 	}
 	c.Gaps = stands.seq
 	for after, more := int64(0), true; more; {
-		entries, err := s.After(ctx, investigation, after, pageSize)
+		entries, err := journal(s).After(ctx, investigation, after, pageSize)
 		if err != nil {
 			return c, err
 		}
@@ -63,7 +71,7 @@ func blobsOf(e transcript.Entry) []string {
 }
 
 // lacks returns the hashes of the blobs that are missing, sorted.
-func (s *Store) lacks(ctx context.Context, hashes []string) (missing []string, err error) {
+func (s investigations) lacks(ctx context.Context, hashes []string) (missing []string, err error) {
 	slices.Sort(hashes)
 	for _, hash := range slices.Compact(hashes) {
 		var there bool
@@ -76,4 +84,89 @@ func (s *Store) lacks(ctx context.Context, hashes []string) (missing []string, e
 		}
 	}
 	return missing, nil
+}
+
+// Health is the result of Examine.
+type Health struct {
+	ID string
+	// Schema is the store's newest migration, Required is the newest one that a program must know to use the store, and Known is
+	// the newest one in this program.
+	Schema, Required, Known int64
+	// Ahead is how far the database's clock is ahead of ours; 0 for a file, which has no clock.
+	Ahead time.Duration
+	// Secrecy says how a database's connections are protected; empty for a file.
+	Secrecy Secrecy
+	// Workers holds the running workers that have announced themselves. Workers of version 0.1 do not.
+	Workers []record.Worker
+	// Circuits holds the models that only probes call at present.
+	Circuits map[circuit.Key]circuit.State
+}
+
+// Examine inspects an existing store without creating or migrating it. The error is os.ErrNotExist if there is no store.
+func Examine(ctx context.Context, opts Options) (h Health, err error) {
+	db, err := bare(opts, &h)
+	if err != nil {
+		return h, fmt.Errorf("look at store %s: %w", opts, err)
+	}
+	defer db.Close()
+	if err := h.read(ctx, db, opts); err != nil {
+		return h, fmt.Errorf("look at store %s: %w", opts, err)
+	}
+	return h, nil
+}
+
+// bare opens the database without creating or watching anything.
+func bare(opts Options, h *Health) (*sql.DB, error) {
+	if opts.DSN == "" {
+		if _, err := os.Stat(opts.Path); err != nil {
+			return nil, err
+		}
+		return pool(opts.Path, 1, "_pragma=query_only(1)"), nil
+	}
+	config, err := configure(opts.DSN)
+	if err != nil {
+		return nil, err
+	}
+	if h.Secrecy, err = secrecyOf(config); err != nil {
+		return nil, err
+	}
+	return stdlib.OpenDB(*config), nil
+}
+
+func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
+	h.Known = KnownSchema()
+	if opts.DSN == "" {
+		if err := checkHost(ctx, db, hostMark(), false); err != nil {
+			return err
+		}
+	} else {
+		var theirs time.Time
+		asked := time.Now()
+		if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
+			return err
+		}
+		h.Ahead = theirs.Sub(asked.Add(time.Since(asked) / 2))
+	}
+	dialect := goose.DialectPostgres
+	if opts.DSN == "" {
+		dialect = goose.DialectSQLite3
+	}
+	var err error
+	h.Schema, h.Required, err = schemaOf(ctx, db, dialect)
+	if err == nil {
+		err = db.QueryRowContext(ctx, readNote, "id").Scan(&h.ID)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("it is not a store: its tables are not complete")
+	}
+	if err == nil && h.Schema >= h.Known && h.Required <= h.Known {
+		h.Circuits, err = openCircuits(ctx, db)
+	}
+	if err == nil {
+		workers, failed := runningWorkers(ctx, db, h.Ahead)
+		if h.Workers = workers; h.Required <= h.Known { // a newer program may have moved the workers' table
+			err = failed
+		}
+	}
+	return err
 }

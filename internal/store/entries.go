@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -21,19 +23,35 @@ func entryFields(e *transcript.Entry) []any {
 }
 
 // Entries returns the log of an execution in key order, without superseded entries.
-func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
+func (s journal) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		ORDER BY iteration, position`
-	if s.logs.get(scope).last > 0 {
-		k, _, err := s.readLog(ctx, claim{Scope: scope})
+	if kept := s.logs.get(scope); kept.last > 0 && kept.from == 0 {
+		k, _, err := s.readLog(ctx, claim{Scope: scope}, 0)
 		return k.Log, doing(err, "read transcript of %s, %s", scope.Investigation, scope.Execution)
 	}
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, scope.Investigation, scope.Execution)
 	return entries, doing(s.db.explain(err), "read transcript of %s, %s", scope.Investigation, scope.Execution)
 }
 
+// EntriesSince is Entries with only the log from an iteration on, and the system prompt. From 0 means the whole log.
+func (s journal) EntriesSince(ctx context.Context, scope transcript.Scope, from int) ([]transcript.Entry, error) {
+	if from == 0 {
+		return s.Entries(ctx, scope)
+	}
+	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2`
+	first, err := selectAll(ctx, s.db.reader, entryFields, query+isSystemPrompt, scope.Investigation, scope.Execution)
+	var entries []transcript.Entry
+	if err == nil {
+		entries, err = selectAll(ctx, s.db.reader, entryFields, query+` AND iteration >= $3 ORDER BY iteration, position`,
+			scope.Investigation, scope.Execution, from)
+	}
+	entries = append(first, entries...)
+	return entries, doing(s.db.explain(err), "read transcript of %s, %s from %d", scope.Investigation, scope.Execution, from)
+}
+
 // WithArtifacts returns the results of an investigation that hold more than text, in the order of writing, without superseded ones.
-func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error) {
+func (s journal) WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND kind = $2
 		AND body LIKE '%"artifacts":[%' ORDER BY seq`
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindResult)
@@ -41,7 +59,7 @@ func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]tran
 }
 
 // Notices returns the newest notices of an investigation, at most limit, in the order of writing.
-func (s *Store) Notices(ctx context.Context, investigation string, limit int) ([]transcript.Entry, error) {
+func (s journal) Notices(ctx context.Context, investigation string, limit int) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND kind = $2
 		ORDER BY seq DESC LIMIT $3`
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindNotice, limit)
@@ -51,7 +69,7 @@ func (s *Store) Notices(ctx context.Context, investigation string, limit int) ([
 
 // UnknownCalls returns an investigation's tool calls with an unknown outcome, in the order in which they began. Either the call's
 // result says that the outcome is unknown, or the call has an intent and no result. Some of the latter may still be running.
-func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {
+func (s journal) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {
 	const unknown = `LIKE '%"error_type":"` + tool.ErrorOutcomeUnknown + `"%'`
 	const query = `SELECT ` + entryColumns + ` FROM entries e WHERE superseded = 0 AND investigation = $1 AND (
 		(kind = $2 AND body ` + unknown + `) OR (kind = $3 AND NOT EXISTS (
@@ -63,7 +81,7 @@ func (s *Store) UnknownCalls(ctx context.Context, investigation string) ([]trans
 
 // After returns an investigation's entries after seq in the order of writing, including superseded ones. A limit of 0 or less means
 // all.
-func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
+func (s journal) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
 	return s.Part(ctx, Part{Investigation: investigation, After: seq, Limit: limit})
 }
 
@@ -78,7 +96,7 @@ type Part struct {
 }
 
 // Part returns the selected entries in the order of writing, including superseded ones.
-func (s *Store) Part(ctx context.Context, p Part) ([]transcript.Entry, error) {
+func (s journal) Part(ctx context.Context, p Part) ([]transcript.Entry, error) {
 	entries, err := partOf(ctx, s.db.reader, p)
 	return entries, doing(s.db.explain(err), "read transcript of %s after %d", p.Investigation, p.After)
 }
@@ -159,9 +177,125 @@ func storedBody(body transcript.Body) (column driver.Value, read transcript.Body
 
 // Reply returns the reply of one iteration of an execution, of any run. It returns ErrNotFound if there is none, or only superseded
 // ones.
-func (s *Store) Reply(ctx context.Context, scope transcript.Scope, iteration int) (reply transcript.Entry, err error) {
+func (s journal) Reply(ctx context.Context, scope transcript.Scope, iteration int) (reply transcript.Entry, err error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		AND iteration = $3 AND kind = '` + string(transcript.KindReply) + `'`
 	err = s.db.reader.QueryRowContext(ctx, query, scope.Investigation, scope.Execution, iteration).Scan(entryFields(&reply)...)
 	return reply, doing(s.db.explain(notFound(err)), "read reply %d of %s, %s", iteration, scope.Investigation, scope.Execution)
+}
+
+const liveColumns = `investigation, execution, iteration, attempt, text, thinking`
+
+func liveFields(l *transcript.Live) []any {
+	return []any{&l.Investigation, &l.Execution, &l.Iteration, &l.Attempt, textColumn{&l.Text}, textColumn{&l.Thinking}}
+}
+
+// SetLive replaces the live tail of an execution. It is ignored if it comes too late: from an earlier attempt than the stored one,
+// or after the reply.
+func (s journal) SetLive(ctx context.Context, live transcript.Live) error {
+	const query = `INSERT INTO live (` + liveColumns + `) SELECT $1, $2, $3, $4, $5, $6
+		WHERE NOT EXISTS (SELECT 1 FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
+			AND iteration >= $3 AND kind = '` + string(transcript.KindReply) + `')
+		ON CONFLICT (investigation, execution) ` +
+		`DO UPDATE SET iteration = excluded.iteration, attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking
+		WHERE (excluded.iteration, excluded.attempt) >= (live.iteration, live.attempt)`
+	err := s.write(ctx, live.Investigation, func(q querier) error {
+		did, err := changed(q.ExecContext(ctx, query, liveFields(&live)...))
+		if err != nil || !did {
+			return err
+		}
+		return raise(ctx, q, live.Investigation, cursor{live: 1})
+	})
+	return doing(err, "write live tail of %s, %s", live.Investigation, live.Execution)
+}
+
+// HasLive reports whether that attempt at a reply, or a later one, has a live tail.
+func (s journal) HasLive(ctx context.Context, live transcript.Live) (asked bool, err error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM live WHERE investigation = $1 AND execution = $2 AND iteration = $3 AND attempt >= $4)`
+	err = s.db.reader.QueryRowContext(ctx, query, live.Investigation, live.Execution, live.Iteration, live.Attempt).Scan(&asked)
+	return asked, doing(s.db.explain(err), "read live tail of %s, %s", live.Investigation, live.Execution)
+}
+
+// dropLive ends the live tail of an execution, and notifies followers if there was one. It does not query for it first, because on
+// PostgreSQL it would have to wait for the answer.
+func dropLive(ctx context.Context, q querier, scope transcript.Scope) error {
+	const (
+		ofScope = ` FROM live WHERE investigation = $1 AND execution = $2`
+		notify  = `UPDATE cursors SET live = live + 1 WHERE investigation = $1 AND EXISTS (SELECT 1` + ofScope + `)`
+	)
+	for _, query := range []string{notify, `DELETE` + ofScope} {
+		if _, err := q.ExecContext(ctx, query, scope.Investigation, scope.Execution); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoken returns the role of an entry kind that conversation search finds.
+func spoken(kind transcript.Kind) (agent.Role, bool) {
+	switch kind {
+	case transcript.KindUser:
+		return agent.User, true
+	case transcript.KindReply:
+		return agent.Assistant, true
+	}
+	return "", false
+}
+
+// recall makes a step's text searchable for its agent.
+func (s journal) recall(ctx context.Context, q querier, by string, entries []transcript.Entry) error {
+	if by == "" {
+		return nil
+	}
+	m, err := memories(s).memoryTx(ctx, q, by)
+	for _, e := range entries {
+		if _, said := spoken(e.Kind); said && e.Text != "" && err == nil {
+			err = m.say(ctx, e)
+		}
+	}
+	return err
+}
+
+func (m *memoryTx) say(ctx context.Context, e transcript.Entry) error {
+	const count = `UPDATE memories SET last_said = last_said + 1 WHERE id = $1 RETURNING last_said`
+	var n int64
+	if err := m.q.QueryRowContext(ctx, count, m.id).Scan(&n); err != nil {
+		return err
+	}
+	_, err := m.q.ExecContext(ctx, insertInto("recall", "id, investigation, seq"), m.row(n), e.Investigation, e.Seq)
+	if err != nil {
+		return err
+	}
+	return m.words.put(ctx, m.q, "recall_words", m.row(n), e.Text)
+}
+
+// unsay removes the entries that were superseded with the number struck from conversation search.
+func (c claim) unsay(ctx context.Context, q querier, struck int64) error {
+	const gone = `investigation = $1 AND seq IN (SELECT seq FROM entries WHERE investigation = $1 AND superseded = $2)`
+	_, err := q.ExecContext(ctx, `DELETE FROM recall_words WHERE rowid IN (SELECT id FROM recall WHERE `+gone+`)`, c.Investigation, struck)
+	if err != nil {
+		return err
+	}
+	_, err = q.ExecContext(ctx, `DELETE FROM recall WHERE `+gone, c.Investigation, struck)
+	return err
+}
+
+func (m *memoryTx) SearchConversation(ctx context.Context, query string, page int) ([]memory.Message, error) {
+	with, args := m.find("recall_words", query, page)
+	if args == nil {
+		return nil, nil
+	}
+	type row struct {
+		kind transcript.Kind
+		body transcript.Body
+	}
+	rows, err := selectAll(ctx, m.q, func(r *row) []any { return []any{&r.kind, asJSON(&r.body)} }, with+
+		`SELECT kind, body FROM found JOIN recall ON id = found.rowid JOIN entries USING (investigation, seq)
+		ORDER BY score DESC, id DESC`, args...)
+	var messages []memory.Message
+	for _, r := range rows {
+		role, _ := spoken(r.kind)
+		messages = append(messages, memory.Message{Role: role, Content: r.body.Text})
+	}
+	return messages, err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // OpenPipelined opens a pool with one connection of the kind that the store uses.
@@ -100,7 +100,7 @@ func (c *countedReads) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.T
 }
 
 // Query returns the query of a list.
-func (f Filter) Query(s *Store) (string, []any) { return f.query(s.db, searched{}) }
+func QueryOf(f Filter, s *Store) (string, []any) { return queryOf(f, s.db, searched{}) }
 
 // Tampered changes rows with SQL, verifies the audit trail, and undoes the change.
 func (s *Store) Tampered(t *testing.T, statements []string) (fault string) {
@@ -225,3 +225,25 @@ func (s *Store) IndexAll(ctx context.Context) error {
 		}
 	}
 }
+
+// TablesWith returns the tables that have a column, in SQLite.
+func TablesWith(t testing.TB, s *Store, column string) []string {
+	t.Helper()
+	names, err := selectAll(t.Context(), s.db.reader, func(name *string) []any { return []any{name} },
+		`SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = $1 WHERE m.type = 'table' ORDER BY 1`, column)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// Transferred returns the tables that travel with an investigation.
+func Transferred() (names []string) {
+	for _, t := range transferred {
+		names = append(names, t.table)
+	}
+	return names
+}
+
+// ForgetLogs drops the cached logs of an investigation, as on a worker that has not read them.
+func ForgetLogs(s *Store, investigation string) { s.logs.forget(investigation) }

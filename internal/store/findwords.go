@@ -106,7 +106,7 @@ func placeWords(ctx context.Context, q querier, id string, start time.Time, know
 func placeOf(start time.Time) int64 { return start.UnixMilli() * slots }
 
 // indexSome indexes at most the given number of outdated investigations, newest first.
-func (s *Store) indexSome(ctx context.Context, most int) (int, error) {
+func (s investigations) indexSome(ctx context.Context, most int) (int, error) {
 	type row struct {
 		start int64
 		id    string
@@ -142,7 +142,7 @@ func (s *Store) indexSome(ctx context.Context, most int) (int, error) {
 
 // KeepIndexed indexes the words of investigations that an older program wrote, until ctx ends. It works in small batches and pauses
 // after each for as long as the batch took, so that others can write.
-func (s *Store) KeepIndexed(ctx context.Context) {
+func (s investigations) KeepIndexed(ctx context.Context) {
 	const batch, rest = 50, time.Minute
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -171,7 +171,7 @@ type matches struct {
 }
 
 // searched returns the records that a filter with a search selects, newest first.
-func (s *Store) searched(ctx context.Context, f Filter) ([]record.Investigation, error) {
+func (s investigations) searched(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	if _, err := s.indexSome(ctx, indexedAhead); err != nil && ctx.Err() == nil {
 		s.logger.WarnContext(ctx, "a search does not find what older programs wrote last", "error", err)
 	}
@@ -192,7 +192,7 @@ func (s *Store) searched(ctx context.Context, f Filter) ([]record.Investigation,
 }
 
 // withName returns the records that the filter selects and whose names contain the search text.
-func (s *Store) withName(ctx context.Context, f Filter) ([]record.Investigation, error) {
+func (s investigations) withName(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	if terms := s.db.nameTerms(f.Search); terms != nil {
 		var outdated bool
 		const query = `SELECT EXISTS (SELECT 1 FROM investigations_unindexed)`
@@ -207,12 +207,12 @@ func (s *Store) withName(ctx context.Context, f Filter) ([]record.Investigation,
 	if err != nil {
 		return nil, err
 	}
-	query, args := f.query(s.db, found)
+	query, args := queryOf(f, s.db, found)
 	return selectAll(ctx, s.db.reader, investigationFields, query, args...)
 }
 
 // withWords returns the records that the filter selects and that contain all words of its search.
-func (s *Store) withWords(ctx context.Context, f Filter) ([]record.Investigation, error) {
+func (s investigations) withWords(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	asked := newWordSet(wordsAskedFor)
 	asked.text(f.Search, false)
 	if len(asked.words) == 0 {
@@ -234,7 +234,7 @@ func projectTerms(projects []string) (terms []string) {
 }
 
 // windows returns the records that the filter selects and that match an index query, newest first.
-func (s *Store) windows(ctx context.Context, f Filter, wanted string) (all []record.Investigation, err error) {
+func (s investigations) windows(ctx context.Context, f Filter, wanted string) (all []record.Investigation, err error) {
 	if f.Projects != nil && len(f.Projects) == 0 {
 		return nil, nil
 	}
@@ -258,7 +258,7 @@ func (s *Store) windows(ctx context.Context, f Filter, wanted string) (all []rec
 		}
 		page := f
 		page.Limit = max(0, f.Limit-len(all))
-		query, args := page.query(s.db, searched{s.db.words().among, string(rows)})
+		query, args := queryOf(page, s.db, searched{s.db.words().among, string(rows)})
 		found, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
 		if err != nil {
 			return nil, err

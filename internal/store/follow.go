@@ -20,33 +20,19 @@ const (
 	pageSize   = 500             // maximum number of entries in one update
 )
 
-// Update holds the changes since the previous update; the first one holds the current state. Unchanged parts are nil.
-type Update struct {
-	// Entries holds the new entries, by Seq. An entry that is superseded after it was delivered (or after the cursor that Follow
-	// was given) comes once more, with Superseded set. The cursor to continue from is the highest Seq so far.
-	Entries []transcript.Entry
-	// Live holds all live tails. It is empty and not nil after the last one ended.
-	Live []transcript.Live
-	// Record, Stages and Executions are the complete current records.
-	Record     *record.Investigation
-	Stages     []record.Stage
-	Executions []record.Execution
-	// About is a line about the subject of the investigation. The store leaves it empty for the caller to fill in.
-	About string
-	// Waits lists the people and providers that the investigation is waiting for. It is set whenever the records are.
-	Waits *record.Waits
-	// More means that further entries existed when the records were read.
-	More bool
-	// Away is since when the database has been unavailable. Such an update holds nothing else except More, because further entries
-	// may exist. The next update, which may be empty, says that the database answers again.
-	Away time.Time
-}
+// The questions that the store answers, and its news, are types of record: users of the system share them.
+type (
+	Update    = record.Update
+	Filter    = record.Filter
+	Place     = record.Place
+	ActFilter = record.ActFilter
+)
 
 // Follow calls fn with the current state of an investigation, including its entries after the given sequence number, and again
 // after each change. It ends when ctx ends (ctx.Err()) or when fn returns an error, which Follow returns unchanged. Changes during
 // fn are combined into one update; fn is called by one goroutine. If the database is briefly unavailable, Follow waits for it and
 // continues without a gap.
-func (s *Store) Follow(ctx context.Context, investigation string, after int64, fn func(Update) error) error {
+func (s journal) Follow(ctx context.Context, investigation string, after int64, fn func(Update) error) error {
 	wake, stop := s.hub.subscribe(investigation)
 	defer stop()
 	f := follower{store: s, investigation: investigation, seen: cursor{seq: after, live: -1, records: -1}}
@@ -89,7 +75,7 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 
 // follower remembers how much it has delivered.
 type follower struct {
-	store         *Store
+	store         journal
 	investigation string
 	seen          cursor
 	looked        time.Time // time of the last successful read

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 const (
@@ -35,7 +35,7 @@ func investigationFields(r *record.Investigation) []any {
 
 // StartInvestigation writes the record of an investigation that begins. If a run makes several attempts, the first one with a plan
 // wins. A different run comes from a Temporal reset: it has read the request again and takes over the record.
-func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
+func (s investigations) StartInvestigation(ctx context.Context, r record.Investigation) error {
 	const begin = investigationRequest + `, ` + reopened
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
 		`, status_seq = 0 WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
@@ -56,7 +56,7 @@ const reopened = `status, end_reason, error, ended_at, writer`
 
 // ReopenInvestigation makes the record say that a run continues an investigation that Temporal has reset. It does nothing if that
 // run has already ended the investigation.
-func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
+func (s investigations) ReopenInvestigation(ctx context.Context, id, run string) error {
 	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3, status_seq = 0
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
@@ -72,7 +72,7 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 
 // FinishInvestigation records how an investigation ended: status, end reason, error, report, usage, envelope and ended_at. A
 // repeated call changes nothing. The usage is the ledger's total, the same as shown while the investigation ran.
-func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
+func (s investigations) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
 	defer s.logs.forget(r.ID)
 	return s.writeInvestigation(ctx, "finish", r, func(q querier) (sql.Result, error) {
@@ -94,7 +94,7 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 }
 
 // writeInvestigation writes a record. It returns ErrStaleRun if the writer is a run that was replaced.
-func (s *Store) writeInvestigation(
+func (s investigations) writeInvestigation(
 	ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error),
 ) error {
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {
@@ -119,7 +119,7 @@ func speak(ctx context.Context, q querier, id, run string) error {
 }
 
 // Running returns the investigations whose records say that they have not ended, oldest first.
-func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
+func (s investigations) Running(ctx context.Context) ([]record.Investigation, error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE ended_at IS NULL ORDER BY started_at, id`
 	all, err := selectAll(ctx, s.db.reader, investigationFields, query)
 	if err == nil {
@@ -130,7 +130,7 @@ func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
 
 // CloseInvestigation records how an investigation ended that could not record it itself, and closes its open stages and executions.
 // It changes nothing if any run has written the record since r was read.
-func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error) {
+func (s investigations) CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error) {
 	err = s.writeRecords(ctx, r.ID, func(q querier) error {
 		used, err := charged(ctx, q, []string{r.ID})
 		if err != nil {
@@ -175,7 +175,7 @@ func closeParts(ctx context.Context, q querier, r record.Investigation) error {
 }
 
 // Investigation returns the record with that ID, or ErrNotFound.
-func (s *Store) Investigation(ctx context.Context, id string) (record.Investigation, error) {
+func (s investigations) Investigation(ctx context.Context, id string) (record.Investigation, error) {
 	r, err := investigationOf(ctx, s.db.reader, id)
 	return r, doing(s.db.explain(err), "read investigation %s", id)
 }
@@ -196,16 +196,16 @@ func oneSoFar(ctx context.Context, q querier, query string, args ...any) (record
 }
 
 // Request returns the request data of the investigation with that ID; nil if it has none.
-func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
+func (s investigations) Request(ctx context.Context, id string) ([]byte, error) {
 	r, err := s.Investigation(ctx, id)
 	if err != nil || r.DataHash == "" {
 		return nil, err
 	}
-	return s.Blob(ctx, r.DataHash)
+	return blobs(s).Blob(ctx, r.DataHash)
 }
 
 // FindInvestigation returns the investigation with that ID, or else the latest one with that workflow ID, or ErrNotFound.
-func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r record.Investigation, err error) {
+func (s investigations) FindInvestigation(ctx context.Context, workflowID string) (r record.Investigation, err error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE workflow_id = $1 OR id = $1
 		ORDER BY id = $1 DESC, started_at DESC, id DESC LIMIT 1`
 	r, err = oneSoFar(ctx, s.db.reader, query, workflowID)
@@ -214,7 +214,7 @@ func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r rec
 
 // Matching returns the names that begin with a text, sorted and at most limit. Names are workflow IDs or, if the text is longer
 // than those, investigation IDs.
-func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string, error) {
+func (s investigations) Matching(ctx context.Context, begin string, limit int) ([]string, error) {
 	query := `SELECT DISTINCT CASE WHEN length(workflow_id) < length(CAST($1 AS TEXT)) THEN id ELSE workflow_id END AS name
 		FROM investigations WHERE substr(id, 1, length(CAST($1 AS TEXT))) = $1 ORDER BY name` + limitTo(limit)
 	all, err := selectAll(ctx, s.db.reader, func(name *string) []any { return []any{name} }, query, begin)
@@ -224,7 +224,7 @@ func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string
 // Same returns the investigations that are duplicates of a record with a fingerprint: those of the same project, tenant and chain
 // that started earlier and either run under another workflow ID or have completed since the given time. Running ones may have been
 // terminated.
-func (s *Store) Same(ctx context.Context, r record.Investigation, since time.Time) ([]record.Investigation, error) {
+func (s investigations) Same(ctx context.Context, r record.Investigation, since time.Time) ([]record.Investigation, error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE fingerprint = $1 AND fingerprint <> '' AND tenant = $2
 		AND project = $9 AND chain = $3 AND (started_at < $4 OR started_at = $4 AND id < $5)
 		AND (ended_at IS NULL AND workflow_id <> $6 OR status = $7 AND ended_at >= $8) ORDER BY started_at, id`
@@ -234,73 +234,12 @@ func (s *Store) Same(ctx context.Context, r record.Investigation, since time.Tim
 	return all, doing(s.db.explain(err), "look for investigations with the fingerprint of %s", r.ID)
 }
 
-// Filter selects investigations. Its zero value selects all.
-type Filter struct {
-	// Projects are the projects that the caller may see; nil means all.
-	Projects  []string
-	Status    agent.Status      // empty means any
-	Chain     string            // empty means any
-	AlertType string            // empty means any
-	Tenant    string            // empty means any
-	Session   string            // empty means any
-	Metadata  map[string]string // all of it must match
-	Since     time.Time         // started then or later; zero means any time
-	NeedsMe   bool              // waiting for a person
-	Open      bool              // not ended
-	// Search is a part of the workflow ID, chain or alert type. It can also be words that all occur in these, the alert, the error,
-	// the report or the summary; a word of three or more characters matches as a prefix. An empty string selects any.
-	Search string
-	// NamesOnly restricts Search to names.
-	NamesOnly bool
-	Limit     int // 0 means all
-	// Before selects the investigations after this place in the list, newest first; zero means from the beginning.
-	Before Place
-}
-
-// Place is an investigation's position in a list.
-type Place struct {
-	StartedAt time.Time
-	ID        string
-}
-
-// needsMe are the statuses of investigations that wait for a person.
-var needsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusWaitingAnswer), string(agent.StatusPaused)}
-
-// Selects reports whether the filter selects a record. It searches only the names.
-func (f Filter) Selects(r record.Investigation) bool {
-	return f.sees(r.Project) && f.after(r) && strings.Contains(r.WorkflowID+" "+r.Chain+" "+r.AlertType, f.Search) &&
-		(f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
-		(f.AlertType == "" || r.AlertType == f.AlertType) && (f.Tenant == "" || r.Tenant == f.Tenant) &&
-		(f.Session == "" || r.Session == f.Session) && f.hasMetadata(r.Metadata) && !r.StartedAt.Before(f.Since) &&
-		(!f.Open || r.EndedAt == nil) && (!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
-}
-
-// sees reports whether the filter allows the project.
-func (f Filter) sees(project string) bool {
-	return f.Projects == nil || slices.Contains(f.Projects, cmp.Or(project, agent.DefaultProject))
-}
-
-// after reports whether the record comes after the filter's first place, newest first.
-func (f Filter) after(r record.Investigation) bool {
-	by := r.StartedAt.Compare(f.Before.StartedAt)
-	return f.Before.ID == "" || by < 0 || by == 0 && r.ID < f.Before.ID
-}
-
-func (f Filter) hasMetadata(all map[string]string) bool {
-	for key, value := range f.Metadata {
-		if has, ok := all[key]; !ok || has != value {
-			return false
-		}
-	}
-	return true
-}
-
 // Investigations returns the records that the filter selects, newest first.
-func (s *Store) Investigations(ctx context.Context, f Filter) (all []record.Investigation, err error) {
+func (s investigations) Investigations(ctx context.Context, f Filter) (all []record.Investigation, err error) {
 	if f.Search != "" {
 		all, err = s.searched(ctx, f)
 	} else {
-		query, args := f.query(s.db, searched{})
+		query, args := queryOf(f, s.db, searched{})
 		all, err = selectAll(ctx, s.db.reader, investigationFields, query, args...)
 	}
 	if err == nil {
@@ -309,9 +248,9 @@ func (s *Store) Investigations(ctx context.Context, f Filter) (all []record.Inve
 	return all, doing(s.db.explain(err), "list investigations")
 }
 
-// query adds a condition only for the fields that are set, so that each database uses the best index: by start, or of open
+// queryOf adds a condition only for the fields that are set, so that each database uses the best index: by start, or of open
 // investigations.
-func (f Filter) query(db database, found searched) (query string, args []any) {
+func queryOf(f Filter, db database, found searched) (query string, args []any) {
 	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
 	args = []any{f.Status, f.Chain, f.AlertType}
 	and := func(condition string, arg any) {
@@ -359,7 +298,7 @@ func (f Filter) query(db database, found searched) (query string, args []any) {
 		and(` AND replace(metadata, $%d, '') <> metadata`, strings.Trim(pair.(string), "{}\n"))
 	}
 	if f.NeedsMe {
-		query += ` AND status IN ('` + strings.Join(needsMe, `', '`) + `')`
+		query += ` AND status IN ('` + strings.Join(record.NeedsMe, `', '`) + `')`
 	}
 	return query + ` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit), args
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // usageColumns are the columns of a usage, as sums that are exact.
@@ -31,13 +31,13 @@ func usageFields(u *agent.Usage) []any {
 }
 
 // Usage returns the usage charged to an investigation's ledger. It includes superseded calls, because they were paid for.
-func (s *Store) Usage(ctx context.Context, investigation string) (agent.Usage, error) {
+func (s limits) Usage(ctx context.Context, investigation string) (agent.Usage, error) {
 	all, err := s.Usages(ctx, []string{investigation})
 	return all[investigation], err
 }
 
 // Usages is Usage for many investigations or conversations, by ID. Those without charges are absent.
-func (s *Store) Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error) {
+func (s limits) Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error) {
 	all, err := charged(ctx, s.db.reader, ids)
 	return all, doing(s.db.explain(err), "read ledgers of %d investigations", len(ids))
 }
@@ -101,7 +101,7 @@ func soFar(ctx context.Context, q querier, records []record.Investigation) error
 // Admit reserves a model call's expected usage in an investigation's ledger before the call, so that all agents share its bounds.
 // If the call would exceed them, Admit returns which bound and reserves nothing. A repeated call of the same run is admitted again.
 // Its reservation stays until the reply is charged, or until there can be no reply: the execution makes another call, or ends.
-func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error) {
+func (s limits) Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error) {
 	err = s.write(ctx, a.Investigation, func(q querier) error {
 		key := replyKey(a.Execution, a.Iteration, a.RunID)
 		var known bool
@@ -147,7 +147,7 @@ func release(ctx context.Context, q querier, scope transcript.Scope) error {
 }
 
 // Extend raises the bounds of an investigation, once for a key, and writes the acts that record it.
-func (s *Store) Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error {
+func (s limits) Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error {
 	err := s.write(ctx, investigation, func(q querier) error {
 		_, err := q.ExecContext(ctx, insertInto("extensions", "investigation, key, extension")+`ON CONFLICT (investigation, key) DO NOTHING`,
 			investigation, key, asJSON(&by))

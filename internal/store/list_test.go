@@ -31,7 +31,7 @@ func TestListIndexes(t *testing.T) {
 		"since":    {store.Filter{Since: time.Now()}, "SEARCH investigations USING INDEX investigations_by_start (started_at>?)"},
 		"needs me": {store.Filter{NeedsMe: true}, "USING INDEX investigations_open"},
 	} {
-		query, args := test.filter.Query(st)
+		query, args := store.QueryOf(test.filter, st)
 		var id, parent, unused int
 		var plan string
 		if err := db.QueryRow("EXPLAIN QUERY PLAN "+query, args...).Scan(&id, &parent, &unused, &plan); err != nil {

@@ -22,7 +22,7 @@ func TestWhatLogsWeigh(t *testing.T) {
 		"a failure": {Result: transcript.Result{Fault: agent.Fault{Details: json.RawMessage(much)}}},
 	} {
 		var l logs
-		l.keep(transcript.Scope{}, []transcript.Entry{{Seq: 1, Body: body}}, 0)
+		l.keep(transcript.Scope{}, []transcript.Entry{{Seq: 1, Body: body}}, 0, 0)
 		if l.bytes != 0 {
 			t.Errorf("%s: a log of %d bytes is kept as one of %d", name, len(much), l.bytes)
 		}
@@ -36,7 +36,7 @@ func TestLogsAreShared(t *testing.T) {
 		return transcript.Entry{Seq: seq, Key: transcript.Key{Iteration: 1, Position: position}}
 	}
 	var l logs
-	l.keep(transcript.Scope{}, append(make([]transcript.Entry, 0, 9), at(1, 0), at(2, 5)), 0)
+	l.keep(transcript.Scope{}, append(make([]transcript.Entry, 0, 9), at(1, 0), at(2, 5)), 0, 0)
 	kept := l.get(transcript.Scope{})
 	more := kept.with([]transcript.Entry{at(2, 5), at(3, 1)})
 	same := kept.with([]transcript.Entry{at(2, 5)})

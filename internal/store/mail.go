@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 const mailColumns = `investigation, seq, source, ordinal, run_id, agent, stage, author, text, at`
@@ -43,7 +45,7 @@ func reader(execution string) []any {
 // copy; if there is none, the first stage that reads the letter gets it. Letters that another run of the source posted at the
 // ordinal or after it are superseded, because Temporal was reset and the new run posts them again. A run that was replaced gets
 // ErrStaleRun.
-func (s *Store) Post(ctx context.Context, letter transcript.Letter, stages []string) error {
+func (s journal) Post(ctx context.Context, letter transcript.Letter, stages []string) error {
 	err := s.write(ctx, letter.Investigation, func(q querier) error {
 		posted, err := takeOver(ctx, q, letter)
 		if err != nil || posted {
@@ -104,7 +106,7 @@ const maxMail = 64 << 10
 
 // TakeMail returns the letters that an execution may read and has not, in order, and reserves them for its stage. Letters that do
 // not fit into one model call stay unread.
-func (s *Store) TakeMail(ctx context.Context, scope transcript.Scope) (letters []transcript.Letter, err error) {
+func (s journal) TakeMail(ctx context.Context, scope transcript.Scope) (letters []transcript.Letter, err error) {
 	who := reader(scope.Execution)
 	err = s.write(ctx, scope.Investigation, func(q querier) error {
 		const keep = `UPDATE mail SET stage = $2 WHERE investigation = $1 AND superseded = 0 AND stage = '' AND agent IN ('', $3)`
@@ -145,7 +147,7 @@ func freeMail(ctx context.Context, q querier, investigation, stage string) error
 }
 
 // Unread returns the unread letters of an investigation, in order.
-func (s *Store) Unread(ctx context.Context, investigation string) (unread []transcript.Letter, err error) {
+func (s journal) Unread(ctx context.Context, investigation string) (unread []transcript.Letter, err error) {
 	type row struct {
 		transcript.Letter
 		read bool
@@ -156,10 +158,123 @@ func (s *Store) Unread(ctx context.Context, investigation string) (unread []tran
 		return nil, fmt.Errorf("read the mail of %s: %w", investigation, s.db.explain(err))
 	}
 	for n, r := range rows {
-		settled := func(o row) bool { return o.Source == r.Source && o.Ordinal == r.Ordinal && (o.read || o.Seq < r.Seq) }
-		if !slices.ContainsFunc(rows, settled) {
+		superseded := func(o row) bool { return o.Source == r.Source && o.Ordinal == r.Ordinal && (o.read || o.Seq < r.Seq) }
+		if !slices.ContainsFunc(rows, superseded) {
 			unread = append(unread, rows[n].Letter)
 		}
 	}
 	return unread, nil
+}
+
+const chatColumns = `investigation, kind, channel, thread, ts, state, about, at`
+
+func chatFields(m *record.ChatMessage) []any {
+	return []any{
+		textColumn{&m.Investigation}, textColumn{&m.Kind}, textColumn{&m.Channel}, textColumn{&m.Thread}, textColumn{&m.TS},
+		textColumn{&m.State}, textColumn{&m.About}, timeColumn{&m.At},
+	}
+}
+
+// keepInputs is how long a finished input is remembered. Slack repeats deliveries for up to an hour.
+const keepInputs = 3 * time.Hour
+
+// chatNews is the name under which the hub announces changes to threads and inputs.
+const chatNews = "chats"
+
+// Lease makes owner the only holder of a lease for a time, unless another owner holds it, and reports whether owner has it. The time
+// is the database's. A duration of zero gives the lease back.
+func (s chats) Lease(ctx context.Context, name, owner string, d time.Duration) (held bool, err error) {
+	err = s.write(ctx, "", func(q querier) error {
+		now, err := s.db.lockWindow(ctx, q, "lease", name)
+		if err != nil {
+			return err
+		}
+		held, err = changed(q.ExecContext(ctx, insertInto("leases", "name, owner, until")+`ON CONFLICT (name) DO UPDATE SET
+			owner = excluded.owner, until = excluded.until WHERE leases.owner = excluded.owner OR leases.until <= $4`,
+			name, owner, now+d.Microseconds(), now))
+		return err
+	})
+	return held, doing(err, "take the lease %s", name)
+}
+
+// ChatNews returns a channel that receives a value after a thread or an input was added, and a function that ends this. News from
+// other processes can get lost, so look from time to time anyway.
+func (s chats) ChatNews() (<-chan struct{}, func()) { return s.hub.subscribe(chatNews) }
+
+// AddChatMessage writes a row unless the investigation has one of its kind, and returns the row that there is.
+func (s chats) AddChatMessage(ctx context.Context, m record.ChatMessage) (now record.ChatMessage, added bool, err error) {
+	m.At = s.Now(ctx)
+	err = s.write(ctx, chatNews, func(q querier) error {
+		if added, err = changed(q.ExecContext(ctx, insertInto("chat_messages", chatColumns)+`ON CONFLICT (investigation, kind) DO NOTHING`,
+			chatFields(&m)...)); err != nil {
+			return err
+		}
+		return q.QueryRowContext(ctx, `SELECT `+chatColumns+` FROM chat_messages WHERE investigation = $1 AND kind = $2`,
+			m.Investigation, m.Kind).Scan(chatFields(&now)...)
+	})
+	return now, added, doing(err, "write the %s of %s", m.Kind, m.Investigation)
+}
+
+// SetChatMessage changes the TS and the state of a row. It reports whether the row had no other TS.
+func (s chats) SetChatMessage(ctx context.Context, m record.ChatMessage) (set bool, err error) {
+	err = s.write(ctx, "", func(q querier) error {
+		set, err = changed(q.ExecContext(ctx, `UPDATE chat_messages SET ts = $3, state = $4
+			WHERE investigation = $1 AND kind = $2 AND ts IN ('', $3)`, m.Investigation, m.Kind, m.TS, m.State))
+		return err
+	})
+	return set, doing(err, "change the %s of %s", m.Kind, m.Investigation)
+}
+
+// ChatMessages returns the rows of an investigation.
+func (s chats) ChatMessages(ctx context.Context, investigation string) ([]record.ChatMessage, error) {
+	return s.chatMessages(ctx, `investigation = $1 ORDER BY kind`, investigation)
+}
+
+// ChatThreads returns the threads of the investigations whose report has not been posted.
+func (s chats) ChatThreads(ctx context.Context) ([]record.ChatMessage, error) {
+	return s.chatMessages(ctx, `kind = 'thread' AND state = $1 ORDER BY at`, record.ChatOpen)
+}
+
+// ChatThreadAt returns the investigations of a thread, newest first.
+func (s chats) ChatThreadAt(ctx context.Context, channel, thread string) ([]record.ChatMessage, error) {
+	return s.chatMessages(ctx, `kind = 'thread' AND channel = $1 AND thread = $2 ORDER BY at DESC`, channel, thread)
+}
+
+func (s chats) chatMessages(ctx context.Context, where string, args ...any) ([]record.ChatMessage, error) {
+	all, err := selectAll(ctx, s.db.reader, chatFields, `SELECT `+chatColumns+` FROM chat_messages WHERE `+where, args...)
+	return all, doing(s.db.explain(err), "read the messages in chats")
+}
+
+// AddChatInput writes an input, once for its ID.
+func (s chats) AddChatInput(ctx context.Context, in record.ChatInput) error {
+	in.At = s.Now(ctx)
+	old := in.At.Add(-keepInputs)
+	err := s.write(ctx, chatNews, func(q querier) error {
+		if _, err := q.ExecContext(ctx, `DELETE FROM chat_inputs WHERE done_at < $1`, timeColumn{&old}); err != nil {
+			return err
+		}
+		_, err := q.ExecContext(ctx, insertInto("chat_inputs", "id, lane, body, at")+`ON CONFLICT (id) DO NOTHING`,
+			textColumn{&in.ID}, textColumn{&in.Lane}, textColumn{&in.Body}, timeColumn{&in.At})
+		return err
+	})
+	return doing(err, "write an input of a chat")
+}
+
+// ChatInputs returns the inputs that have not been carried out, in order.
+func (s chats) ChatInputs(ctx context.Context) ([]record.ChatInput, error) {
+	fields := func(in *record.ChatInput) []any {
+		return []any{&in.N, textColumn{&in.ID}, textColumn{&in.Lane}, textColumn{&in.Body}, timeColumn{&in.At}}
+	}
+	all, err := selectAll(ctx, s.db.reader, fields, `SELECT n, id, lane, body, at FROM chat_inputs WHERE done_at IS NULL ORDER BY n`)
+	return all, doing(s.db.explain(err), "read the inputs of chats")
+}
+
+// ChatInputDone removes the content of an input that was carried out, and remembers its ID for a while.
+func (s chats) ChatInputDone(ctx context.Context, id string) error {
+	now := s.Now(ctx)
+	err := s.write(ctx, "", func(q querier) error {
+		_, err := q.ExecContext(ctx, `UPDATE chat_inputs SET body = '', done_at = $2 WHERE id = $1`, id, timeColumn{&now})
+		return err
+	})
+	return doing(err, "finish an input of a chat")
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 )
 
 // memoryTx is one agent's memory within a transaction.
@@ -131,15 +131,17 @@ type wordIndex struct {
 	insert func(index string) string // statement: ID $1, words $2
 	all    func(words []string) string
 	anyOf  func(words []string) string
+	allOf  func(words []string) string
 	// ranked selects rowid and score of the rows from $2 to $3 that match $1, best first, and newest first among equals.
 	ranked func(index string) string
 	// set writes distinct words whose order does not matter. newest selects rowid and true for the rows from $2 to below $3 that
 	// match $1, highest first. recent, if needed, selects rows together with whether they match; it is fast for frequent words.
-	// among is the condition that an investigation's index row is in a JSON list.
+	// among is the condition that an investigation's index row is in a JSON list. each selects the texts of a JSON list as value.
 	set    func(words []string) string
 	newest func(index string) string
 	recent func(index string) string
 	among  string
+	each   string
 }
 
 // put indexes a text. A text without words cannot be found.
@@ -157,6 +159,7 @@ func (db *sqliteFile) words() wordIndex {
 	return wordIndex{
 		insert: func(index string) string { return `INSERT INTO ` + index + ` (rowid, words) VALUES ($1, $2)` },
 		all:    func(words []string) string { return strings.Join(words, " ") },
+		allOf:  func(words []string) string { return `"` + strings.Join(words, `" "`) + `"` },
 		anyOf:  func(words []string) string { return `"` + strings.Join(words, `" OR "`) + `"` },
 		ranked: func(index string) string {
 			return fmt.Sprintf(`SELECT rowid, -rank AS score FROM %[1]s WHERE %[1]s MATCH $1 AND rowid BETWEEN $2 AND $3
@@ -168,6 +171,7 @@ func (db *sqliteFile) words() wordIndex {
 				ORDER BY rowid DESC`, index)
 		},
 		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN (SELECT value FROM json_each($%d)))`,
+		each:  `json_each($%d)`,
 	}
 }
 
@@ -182,6 +186,7 @@ func (db *postgres) words() wordIndex {
 		},
 		all:   vector,
 		anyOf: func(words []string) string { return `'` + strings.Join(words, `' | '`) + `'` },
+		allOf: func(words []string) string { return `'` + strings.Join(words, `' & '`) + `'` },
 		ranked: func(index string) string {
 			const wanted = `CAST($1 AS TEXT)::TSQUERY`
 			return `SELECT rowid, ts_rank(words, ` + wanted + `) / (1 + 0.1 * ln(length(words))) AS score FROM ` + index +
@@ -198,6 +203,7 @@ func (db *postgres) words() wordIndex {
 		},
 		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN
 			(SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST($%d AS JSONB))))`,
+		each: `jsonb_array_elements_text(CAST($%d AS JSONB))`,
 	}
 }
 

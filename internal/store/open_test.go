@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,6 +162,38 @@ func TestOpenAtOnce(t *testing.T) {
 			t.Errorf("%d entries, error %v", len(entries), err)
 		}
 	}
+}
+
+// TestOpenDuringMigration opens a file that another process keeps locked for longer than a writer waits.
+func TestOpenDuringMigration(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inquest.db")
+	open(t, path)
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	lock, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Rollback()
+	log, logged := io.Pipe()
+	go func() {
+		line, _ := bufio.NewReader(log).ReadString('\n')
+		if !strings.Contains(line, path) {
+			t.Errorf("the line does not name the file: %q", line)
+		}
+		lock.Rollback()
+		io.Copy(io.Discard, log)
+	}()
+	defer logged.Close()
+	s, err := store.Open(t.Context(), store.Options{Path: path, Logger: slog.New(slog.NewTextHandler(logged, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
 }
 
 func TestOpenCancelled(t *testing.T) {

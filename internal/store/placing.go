@@ -18,7 +18,7 @@ const (
 
 // PlaceAlerts assigns waiting alerts to investigations, as far as the limits of their webhooks allow. It returns the same starts
 // and news again until AlertStarted and AlertsTold have been called.
-func (s *Store) PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error) {
+func (s alerts) PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error) {
 	out := webhook.Placed{Silent: map[string]string{}}
 	names, err := selectAll(ctx, s.db.reader, func(name *string) []any { return []any{name} },
 		`SELECT DISTINCT webhook FROM alerts WHERE place = 'waiting'
@@ -47,17 +47,17 @@ type placing struct {
 type lead struct {
 	id, group, workflow, investigation, request string
 	startedAt                                   time.Time
-	toldAt                                      *time.Time
+	sentAt                                      *time.Time
 	recorded                                    bool
 }
 
-func (p *placing) place(ctx context.Context, s *Store, q querier) error {
+func (p *placing) place(ctx context.Context, s alerts, q querier) error {
 	micros, err := s.db.lockWindow(ctx, q, alertsWindow, p.webhook)
 	if err != nil {
 		return err
 	}
 	p.now = time.UnixMicro(micros)
-	if err := p.settle(ctx, q); err != nil {
+	if err := p.recordEnds(ctx, q); err != nil {
 		return err
 	}
 	running, err := p.running(ctx, q)
@@ -84,21 +84,21 @@ func (p *placing) place(ctx context.Context, s *Store, q querier) error {
 		}
 	}
 	if waiting > 0 {
-		p.again(placedLately) // in case no event announces room
+		p.requestPass(placedLately) // in case no event announces room
 	}
 	return nil
 }
 
-// again schedules another pass after at most in.
-func (p *placing) again(in time.Duration) {
+// requestPass schedules another pass after at most in.
+func (p *placing) requestPass(in time.Duration) {
 	if in = max(in, time.Second); p.out.Next == 0 || in < p.out.Next {
 		p.out.Next = in
 	}
 }
 
-// settle records which investigations have ended. Alerts that such an investigation was not told about wait again, unless they have
+// recordEnds records which investigations have ended. Alerts that such an investigation was not told about wait again, unless they have
 // resolved.
-func (p *placing) settle(ctx context.Context, q querier) error {
+func (p *placing) recordEnds(ctx context.Context, q querier) error {
 	const ended = ` EXISTS (SELECT 1 FROM alerts l WHERE l.id = alerts.lead AND l.ended_at IS NOT NULL)`
 	_, err := q.ExecContext(ctx, `UPDATE alerts SET ended_at = $2 WHERE webhook = $1 AND place = 'started' AND ended_at IS NULL AND EXISTS (
 		SELECT 1 FROM investigations i WHERE i.id = alerts.investigation AND i.ended_at IS NOT NULL)`, p.webhook, timeColumn{&p.now})
@@ -118,13 +118,13 @@ func (p *placing) settle(ctx context.Context, q querier) error {
 const sameRunning = `l.webhook = alerts.webhook AND l.project = alerts.project AND l.fingerprint = alerts.fingerprint
 	AND l.place = 'started' AND l.ended_at IS NULL`
 
-// joinSame makes an alert that fires anew join the running investigation of the same alert.
+// joinSame makes an alert that fires again join the running investigation of the same alert.
 const joinSame = `UPDATE alerts SET place = 'joined', news = 1, lead = (SELECT MIN(l.id) FROM alerts l WHERE ` + sameRunning + `)
 	WHERE webhook = $1 AND place = 'waiting' AND EXISTS (SELECT 1 FROM alerts l WHERE ` + sameRunning + `)`
 
 func (p *placing) running(ctx context.Context, q querier) ([]lead, error) {
 	return selectAll(ctx, q, func(l *lead) []any {
-		return []any{&l.id, &l.group, &l.workflow, &l.investigation, &l.request, timeColumn{&l.startedAt}, endColumn{&l.toldAt}, &l.recorded}
+		return []any{&l.id, &l.group, &l.workflow, &l.investigation, &l.request, timeColumn{&l.startedAt}, endColumn{&l.sentAt}, &l.recorded}
 	}, `SELECT id, grp, workflow, investigation, CASE WHEN investigation = '' THEN request ELSE '' END, started_at, told_at,
 			EXISTS (SELECT 1 FROM investigations i WHERE i.id = alerts.investigation)
 		FROM alerts WHERE webhook = $1 AND place = 'started' AND ended_at IS NULL ORDER BY n`, p.webhook)
@@ -171,7 +171,7 @@ func (p *placing) fill(ctx context.Context, q querier, running []lead) (waiting 
 				AND NOT EXISTS (SELECT 1 FROM alerts l WHERE ` + sameRunning + `) RETURNING id`
 			err := q.QueryRowContext(ctx, first, p.webhook, timeColumn{&p.now}, g.first).Scan(&to)
 			if errors.Is(err, sql.ErrNoRows) { // it resolved meanwhile, or joins an investigation that another group started
-				p.again(time.Second)
+				p.requestPass(time.Second)
 				continue
 			} else if err != nil {
 				return 0, err
@@ -201,7 +201,7 @@ func (p *placing) room(ctx context.Context, q querier, running int) (int64, erro
 	}
 	byMinute := p.limits.PerMinute - lately
 	if byMinute <= 0 && oldest != nil {
-		p.again(oldest.Sub(since))
+		p.requestPass(oldest.Sub(since))
 	}
 	return int64(max(0, min(p.limits.Running-running, byMinute))), nil
 }
@@ -210,8 +210,8 @@ func (p *placing) room(ctx context.Context, q querier, running int) (int64, erro
 // delivered.
 func (p *placing) news(ctx context.Context, q querier, l lead) error {
 	n := webhook.News{Lead: l.id, Webhook: p.webhook, Investigation: l.investigation}
-	if l.toldAt != nil {
-		n.ToldAt = *l.toldAt
+	if l.sentAt != nil {
+		n.ToldAt = *l.sentAt
 	}
 	var later int
 	const count = `SELECT COALESCE(SUM(CASE WHEN news & 3 <> 0 THEN 1 ELSE 0 END), 0),
@@ -222,8 +222,8 @@ func (p *placing) news(ctx context.Context, q querier, l lead) error {
 		return err
 	}
 	if later > 0 && n.Joined+n.Resolved == 0 {
-		if wait := newsEvery - sinceTold(l, p.now); wait > 0 {
-			p.again(wait)
+		if wait := newsEvery - sinceSent(l, p.now); wait > 0 {
+			p.requestPass(wait)
 			return nil
 		}
 		if _, err := q.ExecContext(ctx, `UPDATE alerts SET news = (news & 3) * 4 WHERE lead = $1 AND news & 3 <> 0`, l.id); err != nil {
@@ -243,26 +243,26 @@ func (p *placing) news(ctx context.Context, q querier, l lead) error {
 	return err
 }
 
-func sinceTold(l lead, now time.Time) time.Duration {
-	if l.toldAt == nil {
+func sinceSent(l lead, now time.Time) time.Duration {
+	if l.sentAt == nil {
 		return newsEvery
 	}
-	return now.Sub(*l.toldAt)
+	return now.Sub(*l.sentAt)
 }
 
 // AlertStarted records the investigation of an alert.
-func (s *Store) AlertStarted(ctx context.Context, id, investigation string) error {
+func (s alerts) AlertStarted(ctx context.Context, id, investigation string) error {
 	return s.changeAlert(ctx, `UPDATE alerts SET investigation = $2 WHERE id = $1`, id, investigation)
 }
 
 // AlertEnded records that an alert's investigation has ended, although its record does not say so.
-func (s *Store) AlertEnded(ctx context.Context, id string) error {
+func (s alerts) AlertEnded(ctx context.Context, id string) error {
 	now := s.Now(ctx)
 	return s.changeAlert(ctx, `UPDATE alerts SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL`, id, timeColumn{&now})
 }
 
 // AlertsTold records that an investigation has received its pending notification.
-func (s *Store) AlertsTold(ctx context.Context, lead string) error {
+func (s alerts) AlertsTold(ctx context.Context, lead string) error {
 	err := s.write(ctx, "", func(q querier) error {
 		if _, err := q.ExecContext(ctx, `UPDATE alerts SET news = news & 3 WHERE lead = $1 AND news & 12 <> 0`, lead); err != nil {
 			return err
@@ -277,13 +277,13 @@ func (s *Store) AlertsTold(ctx context.Context, lead string) error {
 }
 
 // AlertsUnread marks joined alerts as unread, because it is unknown which were read. Call it before the investigation ends, so that
-// settle queues them again.
-func (s *Store) AlertsUnread(ctx context.Context, investigation string) error {
+// recordEnds queues them again.
+func (s alerts) AlertsUnread(ctx context.Context, investigation string) error {
 	return s.changeAlert(ctx, `UPDATE alerts SET news = 1 WHERE place = 'joined' AND resolved_at IS NULL AND news = 0
 		AND lead IN (SELECT l.id FROM alerts l WHERE l.investigation = $1)`, investigation)
 }
 
-func (s *Store) changeAlert(ctx context.Context, query, id string, args ...any) error {
+func (s alerts) changeAlert(ctx context.Context, query, id string, args ...any) error {
 	err := s.write(ctx, "", func(q querier) error {
 		_, err := q.ExecContext(ctx, query, append([]any{id}, args...)...)
 		return err
@@ -293,7 +293,7 @@ func (s *Store) changeAlert(ctx context.Context, query, id string, args ...any) 
 
 // AlertsWait reports whether any alert waits for a place, for its investigation to start, or for agents to be notified. With an
 // investigation, it reports whether an alert started that investigation.
-func (s *Store) AlertsWait(ctx context.Context, investigation string) (wait bool, err error) {
+func (s alerts) AlertsWait(ctx context.Context, investigation string) (wait bool, err error) {
 	if investigation == "" {
 		const query = `SELECT EXISTS (SELECT 1 FROM alerts WHERE place = 'waiting')
 			OR EXISTS (SELECT 1 FROM alerts WHERE place = 'started' AND ended_at IS NULL AND investigation = '')

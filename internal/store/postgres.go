@@ -3,14 +3,21 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 )
@@ -144,3 +151,139 @@ func (db *postgres) lock(ctx context.Context, q querier, investigation string) e
 func (db *postgres) sizeQuery() string { return `SELECT pg_database_size(current_database())` }
 
 func (db *postgres) close() error { return db.pool.Close() }
+
+// PostgreSQL error codes with a meaning here:
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const (
+	codeDuplicate   = "23505" // unique_violation
+	codeUnstorable  = "22021" // character_not_in_repertoire: NUL, or not UTF-8
+	codeForbidden   = "42501" // insufficient_privilege
+	codeReadOnly    = "25006" // read_only_sql_transaction
+	codeLocked      = "55P03" // lock_not_available, after lock_timeout
+	codeTooLongIdle = "25P03" // idle_in_transaction_session_timeout
+)
+
+// passingClasses are the prefixes of the codes for transient errors: connection trouble, rollbacks caused by other transactions,
+// lack of resources, shutdowns.
+var passingClasses = []string{"08", "40", "53", "57P"}
+
+// explain describes PostgreSQL's error codes in words and marks errors that are worth a retry.
+func (db *postgres) explain(err error) error {
+	pgErr, _ := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil, errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled):
+		return err
+	case pgErr != nil:
+		return explainCode(pgErr.Code, plain(err))
+	case isLost(err):
+		return fmt.Errorf("%w: %w", ErrUnavailable, plain(err))
+	}
+	return err
+}
+
+// plain returns the last reason why a connection failed. The driver's own error has several lines, for each attempt.
+func plain(err error) error {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
+		return err
+	}
+	pgErr, _ := errors.AsType[*pgconn.PgError](err)
+	network, _ := errors.AsType[*net.OpError](err)
+	switch {
+	case pgErr != nil:
+		return pgErr
+	case network != nil:
+		return network
+	}
+	return err
+}
+
+func explainCode(code string, err error) error {
+	passes := func(class string) bool { return strings.HasPrefix(code, class) }
+	switch {
+	case code == codeDuplicate:
+		return fmt.Errorf("%w: %w", errDuplicate, err)
+	case code == codeForbidden:
+		return fmt.Errorf("the user must be allowed to create tables in the schema, and own them: %w", err)
+	case code == codeReadOnly:
+		return fmt.Errorf("%w: the server is a standby, or set to read-only: %w", ErrUnavailable, err)
+	case code == codeLocked:
+		return fmt.Errorf("%w: another process has kept it locked: %w", ErrUnavailable, err)
+	case code == codeTooLongIdle, slices.ContainsFunc(passingClasses, passes):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// isLost reports whether the connection broke or could not be made.
+func isLost(err error) bool {
+	_, unmade := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	return unmade || errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		network && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// isUnstorable reports whether a query had a key that no row can have.
+func isUnstorable(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == codeUnstorable
+}
+
+// ErrCleartext means that an address of another host allows both TLS and cleartext, so an attacker in between could choose.
+var ErrCleartext = errors.New("the database is on another host, and nothing says that the connection has to be encrypted: " +
+	"give the address sslmode=verify-full (and sslrootcert=FILE for an authority of your own), " +
+	"or sslmode=disable where the network is trusted")
+
+// Secrecy says who can read the connections to a database.
+type Secrecy string
+
+// Kinds of secrecy, worst first.
+const (
+	Clear      Secrecy = "all that is stored can be read on the way to the database (sslmode=disable)"
+	Unverified Secrecy = "the database's certificate is not checked, so others on the network can answer in its place (sslmode=require)"
+	Verified   Secrecy = "" // or within this host
+)
+
+// SecrecyOf returns how connections are protected, according to an address, the PG… variables and a service file. The error is
+// ErrCleartext or describes a problem with the address.
+func SecrecyOf(dsn string) (Secrecy, error) {
+	config, err := configure(dsn)
+	if err != nil {
+		return Verified, err
+	}
+	return secrecyOf(config)
+}
+
+// secrecyOf checks every configuration that the driver would try. Only sslmode=prefer, the default, and allow make it try a host
+// both with and without TLS.
+func secrecyOf(config *pgx.ConnConfig) (Secrecy, error) {
+	tries := append([]*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	clear, encrypted, worst := map[string]bool{}, map[string]bool{}, Verified
+	for _, try := range tries {
+		switch {
+		case local(try.Host):
+			continue
+		case try.TLSConfig == nil:
+			clear[try.Host], worst = true, Clear
+		default:
+			encrypted[try.Host] = true
+			if worst == Verified && !verifies(try.TLSConfig) {
+				worst = Unverified
+			}
+		}
+		if clear[try.Host] && encrypted[try.Host] {
+			return worst, ErrCleartext
+		}
+	}
+	return worst, nil
+}
+
+// verifies reports whether the certificate is checked. With verify-ca, where names may differ, the driver checks the authority
+// itself.
+func verifies(c *tls.Config) bool { return !c.InsecureSkipVerify || c.VerifyPeerCertificate != nil }
+
+// local reports whether connections to a host or a socket stay on this host.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return filepath.IsAbs(host) || host == "localhost" || ip != nil && ip.IsLoopback()
+}

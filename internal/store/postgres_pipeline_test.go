@@ -172,8 +172,8 @@ func (tx transaction) script(statements string) {
 
 // codeOf returns PostgreSQL's code for an error; empty if there is none.
 func codeOf(err error) string {
-	if told, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return told.Code
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code
 	}
 	if err != nil {
 		return err.Error()

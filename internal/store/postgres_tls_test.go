@@ -67,8 +67,8 @@ func TestSecrecy(t *testing.T) {
 // dialled.
 func TestPasswordIsNotGivenAway(t *testing.T) {
 	t.Parallel()
-	heard := make(chan string, 100)
-	listener := inTheMiddle(t, heard)
+	received := make(chan string, 100)
+	listener := inTheMiddle(t, received)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	host, ok := addressOfThisHost()
 	if !ok {
@@ -83,20 +83,20 @@ func TestPasswordIsNotGivenAway(t *testing.T) {
 			t.Errorf("%q: opened", mode)
 		}
 	}
-	if len(heard) > 0 {
-		t.Errorf("a password was sent: %q", <-heard)
+	if len(received) > 0 {
+		t.Errorf("a password was sent: %q", <-received)
 	}
 	if s, err := Open(t.Context(), At("postgres://inquest:S3cretPw@"+net.JoinHostPort(host, port)+"/inquest?sslmode=disable")); err == nil {
 		s.Close()
 	}
-	if said := <-heard; !strings.Contains(said, "S3cretPw") { // the server does ask
+	if said := <-received; !strings.Contains(said, "S3cretPw") { // the server does ask
 		t.Errorf("without TLS it was sent %q", said)
 	}
 }
 
 // inTheMiddle speaks PostgreSQL up to the password: it refuses TLS (N) and asks for a cleartext password
 // (AuthenticationCleartextPassword).
-func inTheMiddle(t *testing.T, heard chan<- string) net.Listener {
+func inTheMiddle(t *testing.T, received chan<- string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
@@ -126,7 +126,7 @@ func inTheMiddle(t *testing.T, heard chan<- string) net.Listener {
 					}
 					_, _ = conn.Write([]byte{'R', 0, 0, 0, 8, 0, 0, 0, 3})
 					answer, _ := io.ReadAll(io.LimitReader(conn, 14))
-					heard <- string(answer)
+					received <- string(answer)
 					return
 				}
 			}()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/ratelimit"
+	"github.com/inquest-dev/inquest/internal/kit/ratelimit"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 

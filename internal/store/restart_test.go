@@ -62,16 +62,16 @@ func TestPostgresRestart(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the watcher does not wait for the database")
 	}
-	told := func(away bool) {
+	received := func(away bool) {
 		for u := range updates {
 			if u.Away.IsZero() != away {
 				return
 			}
 		}
 	}
-	told(true)
+	received(true)
 	server.Restart(t)
-	told(false)
+	received(false)
 	insist(t, s, "stage/late", 1, done)
 	if late := collect(updates, rowsOfStep); len(late) == 0 || late[0].Seq != int64(len(log))+1 {
 		t.Errorf("the watcher goes on with %v", late)
@@ -82,9 +82,9 @@ func TestPostgresRestart(t *testing.T) {
 // checkPaged checks that a follower of existing entries still gets all of them if the server goes down meanwhile.
 func checkPaged(t *testing.T, server *postgrestest.Server, s *store.Store, rows int) {
 	t.Helper()
-	all, told, killed := errors.New("all"), 0, false
+	all, received, killed := errors.New("all"), 0, false
 	err := s.Follow(t.Context(), scope.Investigation, 0, func(u store.Update) error {
-		told += len(u.Entries)
+		received += len(u.Entries)
 		switch {
 		case !u.More:
 			return all
@@ -96,8 +96,8 @@ func checkPaged(t *testing.T, server *postgrestest.Server, s *store.Store, rows 
 		}
 		return nil
 	})
-	if !errors.Is(err, all) || told != rows {
-		t.Errorf("%d entries of %d, error %v", told, rows, err)
+	if !errors.Is(err, all) || received != rows {
+		t.Errorf("%d entries of %d, error %v", received, rows, err)
 	}
 }
 
@@ -146,19 +146,19 @@ func collect(updates <-chan store.Update, n int) (all []transcript.Entry) {
 // openLoud opens a store, and signals when a follower waits for the database.
 func openLoud(t *testing.T, dsn string) (s *store.Store, waits <-chan struct{}) {
 	t.Helper()
-	ear := listener{Handler: slog.DiscardHandler, heard: make(chan struct{}, 1)}
+	ear := listener{Handler: slog.DiscardHandler, woken: make(chan struct{}, 1)}
 	s, err := store.Open(t.Context(), store.Options{DSN: dsn, Logger: slog.New(ear)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return s, ear.heard
+	return s, ear.woken
 }
 
 // listener is a log handler that waits for one message.
 type listener struct {
 	slog.Handler
-	heard chan struct{}
+	woken chan struct{}
 }
 
 func (l listener) Enabled(context.Context, slog.Level) bool { return true }
@@ -166,7 +166,7 @@ func (l listener) Enabled(context.Context, slog.Level) bool { return true }
 func (l listener) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == "waiting for the store's database" {
 		select {
-		case l.heard <- struct{}{}:
+		case l.woken <- struct{}{}:
 		default:
 		}
 	}

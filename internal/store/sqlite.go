@@ -18,6 +18,7 @@ import (
 
 const (
 	busyTimeout = 10 * time.Second       // how long a writer waits for writers of other processes
+	setUpWait   = 5 * time.Minute        // how long Open waits for another process that migrates the file
 	lookEvery   = 100 * time.Millisecond // how often changes of other processes are polled
 	readers     = 4                      // connections for reading, besides the polling one
 )
@@ -77,7 +78,7 @@ func pool(path string, size int, param string) *sql.DB {
 
 // prepare sets up the file, and the connection that polls it.
 func (db *sqliteFile) prepare(ctx context.Context, opts Options) error {
-	if err := db.useWAL(ctx); err != nil {
+	if err := db.useWAL(ctx, opts); err != nil {
 		return err
 	}
 	if err := setUpFile(ctx, db.writer, opts); err != nil {
@@ -91,7 +92,7 @@ func (db *sqliteFile) prepare(ctx context.Context, opts Options) error {
 // setUpFile marks the file as this host's and brings its tables to the newest version in one transaction, however many processes
 // start at the same time. db must be a pool of one connection, because goose's statements run within that transaction.
 func setUpFile(ctx context.Context, db *sql.DB, opts Options) error {
-	if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := whenFree(ctx, db, "BEGIN IMMEDIATE", opts); err != nil {
 		return err
 	}
 	end := "COMMIT"
@@ -120,14 +121,22 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 }
 
 // useWAL lets readers and the writer work in parallel. The mode is a property of the file. Processes that change it at the same
-// time may get "busy" without the wait of busy_timeout (SQLite detects a deadlock), so they retry.
-func (db *sqliteFile) useWAL(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
-	defer cancel()
-	for {
-		_, err := db.writer.ExecContext(ctx, "PRAGMA journal_mode = WAL")
-		if !isCode(err, sqlite3.SQLITE_BUSY) {
+// time may get "busy" without the wait of busy_timeout (SQLite detects a deadlock).
+func (db *sqliteFile) useWAL(ctx context.Context, opts Options) error {
+	return whenFree(ctx, db.writer, "PRAGMA journal_mode = WAL", opts)
+}
+
+// whenFree executes a statement and retries it for up to setUpWait while another process has the file locked: the migration of a
+// large file can take longer than busyTimeout.
+func whenFree(ctx context.Context, db *sql.DB, statement string, opts Options) error {
+	for start, logged := time.Now(), false; ; {
+		_, err := db.ExecContext(ctx, statement)
+		if !isCode(err, sqlite3.SQLITE_BUSY) || time.Since(start) >= setUpWait {
 			return err
+		}
+		if !logged && time.Since(start) >= busyTimeout/2 {
+			logged = true
+			opts.Logger.WarnContext(ctx, "another process has locked the store's file; waiting", "path", opts.Path)
 		}
 		select {
 		case <-ctx.Done():
@@ -200,7 +209,7 @@ func (db *sqliteFile) explain(err error) error {
 	case isCode(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
 		return fmt.Errorf("%w: the file and its folder must be writable: %w", ErrUnavailable, err)
 	case isCode(err, sqlite3.SQLITE_BUSY):
-		return fmt.Errorf("%w: another process has kept it locked for %s: %w", ErrUnavailable, busyTimeout, err)
+		return fmt.Errorf("%w: another process keeps it locked: %w", ErrUnavailable, err)
 	}
 	return err
 }

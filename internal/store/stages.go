@@ -37,7 +37,7 @@ func executionFields(r *record.Execution) []any {
 // investigation has not ended, it writes that, too. For an ended execution, it drops the live tail and the reservations; for an
 // ended stage, it releases unread letters to other stages. The later end wins, so a late write of a run that Temporal has reset
 // changes nothing.
-func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error {
+func (s outcomes) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
 		if envelope != nil {
 			const query = `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`
@@ -61,7 +61,7 @@ func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []
 }
 
 // SaveExecution writes the current state of a sub-agent's execution.
-func (s *Store) SaveExecution(ctx context.Context, r record.Execution) error {
+func (s outcomes) SaveExecution(ctx context.Context, r record.Execution) error {
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error { return saveExecutions(ctx, q, []record.Execution{r}) })
 	return doing(err, "save execution %s of %s", r.Name, r.Investigation)
 }
@@ -95,7 +95,7 @@ func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Us
 
 // StartExecution records that a run begins an execution, and makes it the execution's newest run. An existing record stays
 // unchanged, unless it ended before this run: then the execution is running again.
-func (s *Store) StartExecution(ctx context.Context, r record.Execution, run string) error {
+func (s outcomes) StartExecution(ctx context.Context, r record.Execution, run string) error {
 	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
 		actions_executed = NULL, ended_at = NULL WHERE investigation = $1 AND name = $2 AND ended_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND run_id = $4 AND superseded = 0)`
@@ -115,7 +115,7 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution, run stri
 }
 
 // SetModel records that a running execution has switched to another model.
-func (s *Store) SetModel(ctx context.Context, r record.Execution) error {
+func (s outcomes) SetModel(ctx context.Context, r record.Execution) error {
 	const query = `UPDATE executions SET provider = $3, model = $4 WHERE investigation = $1 AND name = $2 AND ended_at IS NULL`
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
 		_, err := q.ExecContext(ctx, query, r.Investigation, r.Name, r.Provider, textColumn{&r.Model})
@@ -125,7 +125,7 @@ func (s *Store) SetModel(ctx context.Context, r record.Execution) error {
 }
 
 // Stages returns an investigation's stage runs in the order in which they started.
-func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
+func (s outcomes) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)
 	return stages, doing(s.db.explain(err), "read stages of %s", investigation)
 }
@@ -136,7 +136,7 @@ func stagesOf(ctx context.Context, q querier, investigation string) ([]record.St
 }
 
 // Executions returns an investigation's executions in the order in which they started.
-func (s *Store) Executions(ctx context.Context, investigation string) ([]record.Execution, error) {
+func (s outcomes) Executions(ctx context.Context, investigation string) ([]record.Execution, error) {
 	executions, err := executionsOf(ctx, s.db.reader, investigation)
 	return executions, doing(s.db.explain(err), "read executions of %s", investigation)
 }
@@ -174,4 +174,151 @@ func workSoFar(ctx context.Context, q querier, investigation string, executions 
 		}
 	}
 	return err
+}
+
+const scoreColumns = `investigation, n, run_id, status, score, judgement, started_at, ended_at`
+
+func scoreFields(r *record.Score) []any {
+	return []any{
+		&r.Investigation, &r.N, &r.Run, &r.Status, &r.Score, asJSON(&r.Judgement), timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
+	}
+}
+
+// BeginScore records that a run begins to judge an investigation, and returns the record with its number. If the run has begun
+// before, it gets its earlier record. Only one run judges at a time: earlier runs that have not ended never will.
+func (s outcomes) BeginScore(ctx context.Context, r record.Score) (record.Score, error) {
+	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
+		const known = `SELECT ` + scoreColumns + ` FROM scores WHERE investigation = $1 AND run_id = $2`
+		err := q.QueryRowContext(ctx, known, r.Investigation, r.Run).Scan(scoreFields(&r)...)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		const lost = `UPDATE scores SET status = $2, ended_at = $3 WHERE investigation = $1 AND ended_at IS NULL`
+		if _, err := q.ExecContext(ctx, lost, r.Investigation, agent.StatusTerminated, timeColumn{&r.StartedAt}); err != nil {
+			return err
+		}
+		const last = `SELECT COALESCE(MAX(n), 0) FROM scores WHERE investigation = $1`
+		if err := q.QueryRowContext(ctx, last, r.Investigation).Scan(&r.N); err != nil {
+			return err
+		}
+		r.N++
+		_, err = q.ExecContext(ctx, insertInto("scores", scoreColumns), scoreFields(&r)...)
+		return err
+	})
+	return r, doing(err, "begin to score %s", r.Investigation)
+}
+
+// SaveScore records a run's score and the execution that judged. The record of a run that is over stays unchanged.
+func (s outcomes) SaveScore(ctx context.Context, r record.Score, by record.Execution) error {
+	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
+		const query = `UPDATE scores SET status = $3, score = $4, judgement = $5, ended_at = $6
+			WHERE investigation = $1 AND n = $2 AND ended_at IS NULL`
+		open, err := changed(q.ExecContext(ctx, query,
+			r.Investigation, r.N, r.Status, r.Score, asJSON(&r.Judgement), endColumn{&r.EndedAt}))
+		if err != nil || !open {
+			return err
+		}
+		return saveExecutions(ctx, q, []record.Execution{by})
+	})
+	return doing(err, "save score %d of %s", r.N, r.Investigation)
+}
+
+// Scores returns the scores of an investigation, in the order in which they were requested.
+func (s outcomes) Scores(ctx context.Context, investigation string) ([]record.Score, error) {
+	const query = `SELECT ` + scoreColumns + ` FROM scores WHERE investigation = $1 ORDER BY n`
+	all, err := selectAll(ctx, s.db.reader, scoreFields, query, investigation)
+	return all, doing(s.db.explain(err), "read scores of %s", investigation)
+}
+
+// LastScores returns the last score of each given investigation that has one, by ID.
+func (s outcomes) LastScores(ctx context.Context, ids []string) (map[string]int, error) {
+	const query = `SELECT investigation, score FROM scores WHERE score IS NOT NULL AND investigation IN (`
+	type last struct {
+		id    string
+		score int
+	}
+	fields := func(l *last) []any { return []any{&l.id, &l.score} }
+	out := map[string]int{}
+	err := inChunks(ids, func(args []any) error {
+		all, err := selectAll(ctx, s.db.reader, fields, query+places(len(args))+`) ORDER BY n`, args...)
+		for _, l := range all {
+			out[l.id] = l.score
+		}
+		return err
+	})
+	return out, doing(s.db.explain(err), "read scores of %d investigations", len(ids))
+}
+
+const waitingColumns = `investigation, workflow_id, run_id, seq, waits`
+
+func waitingFields(w *record.Waiting) []any {
+	return []any{&w.Investigation, &w.WorkflowID, &w.RunID, &w.Seq, asJSON(&w.Waits)}
+}
+
+// SetWaiting records the current waits of an investigation that has not ended, or of a conversation. The newest run wins and,
+// within a run, the latest report.
+func (s investigations) SetWaiting(ctx context.Context, w record.Waiting) error {
+	err := s.writeRecords(ctx, w.Investigation, func(q querier) error {
+		if err := speak(ctx, q, w.Investigation, w.RunID); err != nil {
+			return err
+		}
+		if w.Status != "" {
+			const query = `UPDATE investigations SET status = $2, status_seq = $3 WHERE id = $1 AND ended_at IS NULL AND status_seq < $3`
+			if open, err := changed(q.ExecContext(ctx, query, w.Investigation, w.Status, w.Seq)); err != nil || !open {
+				return err
+			}
+		}
+		if err := s.addActs(ctx, q, askedActs(w)); err != nil {
+			return err
+		}
+		query := insertInto("waiting", waitingColumns+", things") + `ON CONFLICT (investigation) ` + overwrite(waitingColumns+", things") +
+			` WHERE waiting.run_id <> excluded.run_id OR waiting.seq < excluded.seq`
+		_, err := q.ExecContext(ctx, query, append(waitingFields(&w), w.Len())...)
+		return err
+	})
+	return doing(err, "record what %s waits for", w.Investigation)
+}
+
+// Waiting returns the current waits of the investigation with that ID or workflow ID, or of all if id is empty.
+func (s investigations) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
+	all, err := waitingOf(ctx, s.db.reader, id)
+	return all, doing(s.db.explain(err), "read pending items")
+}
+
+func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, error) {
+	const query = `SELECT investigation, w.workflow_id, w.run_id, seq, waits, COALESCE(i.project, '')
+		FROM waiting AS w LEFT JOIN investigations AS i ON i.id = w.investigation
+		WHERE things > 0 AND $1 IN ('', investigation, w.workflow_id) AND i.ended_at IS NULL ORDER BY investigation`
+	owned := func(w *record.Waiting) []any { return append(waitingFields(w), &w.Project) }
+	return selectAll(ctx, q, owned, query, id)
+}
+
+// forgetWaits drops the waits of other runs of an investigation: after a reset, the new run reports them again. No other write may
+// drop them, because a workflow does not repeat a report that it believes stored.
+func forgetWaits(ctx context.Context, q querier, investigation, run string) error {
+	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1 AND run_id <> $2`, investigation, run)
+	return err
+}
+
+// stopWaiting drops the waits of an investigation that has ended.
+func stopWaiting(ctx context.Context, q querier, investigation string) error {
+	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1`, investigation)
+	return err
+}
+
+const ratingColumns = `investigation, author, at, rating, note`
+
+func ratingFields(r *record.Rating) []any {
+	return []any{&r.Investigation, textColumn{&r.By}, timeColumn{&r.At}, &r.Rating, textColumn{&r.Note}}
+}
+
+// Ratings returns people's ratings of an investigation, oldest first.
+func (s outcomes) Ratings(ctx context.Context, investigation string) ([]record.Rating, error) {
+	all, err := ratingsOf(ctx, s.db.reader, investigation)
+	return all, doing(s.db.explain(err), "read the ratings of %s", investigation)
+}
+
+func ratingsOf(ctx context.Context, q querier, investigation string) ([]record.Rating, error) {
+	const query = `SELECT ` + ratingColumns + ` FROM ratings WHERE investigation = $1 AND claim = '' ORDER BY at, author`
+	return selectAll(ctx, q, ratingFields, query, investigation)
 }

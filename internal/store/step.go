@@ -14,14 +14,14 @@ import (
 // Lookup returns the rows of the step whose first key is key, in key order, or nil if the same run has not appended it. A run that
 // is new to the execution becomes its newest one, and the rows of other runs at the key or after it are superseded. Entries then
 // returns the log as this run left it. A run that was replaced gets ErrStaleRun.
-func (s *Store) Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error) {
+func (s journal) Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error) {
 	c := claim{scope, key, w.RunID}
 	stored, err := s.lookup(ctx, c)
 	return stored, doing(err, "look up %s", c)
 }
 
 // lookup takes the write lock only if there is something to change or to refuse.
-func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry, err error) {
+func (s journal) lookup(ctx context.Context, c claim) (stored []transcript.Entry, err error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry,
 	if err != nil {
 		return nil, s.db.explain(err)
 	}
-	if st.settled() {
+	if st.owned() {
 		stored, err = c.stored(ctx, s.db.reader, st)
 		return stored, s.db.explain(err)
 	}
@@ -46,13 +46,13 @@ func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry,
 
 // Append writes all rows of a step in one transaction and returns them as entries. If the same run has appended the step before, it
 // writes nothing and returns the stored rows: the first writer wins. It treats other runs as Lookup does.
-func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+func (s journal) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
 	stored, _, err := s.AppendReply(ctx, step)
 	return stored, err
 }
 
 // AppendReply is Append, and also returns how many letters for the execution are then unread.
-func (s *Store) AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
+func (s journal) AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	if len(step.Rows) == 0 {
 		return nil, 0, errors.New("append step: it has no rows")
 	}
@@ -60,7 +60,7 @@ func (s *Store) AppendReply(ctx context.Context, step transcript.Step) (stored [
 	return stored, unread, doing(err, "append %s", claimOf(step))
 }
 
-func (s *Store) append(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
+func (s journal) append(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	c := claimOf(step)
 	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
 		return nil, 0, err
@@ -69,7 +69,7 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 	if step.Intent != nil {
 		intent := transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
 		stored, unread, err = s.appendNext(ctx, intent, step)
-		if !errors.Is(err, errUnsettled) && !errors.Is(err, errDuplicate) {
+		if !errors.Is(err, errNotNext) && !errors.Is(err, errDuplicate) {
 			return stored, unread, err
 		}
 		if _, _, err := s.append(ctx, intent); err != nil {
@@ -77,7 +77,7 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 		}
 	}
 	stored, unread, err = s.appendNext(ctx, step)
-	if errors.Is(err, errUnsettled) {
+	if errors.Is(err, errNotNext) {
 		stored, unread, err = s.appendClaimed(ctx, c, step)
 	}
 	if errors.Is(err, errDuplicate) {
@@ -87,7 +87,7 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 }
 
 // stamped returns the rows of a step and its intent. Rows without a time get the store's time.
-func (s *Store) stamped(ctx context.Context, step transcript.Step) (rows []transcript.Row, intent *transcript.Row) {
+func (s journal) stamped(ctx context.Context, step transcript.Step) (rows []transcript.Row, intent *transcript.Row) {
 	now := s.Now(ctx)
 	rows = slices.Clone(step.Rows)
 	for i := range rows {
@@ -101,13 +101,13 @@ func (s *Store) stamped(ctx context.Context, step transcript.Step) (rows []trans
 	return rows, intent
 }
 
-// errUnsettled means that the step exists already, or that its run must first prove its right to write it.
-var errUnsettled = errors.New("the step is not the run's next one")
+// errNotNext means that the step exists already, or that its run must first prove its right to write it.
+var errNotNext = errors.New("the step is not the run's next one")
 
 // appendNext writes steps in one transaction and returns the rows of the last one. It handles only the usual case, in which the
-// first step is the run's next one; for all others it returns errUnsettled. So nearly every step queries the database once and then
+// first step is the run's next one; for all others it returns errNotNext. So nearly every step queries the database once and then
 // only writes. The claim of the first step covers the others.
-func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, unread int, err error) {
+func (s journal) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	rows := 0
 	for _, step := range steps {
 		rows += len(step.Rows)
@@ -119,8 +119,8 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		if err != nil {
 			return err
 		}
-		if st.stored || !st.settled() {
-			return errUnsettled
+		if st.stored || !st.owned() {
+			return errNotNext
 		}
 		// The following statements need no results, except in recall: on PostgreSQL they are sent with the COMMIT.
 		last -= int64(rows)
@@ -166,7 +166,7 @@ func (c claim) next(ctx context.Context, q querier, rows int) (last int64, st st
 	return now.seq, st, err
 }
 
-func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
+func (s journal) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	err = s.write(ctx, c.Investigation, func(q querier) error {
 		st, err := c.enforce(ctx, q)
 		if err != nil {
@@ -200,7 +200,7 @@ func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript
 }
 
 // insertStep numbers and writes the rows and their side effects. It returns the entries as a later Lookup reads them.
-func (s *Store) insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
+func (s journal) insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
 	now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (s *Store) insertStep(ctx context.Context, q querier, step transcript.Step)
 }
 
 // insertRows is insertStep with the number of its last row. If live is set, a reply ends the execution's live tail.
-func (s *Store) insertRows(
+func (s journal) insertRows(
 	ctx context.Context, q querier, step transcript.Step, last int64, live bool,
 ) (entries []transcript.Entry, err error) {
 	first := last - int64(len(step.Rows)) + 1

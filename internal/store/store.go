@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,13 +42,50 @@ var errDuplicate = errors.New("there is such a row already")
 // Store is an open database. Its methods are safe for concurrent use. Several processes may open it: with SQLite on one host, with
 // PostgreSQL on any.
 type Store struct {
+	*base
+	stop func() // ends the background work
+
+	// The parts, by subject: their methods are the store's.
+	journal        // transcripts, and the letters to agents
+	investigations // their records, what they wait for, and the search
+	outcomes       // of stages, agents and judges
+	alerts         // of webhooks
+	audits
+	chats // messages in chats, and what people do there
+	blobs // and catalogues of tools
+	limits
+	memories
+	lessons // what investigations taught
+	rules   // of approvals
+	agents  // virtual ones, and workers
+	threads // conversations
+}
+
+// The parts of a store.
+type (
+	journal        struct{ *base }
+	investigations struct{ *base }
+	outcomes       struct{ *base }
+	alerts         struct{ *base }
+	audits         struct{ *base }
+	chats          struct{ *base }
+	blobs          struct{ *base }
+	limits         struct{ *base }
+	memories       struct{ *base }
+	lessons        struct{ *base }
+	rules          struct{ *base }
+	agents         struct{ *base }
+	threads        struct{ *base }
+)
+
+// base is what all parts of a store share.
+type base struct {
 	db     database
 	hub    *hub
 	logs   logs
 	logger *slog.Logger
 	id     string
 	time   *timekeeper
-	stop   func() // ends the background work
 }
 
 // Open opens the database and creates or upgrades its tables if needed. Errors of the store never contain the password of
@@ -61,7 +100,12 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", opts, err)
 	}
-	s := &Store{db: db, hub: newHub(), logger: opts.Logger, time: &timekeeper{local: time.Now}}
+	b := &base{db: db, hub: newHub(), logger: opts.Logger, time: &timekeeper{local: time.Now}}
+	s := &Store{
+		base: b, journal: journal{b}, investigations: investigations{b}, outcomes: outcomes{b}, alerts: alerts{b}, audits: audits{b},
+		blobs: blobs{b}, limits: limits{b}, memories: memories{b}, lessons: lessons{b}, rules: rules{b},
+		agents: agents{b}, chats: chats{b}, threads: threads{b},
+	}
 	if s.id, err = s.note(ctx, "id", rand.Text()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", opts, err), db.close())
 	}
@@ -81,4 +125,70 @@ func (s *Store) Close() error {
 	err := s.db.close()
 	s.hub.wakeAll() // followers look and find it closed
 	return doing(err, "close store")
+}
+
+// Options says where the store is: a SQLite file or a PostgreSQL database.
+type Options struct {
+	// Path is the SQLite file. Its folder is created if absent.
+	Path string
+	// DSN is the address of the PostgreSQL database: postgres://user:password@host:port/database?setting=value, with the settings
+	// of libpq (sslmode …) and of the session (search_path …). It is a secret.
+	DSN string
+	// Adopt takes over a SQLite file that another host has marked, for example after restoring a backup or renaming a container.
+	Adopt bool
+	// Logger logs migrations and outages; nil means no logging.
+	Logger *slog.Logger
+}
+
+// At returns the options for a store as users name it: by a postgres:// address or the path of a SQLite file.
+func At(target string) Options {
+	if IsDSN(target) {
+		return Options{DSN: target}
+	}
+	return Options{Path: target}
+}
+
+// IsDSN reports whether a store is named by a database address, not by a path.
+func IsDSN(target string) bool {
+	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
+}
+
+// HasPassword reports whether an address contains a password, or might.
+func HasPassword(target string) bool {
+	if !IsDSN(target) {
+		return false
+	}
+	u, ok := parseDSN(target)
+	if !ok {
+		return true
+	}
+	_, set := u.User.Password()
+	return set || u.Query().Has("password")
+}
+
+// String returns the store's name for people: the path, or the address without password and settings.
+func (o Options) String() string {
+	if o.DSN == "" {
+		return o.Path
+	}
+	u, ok := parseDSN(o.DSN)
+	if !ok {
+		return "postgres://…"
+	}
+	shown := url.URL{Scheme: "postgres", Host: u.Host, Path: u.Path}
+	if name := u.User.Username(); name != "" {
+		shown.User = url.User(name)
+	}
+	return shown.String()
+}
+
+// parseDSN parses an address if it is certain which part is the password. A password with an unescaped "@", "/" or "?" could be
+// mistaken for a host or a path. The whole address could, too, in libpq's other format ("host=h password=p").
+func parseDSN(dsn string) (u *url.URL, ok bool) {
+	u, err := url.Parse(dsn)
+	if err != nil || !IsDSN(dsn) || strings.Contains(dsn, "#") {
+		return nil, false
+	}
+	ats := strings.Count(dsn, "@")
+	return u, ats == 0 || (ats == 1 && u.User != nil)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/kit/spell"
 )
 
 // Vocabulary is the set of words that a value may be.

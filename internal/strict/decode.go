@@ -2,7 +2,6 @@ package strict
 
 import (
 	"reflect"
-	"slices"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -76,17 +75,27 @@ func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
 			d.value(pair.value, at, dst.FieldByIndex(f.Index), f.Late)
 		} else if instead, ok := keys.Unused[name]; ok {
 			d.Add(SeverityWarning, at, "does nothing here: %s", instead)
-		} else if slices.Contains(keys.Later, name) && nothing(pair.value) {
-			d.Add(SeverityWarning, at, "does nothing here: it is not supported yet")
+		} else if instead, ok := keys.Foreign[name]; ok && nothing(pair.value) {
+			d.Add(SeverityWarning, at, "does nothing here: %s", instead)
 		} else {
 			d.Fail(at, "%s", keys.refusal(at, d.root))
 		}
 	}
 }
 
-// nothing reports whether a value is [] or {}.
+// nothing reports whether a value asks for nothing: null, [], {}, or a mapping with enabled: false.
 func nothing(n *yaml.Node) bool {
-	return (n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode) && len(n.Content) == 0
+	n = follow(n)
+	if n.Kind == yaml.ScalarNode {
+		return n.ShortTag() == "!!null"
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		var enabled bool
+		if n.Content[i].Value == "enabled" && n.Content[i+1].Decode(&enabled) == nil && !enabled {
+			return true
+		}
+	}
+	return len(n.Content) == 0
 }
 
 // mapping decodes a mapping whose keys are chosen by the user.

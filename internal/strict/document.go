@@ -63,7 +63,7 @@ func (f File) parse(r *Report) *yaml.Node {
 	}
 	root, err := parse(f.Data)
 	if errors.Is(err, errEmpty) {
-		r.warnFile(f.Name, "%v", err)
+		r.WarnFile(f.Name, "%v", err)
 	} else if err != nil {
 		line, message := yamlError(err)
 		r.Unreadable(f.Name, line, "%s", message)

@@ -29,7 +29,7 @@ func ReadFiles(dir, besides string, r *Report) []File {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		r.Unreadable(dir, 0, "%v", cause(err))
+		r.Unreadable(dir, 0, "%v", Cause(err))
 		return nil
 	case info.IsDir():
 		return readDir(dir, besides, r)
@@ -40,7 +40,7 @@ func ReadFiles(dir, besides string, r *Report) []File {
 func readDir(dir, besides string, r *Report) []File {
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
-		r.Unreadable(dir, 0, "%v", cause(err))
+		r.Unreadable(dir, 0, "%v", Cause(err))
 		return nil
 	}
 	var files []File
@@ -55,11 +55,11 @@ func readDir(dir, besides string, r *Report) []File {
 			}
 			files = append(files, readFile(filepath.Join(dir, name), name, r)...)
 		case filepath.Ext(name) == ".yml":
-			r.warnFile(name, "not read: only *.yaml is")
+			r.WarnFile(name, "not read: only *.yaml is")
 		}
 	}
 	if len(files) == 0 {
-		r.warnFile("", "no *.yaml in the directory: only what is built in is there")
+		r.WarnFile("", "no *.yaml in the directory: only what is built in is there")
 	}
 	return files
 }
@@ -68,13 +68,13 @@ func readDir(dir, besides string, r *Report) []File {
 func readFile(path, name string, r *Report) []File {
 	f, err := os.Open(path)
 	if err != nil {
-		r.Unreadable(name, 0, "%v", cause(err))
+		r.Unreadable(name, 0, "%v", Cause(err))
 		return nil
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
-		r.Unreadable(name, 0, "%v", cause(err))
+		r.Unreadable(name, 0, "%v", Cause(err))
 		return nil
 	}
 	return []File{{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}} // byte order mark of editors on Windows
@@ -95,8 +95,29 @@ func (f File) Usable(r *Report) bool {
 	return false
 }
 
-// cause drops the path that an error of the file system repeats.
-func cause(err error) error {
+// ReadRegular reads a file below root, at most limit bytes and one more, which tells that the file is larger. Its errors do not
+// repeat the name.
+func ReadRegular(root *os.Root, name string, limit int64) ([]byte, error) {
+	switch info, err := root.Stat(name); {
+	case err != nil:
+		return nil, Cause(err)
+	case !info.Mode().IsRegular(): // opening a named pipe would wait for its writer
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, Cause(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, Cause(err)
+	}
+	return data, nil
+}
+
+// Cause drops the path that an error of the file system repeats.
+func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}

@@ -4,87 +4,31 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/inquest-dev/inquest/config"
 )
 
-// Severity is the effect of a finding on the configuration.
-type Severity string
+// The findings of this package, which programs read as types of the package config.
+type (
+	Severity = config.Severity
+	Finding  = config.Finding
+	Findings = config.Findings
+)
 
 // The severities, worst first.
 const (
-	SeverityCritical Severity = "critical" // a file cannot be read
-	SeverityError    Severity = "error"    // the configuration is refused
-	SeverityDanger   Severity = "danger"   // accepted, but can do harm
-	SeverityWarning  Severity = "warning"  // accepted, but worth checking
+	SeverityCritical = config.SeverityCritical
+	SeverityError    = config.SeverityError
+	SeverityDanger   = config.SeverityDanger
+	SeverityWarning  = config.SeverityWarning
 )
-
-// Finding is one problem of a configuration.
-type Finding struct {
-	Severity Severity `json:"severity"`
-	// Path leads to the value: agent_chains.triage.stages[1].agents[0].
-	Path string `json:"path,omitempty"`
-	// File is relative to the configuration's directory; built-in files begin with "builtin/".
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"` // from 1; zero means the whole file
-	Message string `json:"message"`
-}
-
-// String formats a finding like a compiler: file:line: path: message.
-func (f Finding) String() string {
-	var parts []string
-	switch {
-	case f.Line > 0:
-		parts = append(parts, fmt.Sprintf("%s:%d", f.File, f.Line))
-	case f.File != "":
-		parts = append(parts, f.File)
-	}
-	if f.Accepted() {
-		parts = append(parts, string(f.Severity))
-	}
-	if f.Path != "" {
-		parts = append(parts, f.Path)
-	}
-	return strings.Join(append(parts, f.Message), ": ")
-}
-
-// Accepted reports whether a configuration with the finding can be used.
-func (f Finding) Accepted() bool {
-	return f.Severity == SeverityDanger || f.Severity == SeverityWarning
-}
-
-// Findings holds all problems of a configuration: dangers first, and then by file and line.
-type Findings []Finding
-
-// Error lists all findings, one per line.
-func (fs Findings) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.String()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Failed reports whether the configuration is refused because of a finding that is not accepted.
-func (fs Findings) Failed() bool {
-	return slices.ContainsFunc(fs, func(f Finding) bool { return !f.Accepted() })
-}
-
-// Count returns the number of findings with a severity.
-func (fs Findings) Count(severity Severity) (n int) {
-	for _, f := range fs {
-		if f.Severity == severity {
-			n++
-		}
-	}
-	return n
-}
 
 // MaxFindings is how many findings Capped keeps.
 const MaxFindings = 200
 
-// Capped returns the sorted findings. If there are too many, it keeps the worst ones and adds the number of the others.
-func (fs Findings) Capped() Findings {
-	fs.sort()
+// Capped sorts the findings. If there are too many, it keeps the worst ones and adds the number of the others.
+func Capped(fs Findings) Findings {
+	sortFindings(fs)
 	if len(fs) <= MaxFindings {
 		return fs
 	}
@@ -94,11 +38,12 @@ func (fs Findings) Capped() Findings {
 	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(worst(a), worst(b)) })
 	more := Finding{Severity: fs[MaxFindings].Severity, Message: fmt.Sprintf("and %d more findings", len(fs)-MaxFindings)}
 	kept := fs[:MaxFindings:MaxFindings]
-	kept.sort()
+	sortFindings(kept)
 	return append(kept, more)
 }
 
-func (fs Findings) sort() {
+// sortFindings puts dangers first, and sorts by file and line.
+func sortFindings(fs Findings) {
 	later := func(f Finding) int {
 		if f.Severity == SeverityDanger {
 			return 0

@@ -36,7 +36,7 @@ func (d *decoder) any(n *yaml.Node, p Path, depth int) any {
 	case !d.spend(n):
 		return nil
 	case depth > maxDepth:
-		d.Fail(p, "more than %d lists and mappings within one another", maxDepth)
+		d.Fail(p, "lists and mappings are nested more than %d levels deep", maxDepth)
 		return nil
 	case n.Kind == yaml.MappingNode:
 		out := map[string]any{}
@@ -76,7 +76,7 @@ func (d *decoder) anyScalar(n *yaml.Node, p Path) any {
 		}
 		return value
 	}
-	d.Fail(p, "JSON has no such value: %q", n.Value)
+	d.Fail(p, "not a JSON value: %q", n.Value)
 	return nil
 }
 

@@ -104,9 +104,9 @@ func onlyKey(n *yaml.Node) (*yaml.Node, bool) {
 // duplicate says where else a key was written.
 func duplicate(prev position, file string) string {
 	if prev.file == file {
-		return fmt.Sprintf("written twice; first on line %d", prev.line)
+		return fmt.Sprintf("duplicate key; first on line %d", prev.line)
 	}
 	files := []string{prev.file, file}
 	slices.Sort(files)
-	return fmt.Sprintf("written in two files, %s and %s; first at %s:%d", files[0], files[1], prev.file, prev.line)
+	return fmt.Sprintf("defined in two files, %s and %s; first at %s:%d", files[0], files[1], prev.file, prev.line)
 }

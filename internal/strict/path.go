@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // Path leads to a value, from the top of a file.

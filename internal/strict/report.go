@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // position says where a value was written.
@@ -75,8 +75,8 @@ func (r *Report) Fail(p Path, format string, args ...any) {
 // Silence suppresses further findings about the value at p.
 func (r *Report) Silence(p Path) { r.broken[p.Text] = true }
 
-// warnFile reports a warning about a whole file.
-func (r *Report) warnFile(file, format string, args ...any) {
+// WarnFile reports a warning about a whole file.
+func (r *Report) WarnFile(file, format string, args ...any) {
 	r.add(Finding{Severity: SeverityWarning, File: file}, format, args...)
 }
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/kit/spell"
 )
 
 // Schema describes a struct type by its tags. Decoding, checking, merging, writing and documenting values all use it:
@@ -26,18 +26,17 @@ import (
 //	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
 //	default, unit      for people: what holds if nothing is said, and what is counted
 //	yaml:",inline"     on an embedded type: its keys are keys of the type around it
-//	later:"a b"        on a blank field: keys that are known and refused
 //	unused:"a b"       on a blank field: keys that are accepted and do nothing; instead:"…" says why
-//	foreign:"a b"      on any field: keys of other programs' files, which are refused; instead:"…" says what to use
+//	foreign:"a b"      on any field: keys of other programs' files, which are refused unless their value
+//	                   asks for nothing; instead:"…" says what to use
 //	removed:"a b"      on a blank field of the type of a whole file: keys that older files have
 //	                   anywhere, and that are refused; instead:"…" says why
 type Schema struct {
 	Fields  map[string]Field
 	Order   []string          // the keys of fields, in the order of the type
 	Short   string            // the key whose value may replace the whole mapping; empty means none
-	Later   []string          // known keys that are not supported yet
 	Unused  map[string]string // keys that do nothing, and their replacements
-	foreign map[string]string // keys of other programs, and their replacements
+	Foreign map[string]string // keys of other programs, and their replacements
 	removed map[string]string
 }
 
@@ -72,15 +71,14 @@ func SchemaOf(t reflect.Type) Schema {
 }
 
 func readSchema(t reflect.Type) Schema {
-	s := Schema{Fields: map[string]Field{}, Unused: map[string]string{}, foreign: map[string]string{}, removed: map[string]string{}}
+	s := Schema{Fields: map[string]Field{}, Unused: map[string]string{}, Foreign: map[string]string{}, removed: map[string]string{}}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
-		s.Later = append(s.Later, strings.Fields(tag.Get("later"))...)
 		for _, key := range strings.Fields(tag.Get("unused")) {
 			s.Unused[key] = tag.Get("instead")
 		}
 		for _, key := range strings.Fields(tag.Get("foreign")) {
-			s.foreign[key] = tag.Get("instead")
+			s.Foreign[key] = tag.Get("instead")
 		}
 		for _, key := range strings.Fields(tag.Get("removed")) {
 			s.removed[key] = tag.Get("instead")
@@ -148,13 +146,10 @@ func (s Schema) refusal(p Path, root reflect.Type) string {
 	if instead, ok := SchemaOf(root).removed[p.Name]; ok {
 		return "removed: " + instead
 	}
-	if instead, ok := s.foreign[p.Name]; ok {
+	if instead, ok := s.Foreign[p.Name]; ok {
 		return fmt.Sprintf("unknown key %q; %s", p.Name, instead)
 	}
-	if slices.Contains(s.Later, p.Name) {
-		return "not supported yet"
-	}
-	hint := spell.DidYouMean(p.Name, slices.Concat(slices.Collect(maps.Keys(s.Fields)), s.Later, slices.Collect(maps.Keys(s.Unused))))
+	hint := spell.DidYouMean(p.Name, slices.Concat(slices.Collect(maps.Keys(s.Fields)), slices.Collect(maps.Keys(s.Unused))))
 	for _, name := range s.Order {
 		if f := s.Fields[name]; f.Open && strings.HasPrefix(p.Name, f.Before) {
 			hint = "; a key of this form is " + name

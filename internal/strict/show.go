@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/inquest-dev/inquest/internal/braces"
+	"github.com/inquest-dev/inquest/internal/kit/braces"
 )
 
 // hidden replaces text that may be secret.

@@ -3,7 +3,7 @@ package strict
 import (
 	"errors"
 
-	"github.com/inquest-dev/inquest/internal/braces"
+	"github.com/inquest-dev/inquest/internal/kit/braces"
 )
 
 // Env looks up a variable. It returns false if the variable is not set.
@@ -15,7 +15,7 @@ type Variables struct {
 	Kept   string // the name of a variable that is not expanded
 }
 
-var errTemplate = errors.New(`not a template: only {{.NAME}} may stand in double braces; for the braces themselves write {{"{{"}}`)
+var errTemplate = errors.New(`only {{.NAME}} is allowed in double braces; for the braces themselves write {{"{{"}}`)
 
 // Expand replaces {{.NAME}} by the values of variables, without expanding those again. It also returns the names of
 // variables that are not set.

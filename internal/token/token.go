@@ -12,7 +12,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/picture"
+	"github.com/inquest-dev/inquest/internal/kit/picture"
 )
 
 // The tokens of a message and a conversation in addition to their text (spec: conversation, "Compression").
@@ -65,7 +65,16 @@ var counted = newMemo(memoSize)
 
 // encoder returns o200k, for every model: the vocabularies of older encodings would add
 // megabytes to each binary, and the provider's own count corrects the estimate.
-var encoder = sync.OnceValue(func() tokenizer.Codec { return codec.NewO200kBase() })
+// It is a function, because a variable would link the vocabulary into programs that count no tokens.
+func encoder() tokenizer.Codec {
+	o200k.once.Do(func() { o200k.codec = codec.NewO200kBase() })
+	return o200k.codec
+}
+
+var o200k struct {
+	once  sync.Once
+	codec tokenizer.Codec
+}
 
 func count(encoding tokenizer.Codec, text string) int {
 	total := 0

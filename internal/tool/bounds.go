@@ -8,8 +8,8 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/clip"
-	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/reveal"
 )
 
 // Limits on a server's description of its tools. A tool beyond one of them cannot be used, and lists of tools say why.
@@ -32,7 +32,7 @@ func Bounded(specs []Spec) []Spec {
 		spec := &specs[n]
 		why := spec.excess()
 		if total += len(spec.Description) + len(spec.Schema); why == "" && total > maxOffer {
-			why = fmt.Sprintf("with it, the server's tools take more than %d KB", maxOffer>>10)
+			why = fmt.Sprintf("with it, the server's tool definitions exceed %d KB", maxOffer>>10)
 		}
 		if why != "" {
 			total -= len(spec.Description) + len(spec.Schema)
@@ -77,7 +77,7 @@ func CheckBounds(schema json.RawMessage) error {
 	}
 	e := expansion{refs: referencesOf(document), known: map[string]int{}}
 	if e.of(document) > maxExpanded {
-		return fmt.Errorf("refers to itself so often that it has more than %d parts", maxExpanded)
+		return fmt.Errorf("expands to more than %d parts through its references", maxExpanded)
 	}
 	if e.patterns > maxPattern {
 		return errors.New("has patterns that are too large")

@@ -48,11 +48,11 @@ func TestBounded(t *testing.T) {
 			"its schema is longer than 64 KB"},
 		"depth":                {tool.Spec{Name: "s.t", Schema: json.RawMessage(nested(66))}, "its schema is nested deeper than 64 levels"},
 		"depth, out of bounds": {tool.Spec{Name: "s.t", Schema: json.RawMessage(strings.Repeat("[", 60_000))}, "nested deeper than 64 levels"},
-		"doublings of allOf":   {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(20, "allOf"))}, "refers to itself so often"},
+		"doublings of allOf":   {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(20, "allOf"))}, "expands to more than 10000 parts"},
 		"of numbers that no float holds": {tool.Spec{Name: "s.t", Schema: json.RawMessage(
-			strings.Replace(bomb(20, "allOf"), "{", `{"maximum":1e400,`, 1))}, "refers to itself so often"},
-		"of anyOf":       {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(400, "anyOf"))}, "refers to itself so often"},
-		"of prefixItems": {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(40, "prefixItems"))}, "refers to itself so often"},
+			strings.Replace(bomb(20, "allOf"), "{", `{"maximum":1e400,`, 1))}, "expands to more than 10000 parts"},
+		"of anyOf":       {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(400, "anyOf"))}, "expands to more than 10000 parts"},
+		"of prefixItems": {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(40, "prefixItems"))}, "expands to more than 10000 parts"},
 		"pattern": {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"pattern":"(abcdefghijkl){1000}"}`)},
 			"patterns that are too large"},
 		"names as patterns": {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"patternProperties":{"(abcdef){1000}":{},"(ghijkl){1000}":{}}}`)},
@@ -91,7 +91,7 @@ func TestBoundedTogether(t *testing.T) {
 	for _, spec := range tool.Bounded(specs) {
 		if spec.Unusable == "" {
 			usable++
-		} else if !strings.Contains(spec.Unusable, "the server's tools take more than 256 KB") {
+		} else if !strings.Contains(spec.Unusable, "the server's tool definitions exceed 256 KB") {
 			t.Errorf("%s: %s", spec.Name, spec.Unusable)
 		}
 	}

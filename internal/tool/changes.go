@@ -26,7 +26,7 @@ func Changes(last Catalogue, now []Spec) (lines []string) {
 	}
 	for _, spec := range before {
 		if _, there := named(now, spec.Name); !there {
-			lines = append(lines, fmt.Sprintf("%s is gone (%.8s)", spec.Name, spec.Definition()))
+			lines = append(lines, fmt.Sprintf("%s was removed (%.8s)", spec.Name, spec.Definition()))
 		}
 	}
 	return lines

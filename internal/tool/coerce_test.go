@@ -103,8 +103,8 @@ func TestCoerceProperties(t *testing.T) {
 			if err := validator.check(schema, got); err != nil || valid {
 				t.Fatalf("seed %d: %s became %s: %v, schema %s", seed, before, after, err, schema)
 			}
-			if _, again := validator.coerce(schema, got); len(again) > 0 {
-				t.Fatalf("seed %d: %s is respelled once more: %v", seed, after, again)
+			if _, second := validator.coerce(schema, got); len(second) > 0 {
+				t.Fatalf("seed %d: %s is respelled once more: %v", seed, after, second)
 			}
 		}
 	}

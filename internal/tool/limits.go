@@ -74,7 +74,7 @@ func (l limits) encode(args map[string]any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// capResults lowers the requested number of results to most, and sets it if the call does not. Values below one are
+// capResults lowers the requested number of results to most, and sets it if the call has none. Values below one are
 // capped as well, because some servers interpret them as "all".
 func capResults(schema json.RawMessage, args map[string]any, most int) {
 	said := false

@@ -114,8 +114,8 @@ func TestAllowedPatterns(t *testing.T) {
 				t.Fatalf("got %+v, %v", got, err)
 			}
 			if err == nil {
-				if again, err := set.Decide("x.t", string(got.Arguments)); err != nil || strings.Count(string(got.Arguments), `"ns"`) != 1 {
-					t.Errorf("%s is sent: %+v, %v", got.Arguments, again, err)
+				if second, err := set.Decide("x.t", string(got.Arguments)); err != nil || strings.Count(string(got.Arguments), `"ns"`) != 1 {
+					t.Errorf("%s is sent: %+v, %v", got.Arguments, second, err)
 				}
 				return
 			}

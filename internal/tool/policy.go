@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/reveal"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // Policy makes all decisions about tools: when tools are offered to a model, and again when a call is executed, so that
@@ -29,9 +29,10 @@ func NewPolicy(logger *slog.Logger) *Policy {
 }
 
 // Tools returns an agent's permissions for every tool that it has: the built-in tools of its type, those of the plan's
-// ToolIDs, the tools for dispatching sub-agents if it may, read_result if other tools may have long results, and the
-// tools of its servers, in the plan's order and by name within a server. The result and its order depend only on the
-// arguments. Names are unique, in both spellings.
+// ToolIDs, the tools for dispatching sub-agents if it may, those for its skills and for earlier investigations, read_result if
+// other tools may have long results, search_tools if the plan limits how many tools are offered at once, and the tools of its
+// servers, in the plan's order and by name within a server. The result and its order depend only on the arguments. Names are unique,
+// in both spellings.
 func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, builtins []Spec) *Set {
 	offer := offer{log: p.log, named: map[string]*attached{}}
 	for _, name := range typ.Tools {
@@ -40,24 +41,51 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 		}
 		offer.builtin(name, builtins)
 	}
+	offer.foreign = true
 	for _, name := range own.ToolIDs {
 		offer.builtin(name, builtins)
 	}
+	offer.foreign = false
 	if own.Orchestrator != nil {
 		for _, name := range agent.OrchestrationTools() {
 			offer.builtin(name, builtins)
 		}
 	}
 	shell := own.Shell != nil && slices.Contains(typ.Tools, agent.ToolShell)
-	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs) > 0 || own.Attached || shell) {
+	for _, name := range skillTools(own.Skills) {
+		offer.builtin(name, builtins)
+	}
+	if own.Recalls {
+		for _, name := range agent.RecallTools() {
+			offer.builtin(name, builtins)
+		}
+	}
+	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs)+len(own.Skills) > 0 || own.Attached || shell) {
 		offer.builtin(agent.ToolReadResult, builtins) // only these have results that are not shown in full
 	}
+	if typ.Pattern == agent.Iterating && own.ToolSearchAbove > 0 {
+		offer.builtin(agent.ToolSearchTools, builtins)
+	}
+	offer.foreign = true
 	for _, server := range own.Servers {
 		offer.server(server, catalogues)
 	}
-	set := &Set{validator: p.validator, attached: offer.named, builtins: builtins, leftOut: offer.leftOut}
+	set := &Set{
+		validator: p.validator, attached: offer.named, findable: map[string]bool{}, builtins: builtins, leftOut: offer.leftOut,
+	}
 	set.restrict(offer.tools, newRules(own.Tools))
 	return set
+}
+
+// skillTools returns the tools that an agent needs for its skills.
+func skillTools(skills []plan.Skill) (names []string) {
+	if slices.ContainsFunc(skills, func(s plan.Skill) bool { return !s.Required }) {
+		names = append(names, agent.ToolLoadSkill)
+	}
+	if slices.ContainsFunc(skills, func(s plan.Skill) bool { return len(s.Files()) > 0 }) {
+		names = append(names, agent.ToolReadSkillFile)
+	}
+	return names
 }
 
 // Refusal says why a call is not made, in words for the model.
@@ -78,6 +106,8 @@ type offer struct {
 	log   *slog.Logger
 	tools []*attached
 	named map[string]*attached // by both spellings
+	// foreign means that the tools that follow belong to a server or to the workers' program.
+	foreign bool
 
 	leftOut []string
 }
@@ -97,7 +127,7 @@ func (o *offer) server(server plan.Server, catalogues []Catalogue) {
 		}
 		for _, spec := range slices.SortedStableFunc(slices.Values(c.Tools), byName) {
 			if owner, own := Split(spec.Name); owner != server.Name || own == "" {
-				o.log.Warn("tool left out: its name is not its server's", "tool", spec.Name, "server", server.Name)
+				o.log.Warn("tool omitted: its name does not begin with its server's name", "tool", spec.Name, "server", server.Name)
 				continue
 			}
 			if tool := o.add(spec); tool != nil && server.Tools != nil && !slices.Contains(server.Tools, spec.Name) {
@@ -111,11 +141,11 @@ func (o *offer) server(server plan.Server, catalogues []Catalogue) {
 func (o *offer) add(spec Spec) *attached {
 	wire := WireName(spec.Name)
 	if other := cmp.Or(o.named[spec.Name], o.named[wire]); other != nil {
-		o.log.Warn("tool left out: its name is taken", "tool", spec.Name, "wire_name", wire, "by", other.spec.Name)
+		o.log.Warn("tool omitted: another tool has the same name", "tool", spec.Name, "wire_name", wire, "by", other.spec.Name)
 		o.leftOut = append(o.leftOut, clash(spec.Name, other.spec.Name, wire))
 		return nil
 	}
-	tool := &attached{spec: spec, wire: wire}
+	tool := &attached{spec: spec, wire: wire, foreign: o.foreign}
 	o.named[spec.Name], o.named[wire] = tool, tool
 	o.tools = append(o.tools, tool)
 	return tool

@@ -153,3 +153,36 @@ func TestWireName(t *testing.T) {
 		t.Error(fmt.Sprint("two long names are one: ", one))
 	}
 }
+
+// TestSearch: an agent that searches is shown its tools of Inquest, and then what it has found and may use. With few tools, or without
+// permission to search, it does not search.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	all := append([]tool.Spec{{Name: agent.ToolSearchTools, Risk: agent.RiskReadOnly}}, builtins...)
+	own := attached("b", "a")
+	own.ToolIDs, own.ToolSearchAbove = []string{"ticket"}, 3
+	own.Tools.Disabled = []string{"a.y"}
+	catalogues := []tool.Catalogue{catalogue("a", "a.x", "a.y"), catalogue("b", "b.z", "b.w")}
+	set := tool.NewPolicy(nil).Tools(iterating, own, catalogues, all)
+	for what, tc := range map[string]struct {
+		got  []tool.Spec
+		want string
+	}{
+		"offered":     {set.Offered(), "[ticket read_result b.w b.z a.x]"},
+		"findable":    {set.Findable(), "[ticket b.w b.z a.x]"},
+		"at first":    {set.Shown(nil), "[read_result search_tools]"},
+		"after some":  {set.Shown([]string{"search_tools", "a.x", "a.y", "gone", "ticket", "a.x"}), "[read_result search_tools a.x ticket]"},
+		"without any": {tool.NewPolicy(nil).Tools(singleShot, own, catalogues, all).Shown(nil), "[]"},
+	} {
+		if got := fmt.Sprint(names(tc.got)); got != tc.want {
+			t.Errorf("%s: %s, want %s", what, got, tc.want)
+		}
+	}
+	if !set.Searching(4) || set.Searching(5) || set.Searching(0) {
+		t.Error("an agent searches from the wrong number of tools on")
+	}
+	own.Tools.Enabled = []string{"a.x", "b.z", "b.w", "ticket"}
+	if tool.NewPolicy(nil).Tools(iterating, own, catalogues, all).Searching(1) {
+		t.Error("an agent searches without permission")
+	}
+}

@@ -104,7 +104,7 @@ func namesOf(part map[string]any) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-var errOtherNames = errors.New("it refers to parts of itself as if they were other documents")
+var errOtherNames = errors.New("it refers to its own parts by URLs of other documents")
 
 // selfContained refuses a schema with references that find does not follow, or with embedded documents, because the
 // cost of checking it is unknown.

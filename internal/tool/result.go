@@ -27,6 +27,8 @@ type Result struct {
 	Away string `json:"away,omitempty"`
 	// Pause is how many minutes the agent's heartbeats pause. Zero means no pause.
 	Pause int `json:"pause,omitempty"`
+	// Found are the names of the tools that a search has found, best first.
+	Found []string `json:"found,omitempty"`
 	// Artifacts are the parts other than text, kept in full.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 }

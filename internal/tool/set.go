@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/remember"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 )
 
 // Set holds the tools of one agent, with its permissions. It is immutable and safe for concurrent use.
@@ -19,7 +19,9 @@ type Set struct {
 	validator *Validator
 	attached  map[string]*attached // by both spellings of the name
 	offered   []Spec
-	builtins  []Spec // all that exist, for this agent or others
+	findable  map[string]bool // by name, of the offered ones: whether a search finds the tool
+	search    *Spec           // of the tool that finds the others, or nil
+	builtins  []Spec          // all that exist, for this agent or others
 	leftOut   []string
 }
 
@@ -27,6 +29,7 @@ type Set struct {
 type attached struct {
 	spec     Spec
 	wire     string   // WireName of the spec's name
+	foreign  bool     // it belongs to a server or to the workers' program
 	refusal  *Refusal // nil means that it may be used
 	limits   limits
 	approval bool
@@ -72,14 +75,47 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 		tool.approval = rules.approval(tool.spec.Risk) || tool.limits.approval()
 		tool.deciders = rules.approvers(tool.spec.Risk, tool.limits)
 		tool.tainted, tool.remember = rules.tainted(tool.spec), rules.remembers(tool.spec, tool.limits, tool.deciders)
-		if tool.refusal == nil {
+		switch {
+		case tool.refusal != nil:
+		case tool.spec.Name == agent.ToolSearchTools:
+			s.search = &tool.spec
+		default:
 			s.offered = append(s.offered, tool.spec)
+			s.findable[tool.spec.Name] = tool.foreign
 		}
 	}
 }
 
-// Offered returns the tools that a model is offered: those that Decide may allow.
+// Offered returns the tools that a model is offered: those that Decide may allow. It leaves out the tool that finds others.
 func (s *Set) Offered() []Spec { return slices.Clone(s.offered) }
+
+// Searching reports whether the agent has so many tools that it must search for them, and may do so.
+func (s *Set) Searching(above int) bool {
+	return s.search != nil && above > 0 && len(s.offered) > above
+}
+
+// Findable returns the offered tools that a model must search for: those of servers and of the workers' program.
+func (s *Set) Findable() []Spec {
+	return slices.DeleteFunc(s.Offered(), func(spec Spec) bool { return !s.findable[spec.Name] })
+}
+
+// Searched reports whether a model that searches must find the tool with a name.
+func (s *Set) Searched(name string) bool { return s.findable[name] }
+
+// Shown returns the tools that a model that searches is offered: Inquest's own, and then those that it has found, in that order, so
+// that each request begins with the tools of the one before.
+func (s *Set) Shown(found []string) []Spec {
+	shown := slices.DeleteFunc(s.Offered(), func(spec Spec) bool { return s.findable[spec.Name] })
+	if s.search != nil {
+		shown = append(shown, *s.search)
+	}
+	for n, name := range found {
+		if s.findable[name] && !slices.Contains(found[:n], name) {
+			shown = append(shown, s.attached[name].spec)
+		}
+	}
+	return shown
+}
 
 // LeftOut explains, in one sentence each, which tools the agent lacks because models would use the same name for
 // another tool.

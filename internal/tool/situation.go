@@ -8,7 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/remember"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 )
 
 // Situation is the context of a decision, in addition to the call and the configuration. The zero value is for a call

@@ -6,8 +6,8 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 )
 
 // TestWhoIsAsked checks that a rule approves calls that the configuration allows to be remembered, and that nothing

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/kit/spell"
 )
 
 // ValidText returns text with every invalid byte replaced by U+FFFD. Valid text is returned unchanged, without a copy.

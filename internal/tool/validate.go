@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // Validator checks the arguments of calls against the schemas of tools, and caches compiled schemas. It is safe for
@@ -147,7 +147,7 @@ func syntaxError(args string, err error) error {
 		near := strings.ToValidUTF8(args[max(0, end-30):end], "")
 		return fmt.Errorf("arguments are not valid JSON: %w at byte %d, after %q", err, end, near)
 	}
-	return fmt.Errorf("arguments are not valid JSON: %w (of %d bytes)", err, len(args))
+	return fmt.Errorf("arguments are not valid JSON: %w (%d bytes)", err, len(args))
 }
 
 func kindOf(value any) string {

@@ -33,7 +33,7 @@ func TestValidateArguments(t *testing.T) {
 		"a list, encoded":   {podSchema, `"[1]"`, ``, "not a string"},
 		"text":              {podSchema, `"web"`, ``, "not a string"},
 		"broken":            {podSchema, `{"pod":"web",}`, ``, "at byte 14, after"},
-		"cut short":         {podSchema, `{"pod":"we`, ``, "unexpected EOF (of 10 bytes)"},
+		"cut short":         {podSchema, `{"pod":"we`, ``, "unexpected EOF (10 bytes)"},
 		"two of them":       {podSchema, `{"pod":"web"}{}`, ``, "arguments are not valid JSON"},
 		"enormous number":   {podSchema, `{"pod":"web","lines":1e999999999}`, ``, "the number at '/lines' is out of range"},
 		"infinitesimal":     {podSchema, `{"pod":"web","labels":[1e-999999999]}`, ``, "the number at '/labels/0' is out of range"},

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // Step holds all rows that one activity appends, in one transaction.

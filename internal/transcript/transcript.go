@@ -163,6 +163,8 @@ type Body struct {
 	// only the beginning of the result.
 	Status    string `json:"status,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
+	// ToolSearch of a system prompt means that the agent is offered only its tools of Inquest and those in Found and Calls.
+	ToolSearch bool `json:"tool_search,omitempty"`
 	// Untrusted lists the sources of untrusted text in the entry, in words.
 	Untrusted []string `json:"untrusted,omitempty"`
 	Result
@@ -189,6 +191,8 @@ type Result struct {
 	Refused bool `json:"refused,omitempty"`
 	// Digest is the digest of the call that was decided on: see tool.Decision.
 	Digest string `json:"digest,omitempty"`
+	// Found are the names of the tools that the call has found, best first. They are offered from the next reply on.
+	Found []string `json:"found,omitempty"`
 	// Blob names the complete text if it is too large for the entry; Size is its length in bytes.
 	Blob string `json:"blob,omitempty"`
 	Size int    `json:"size,omitempty"`
@@ -209,13 +213,14 @@ type Kept struct {
 }
 
 // Answer is the outcome of a model call for a reply or a summary: why it stopped, which model answered, and its usage. A try has
-// the model that was called and the usage that it may have caused.
+// the model that was called and the usage that it may have caused. A result has only the time.
 type Answer struct {
 	Finish   string       `json:"finish,omitempty"`
 	Provider string       `json:"provider,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Usage    *agent.Usage `json:"usage,omitempty"`
-	// ElapsedMS is how long a failed call took, in milliseconds.
+	// ElapsedMS is how long the call took, in milliseconds: of a model, or of a tool with its result. Zero means less than one, or
+	// unknown, as in rows of v0.1.
 	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // UnknownCall is a tool call that may or may not have taken effect.

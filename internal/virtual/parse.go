@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/kit/spell"
 )
 
 // The keys of tool_config that a virtual agent may set. All others, such as confirm_destructive, belong to the
@@ -34,7 +34,7 @@ func (p Problems) Error() string { return strings.Join(p, "\n") }
 func Parse(raw []byte) (Definition, error) {
 	var d Definition
 	if len(raw) > MaxSize {
-		return d, Problems{fmt.Sprintf("a definition has at most %d bytes", MaxSize)}
+		return d, Problems{fmt.Sprintf("a definition can have at most %d bytes", MaxSize)}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

@@ -29,9 +29,9 @@ type Agent struct {
 // The kinds of errors that callers distinguish.
 var (
 	// ErrTaken means that an agent of that name exists.
-	ErrTaken = errors.New("there is an agent of that name")
+	ErrTaken = errors.New("an agent with that name exists")
 	// ErrChanged means that the agent was changed concurrently.
-	ErrChanged = errors.New("somebody has changed the agent meanwhile")
+	ErrChanged = errors.New("the agent has changed since you read it")
 )
 
 // Source is the value of agent_source for agents that are made at run time.

@@ -147,7 +147,7 @@ func (r *Reader) alerts(whole any) (alerts []Alert, unusable []error, err error)
 	}
 	for n, one := range all {
 		if _, ok := one.(map[string]any); !ok {
-			unusable = append(unusable, fmt.Errorf("alert %d is no JSON object", n))
+			unusable = append(unusable, fmt.Errorf("alert %d is not a JSON object", n))
 			continue
 		}
 		a, err := r.read(whole, one)
@@ -180,8 +180,8 @@ func message(whole any) (any, error) {
 	}
 	inner := unwrapped(said)
 	if _, text := inner.(string); text {
-		return nil, errors.New("the Message of Amazon SNS is neither a JSON object nor a list, and the mapping has no path into the " +
-			"envelope: to take messages of plain text, add one, such as title: [Subject] or data: Message")
+		return nil, errors.New("the Message of the Amazon SNS notification is neither a JSON object nor a list. To accept plain text, add " +
+			"a path into the envelope to the mapping, such as title: [Subject] or data: Message")
 	}
 	return inner, nil
 }
@@ -239,11 +239,11 @@ func (m Mapping) state(status string) (state State, known bool) {
 func (r *Reader) unknownStatus(whole, one any, status string) error {
 	m := r.mapping
 	if status != "" {
-		return fmt.Errorf("its status is %.60q, which the mapping knows neither as firing (%s) nor as resolved (%s): add it to one of "+
-			"them, or to ignored", status, strings.Join(m.Firing, ", "), strings.Join(m.Resolved, ", "))
+		return fmt.Errorf("its status is %.60q, which is not in the mapping: add it to firing (%s), resolved (%s) or ignored",
+			status, strings.Join(m.Firing, ", "), strings.Join(m.Resolved, ", "))
 	}
 	if len(m.Status) == 0 {
-		return errors.New("the mapping has words for firing and no status: give the path of the status")
+		return errors.New("the mapping sets firing without status: set status to the path of the status")
 	}
 	for _, p := range m.Status {
 		if at := r.paths[p].stuck(whole, one); at != "" {
@@ -267,7 +267,7 @@ func (m Mapping) priority(said, severity string) (int, error) {
 	}
 	p, err := strconv.Atoi(said)
 	if err != nil || p < 1 || p > 5 {
-		return 0, fmt.Errorf("the priority is %.40q, and priorities name none of that", said)
+		return 0, fmt.Errorf("the priority is %.40q, which is neither a number from 1 to 5 nor a key of priorities", said)
 	}
 	return p, nil
 }
@@ -293,7 +293,7 @@ func moment(said string) (time.Time, error) {
 		at, err = time.UnixMicro(int64(seconds*1e6)), nil
 	}
 	if err != nil || at.Year() > farFuture {
-		return time.Time{}, fmt.Errorf("it starts at %.40q, which is no time", said)
+		return time.Time{}, fmt.Errorf("its start time %.40q is not a valid time", said)
 	}
 	if at.Year() < 2 {
 		return time.Time{}, nil

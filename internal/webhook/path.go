@@ -21,8 +21,8 @@ type path struct {
 // pathStep matches one step.
 var pathStep = regexp.MustCompile(`^(?:\.?([A-Za-z0-9_@/-]+)|\[([0-9]{1,6})\]|\[("(?:[^"\\]|\\.)*")\])`)
 
-var errPath = errors.New(`not a path: give keys with dots between them, [0] for a place in a list, ["a.b"] for other keys, ` +
-	`and $ in front for the whole body`)
+var errPath = errors.New(`not a path: separate keys with dots, write [0] for a list index and ["a.b"] for any other key, ` +
+	`and begin with $ for the whole body`)
 
 func parsePath(text string) (p path, err error) {
 	rest := text
@@ -130,7 +130,7 @@ func unwrapped(value any) any {
 func plainText(body []byte) ([]byte, error) {
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(body, []byte(mark)) {
-			return nil, errors.New("the body is UTF-16, by its byte order mark: send it as UTF-8")
+			return nil, errors.New("the body begins with a UTF-16 byte order mark: send it as UTF-8")
 		}
 	}
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), nil
@@ -147,7 +147,7 @@ func decode(body []byte) (value any, err error) {
 		return nil, fmt.Errorf("the body is not JSON: %w", err)
 	}
 	if _, err := from.Token(); err != io.EOF {
-		return nil, errors.New("the body holds more than one JSON value, or text after it")
+		return nil, errors.New("the body has more than one JSON value, or text after the value")
 	}
 	return value, nil
 }

@@ -45,8 +45,8 @@ func SchemeNames() []string { return slices.Sorted(maps.Keys(schemes)) }
 
 // Reasons for refusing a request.
 var (
-	ErrUnsigned = errors.New("the signature is missing, or not that of the body by a secret that is known")
-	ErrReplayed = errors.New("the signature's timestamp is missing, or too far from now")
+	ErrUnsigned = errors.New("the signature is missing, or it does not match the body with any configured secret")
+	ErrReplayed = errors.New("the signature's timestamp is missing, or too far from the current time")
 )
 
 // Check refuses a body without a valid signature. It compares every signature for every secret, in constant time.

@@ -62,12 +62,12 @@ func ReadEnvelope(body []byte) (e Envelope, ok bool, err error) {
 		name := snsFields[at]
 		var text *string
 		if json.Unmarshal(values[n], &text) != nil {
-			wrong = append(wrong, fmt.Errorf("%s is not a text", name))
+			wrong = append(wrong, fmt.Errorf("%s is not a string", name))
 		} else if text != nil {
 			fields[name] = text
 		}
 		if name != key {
-			wrong = append(wrong, fmt.Errorf("it has the key %.60q in place of %s", key, name))
+			wrong = append(wrong, fmt.Errorf("it has the key %.60q instead of %s", key, name))
 		}
 		if name != "Message" && text != nil && strings.Contains(*text, "\n") {
 			wrong = append(wrong, fmt.Errorf("%s has a line break", name))
@@ -79,7 +79,7 @@ func ReadEnvelope(body []byte) (e Envelope, ok bool, err error) {
 		return Envelope{}, false, nil
 	}
 	if err := errors.Join(wrong...); err != nil {
-		return Envelope{}, false, fmt.Errorf("the envelope of Amazon SNS cannot be used: %w", err)
+		return Envelope{}, false, fmt.Errorf("invalid Amazon SNS envelope: %w", err)
 	}
 	return e, true, nil
 }
@@ -152,11 +152,11 @@ func (e Envelope) signed() string {
 
 // Reasons for refusing an SNS envelope.
 var (
-	ErrTopic       = errors.New("the webhook does not take messages of this SNS topic")
+	ErrTopic       = errors.New("the webhook does not accept messages from this SNS topic")
 	ErrEnvelope    = errors.New("the SNS message is not signed by Amazon SNS")
 	ErrOldEnvelope = errors.New("the SNS message is too old, or its timestamp is missing")
 	// ErrSNS is temporary: Amazon SNS did not answer, or the limit of requests per minute was reached.
-	ErrSNS = errors.New("Amazon SNS cannot be asked at the moment")
+	ErrSNS = errors.New("the SNS message cannot be verified or confirmed at the moment")
 )
 
 // SNSTolerance is the maximum age of an envelope. SNS retries a delivery for up to an hour with the same timestamp.
@@ -188,7 +188,7 @@ func (s *SNS) Check(ctx context.Context, e Envelope, sender string, topics []str
 	}
 	at, err := e.ours(e.SigningCertURL)
 	if err == nil && (!snsCert.MatchString(at.EscapedPath()) || at.RawQuery != "" || at.ForceQuery) {
-		err = errors.New("it is not the address of a certificate of SNS")
+		err = errors.New("it is not the URL of an Amazon SNS certificate")
 	}
 	if err != nil {
 		return fmt.Errorf("%w: SigningCertURL: %w", ErrEnvelope, err)
@@ -199,10 +199,10 @@ func (s *SNS) Check(ctx context.Context, e Envelope, sender string, topics []str
 	}
 	key, ok := cert.PublicKey.(*rsa.PublicKey)
 	if !ok || s.now().Before(cert.NotBefore) || s.now().After(cert.NotAfter) {
-		return fmt.Errorf("%w: its certificate is not valid now", ErrEnvelope)
+		return fmt.Errorf("%w: its certificate is expired, not yet valid, or has no RSA key", ErrEnvelope)
 	}
 	if !e.verify(key, signature) {
-		return fmt.Errorf("%w: the signature is that of another message", ErrEnvelope)
+		return fmt.Errorf("%w: the signature does not match the message", ErrEnvelope)
 	}
 	return nil
 }
@@ -223,14 +223,14 @@ func (e Envelope) verify(key *rsa.PublicKey, signature []byte) bool {
 func (e Envelope) ours(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
-		return nil, errors.New("it is not an https address of Amazon SNS")
+		return nil, errors.New("it is not an https URL of Amazon SNS")
 	}
 	arn := strings.Split(e.TopicArn, ":")
 	if len(arn) != 6 || arn[2] != "sns" || snsHosts[arn[1]] == "" || !snsRegion.MatchString(arn[3]) {
-		return nil, fmt.Errorf("%.200q is not the ARN of a topic", e.TopicArn)
+		return nil, fmt.Errorf("%.200q is not the ARN of an SNS topic", e.TopicArn)
 	}
 	if u.Host != "sns."+arn[3]+"."+snsHosts[arn[1]] {
-		return nil, fmt.Errorf("%.100q is not the host of Amazon SNS in the topic's region", u.Host)
+		return nil, fmt.Errorf("%.100q is not the Amazon SNS host of the topic's region", u.Host)
 	}
 	return u, nil
 }
@@ -242,7 +242,7 @@ func (s *SNS) Confirm(ctx context.Context, e Envelope) error {
 		query, wrong := url.ParseQuery(at.RawQuery)
 		want := url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {e.TopicArn}, "Token": {e.Token}}
 		if wrong != nil || at.EscapedPath() != "/" || !reflect.DeepEqual(query, want) {
-			err = errors.New("it does not confirm the subscription of this topic by this token")
+			err = errors.New("it does not confirm the subscription to this topic with this token")
 		}
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ func (s *SNS) fetching(ctx context.Context, address, sender string) (*flight, er
 		s.minute, s.counts, s.total = now, map[string]int{}, 0
 	}
 	if s.counts[sender] >= certsOfSender || s.total >= certsInMinute {
-		return nil, fmt.Errorf("%w: too many certificates within a minute", ErrSNS)
+		return nil, fmt.Errorf("%w: too many certificate requests within a minute", ErrSNS)
 	}
 	s.counts[sender]++
 	s.total++
@@ -175,7 +175,7 @@ func (s *SNS) get(ctx context.Context, address string) ([]byte, error) {
 		return raw, nil
 	case status >= http.StatusInternalServerError, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
 		status == http.StatusRequestTimeout, status == http.StatusTooManyRequests: // says nothing about the address
-		return nil, fmt.Errorf("%w: it answers %s", ErrSNS, answer.Status)
+		return nil, fmt.Errorf("%w: Amazon SNS returned %s", ErrSNS, answer.Status)
 	}
-	return nil, fmt.Errorf("%w: Amazon answers %s", ErrEnvelope, answer.Status)
+	return nil, fmt.Errorf("%w: Amazon SNS returned %s", ErrEnvelope, answer.Status)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
 // Limits limits the investigations that a webhook starts.
@@ -37,10 +37,10 @@ type Received struct {
 
 // Counts counts the outcomes of the alerts in a delivery.
 type Counts struct {
-	New      int `json:"new" doc:"alerts that were not known: each gets an investigation, or joins one"`
-	Known    int `json:"known" doc:"alerts that were known already"`
+	New      int `json:"new" doc:"new alerts: each starts an investigation or joins one"`
+	Known    int `json:"known" doc:"alerts that were already known"`
 	Resolved int `json:"resolved" doc:"alerts that have resolved"`
-	Ignored  int `json:"ignored" doc:"what neither fires nor resolves an alert that is known"`
+	Ignored  int `json:"ignored" doc:"alerts that neither fire nor resolve a known alert"`
 }
 
 // The values of Row.Place.
@@ -57,17 +57,17 @@ var ErrRefused = errors.New("it cannot be started")
 // Row is an alert in the store.
 type Row struct {
 	ID            string     `json:"id"`
-	N             int64      `json:"n" doc:"counts what was received"`
+	N             int64      `json:"n" doc:"sequence number in the order of receipt"`
 	Webhook       string     `json:"webhook"`
 	Project       string     `json:"project"`
 	Fingerprint   string     `json:"fingerprint"`
 	Group         string     `json:"group"`
 	Title         string     `json:"title,omitempty"`
-	Place         string     `json:"place" enum:"waiting,started,joined,aside" doc:"aside: it resolved before there was room"`
-	Lead          string     `json:"lead,omitempty" doc:"the alert whose investigation it has joined"`
+	Place         string     `json:"place" enum:"waiting,started,joined,aside" doc:"aside: resolved before an investigation could start"`
+	Lead          string     `json:"lead,omitempty" doc:"the alert whose investigation this one joined"`
 	Investigation string     `json:"investigation,omitempty"`
-	Times         int        `json:"times" doc:"how often it was received"`
-	StartsAt      *time.Time `json:"starts_at,omitempty" doc:"as the sender says"`
+	Times         int        `json:"times" doc:"how often the alert was received"`
+	StartsAt      *time.Time `json:"starts_at,omitempty" doc:"start time reported by the sender"`
 	ReceivedAt    time.Time  `json:"received_at"`
 	ResolvedAt    *time.Time `json:"resolved_at,omitempty"`
 }
@@ -129,14 +129,14 @@ func (n News) Text() string {
 			continue
 		}
 		fmt.Fprintf(&b, "\nAlerts that %s: %d", part.what, part.count)
-		told := 0
+		shown := 0
 		for _, a := range n.Alerts {
 			if a.What&part.bit != 0 {
-				told++
+				shown++
 				fmt.Fprintf(&b, "\n- %q", clip.Text(a.Title, maxTitle))
 			}
 		}
-		if more := part.count - told; more > 0 && told > 0 {
+		if more := part.count - shown; more > 0 && shown > 0 {
 			fmt.Fprintf(&b, "\n- and %d more", more)
 		}
 	}

@@ -183,14 +183,14 @@ func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 func (p *parser) fillers() (from string) {
 	p.space()
 	from = p.rest
-	for again := true; again; {
-		again = false
+	for repeat := true; repeat; {
+		repeat = false
 		for _, filler := range fillers {
 			if rest, ok := strings.CutPrefix(p.rest, filler); ok {
 				if slices.Contains(marks, filler) {
 					from = p.rest
 				}
-				p.rest, p.marked, again = rest, true, true
+				p.rest, p.marked, repeat = rest, true, true
 				p.space()
 				if !startsWith(from, marks) {
 					from = p.rest

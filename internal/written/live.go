@@ -36,11 +36,11 @@ func (l *Live) Add(piece string) (text, thinking string) {
 	l.pending += piece
 	fromText, fromThought := l.shown.Len(), l.thought.Len()
 	for {
-		more, thought, again := l.step()
+		more, thought, repeat := l.step()
 		l.shown.WriteString(more)
 		l.here.read(more)
 		l.thought.WriteString(thought)
-		if !again {
+		if !repeat {
 			return l.shown.String()[fromText:], l.thought.String()[fromThought:]
 		}
 	}
@@ -58,8 +58,8 @@ func (l *Live) Rest(text, thinking string) (moreText, moreThinking string) {
 	return moreText, moreThinking
 }
 
-// step processes the pending text. again means that more of it may be shown.
-func (l *Live) step() (text, thinking string, again bool) {
+// step processes the pending text. repeat means that more of it may be shown.
+func (l *Live) step() (text, thinking string, repeat bool) {
 	switch {
 	case l.held:
 		l.pending = ""
@@ -75,7 +75,7 @@ func (l *Live) step() (text, thinking string, again bool) {
 }
 
 // begin waits until it is clear whether thoughts, a call or text begin.
-func (l *Live) begin() (text, thinking string, again bool) {
+func (l *Live) begin() (text, thinking string, repeat bool) {
 	start := strings.TrimLeft(l.pending, " \t\r\n")
 	start = strings.TrimPrefix(start, harmonyStart)
 	if p, ok := opened(start); ok {
@@ -143,7 +143,7 @@ func (l *Live) mayBeCall(start string) answer {
 }
 
 // inThoughts shows thoughts up to the mark that ends them.
-func (l *Live) inThoughts() (text, thinking string, again bool) {
+func (l *Live) inThoughts() (text, thinking string, repeat bool) {
 	if l.thought.Len() == 0 {
 		l.pending = strings.TrimLeft(l.pending, " \t\r\n")
 	}
@@ -161,7 +161,7 @@ func (l *Live) inThoughts() (text, thinking string, again bool) {
 }
 
 // text shows text up to the line that begins with a call.
-func (l *Live) text() (text, thinking string, again bool) {
+func (l *Live) text() (text, thinking string, repeat bool) {
 	show := func(n int) (string, string, bool) {
 		text, l.pending = l.pending[:n], l.pending[n:]
 		return text, "", true

@@ -13,7 +13,7 @@ type bound struct {
 	AtMost bool    `json:"at_most"` // otherwise at least
 }
 
-func (b bound) holds() bool {
+func (b bound) ok() bool {
 	if b.AtMost {
 		return b.Figure <= b.Limit
 	}
@@ -78,7 +78,7 @@ func (r *report) check() error {
 	}
 	var missed []error
 	for _, b := range r.Bounds {
-		if !b.holds() {
+		if !b.ok() {
 			missed = append(missed, fmt.Errorf("%s: missed: %s", r.Store, b))
 		}
 	}

@@ -42,7 +42,7 @@ func runLong(ctx context.Context, sys *system, o options, result *report) error 
 			return err
 		}
 		ours.rates = append(ours.rates, ours.rate()/hand.rate())
-		o.tell("long, round %d: %.1f s, by hand %.1f s", round, ours.Seconds, hand.Seconds)
+		o.progressf("long, round %d: %.1f s, by hand %.1f s", round, ours.Seconds, hand.Seconds)
 	}
 	ours.RateRatio = middle(ours.rates)
 	ours.Seconds, hand.Seconds = middle(ours.took), middle(hand.took)

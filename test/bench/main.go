@@ -72,8 +72,8 @@ type options struct {
 	progress    io.Writer
 }
 
-// tell prints progress.
-func (o options) tell(format string, args ...any) { fmt.Fprintf(o.progress, format+"\n", args...) }
+// progressf prints progress.
+func (o options) progressf(format string, args ...any) { fmt.Fprintf(o.progress, format+"\n", args...) }
 
 func root() *cobra.Command {
 	var o options

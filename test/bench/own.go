@@ -12,7 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -66,7 +66,7 @@ func runOwn(ctx context.Context, sys *system, o options, result *report) error {
 		err = fmt.Errorf("%d entries are remembered after %d replies", len(saved.Archival), o.rounds)
 	}
 	result.OwnSteps = float64(o.rounds*ownAgents*ownCalls) / took.Seconds()
-	o.tell("built-in steps: %.0f a second", result.OwnSteps)
+	o.progressf("built-in steps: %.0f a second", result.OwnSteps)
 	return err
 }
 

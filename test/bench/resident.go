@@ -35,7 +35,7 @@ func runResident(ctx context.Context, sys *system, o options, result *report) er
 	result.Residents = o.residents
 	result.ResidentAtOnce = (result.ResidentAtOnce - before) / int64(o.residents)
 	result.Resident = (after - before) / int64(o.residents)
-	o.tell("%d at once: %s for each", o.residents, sizeText(result.Resident))
+	o.progressf("%d at once: %s for each", o.residents, sizeText(result.Resident))
 	return <-ended
 }
 

@@ -64,7 +64,7 @@ func runRounds(ctx context.Context, sys *system, o options, result *report) erro
 			result.add(batches)
 		}
 		took := time.Since(before)
-		o.tell("round %d of %d: %s", round, o.rounds, took.Round(time.Second))
+		o.progressf("round %d of %d: %s", round, o.rounds, took.Round(time.Second))
 		if time.Since(begun)+took > o.limit {
 			break
 		}

@@ -70,8 +70,8 @@ const (
 	variableTools = "BENCH_TOOLS"
 )
 
-// configuration has a chain for each scale. A model that takes 300 ms is called by activities, like most models.
-const configuration = `
+// chainsOfScales has a chain for each scale. A model that takes 300 ms is called by activities, like most models.
+const chainsOfScales = `
 llm_providers:
   short: {type: openai, model: gpt-4o, base_url: "{{.BENCH_MODEL}}", quick_under: 200ms}
   long: {type: openai, model: gpt-4.1, base_url: "{{.BENCH_MODEL}}", quick_under: 200ms}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,35 +30,36 @@ const (
 	healthyTakes = 300 * time.Millisecond
 )
 
+// pollCircuit is how often the circuit is read while they run beside a sick conversation.
+const pollCircuit = 100 * time.Millisecond
+
 // runSick compares the durations of healthy investigations beside a sick conversation with those of the same number without it.
-// Each round runs both, in alternating order.
+// Each round runs both, in alternating order. The first runs are without it, so the model is known to answer others.
 func runSick(ctx context.Context, sys *system, o options, result *report) error {
 	w, s := newInvestigation(sys.client, short), setting{healthyRuns, healthyTakes}
 	var ratios []float64
-	for round := 1; round <= o.rounds; round++ {
+	for round := range o.rounds {
 		var medians [2]float64 // without and beside a sick conversation
 		for turn := range medians {
 			beside := (turn + round) % 2
 			var err error
-			if medians[beside], err = besideSick(ctx, sys, w, s, fmt.Sprint(round), beside == 1); err != nil {
+			if medians[beside], err = besideSick(ctx, sys, w, s, fmt.Sprint(round+1), beside == 1); err != nil {
 				return err
 			}
 		}
 		ratios = append(ratios, medians[1]/medians[0])
 	}
 	result.SickRatio = middle(ratios)
-	o.tell("beside a sick conversation: %.2f of the median duration of %d investigations", result.SickRatio, healthyRuns)
-	key := circuit.Key{Provider: short.name, Model: short.model}
-	state, _, err := sys.store.Circuit(ctx, key)
-	if err == nil && !state.Opened.IsZero() && !state.Narrow {
-		err = fmt.Errorf("a sick conversation has opened the circuit of %s: %+v", key, state)
-	}
-	return err
+	o.progressf("beside a sick conversation: %.2f of the median duration of %d investigations (rounds: %.2f)",
+		result.SickRatio, healthyRuns, ratios)
+	return nil
 }
 
-// besideSick returns the median duration of the healthy investigations, in seconds.
+// besideSick returns the median duration of the healthy investigations, in seconds. It fails if the model's circuit opens beside
+// the sick conversation, even if it is open for that conversation alone.
 func besideSick(ctx context.Context, sys *system, w workload, s setting, round string, beside bool) (float64, error) {
 	name := "healthy-" + round
+	closed := func() error { return nil }
 	if beside {
 		name = "beside-" + round
 		end, err := sys.fallSick(ctx, "sick-"+round)
@@ -65,13 +67,44 @@ func besideSick(ctx context.Context, sys *system, w workload, s setting, round s
 			return 0, err
 		}
 		defer end()
+		closed = sys.watchCircuit(ctx, circuit.Key{Provider: short.name, Model: short.model})
 	}
 	sys.services.takes.Store(int64(s.takes))
 	latencies, _, err := runAll(ctx, w, name, s, 2*healthyRuns)
-	if err != nil {
+	if err := errors.Join(err, closed()); err != nil {
 		return 0, err
 	}
 	return seconds(latencies, 0.5), nil
+}
+
+// watchCircuit reads a model's circuit until end is called, which returns an error if the circuit was open.
+func (s *system) watchCircuit(ctx context.Context, key circuit.Key) (end func() error) {
+	ctx, stop := context.WithCancel(ctx)
+	found := make(chan error, 1)
+	go func() {
+		for {
+			state, _, err := s.store.Circuit(ctx, key)
+			switch {
+			case ctx.Err() != nil:
+				found <- nil
+				return
+			case err != nil:
+				found <- fmt.Errorf("read the circuit of %s: %w", key, err)
+				return
+			case state.Open():
+				found <- fmt.Errorf("a sick conversation has opened the circuit of %s: %+v", key, state)
+				return
+			}
+			select {
+			case <-time.After(pollCircuit):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return func() error {
+		stop()
+		return <-found
+	}
 }
 
 // fallSick starts an investigation that fails on every model call, waits until it has been retried, and returns what cancels it.

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
-	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -23,7 +23,7 @@ type system struct {
 	worker    *workerProcess
 	services  *services
 	store     *store.Store
-	config    *config.Config
+	config    *configuration.Config
 	client    client.Client
 	processes processes
 	workloads []workload
@@ -72,10 +72,10 @@ func (s *system) start(ctx context.Context, dir string, o options) (err error) {
 
 func (s *system) startWorker(dir string, o options) (err error) {
 	path := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(chainsOfScales), 0o600); err != nil {
 		return err
 	}
-	if s.config, err = config.Load(config.Source{Dir: path, Env: lookup(s.services.model, s.services.tools)}); err != nil {
+	if s.config, err = configuration.Load(configuration.Source{Dir: path, Env: lookup(s.services.model, s.services.tools)}); err != nil {
 		return err
 	}
 	s.worker, err = startWorker(workerSettings{

@@ -109,7 +109,7 @@ func (r *report) boundsTable() table {
 	t := table{"bounds", "Bounds", []string{"what", "figure", "bound", ""}, nil}
 	for _, b := range r.Bounds {
 		verdict := "ok"
-		if !b.holds() {
+		if !b.ok() {
 			verdict = "missed"
 		}
 		t.rows = append(t.rows, []string{b.What, number(b.Figure), b.want(), verdict})

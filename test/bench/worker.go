@@ -18,8 +18,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -124,7 +124,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 // start starts Inquest's worker and the worker of the baselines.
 func (s workerSettings) start(ctx context.Context) (stop func(), err error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	cfg, err := config.Load(config.Source{Dir: s.Config, Env: lookup(s.Model, s.Tools)})
+	cfg, err := configuration.Load(configuration.Source{Dir: s.Config, Env: lookup(s.Model, s.Tools)})
 	if err != nil {
 		return nil, err
 	}

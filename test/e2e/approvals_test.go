@@ -40,7 +40,7 @@ func TestApprovals(t *testing.T) {
 	w.waitsFor("lab", "lab.add", "lab.set")
 
 	// Alpha's first call is approved with the command that the watcher shows, which leads to the second call.
-	w.must(w.told(watch, "set")...)
+	w.must(w.received(watch, "set")...)
 	before := w.waitsFor("lab", "lab.add", "lab.counter")
 	for _, call := range before.Waiting {
 		if call.WorkflowID != id+"/"+call.Execution || call.Expires.Before(time.Now()) || call.Arguments == "" {
@@ -69,7 +69,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("approvals does not list %+v:\n%s", call, out)
 		}
 	}
-	w.told(watch, "counter") // the watcher survived the kill
+	w.received(watch, "counter") // the watcher survived the kill
 	w.denyAsOthersDo(waiting(after, "lab.add"))
 	counter := waiting(after, "lab.counter")
 	w.mustFail(1, `lab.counter`, "decide", "lab", "no-such-call", "--approve")
@@ -142,8 +142,8 @@ func waiting(s workflows.Status, tool string) workflows.Approval {
 	return workflows.Approval{}
 }
 
-// told waits until a watcher shows a call, and returns the arguments of the command that approves it.
-func (w *world) told(watch *process, tool string) (args []string) {
+// received waits until a watcher shows a call, and returns the arguments of the command that approves it.
+func (w *world) received(watch *process, tool string) (args []string) {
 	w.t.Helper()
 	eventually(w.t, "the command for "+tool, func() bool {
 		for _, m := range decideCommand.FindAllStringSubmatch(watch.log.String(), -1) {

@@ -14,8 +14,7 @@ import (
 func TestBadOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, upgrades{}.script, upgradeConfig)
-	previous := *w
-	previous.bin = buildPrevious(t)
+	previous := w.ofPreviousRelease()
 	dev := w.dev() // makes the store
 	if code := dev.terminate(); code != 0 {
 		t.Fatalf("dev ends with exit code %d:\n%s", code, dev.log)
@@ -32,7 +31,7 @@ func TestBadOrder(t *testing.T) {
 
 	newer := strings.Replace(upgradeConfig, "defaults: {", "defaults: {timeouts: {conclude: 1m}, ", 1)
 	w.configure(newer)
-	refuses(&previous, "worker", `unknown key "conclude"`, "--config", w.config)
+	refuses(previous, "worker", `unknown key "conclude"`, "--config", w.config)
 	w.configure(upgradeConfig)
 
 	db, err := sql.Open("sqlite", "file:"+w.storePath())
@@ -45,8 +44,8 @@ func TestBadOrder(t *testing.T) {
 	}
 	const requires = "it requires schema 999, and this program knows"
 	refuses(w, "worker", requires, "--config", w.config)
-	refuses(&previous, "worker", "its schema is 999, and this program knows 26", "--config", w.config)
-	refuses(w, "starter", "programs must know 999, and this one knows", "version", "--check")
+	refuses(previous, "worker", "its schema is 999, and this program knows 26", "--config", w.config)
+	refuses(w, "starter", "programs must support 999, but this program supports only", "version", "--check")
 	refuses(w, "starter", requires, "approvals")
 	started := w.history("waits")
 	for _, e := range started {

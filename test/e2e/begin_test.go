@@ -30,8 +30,8 @@ func TestDevSaysWhatWorks(t *testing.T) {
 	there := newcomer.with("TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.store)
 	out, errs, code = there.starter("", "doctor", "--config", w.config, "--online")
 	for _, want := range []string{
-		"ok    Temporal: 1.", "ok    search attributes: registered\n", "ok    workers of inquest: 1: ", "ok    fleet's store: it is this one\n",
-		"ok    model lab-model: E2E_KEY is set; lab-1 has answered (", "ok    server lab: ",
+		"ok    Temporal: 1.", "ok    search attributes: registered\n", "ok    workers of inquest: 1: ",
+		"ok    fleet's store: same as this store\n", "ok    model lab-model: E2E_KEY is set; lab-1 answered (", "ok    server lab: ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("doctor does not say %q", want)
@@ -45,7 +45,7 @@ func TestDevSaysWhatWorks(t *testing.T) {
 	starterTools.store = other
 	starterTools.open().Close()
 	out, _, code = starterTools.starter("", "doctor")
-	if want := "fail  fleet's store: the workers share another one: " + w.store; code != 1 || !strings.Contains(out, want) {
+	if want := "fail  fleet's store: the workers use a different store: " + w.store; code != 1 || !strings.Contains(out, want) {
 		t.Errorf("with another store: exit code %d, want 1 and %q:\n%s", code, want, out)
 	}
 	if _, errs, code := there.starter("", "doctor", "--namespace", "absent"); code != 1 {
@@ -57,7 +57,7 @@ func TestDevSaysWhatWorks(t *testing.T) {
 func hints(t *testing.T, dev *process) string {
 	t.Helper()
 	_, rest, found := strings.Cut(dev.log.String(), "In another terminal:\n")
-	commands, _, ended := strings.Cut(rest, "\nCtrl-C")
+	commands, _, ended := strings.Cut(rest, "\nTo stop, ")
 	if !found || !ended {
 		t.Fatalf("dev says nothing to type:\n%s", dev.log)
 	}
@@ -76,7 +76,7 @@ func TestDevWithoutWorkerSaysHowToStartOne(t *testing.T) {
 func TestDemoIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
-	demo := w.start("\nCtrl-C stops it.", "dev", "demo", "--keep", "--data", w.data)
+	demo := w.start("\nTo stop, press Ctrl-C.", "dev", "demo", "--keep", "--data", w.data)
 	out, errs, code := w.program("sh", "", "-ec", hints(t, demo))
 	if code != 0 || !strings.Contains(out, "DB_POOL_MAX") {
 		t.Errorf("exit code %d:\n%s%s", code, out, errs)

@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// readAnew is a worker's count of workflows that were no longer in its cache.
-var readAnew = regexp.MustCompile(`(?m)^temporal_sticky_cache_miss(\{.*\})? [1-9]`)
+// rereadTokens is a worker's count of workflows that were no longer in its cache.
+var rereadTokens = regexp.MustCompile(`(?m)^temporal_sticky_cache_miss(\{.*\})? [1-9]`)
 
 // metrics returns a worker's metrics in Prometheus format.
 func metrics(t *testing.T, address string) string {
@@ -53,7 +53,7 @@ func TestOneCachedWorkflow(t *testing.T) {
 			if n := len(w.model.Requests()); n != requests || w.effects() != 1 {
 				t.Errorf("%d model calls, want %d; %d effects", n, requests, w.effects())
 			}
-			if text := metrics(t, address); !readAnew.MatchString(text) {
+			if text := metrics(t, address); !rereadTokens.MatchString(text) {
 				t.Errorf("no workflow was read anew: %s", text)
 			}
 			inTask := func(e *historypb.HistoryEvent) bool { return history.IsMarker(e, "lab.counter") }

@@ -122,7 +122,7 @@ func TestChatOnATerminal(t *testing.T) {
 	p.press(ctrlC)
 	p.says(1, "asked to conclude")
 	p.press(ctrlC)
-	p.says(1, "what the agent has taken on goes on")
+	p.says(1, "Stopped waiting. The agent continues.")
 	if code := p.wait(); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
@@ -132,16 +132,16 @@ func TestChatOnATerminal(t *testing.T) {
 		return code == 0
 	})
 
-	again := w.terminal("chat", "--thread", "desk")
-	again.says(1, "remember the terminal") // one of the last messages
-	again.says(1, "waited long")
-	again.types(1, "/help\r")
-	again.says(1, "/quit")
-	again.types(2, "/hlep\r")
-	again.says(1, "no /hlep")
-	again.types(3, ctrlD)
-	again.says(1, "The conversation stays: starter chat --thread desk")
-	if code := again.wait(); code != 0 {
+	second := w.terminal("chat", "--thread", "desk")
+	second.says(1, "remember the terminal") // one of the last messages
+	second.says(1, "waited long")
+	second.types(1, "/help\r")
+	second.says(1, "/quit")
+	second.types(2, "/hlep\r")
+	second.says(1, `unknown command "/hlep"`)
+	second.types(3, ctrlD)
+	second.says(1, "The conversation stays open. To continue it: starter chat --thread desk")
+	if code := second.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if text := p.log.String(); strings.Contains(text, "» ") {

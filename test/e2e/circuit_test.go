@@ -65,10 +65,10 @@ func TestLongDeadProvider(t *testing.T) {
 	for n := range 8 {
 		w.must("run", "--detach", "--chain", "alone", "--data", "x", "--workflow-id", fmt.Sprint("alone-", n))
 	}
-	time.Sleep(20 * time.Second)
-	if said := w.must("status", "alone-0"); !strings.Contains(said, "waiting_provider") || !strings.Contains(said, "not called since") {
-		t.Errorf("status:\n%s", said)
-	}
+	eventually(t, "the status says that the model is not called", func() bool {
+		said := w.must("status", "alone-0")
+		return strings.Contains(said, "waiting_provider") && strings.Contains(said, "not called since")
+	})
 	if said, _, _ := w.starter("", "doctor"); !strings.Contains(said, "dead-1") || !strings.Contains(said, "not called since") {
 		t.Errorf("doctor:\n%s", said)
 	}

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -66,12 +68,19 @@ users: [{name: me, user: {}}], clusters: [{name: kind, cluster: {server: %q}}]}`
 	if !strings.Contains(string(text), servers) {
 		t.Fatalf("the example has no %q", servers)
 	}
+	// npx fetches a package on first use. On a busy machine that may take longer than the start of a server may, and a killed npx
+	// leaves a broken package behind.
+	for _, used := range regexp.MustCompile(`\[-y, ([^,\]]+)`).FindAllStringSubmatch(string(text), -1) {
+		if out, err := exec.Command("npm", "exec", "--yes", "--package="+used[1], "-c", "true").CombinedOutput(); err != nil {
+			t.Fatalf("fetch %s: %v\n%s", used[1], err, out)
+		}
+	}
 	w := newWorld(t, nil, strings.NewReplacer(
 		"http://127.0.0.1:9090", serving(t, prometheus),
 		servers, servers+fmt.Sprintf(", env: {KUBECONFIG: %q}", kubeconfig),
 	).Replace(string(text)))
 	w.dev()
-	looked := w.must("doctor", "--config", w.config, "--wait", "100s") // npx fetches them on first use
+	looked := w.must("doctor", "--config", w.config, "--wait", "100s")
 	for _, want := range []string{" tools; the cluster lists pods\n", "ok    server prometheus: 10 tools; Prometheus answers\n"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, looked)

@@ -101,8 +101,8 @@ type chatted struct {
 	workflows.Reply
 }
 
-// tell sends one message with the CLI and returns the reply.
-func (w *world) tell(agentName, thread, text string) (out chatted) {
+// send sends one message with the CLI and returns the reply.
+func (w *world) send(agentName, thread, text string) (out chatted) {
 	w.t.Helper()
 	body := w.must("chat", "--agent", agentName, "--thread", thread, "--message", text, "--by", "Ada", "--json")
 	if err := json.Unmarshal([]byte(body), &out); err != nil {
@@ -133,7 +133,7 @@ func TestConversation(t *testing.T) {
 	w, k := newTalks(t)
 	w.dev()
 
-	first := w.tell("Memo", "one", "remember the disk is on node 7")
+	first := w.send("Memo", "one", "remember the disk is on node 7")
 	if first.Text != "done: Successfully updated memory block 'facts'" || first.StopReason != agent.StopEndTurn ||
 		first.Thread != "one" || first.Turn != 1 || first.Iterations != 2 || first.Usage.ToolCalls != 1 {
 		t.Errorf("first turn: %+v", first)
@@ -145,11 +145,11 @@ func TestConversation(t *testing.T) {
 	if summary, err := shown.GetStaticSummary(); err != nil || summary != "conversation with Memo" {
 		t.Errorf("the Temporal UI shows %q, %v", summary, err)
 	}
-	w.tell("Memo", "two", "what do you know?")
+	w.send("Memo", "two", "what do you know?")
 	if system := w.lastRequest().System(); !strings.Contains(system, "the disk is on node 7") {
 		t.Errorf("another conversation does not know what the agent remembers:\n%s", system)
 	}
-	if found := w.tell("Memo", "two", "find node"); !strings.Contains(found.Text, "[User]: remember the disk is on node 7") {
+	if found := w.send("Memo", "two", "find node"); !strings.Contains(found.Text, "[User]: remember the disk is on node 7") {
 		t.Errorf("found %q", found.Text)
 	}
 	t.Run("pause", w.testTalkPause)
@@ -169,7 +169,7 @@ func (w *world) in(t *testing.T) *world {
 
 func (w *world) testTalkPause(t *testing.T) {
 	w = w.in(t)
-	paused := w.tell("Memo", "two", "pause")
+	paused := w.send("Memo", "two", "pause")
 	if left := time.Until(paused.PausedUntil); paused.StopReason != agent.StopPauseHeartbeats || left < 29*time.Minute ||
 		left > 30*time.Minute {
 		t.Errorf("paused: %+v", paused)
@@ -178,7 +178,7 @@ func (w *world) testTalkPause(t *testing.T) {
 	if !strings.Contains(errs, "stopped: pause_heartbeats") || !strings.Contains(errs, "heartbeats paused until") {
 		t.Errorf("the person is told:\n%s", errs)
 	}
-	if woken := w.tell("Memo", "two", "hello"); woken.StopReason != agent.StopEndTurn || !woken.PausedUntil.IsZero() {
+	if woken := w.send("Memo", "two", "hello"); woken.StopReason != agent.StopEndTurn || !woken.PausedUntil.IsZero() {
 		t.Errorf("woken: %+v", woken)
 	}
 }
@@ -191,7 +191,7 @@ func (w *world) testTalkLong(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if reply := w.tell("Memo", "long", "@"+path); reply.Text != fmt.Sprintf("heard %d characters", len(text)) {
+	if reply := w.send("Memo", "long", "@"+path); reply.Text != fmt.Sprintf("heard %d characters", len(text)) {
 		t.Errorf("reply %q", reply.Text)
 	}
 	size := 0
@@ -210,10 +210,10 @@ func (w *world) testTalkLong(t *testing.T) {
 // Turns run one at a time: a second message is rejected with the turn that is running.
 func (w *world) testTalkRefused(t *testing.T, k talks) {
 	w = w.in(t)
-	running := w.start("conversation busy", "starter", "chat", "--agent", "Memo", "--thread", "busy", "--message", "wait", "--by", "Ada")
+	running := w.start("Conversation busy", "starter", "chat", "--agent", "Memo", "--thread", "busy", "--message", "wait", "--by", "Ada")
 	k.hold.Wait(t)
 	_, errs, code := w.starter("", "chat", "--thread", "busy", "--message", "me too")
-	if code != 1 || !strings.Contains(errs, "not said: a turn is running: the agent answers Ada") {
+	if code != 1 || !strings.Contains(errs, "the message was not accepted: a turn is running: the agent is answering Ada") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	w.mustFail(2, "is with Memo, not with Clerk", "chat", "--agent", "Clerk", "--thread", "busy", "--message", "x")
@@ -227,13 +227,13 @@ func (w *world) testTalkRefused(t *testing.T, k talks) {
 func (w *world) testTalkFailed(t *testing.T) {
 	w = w.in(t)
 	w.mustFail(1, "the turn failed", "chat", "--agent", "Memo", "--thread", "ill", "--message", "fail")
-	w.tell("Memo", "ill", "better now?")
+	w.send("Memo", "ill", "better now?")
 	last := w.lastRequest()
 	if !strings.Contains(last.System(), "<memory_blocks>") || len(last.Messages) != 3 || last.Messages[1].Text() != "fail" {
 		t.Errorf("after the failure the model is told: %+v", last.Messages)
 	}
 	_, errs, code := w.starter("", "chat", "--agent", "Nobody", "--message", "x")
-	if code != 2 || !strings.Contains(errs, `no agent named "Nobody"`) || strings.Contains(errs, "to go on later") {
+	if code != 2 || !strings.Contains(errs, `unknown agent "Nobody"`) || strings.Contains(errs, "To continue it later") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	w.mustFail(2, "is a workflow of type", "chat", "--thread", w.begin2("watched"), "--message", "x")
@@ -250,13 +250,13 @@ func (w *world) begin2(id string) string {
 func (w *world) testTalkApproval(t *testing.T) {
 	w = w.in(t)
 	asking := w.start("Decide: starter decide", "starter", "chat", "--agent", "Clerk", "--thread", "desk", "--message", "set it")
-	w.must(w.told(asking, "set")...)
+	w.must(w.received(asking, "set")...)
 	if code := asking.wait(); code != 0 || !strings.Contains(asking.log.String(), "done: ") {
 		t.Errorf("exit code %d:\n%s", code, asking.log)
 	}
 	away := w.with("INQUEST_STORE=" + filepath.Join(t.TempDir(), "none")) // without the store, which leaves only the reply
 	asking = away.start("Decide: starter decide", "starter", "chat", "--thread", "desk", "--message", "set it")
-	w.must(w.told(asking, "set")...)
+	w.must(w.received(asking, "set")...)
 	if code := asking.wait(); code != 0 || !strings.HasSuffix(asking.log.String(), "\ndone: 2\n") {
 		t.Errorf("without a store: exit code %d:\n%s", code, asking.log)
 	}
@@ -269,10 +269,10 @@ func (w *world) testTalkClose(t *testing.T) {
 	eventually(t, "the conversation is listed", func() bool { return strings.Contains(listed(), "one ") })
 	w.must("chat", "--thread", "one", "--close")
 	eventually(t, "it is not any more", func() bool { return !strings.Contains(listed(), "one ") })
-	w.mustFail(1, "no conversation one is open", "chat", "--thread", "one", "--close")
-	w.mustFail(2, "--agent says with whom", "chat", "--thread", "one", "--message", "x")
-	if again := w.tell("Memo", "one", "hello"); again.Turn != 1 || len(w.lastRequest().Messages) != 2 {
-		t.Errorf("%+v after %d messages", again, len(w.lastRequest().Messages))
+	w.mustFail(1, "no open conversation one", "chat", "--thread", "one", "--close")
+	w.mustFail(2, "set --agent to begin one", "chat", "--thread", "one", "--message", "x")
+	if second := w.send("Memo", "one", "hello"); second.Turn != 1 || len(w.lastRequest().Messages) != 2 {
+		t.Errorf("%+v after %d messages", second, len(w.lastRequest().Messages))
 	}
 }
 
@@ -341,9 +341,9 @@ func TestLongConversationContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	w, _ := newTalks(t)
 	w.dev()
-	w.tell("Memo", "long", "remember that it is long")
+	w.send("Memo", "long", "remember that it is long")
 	w.outgrow("long")
-	reply := w.tell("Memo", "long", "and now?")
+	reply := w.send("Memo", "long", "and now?")
 	texts := []string{}
 	for _, m := range w.lastRequest().Messages[1:] {
 		first, _, _ := strings.Cut(m.Text(), "\n")
@@ -398,17 +398,17 @@ func TestConversationShapes(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*world){
 		"conversation": func(w *world) {
-			w.tell("Clerk", "lab", "hello")
+			w.send("Clerk", "lab", "hello")
 			w.mustFail(1, "the turn failed", "chat", "--thread", "lab", "--message", "fail")
 			asking := w.start("Decide: starter decide", "starter", "chat", "--thread", "lab", "--message", "set it")
-			w.must(w.told(asking, "set")...)
+			w.must(w.received(asking, "set")...)
 			asking.wait()
 			w.must("chat", "--thread", "lab", "--close")
 		},
 		"memory": func(w *world) {
-			w.tell("Memo", "lab", "remember it")
-			w.tell("Memo", "lab", "pause")
-			w.tell("Memo", "lab", "hello")
+			w.send("Memo", "lab", "remember it")
+			w.send("Memo", "lab", "pause")
+			w.send("Memo", "lab", "hello")
 			w.must("chat", "--thread", "lab", "--close")
 		},
 		"approval": func(w *world) {

@@ -7,11 +7,14 @@ import (
 	"testing"
 	"time"
 
+	deploymentpb "go.temporal.io/api/deployment/v1"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/app"
-	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -21,8 +24,9 @@ type deployment struct {
 	handle client.WorkerDeploymentHandle
 }
 
-// route makes one version current and sends a share of new investigations to another one. Temporal knows a
-// version once it has polled.
+// route makes one version current and sends a share of new investigations to another one, and waits until all task queues
+// know. Temporal knows a version once it has polled. RoutingConfigUpdateState would be shorter, but on a busy machine it has
+// stayed at "in progress" for minutes.
 func (d deployment) route(current, ramping string, percentage float32) {
 	d.t.Helper()
 	var err error
@@ -35,6 +39,41 @@ func (d deployment) route(current, ramping string, percentage float32) {
 		}
 		return err == nil
 	})
+	eventually(d.t, "Temporal has told the task queues", func() bool {
+		for _, queue := range d.queuesOf(current) {
+			described, err := d.client().WorkflowService().DescribeTaskQueue(d.t.Context(), &workflowservice.DescribeTaskQueueRequest{
+				Namespace: client.DefaultNamespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW})
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			info := described.GetVersioningInfo()
+			if info.GetCurrentDeploymentVersion().GetBuildId() != current || info.GetRampingDeploymentVersion().GetBuildId() != ramping ||
+				info.GetRampingVersionPercentage() != percentage {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// queuesOf returns the task queues that the workers of a version poll for workflows.
+func (d deployment) queuesOf(version string) (names []string) {
+	d.t.Helper()
+	described, err := d.client().WorkflowService().DescribeWorkerDeploymentVersion(d.t.Context(),
+		&workflowservice.DescribeWorkerDeploymentVersionRequest{Namespace: client.DefaultNamespace,
+			DeploymentVersion: &deploymentpb.WorkerDeploymentVersion{DeploymentName: app.DeploymentName, BuildId: version}})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, queue := range described.GetVersionTaskQueues() {
+		if queue.GetType() == enums.TASK_QUEUE_TYPE_WORKFLOW {
+			names = append(names, queue.GetName())
+		}
+	}
+	if len(names) == 0 {
+		d.t.Fatalf("version %s has no task queue for workflows", version)
+	}
+	return names
 }
 
 // versionOf returns the version of a workflow.
@@ -87,7 +126,7 @@ func (d deployment) expect(what string, got map[string]int, version string, n in
 // says holds a turn of the conversation and expects it on a version.
 func (d deployment) says(version string) {
 	d.t.Helper()
-	if reply := d.tell("Talker", "thread", "hello"); reply.Text != "Talker is done" {
+	if reply := d.send("Talker", "thread", "hello"); reply.Text != "Talker is done" {
 		d.t.Errorf("the conversation continues with %q", reply.Text)
 	}
 	if got := d.versionOf("thread"); got != version {
@@ -121,10 +160,9 @@ func (d deployment) drained(version string) {
 // that they started on, and conversations move to the current one.
 func TestDeploymentVersions(t *testing.T) {
 	t.Parallel()
-	u := upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}
+	u := newUpgrades()
 	w := newWorld(t, u.script, upgradeConfig)
-	previous := *w
-	previous.bin = buildPrevious(t)
+	previous := w.ofPreviousRelease()
 	w.dev("--no-worker")
 	d := deployment{w, w.client().WorkerDeploymentClient().GetHandle(app.DeploymentName)}
 
@@ -133,7 +171,7 @@ func TestDeploymentVersions(t *testing.T) {
 	run := w.beginWith("pinned", agent.Request{Chain: "model", Data: []byte(`"held by its model"`)})
 	pinned := workflows.InvestigationID("pinned", run.GetRunID())
 	u.model.Wait(t)
-	w.tell("Talker", "thread", "remember")
+	w.send("Talker", "thread", "remember")
 
 	two := w.worker("--deployment-version", "two")
 	d.expect("before two is promoted", d.completesOn("unpromoted", 1), "one", 1)

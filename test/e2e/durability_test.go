@@ -455,6 +455,20 @@ func (w *world) signal(id, name string, payload any) {
 	}
 }
 
+// beats waits until the only activity of a workflow has sent a heartbeat. A call that was expected to be quick becomes an
+// activity after a second.
+func (w *world) beats(workflowID string) {
+	w.t.Helper()
+	eventually(w.t, workflowID+" has an activity with a heartbeat", func() bool {
+		described, err := w.client().DescribeWorkflowExecution(context.Background(), workflowID, "")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		pending := described.GetPendingActivities()
+		return len(pending) == 1 && pending[0].GetLastHeartbeatTime() != nil
+	})
+}
+
 // agentStatus queries an agent. It returns the zero status if no worker is back yet.
 func (w *world) agentStatus(workflowID string) (status workflows.AgentStatus) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)

@@ -125,7 +125,7 @@ func (w *world) checkExtremeResults(investigation string) {
 	}
 	want := []string{
 		"1/0 lab.log success 50 MB: the needle is here",
-		"1/1 lab.hang errorOutcomeUnknown 0 MB: lab.hang did not answer in time. It may still have done its work. " +
+		"1/1 lab.hang errorOutcomeUnknown 0 MB: Tool lab.hang did not respond in time. It may have taken effect. " +
 			"Whether lab.hang took effect is unknown; it was not retried. Verify before you rely on the effect or repeat the call.",
 		"1/2 lab.flood_stderr success 0 MB: flooded",
 		"1/3 lab.invalid_utf8 success 0 MB: a\uFFFD\uFFFDb",

@@ -37,9 +37,9 @@ func TestFleet(t *testing.T) {
 		t.Errorf("model calls (-want +got):\n%s", diff)
 	}
 	tests := []struct {
-		name    string
-		disturb func(id string)
-		again   []string // calls that are repeated because their stream was cut off
+		name     string
+		disturb  func(id string)
+		repeated []string // calls that are repeated because their stream was cut off
 	}{
 		{"a worker is killed", f.killWorker, []string{"Alpha 2"}},
 		{"the database is killed", f.killDatabase, nil}, // its worker keeps the reply
@@ -50,7 +50,7 @@ func TestFleet(t *testing.T) {
 		if diff := cmp.Diff(undisturbed.log, got.log); diff != "" {
 			t.Errorf("%s: transcript (-undisturbed +got):\n%s", tt.name, diff)
 		}
-		if diff := cmp.Diff(count(append(once, tt.again...)), count(got.calls)); diff != "" {
+		if diff := cmp.Diff(count(append(once, tt.repeated...)), count(got.calls)); diff != "" {
 			t.Errorf("%s: model calls (-want +got):\n%s", tt.name, diff)
 		}
 	}

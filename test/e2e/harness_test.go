@@ -24,8 +24,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -33,9 +33,9 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
-	if told := os.Getenv(envRawServer); told != "" {
+	if received := os.Getenv(envRawServer); received != "" {
 		var s rawServer
-		if err := json.Unmarshal([]byte(told), &s); err != nil {
+		if err := json.Unmarshal([]byte(received), &s); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -72,7 +72,7 @@ func run(m *testing.M) int {
 }
 
 // patience limits the wait for something that should happen at once.
-const patience = 60 * time.Second
+const patience = 6 * time.Minute
 
 // long also runs the tests whose names begin with TestLong, which take minutes.
 var long = flag.Bool("long", false, "run the tests whose names begin with TestLong, too")
@@ -284,7 +284,7 @@ func (p *process) wait() int {
 func (w *world) dev(flags ...string) *process {
 	w.t.Helper()
 	args := append([]string{"--listen", w.address, "--ui", w.ui, "--data", w.data, "--config", w.config}, flags...)
-	return w.start("Inquest is up", "dev", args...)
+	return w.start("Inquest is ", "dev", args...) // running, or up, as v0.1 says
 }
 
 func (w *world) worker(flags ...string) *process {

@@ -38,8 +38,8 @@ func TestHierarchyIsShown(t *testing.T) {
 	v := w.viewer(100, 24, "watch", "lead")
 	awaited := regexp.MustCompile(`\d sub-agents? `)
 	v.until("shows who waits for whom", func(screen string) bool { return len(awaited.FindAllString(screen, -1)) == 2 })
-	shown("watch", v.String(), `Lead         awaits     2 sub-agents`, `  .   Deep-2     awaits     1 sub-agent`,
-		`  .     Digger-1 asks`, `  .   Digger-1   asks`)
+	shown("watch", v.String(), `Lead         awaiting   2 sub-agents`, `  .   Deep-2     awaiting   1 sub-agent`,
+		`  .     Digger-1 model call lab-1`, `  .   Digger-1   model call lab-1`)
 	shown("status", w.must("status", "lead"), `\nlook            running`, `  Lead          running`, `    Digger-1    running`,
 		`    Deep-2      running`, `      Digger-1  running`)
 	for where, lines := range map[string][]string{

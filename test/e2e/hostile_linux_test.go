@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/inquest-dev/inquest/internal/kit/reveal"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // hostile is a text that would change the terminal's state if it were printed unchanged.

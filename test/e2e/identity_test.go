@@ -54,26 +54,26 @@ func TestReset(t *testing.T) {
 		name     string
 		workflow string // below the investigation; empty means the investigation itself
 		after    func(*historypb.HistoryEvent) bool
-		again    []string // model calls that are repeated
+		repeated []string // model calls that are repeated
 	}{
 		{
 			name: "investigation, to before its second stage",
 			after: func(e *historypb.HistoryEvent) bool {
 				return e.GetChildWorkflowExecutionCompletedEventAttributes() != nil
 			},
-			again: []string{"Gamma 1", "Gamma 2"},
+			repeated: []string{"Gamma 1", "Gamma 2"},
 		},
 		{
-			name:  "investigation, to before its first stage",
-			after: func(e *historypb.HistoryEvent) bool { return e.GetWorkflowTaskStartedEventAttributes() != nil },
-			again: []string{"Alpha 1", "Alpha 2", "Alpha 3", "Beta 1", "Beta 2", "SynthesisAgent 1", "Gamma 1", "Gamma 2"},
+			name:     "investigation, to before its first stage",
+			after:    func(e *historypb.HistoryEvent) bool { return e.GetWorkflowTaskStartedEventAttributes() != nil },
+			repeated: []string{"Alpha 1", "Alpha 2", "Alpha 3", "Beta 1", "Beta 2", "SynthesisAgent 1", "Gamma 1", "Gamma 2"},
 		},
 		{
 			name: "one agent, to before its second iteration", workflow: "/dig/Alpha",
 			after: func(e *historypb.HistoryEvent) bool { // a tool's result
 				return strings.Contains(e.GetActivityTaskCompletedEventAttributes().GetResult().String(), `\"status\"`)
 			},
-			again: []string{"Alpha 2", "Alpha 3"},
+			repeated: []string{"Alpha 2", "Alpha 3"},
 		},
 	}
 	for _, tt := range tests {
@@ -104,7 +104,7 @@ func TestReset(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("transcript (-undisturbed +after the reset):\n%s", diff)
 			}
-			if diff := cmp.Diff(count(tt.again), count(asked(w.model.Requests()[requests:]))); diff != "" {
+			if diff := cmp.Diff(count(tt.repeated), count(asked(w.model.Requests()[requests:]))); diff != "" {
 				t.Errorf("model calls made again (-want +got):\n%s", diff)
 			}
 		})

@@ -71,7 +71,7 @@ func TestLongIdleConversations(t *testing.T) {
 	t.Logf("%d turns in %s", *conversations, time.Since(began).Round(time.Millisecond))
 	idle := busy.weigh()
 	fresh := w.worker("--cached-workflows", strconv.Itoa(*cached))
-	if reply := w.tell("Memo", "talk-0", "still there?"); reply.Turn != 2 {
+	if reply := w.send("Memo", "talk-0", "still there?"); reply.Turn != 2 {
 		t.Errorf("the first conversation goes on with %+v", reply)
 	}
 	after := fresh.weigh()

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/knowledge/pack"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
@@ -62,6 +63,9 @@ func TestInitRunsToTheEnd(t *testing.T) {
 		w.must(args...)
 		add(fmt.Sprintf("init%d", n), filepath.Join(dir, "inquest.yaml"))
 	}
+	every := filepath.Join(t.TempDir(), "packs")
+	w.must("init", every, "--yes", "--provider", "openai:gpt-4o-mini", "--pack", strings.Join(pack.Names(), ","))
+	add("initpacks", filepath.Join(every, "inquest.yaml"))
 	add("kind", "../../examples/kind/inquest.yaml")
 	add("kindscripted", "../../examples/kind-scripted/inquest.yaml")
 	add("critique", "../../examples/plan-execute-critique/inquest.yaml")
@@ -153,7 +157,7 @@ func TestInitTry(t *testing.T) {
 	w := newWorld(t, realistic, "")
 	dir := filepath.Join(t.TempDir(), "inquest")
 	out := w.must("init", dir, "--yes", "--provider", "openai:lab-1", "--base-url", w.model.URL, "--try")
-	for _, want := range []string{dir + "/inquest.yaml is written", "Investigation alert-", "The disk of db-1 is full."} {
+	for _, want := range []string{"Created " + dir + "/inquest.yaml", "Investigation alert-", "The disk of db-1 is full."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("init --try does not say %q:\n%s", want, out)
 		}

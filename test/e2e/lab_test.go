@@ -203,7 +203,7 @@ func (w *world) log(investigation string) string {
 		sorted := byExecution[name]
 		sortByKey(sorted)
 		for _, e := range sorted {
-			e.Body.Usage, e.Body.Compression = nil, nil
+			e.Body.Usage, e.Body.Compression, e.Body.ElapsedMS = nil, nil, 0
 			for n := range e.Calls {
 				e.Calls[n] = withoutRisk(e.Calls[n])
 			}
@@ -255,14 +255,15 @@ func (w *world) until(investigation string, found func(transcript.Entry) bool) {
 	}
 }
 
-// eventually polls until yes returns true, for conditions that have no event in Temporal.
+// eventually polls until yes returns true, for conditions that have no event in Temporal. It polls less and less often, because
+// some conditions are queries, which delay what they wait for on a busy machine.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
-	for !yes() {
+	for pause := 20 * time.Millisecond; !yes(); pause = min(pause*5/4, time.Second) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not seen in %s: %s", patience, what)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }

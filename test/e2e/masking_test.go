@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// plantedSecret is in every sample of the masking patterns (internal/mask/testdata).
+// plantedSecret is in every sample of the masking patterns (internal/trust/mask/testdata).
 const plantedSecret = "S3cr3t"
 
 const maskConfig = `
@@ -29,7 +29,7 @@ agent_chains:
 // maskSamples writes samples for every pattern into a file.
 func maskSamples(t *testing.T) (path string) {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/mask/testdata/*.txtar")
+	files, err := filepath.Glob("../../internal/trust/mask/testdata/*.txtar")
 	if err != nil || len(files) < 15 {
 		t.Fatalf("%d samples: %v", len(files), err)
 	}

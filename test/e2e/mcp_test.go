@@ -14,15 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/inquest-dev/inquest/internal/npmtest"
+	"github.com/inquest-dev/inquest/internal/kit/npmtest"
 )
 
 // editor is a client of our MCP server, with the notifications that it received.
 type editor struct {
-	t       *testing.T
-	session *mcp.ClientSession
-	mu      sync.Mutex
-	told    []string
+	t        *testing.T
+	session  *mcp.ClientSession
+	mu       sync.Mutex
+	received []string
 }
 
 func newEditor(t *testing.T, transport mcp.Transport) *editor {
@@ -32,7 +32,7 @@ func newEditor(t *testing.T, transport mcp.Transport) *editor {
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			e.told = append(e.told, r.Params.Message)
+			e.received = append(e.received, r.Params.Message)
 		},
 	})
 	session, err := client.Connect(t.Context(), transport, nil)
@@ -56,18 +56,18 @@ func (e *editor) call(name string, in map[string]any) (map[string]any, error) {
 	return out, result.GetError()
 }
 
-// hears waits until the editor has received a notification.
-func (e *editor) hears(text string) {
+// expectText waits until the editor has received a notification.
+func (e *editor) expectText(text string) {
 	e.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		e.mu.Lock()
-		told := strings.Join(e.told, "\n")
+		received := strings.Join(e.received, "\n")
 		e.mu.Unlock()
-		if strings.Contains(told, text) {
+		if strings.Contains(received, text) {
 			return
 		}
 	}
-	e.t.Errorf("the editor was not told %q, but %q", text, e.told)
+	e.t.Errorf("the editor was not told %q, but %q", text, e.received)
 }
 
 // Third-party editors start `starter mcp` and investigate with it. It prints nothing but the protocol, and it exits with the editor.
@@ -76,25 +76,26 @@ func TestMCPOverStdio(t *testing.T) {
 	w := newWorld(t, newScript().script(), labConfig)
 	w.dev()
 	cmd := exec.CommandContext(t.Context(), "node", "stdio.mjs", filepath.Join(bin, "starter"), "mcp", "--config", w.config)
-	cmd.Dir, cmd.Env = npmtest.Folder(t, "../../internal/api/testdata/mcp"), w.env
+	cmd.Dir, cmd.Env = npmtest.Folder(t, "../../internal/face/api/testdata/mcp"), w.env
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &said)
 	}
-	type told struct {
+	type received struct {
 		Tools                   int
 		Status, Report, Refused string
 		Lists, Runs             bool
 		Errors                  []string
 	}
-	want := told{
-		Tools: 9, Status: "completed", Report: "the report of gamma", Refused: "nothing you can see has this ID", Lists: true, Errors: []string{},
+	want := received{
+		Tools: 11, Status: "completed", Report: "the report of gamma", Lists: true, Errors: []string{},
+		Refused: "nothing with this ID exists in your projects",
 	}
-	var got []told
+	var got []received
 	err = json.Unmarshal(out, &got)
-	if diff := cmp.Diff([]told{want, want}, got); err != nil || diff != "" {
+	if diff := cmp.Diff([]received{want, want}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s\n%s", err, diff, &said)
 	}
 }
@@ -131,8 +132,8 @@ func TestLongKillWhileEditorsWait(t *testing.T) {
 		}
 		ended <- out
 	}()
-	local.hears("Beta")
-	remote.hears("Beta")
+	local.expectText("Beta")
+	remote.expectText("Beta")
 	worker.kill()
 	group.Wait()
 	if lost == nil {

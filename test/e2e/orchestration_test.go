@@ -37,17 +37,17 @@ func leadScript(total, atATime int, digger func(turn int) llmtest.Reply) llmtest
 		if who(req) == "Digger" {
 			return digger(turnOf(req))
 		}
-		dispatched, told := 0, 0
+		dispatched, received := 0, 0
 		for _, m := range req.Messages {
 			if m.Content != nil {
-				told += strings.Count(*m.Content, "[Sub-agent completed]")
+				received += strings.Count(*m.Content, "[Sub-agent completed]")
 				dispatched += strings.Count(*m.Content, "Execution ID:")
 			}
 		}
 		switch {
-		case told == total:
-			return llmtest.Text(fmt.Sprintf("%d agents have reported", told))
-		case told < dispatched:
+		case received == total:
+			return llmtest.Text(fmt.Sprintf("%d agents have reported", received))
+		case received < dispatched:
 			return llmtest.Text("I wait.")
 		}
 		var calls []llmtest.Call
@@ -90,7 +90,7 @@ func TestKillWithSubAgents(t *testing.T) {
 		t.Errorf("what three agents do once was done %d times", n)
 	}
 	id := workflows.InvestigationID("lead", run.GetRunID())
-	results, told, replies := map[string]int{}, map[string]int{}, map[string]int{}
+	results, received, replies := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, e := range w.entries(id) {
 		switch e.Kind {
 		case transcript.KindResult:
@@ -100,7 +100,7 @@ func TestKillWithSubAgents(t *testing.T) {
 		case transcript.KindUser:
 			if _, rest, ok := strings.Cut(e.Text, "[Sub-agent completed] Digger (exec "); ok {
 				name, _, _ := strings.Cut(rest, ")")
-				told[name]++
+				received[name]++
 			}
 		}
 	}
@@ -109,8 +109,8 @@ func TestKillWithSubAgents(t *testing.T) {
 	}
 	for n := range 3 {
 		name := fmt.Sprintf("look/Lead/Digger-%d", n+1)
-		if results[name+" success"] != 1 || told[name] != 1 || replies[name] != 2 {
-			t.Errorf("%s: results %v, told %v, replies %v", name, results, told, replies)
+		if results[name+" success"] != 1 || received[name] != 1 || replies[name] != 2 {
+			t.Errorf("%s: results %v, told %v, replies %v", name, results, received, replies)
 		}
 	}
 	status := w.must("status", "lead")

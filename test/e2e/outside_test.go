@@ -20,6 +20,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // TestOutsideCases plays inputs from public bug reports through the whole system: a model server that rejects
@@ -29,18 +30,19 @@ func TestOutsideCases(t *testing.T) {
 	t.Parallel()
 	reads := func(want string) func(*testing.T, *outsideCase, record.Investigation) {
 		return func(t *testing.T, c *outsideCase, result record.Investigation) {
-			if !slices.ContainsFunc(c.told(), func(text string) bool { return strings.Contains(text, want) }) {
-				t.Errorf("no tool result that the model read contains %q: %q", want, c.told())
+			if !slices.ContainsFunc(c.received(), func(text string) bool { return strings.Contains(text, want) }) {
+				t.Errorf("no tool result that the model read contains %q: %q", want, c.received())
 			}
 		}
 	}
 	const done = "Done: root cause found."
 	badArguments := []string{
-		`{"q": "x"}</tool_call>`, `{"q":`, "```json\n{\"q\": \"x\"}\n```", `{"q":"x"}{"q":"y"}`, `["x"]`, `"x"`, `17`,
+		`{"q":`, "```json\n{\"q\": \"x\"}\n```", `{"q":"x"}{"q":"y"}`, `["x"]`, `"x"`, `17`,
 	}
 	cases := []*outsideCase{
 		{name: "1-no-properties", report: done, check: reads("called plain")},
 		{name: "2-array-without-items", report: done, check: reads("called plain")},
+		{name: "4-broken-arguments-in-history", report: done, check: refusesArguments(`{"q": "x"}</tool_call>`)},
 		{name: "6-nameless-call", report: done, check: reads("nknown tool")},
 		{name: "8-answer-before-an-empty-end", report: "The disk of db-1 is full since 02:10"},
 		{name: "9-conclusion-without-tools", report: "Concluded.", requests: 9},
@@ -60,7 +62,9 @@ func TestOutsideCases(t *testing.T) {
 		{name: "twice-encoded-arguments", report: done, check: reads("called plain"), script: callThen("plain", `"{\"q\":\"x\"}"`, done)},
 	}
 	for n, args := range badArguments {
-		cases = append(cases, &outsideCase{name: fmt.Sprintf("4-broken-arguments-%d", n), report: done, script: callThen("plain", args, done)})
+		cases = append(cases, &outsideCase{
+			name: fmt.Sprintf("4-broken-arguments-%d", n), report: done, script: callThen("plain", args, done), check: refusesArguments(args),
+		})
 	}
 	cases = append(cases, &outsideCase{
 		name: "22-server-that-never-lists", report: done, script: callThen("plain", `{"q":"x"}`, done), hangs: true, check: asksAtOnce,
@@ -109,6 +113,7 @@ func TestOutsideCases(t *testing.T) {
 			if got := len(c.asked()); c.requests > 0 && got > c.requests {
 				t.Errorf("%d requests to the model, want at most %d", got, c.requests)
 			}
+			c.entries = w.in(t).entries(result.ID)
 			if c.check != nil {
 				c.check(t, c, result)
 			}
@@ -125,11 +130,43 @@ func asksAtOnce(t *testing.T, c *outsideCase, result record.Investigation) {
 	}
 }
 
-// runsNoQuotedCall expects that a call which the model only quotes from a result is not made.
+// runsNoQuotedCall expects that a call which the model only quotes from a result is not made, and that the transcript
+// names the tool.
 func runsNoQuotedCall(t *testing.T, c *outsideCase, result record.Investigation) {
 	t.Helper()
-	if told := c.told(); slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "called noargs") }) {
-		t.Errorf("the quoted call was made: %q", told)
+	if received := c.received(); slices.ContainsFunc(received, func(text string) bool { return strings.Contains(text, "called noargs") }) {
+		t.Errorf("the quoted call was made: %q", received)
+	}
+	names := func(e transcript.Entry) bool {
+		return e.Kind == transcript.KindNotice && strings.Contains(e.Text, "The reply text contains a call of ") &&
+			strings.Contains(e.Text, ".noargs that also appears in the model's input. The call was not made")
+	}
+	if !slices.ContainsFunc(c.entries, names) {
+		t.Errorf("the transcript does not name the quoted call: %+v", c.entries)
+	}
+}
+
+// aboutArguments matches the result of a call whose arguments are no JSON object.
+var aboutArguments = regexp.MustCompile(`arguments (?:are not valid JSON|must be a JSON object, not an? (?:array|string|number))`)
+
+// refusesArguments expects that a call is not made because its arguments are no JSON object, that the model is told why, and
+// that the transcript has the arguments as the model wrote them. The server checks that they are sent back as an object.
+func refusesArguments(args string) func(*testing.T, *outsideCase, record.Investigation) {
+	return func(t *testing.T, c *outsideCase, _ record.Investigation) {
+		t.Helper()
+		received := c.received()
+		if len(received) != 1 || !aboutArguments.MatchString(received[0]) || strings.Contains(received[0], "called plain") {
+			t.Errorf("the model was told %q, want why its arguments are refused", received)
+		}
+		var written []string
+		for _, e := range c.entries {
+			for _, call := range e.Calls {
+				written = append(written, call.Arguments)
+			}
+		}
+		if !slices.Equal(written, []string{args}) {
+			t.Errorf("the transcript has calls with the arguments %q, want %q", written, args)
+		}
 	}
 }
 
@@ -233,6 +270,7 @@ type outsideCase struct {
 	check    func(*testing.T, *outsideCase, record.Investigation)
 
 	model, tools *httptest.Server
+	entries      []transcript.Entry // of the transcript; set before check
 	mu           sync.Mutex
 	times        []time.Time
 	results      []string
@@ -244,8 +282,8 @@ func (c *outsideCase) asked() []time.Time {
 	return slices.Clone(c.times)
 }
 
-// told returns the tool results that the model received.
-func (c *outsideCase) told() []string {
+// received returns the tool results that the model received.
+func (c *outsideCase) received() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.results)

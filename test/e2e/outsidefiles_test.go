@@ -225,7 +225,7 @@ func TestOutsideClientConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, said, code := w.starter("", "init", dir, "--from", path, "--yes", "--provider", "openai:lab-1", "--base-url", w.model.URL)
-		if code != 0 || !strings.Contains(said, "only if mcp_servers.web.risk says what each does") {
+		if code != 0 || !strings.Contains(said, "only if mcp_servers.web.risk gives the risk of each tool") {
 			t.Fatalf("init ends with %d:\n%s%s", code, out, said)
 		}
 		w.config = dir

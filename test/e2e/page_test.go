@@ -24,8 +24,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/inquest-dev/inquest/internal/kit/npmtest"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/npmtest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/inquest-dev/inquest/internal/liveview"
+	"github.com/inquest-dev/inquest/internal/face/live"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -61,7 +61,7 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 		r, err = s.FindInvestigation(w.t.Context(), workflowID)
 		return err == nil
 	})
-	m := liveview.New(r.ID)
+	m := live.New(r.ID)
 	m.Resize(100, 24)
 	ended := errors.New("ended")
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -107,13 +109,19 @@ func (w *world) question(id, old string) (put string) {
 // statusOf queries an investigation's status, even after it has ended.
 func (w *world) statusOf(id string) (status workflows.Status) {
 	w.t.Helper()
-	value, err := w.client().QueryWorkflow(context.Background(), id, "", workflows.QueryStatus)
-	if err == nil {
-		err = value.Get(&status)
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	eventually(w.t, "an answer to the query of "+id, func() bool {
+		value, err := w.client().QueryWorkflow(context.Background(), id, "", workflows.QueryStatus)
+		if _, slow := errors.AsType[*serviceerror.DeadlineExceeded](err); slow || errors.Is(err, context.DeadlineExceeded) {
+			return false // its worker was killed, or the machine is busy
+		}
+		if err == nil {
+			err = value.Get(&status)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return true
+	})
 	return status
 }
 
@@ -276,13 +284,13 @@ func TestPipelineGates(t *testing.T) {
 	review, apply := llmtest.NewHold(), llmtest.NewHold()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		task := req.Last().Text()
-		again := strings.Contains(task, "not approved. name a way back")
+		denied := strings.Contains(task, "not approved. name a way back")
 		switch {
 		case strings.Contains(req.System(), "You are Reviewer") && !strings.Contains(task, "and roll back if"):
 			return llmtest.Text(`{"approved":false,"feedback":"name a way back"}`)
 		case strings.Contains(req.System(), "You are Reviewer"):
 			return llmtest.Text(`{"approved":true,"feedback":""}`).Chunked(2, 0).Hold(review, 1)
-		case strings.Contains(req.System(), "stage \"plan\"") && again:
+		case strings.Contains(req.System(), "stage \"plan\"") && denied:
 			return llmtest.Text(`{"plan":"restart db-1, and roll back if it stays down"}`)
 		case strings.Contains(req.System(), "stage \"plan\""):
 			return llmtest.Text(`{"plan":"restart db-1"}`)
@@ -299,7 +307,7 @@ agent_chains:
       - {name: announce, agents: [{name: Judge}]}
 `)
 	dev := w.dev()
-	again := func() {
+	restart := func() {
 		dev.kill()
 		dev = w.dev()
 	}
@@ -311,21 +319,21 @@ agent_chains:
 	}
 	w.beginWith("change", agent.Request{Chain: "change", Data: []byte(`"db-1 is down"`)})
 	review.Wait(t)
-	again()
+	restart()
 	w.model.Wait(5) // the call that was cut off is retried and held
 	review.Release()
 	asks("confirmation")
-	again()
+	restart()
 	asks("confirmation") // at the kill, Temporal may not have had what a query shows
 	w.must("answer", "change", "--approve", "--by", "Ada")
 	apply.Wait(t)
-	again()
+	restart()
 	w.model.Wait(7)
 	apply.Release()
 	asks("agent_review")
 	w.mustFail(1, `needs "approved"`, "answer", "change", "--decision", "fine")
 	w.must("answer", "change", "--approve", "--by", "Bob")
-	again()
+	restart()
 	result := w.end("change")
 	want := []string{"plan success", "plan#2 success", "apply success", "announce success"}
 	if diff := cmp.Diff(want, ranStages(w.statusOf("change"))); diff != "" || result.Report != `{"said":"db-1 is back"}` ||

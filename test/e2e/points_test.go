@@ -196,11 +196,11 @@ func stallAtPoints(t *testing.T, seed uint64, start func(*world) func() func(), 
 	}
 	w.wholeStages(id)
 	w.toldTruly(id, s.cut)
-	told := w.wordsTold()
+	received := w.wordsTold()
 	if s.cut { // a lost reply's call is reported again in the next turn
-		lastTurns(told)
+		lastTurns(received)
 	}
-	w.checkWords(id, said, told)
+	w.checkWords(id, said, received)
 	for _, req := range w.model.Requests() {
 		if req.Attempt > 1 && !s.cut {
 			t.Errorf("%s was asked for its turn %d %d times", who(req), turnOf(req), req.Attempt)
@@ -209,8 +209,8 @@ func stallAtPoints(t *testing.T, seed uint64, start func(*world) func() func(), 
 }
 
 // lastTurns keeps, for each agent, only the last of the turns in which it received a word.
-func lastTurns(told map[string]map[string][]int) {
-	for _, readers := range told {
+func lastTurns(received map[string]map[string][]int) {
+	for _, readers := range received {
 		for reader, turns := range readers {
 			readers[reader] = []int{slices.Max(turns)}
 		}
@@ -301,13 +301,13 @@ func (w *world) toldTruly(id string, cut bool) {
 			continue
 		}
 		n := made[fmt.Sprintf("%s/%s/%d/%d", id, e.Execution, e.Iteration, e.CallIndex())]
-		told := e.ErrorType
+		received := e.ErrorType
 		if e.Status == string(tool.StatusSuccess) {
-			told = "success"
+			received = "success"
 		}
-		if n > 1 || told == "success" && n != 1 || told != "success" && (told != tool.ErrorOutcomeUnknown || !cut) {
+		if n > 1 || received == "success" && n != 1 || received != "success" && (received != tool.ErrorOutcomeUnknown || !cut) {
 			w.t.Errorf("%s, call %d of iteration %d was made %d times, and the model was told %s: %s",
-				e.Execution, e.CallIndex(), e.Iteration, n, told, e.Text)
+				e.Execution, e.CallIndex(), e.Iteration, n, received, e.Text)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestTaskQueueThatNobodyServes(t *testing.T) {
 			}
 			system, results := w.requestOf(t, "Alpha").System(), w.results(result.ID)
 			results = slices.DeleteFunc(results, func(e transcript.Entry) bool { return e.Execution != "dig/Alpha" })
-			if told := strings.Contains(system, "Server lab is not available"); told == served || len(results) != 3 {
+			if reported := strings.Contains(system, "Server lab is not available"); reported == served || len(results) != 3 {
 				t.Errorf("%d results; Alpha was told\n%s", len(results), system)
 			}
 			for _, e := range results {

@@ -77,11 +77,11 @@ func (s rawServer) serve() {
 // transport is the configuration that starts the server.
 func (s rawServer) transport(t *testing.T) string {
 	t.Helper()
-	told, err := json.Marshal(s)
+	received, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := json.Marshal(map[string]any{"command": os.Args[0], "env": map[string]string{envRawServer: string(told)}})
+	transport, err := json.Marshal(map[string]any{"command": os.Args[0], "env": map[string]string{envRawServer: string(received)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,14 +214,14 @@ func TestServersThatListLate(t *testing.T) {
 			t.Errorf("the model is not told of %s: %s", name, system)
 		}
 	}
-	var told bytes.Buffer
+	var received bytes.Buffer
 	for _, e := range w.entries(result.ID) {
 		if e.Kind == transcript.KindNotice {
-			fmt.Fprintln(&told, e.Text)
+			fmt.Fprintln(&received, e.Text)
 		}
 	}
-	if !strings.Contains(told.String(), "Server never is not available") {
-		t.Errorf("people are told: %s", told.String())
+	if !strings.Contains(received.String(), "Server never is not available") {
+		t.Errorf("people are told: %s", received.String())
 	}
 }
 

@@ -64,7 +64,7 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 			t.Fatalf("%s: %d documents, %v", guide, len(pages), err)
 		}
 		for _, page := range pages {
-			if filepath.Base(page) == "webhooks.md" { // its command needs its own configuration: a test of internal/api runs it
+			if filepath.Base(page) == "webhooks.md" { // its command needs its own configuration: a test of internal/face/api runs it
 				continue
 			}
 			commands, err := os.ReadFile(page)
@@ -94,7 +94,7 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 			commands++
 			command := w.built(line)
 			if line == "go run ./dev" {
-				w.start("Inquest is up", "sh", "-c", "exec "+command)
+				w.start("Inquest is running", "sh", "-c", "exec "+command)
 				continue
 			}
 			p := w.start("", "sh", "-c", command)

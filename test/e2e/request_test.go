@@ -96,11 +96,11 @@ func TestRequest(t *testing.T) {
 	if id, known := run(); id != first || !known {
 		t.Errorf("after its end: %s, known %t", id, known)
 	}
-	again, known := run("--again")
-	if again == first || known {
-		t.Errorf("asked for again: %s, known %t", again, known)
+	second, known := run("--again")
+	if second == first || known {
+		t.Errorf("asked for again: %s, known %t", second, known)
 	}
-	name, _, _ = strings.Cut(again, ":")
+	name, _, _ = strings.Cut(second, ":")
 	w.end(name)
 	var listed []struct{ ID string }
 	if err := json.Unmarshal([]byte(w.must("list", "--meta", "host=web-1", "--tenant", "acme", "--status", "completed", "--json")),
@@ -108,7 +108,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("listed %v, %v", listed, err)
 	}
 	if _, errs, code := w.starter("", "run", "--chain", "one", "--data", "x", "--mcp", "lab=imaeg", "--mcp", "lob"); code != 2 ||
-		!strings.Contains(errs, `did you mean "lab.image"`) || !strings.Contains(errs, `no MCP server named "lob"`) {
+		!strings.Contains(errs, `did you mean "lab.image"`) || !strings.Contains(errs, `unknown MCP server "lob"`) {
 		t.Errorf("unknown names: %d, %s", code, errs)
 	}
 	testRequestTools(w, first)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,9 +105,10 @@ func TestLongResetOfApprovals(t *testing.T) {
 				if tt.held {
 					release = gates[name].Wait(t)
 				}
-				g.reset(tt.decided)
-				if tt.held { // the new approval request comes while the first call runs
-					time.Sleep(2 * time.Second)
+				point := g.reset(tt.decided)
+				if tt.held { // the new run goes on while the first call runs
+					later := func(task int64) bool { return task > point }
+					eventually(t, name+" goes on", func() bool { return slices.ContainsFunc(g.tasks(), later) })
 				}
 				release()
 				g.finish(tt.then == "approve")
@@ -173,18 +175,19 @@ func (g *gated) decide(call workflows.Approval, d workflows.Decide) bool {
 	return err == nil
 }
 
-// reset resets the agent.
-func (g *gated) reset(to int) {
+// reset resets the agent to one of its workflow tasks and returns the task's event ID.
+func (g *gated) reset(to int) (point int64) {
 	g.t.Helper()
 	if to == nowhere {
-		return
+		return 0
 	}
 	points := g.tasks()
-	point := points[0]
+	point = points[0]
 	if to == latest {
 		point = points[len(points)-1]
 	}
 	g.resetTo(point, len(points))
+	return point
 }
 
 // tasks returns the event IDs of the completed workflow tasks in the agent's last run.

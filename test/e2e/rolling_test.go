@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,10 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -37,15 +33,12 @@ const rollingConfig = upgradeConfig + `
 
 // rolling is a fleet of four workers on PostgreSQL whose workers are replaced one by one, under load.
 type rolling struct {
-	*world
-	previous *world // with the programs of the previous release
-	held     upgrades
-	workers  [4]*process
-	each     int // investigations of the load that begin before each replacement, and as many during it
+	*upgrade
+	workers [4]*process
+	each    int // investigations of the load that begin before each replacement, and as many during it
 
 	mu    sync.Mutex
 	holds map[string]*llmtest.Hold // by the name of the step: model replies that are in flight during it
-	ids   map[string]string        // investigation IDs by workflow ID
 	step  int
 }
 
@@ -78,41 +71,17 @@ func (r *rolling) hold(step string) *llmtest.Hold {
 
 func newRolling(t *testing.T, each int) *rolling {
 	t.Helper()
-	r := &rolling{each: each, holds: map[string]*llmtest.Hold{}, ids: map[string]string{}}
-	r.held = upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}
+	r := &rolling{each: each, holds: map[string]*llmtest.Hold{}}
+	r.upgrade = &upgrade{held: newUpgrades(), ids: map[string]string{}}
 	r.world = newWorld(t, r.script, rollingConfig)
 	r.store = postgrestest.Start(t).Database(t, "rolling")
 	r.env = append(r.env, "INQUEST_STORE="+r.store)
-	previous := *r.world
-	previous.bin = buildPrevious(t)
-	r.previous = &previous
+	r.previous = r.ofPreviousRelease()
 	r.dev("--no-worker")
 	for n := range r.workers {
 		r.workers[n] = r.previous.worker()
 	}
 	return r
-}
-
-func (r *rolling) start(workflowID, chain, data string) {
-	run := r.beginWith(workflowID, agent.Request{Chain: chain, Data: fmt.Appendf(nil, "%q", data)})
-	r.ids[workflowID] = workflows.InvestigationID(workflowID, run.GetRunID())
-}
-
-// startEverything starts every kind of work that can be in flight, and waits until each is at its worst point for an upgrade.
-func (r *rolling) startEverything() (question string) {
-	for chain, data := range map[string]string{
-		"scored": "x", "model": "held by its model", "paused": "to be paused", "approval": "x", "question": "x", "children": "x", "asleep": "x",
-	} {
-		r.start(chain, chain, data)
-	}
-	r.previous.tell("Talker", "thread", "remember")
-	for _, hold := range []*llmtest.Hold{r.held.model, r.held.paused, r.held.children, r.held.scored} {
-		hold.Wait(r.t)
-	}
-	r.previous.must("pause", "paused")
-	r.waitsFor("approval", "lab.set")
-	r.sleepsUntil(r.ids["asleep"] + "/dig/Sleeper")
-	return r.question("question", "")
 }
 
 // replace stops one worker and starts its replacement. Meanwhile, model replies are in flight, investigations start, a person decides
@@ -141,7 +110,7 @@ func (r *rolling) replace(n int, next *world) {
 		deciders.Go(func() { w.starter("", "decide", approval, "c1_0", "--approve", "--by", "Ada") }) // one of them is second
 	}
 	deciders.Wait()
-	if reply := r.tell("Talker", "thread", "hello"); reply.Text != "Talker is done" {
+	if reply := r.send("Talker", "thread", "hello"); reply.Text != "Talker is done" {
 		r.t.Errorf("%s: the conversation continues with %q", step, reply.Text)
 	}
 	if code := old.wait(); code != 0 {
@@ -186,20 +155,6 @@ func (r *rolling) schedule() (handle client.ScheduleHandle) {
 
 const scheduled = 5
 
-// finish lets everything end that startEverything started.
-func (r *rolling) finish(question string) {
-	for _, hold := range []*llmtest.Hold{r.held.model, r.held.paused, r.held.children, r.held.scored} {
-		hold.Release()
-	}
-	r.must("decide", "approval", "c1_0", "--approve", "--by", "Ada")
-	r.must("answer", "question", question, "--text", "checkout", "--by", "Ada")
-	r.must("resume", "paused")
-	r.signal(r.ids["asleep"]+"/dig/Sleeper", workflows.SignalResumeHeartbeats, nil)
-	if last := r.tell("Talker", "thread", "hello again"); last.Turn != r.step+2 {
-		r.t.Errorf("the last turn of the conversation is number %d, want %d", last.Turn, r.step+2)
-	}
-}
-
 // check expects that everything has completed, and that nothing was lost or done twice.
 func (r *rolling) check(nightly client.ScheduleHandle) {
 	r.t.Helper()
@@ -211,21 +166,8 @@ func (r *rolling) check(nightly client.ScheduleHandle) {
 		run := started.StartWorkflowResult
 		r.ids[run.WorkflowID] = workflows.InvestigationID(run.WorkflowID, run.FirstExecutionRunID)
 	}
-	content := r.open()
-	for workflowID, id := range r.ids {
-		if result := r.end(workflowID); result.Status != agent.StatusCompleted {
-			r.t.Errorf("%s is %s: %s", workflowID, result.Status, result.Error)
-		}
-		r.saidOnce(id)
-		r.calledOnce(id)
-		acts := map[audit.What]int{}
-		filter := store.ActFilter{Investigation: id}
-		if err := content.Acts(r.t.Context(), filter, func(act audit.Act) error { acts[act.What]++; return nil }); err != nil {
-			r.t.Error(err)
-		}
-		if want := strings.Count(workflowID, "approval"); acts[audit.Decided] != want {
-			r.t.Errorf("%s: %d decisions were taken, want %d", workflowID, acts[audit.Decided], want)
-		}
+	for workflowID := range r.ids {
+		r.completes(workflowID)
 		if strings.Contains(workflowID, "-step") {
 			if n := r.linesOf("effects-" + workflowID); n != 1 {
 				r.t.Errorf("%s: the tool server was called %d times", workflowID, n)
@@ -244,11 +186,7 @@ func (r *rolling) check(nightly client.ScheduleHandle) {
 		}
 	}
 	r.t.Logf("%d investigations, %d model calls of the load, each once", len(r.ids), len(calls))
-	eventually(r.t, "the score", func() bool {
-		scores, err := content.Scores(r.t.Context(), r.ids["scored"])
-		good := func(s record.Score) bool { return s.Score != nil && *s.Score == 80 }
-		return err == nil && len(scores) == 1 && slices.ContainsFunc(scores, good)
-	})
+	r.scored("scored")
 }
 
 // partOf distinguishes the two stages of the load: the second one receives the results of the first.
@@ -259,11 +197,11 @@ func partOf(req llmtest.Request) string {
 	return "dig"
 }
 
-func (r *rolling) linesOf(file string) int {
-	r.t.Helper()
-	body, err := os.ReadFile(filepath.Join(r.data, file))
+func (w *world) linesOf(file string) int {
+	w.t.Helper()
+	body, err := os.ReadFile(filepath.Join(w.data, file))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		r.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return strings.Count(string(body), "\n")
 }
@@ -294,7 +232,7 @@ func TestRollingUpgradeUnderLoad(t *testing.T) {
 func testRollingUpgrade(t *testing.T, each, rounds int) {
 	r := newRolling(t, each)
 	nightly := r.schedule()
-	question := r.startEverything()
+	question := r.startEverything("")
 	for round := range rounds {
 		for n := range 2 {
 			r.replace(n, r.world)
@@ -314,6 +252,7 @@ func testRollingUpgrade(t *testing.T, each, rounds int) {
 	for n := range r.workers {
 		r.replace(n, r.world)
 	}
-	r.finish(question)
+	r.finish(r.world, "", question)
+	r.remembers(r.world, "thread", r.step+2)
 	r.check(nightly)
 }

@@ -89,13 +89,13 @@ func TestSubAgentScenario(t *testing.T) {
 			t.Errorf("%s does not say why a sub-agent has failed:\n%s", face, text)
 		}
 	}
-	var told []string
+	var received []string
 	for _, e := range w.entries(id) {
 		if e.Execution == "look/Lead" && e.Kind == transcript.KindUser {
-			told = append(told, e.Text)
+			received = append(received, e.Text)
 		}
 	}
-	all := strings.Join(told, "\n")
+	all := strings.Join(received, "\n")
 	for _, want := range []string{"[Sub-agent completed] Digger (exec " + digger + "):", "[Sub-agent failed] Broken (exec " + broken + "): "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("Lead is not told %q:\n%s", want, all)

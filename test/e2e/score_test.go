@@ -93,8 +93,8 @@ func TestKillWhileScoring(t *testing.T) {
 	if out := w.must("score", "lab", "--by", "Ada"); !strings.Contains(out, "score: 42 of 100 · premature_conclusion · requested by Ada") {
 		t.Errorf("asked again: %s", out)
 	}
-	if again := scores(2)[1]; again.By != "Ada" || again.PromptHash != first.PromptHash || again.Execution == first.Execution {
-		t.Errorf("asked again: %+v, before it %+v", again, first)
+	if second := scores(2)[1]; second.By != "Ada" || second.PromptHash != first.PromptHash || second.Execution == first.Execution {
+		t.Errorf("asked again: %+v, before it %+v", second, first)
 	}
 	if *recordHistories {
 		w.record("scored")

@@ -75,14 +75,17 @@ agent_chains:
         synthesis: {agent: SynthesisAgent}
 `
 
-// secretScript makes Alpha use every server, and makes Beta's model call fail with each model driver.
-func secretScript(req llmtest.Request) llmtest.Reply {
+// script makes Alpha use every server, and makes Beta's model call fail with each model driver. Alpha's answer waits for
+// listed: the server that dies is started three times before its error is stored, beside Alpha's work.
+func (s *secretWorld) script(req llmtest.Request) llmtest.Reply {
 	switch {
 	case strings.HasPrefix(who(req), "Beta"):
 		return llmtest.BadKey() // the error message quotes the key
 	case who(req) == "Alpha" && turnOf(req) == 1:
 		return llmtest.Calls(llmtest.Call{Name: "lab__env", Args: `{}`}, llmtest.Call{Name: "dead__x", Args: `{}`},
 			llmtest.Call{Name: "web__echo", Args: `{"text":"by http"}`}, llmtest.Call{Name: "events__echo", Args: `{"text":"by sse"}`})
+	case who(req) == "Alpha":
+		return llmtest.Text("done by Alpha").Hold(s.listed, 0)
 	}
 	return llmtest.Text("done by " + who(req))
 }
@@ -94,7 +97,10 @@ func TestSecretsAreNowhere(t *testing.T) {
 	t.Run("dev on SQLite", func(t *testing.T) {
 		t.Parallel()
 		s := newSecretWorld(t)
-		s.run(s.dev("--log-level", "debug"))
+		s.run(s.dev("--log-level", "debug"), func() []byte {
+			files := s.files()
+			return append(files[s.storePath()], files[s.storePath()+"-wal"]...)
+		})
 		s.search(s.places)
 	})
 	t.Run("worker on PostgreSQL", func(t *testing.T) {
@@ -104,7 +110,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		s.store = database.Database(t, "secrets")
 		s.env = append(s.env, "INQUEST_STORE="+s.store)
 		dev := s.dev("--no-worker", "--log-level", "info")
-		s.run(s.worker("--log-level", "debug"))
+		s.run(s.worker("--log-level", "debug"), func() []byte { return database.Dump(t, "secrets") })
 		shown := s.must("show", s.id)
 		dev.terminate()
 		s.search(map[string][]byte{"log of dev": []byte(dev.log.String()), "shown": []byte(shown), s.storePath(): database.Dump(t, "secrets")},
@@ -117,15 +123,17 @@ type secretWorld struct {
 	*world
 	id          string // of the investigation
 	web, events *tooltest.Web
+	listed      *llmtest.Hold     // Alpha's answer waits for it
 	places      map[string][]byte // places that might contain a secret
 }
 
 func newSecretWorld(t *testing.T) *secretWorld {
 	t.Helper()
 	s := &secretWorld{
-		world: newWorld(t, secretScript, secretConfig), places: map[string][]byte{},
+		places: map[string][]byte{}, listed: llmtest.NewHold(),
 		web: tooltest.ServeWeb(t, tooltest.WebOptions{}), events: tooltest.ServeWeb(t, tooltest.WebOptions{SSE: true}),
 	}
+	s.world = newWorld(t, s.script, secretConfig)
 	for _, server := range []*tooltest.Web{s.web, s.events} {
 		server.Misbehave("tools/call", tooltest.Answer(403, "text/plain", "not with "+bearerSecret+" and "+headerSecret))
 	}
@@ -134,10 +142,15 @@ func newSecretWorld(t *testing.T) *secretWorld {
 	return s
 }
 
-// run runs an investigation on a worker and then stops the worker.
-func (s *secretWorld) run(worker *process) {
+// loginError is what the server that dies prints before its secret.
+const loginError = "cannot log in with"
+
+// run runs an investigation on a worker and then stops the worker. stored returns the content of the store.
+func (s *secretWorld) run(worker *process, stored func() []byte) {
 	s.t.Helper()
 	run := s.beginWith("lab", agent.Request{AlertType: "lab", AllowEmpty: true})
+	eventually(s.t, "the error of the server that dies, in the store", func() bool { return bytes.Contains(stored(), []byte(loginError)) })
+	s.listed.Release()
 	result := s.end("lab")
 	s.id = workflows.InvestigationID("lab", run.GetRunID())
 	refused := result.Stages[0].Agents[1:8] // the last one is the synthesis
@@ -196,7 +209,7 @@ func (s *secretWorld) search(more map[string][]byte, secrets ...string) {
 	s.t.Helper()
 	maps.Copy(s.places, s.files())
 	maps.Copy(s.places, more)
-	for _, known := range []string{"done by Alpha", "The tool echo", "cannot log in with"} { // a row, a blob, and the text around a secret
+	for _, known := range []string{"done by Alpha", "The tool echo", loginError} { // a row, a blob, and the text around a secret
 		if !bytes.Contains(s.places[s.storePath()], []byte(known)) {
 			s.t.Errorf("the search does not find %q in the store: it proves nothing", known)
 		}

@@ -69,7 +69,7 @@ func TestOperatorByServer(t *testing.T) {
 	expect(says("chat", "--thread", said.Thread, "--message", "remember the disk is on node 7"),
 		"done: Successfully updated memory block 'facts'")
 	expect(says("chat", "--list"), said.Thread)
-	waiting := laptop.start("to go on later", "starter", "chat", "--agent", "Memo", "--message", "wait") // printed once it was accepted
+	waiting := laptop.start("To continue it later", "starter", "chat", "--agent", "Memo", "--message", "wait") // printed once it was accepted
 	k.hold.Release()
 	if code := waiting.wait(); code != 0 || strings.Count(waiting.log.String(), "waited long") != 1 {
 		t.Errorf("exit code %d, and it says\n%s", code, waiting.log)

@@ -52,8 +52,8 @@ func TestStoreIsSetBack(t *testing.T) {
 		t.Errorf("status, exit code %d:\n%s", code, shown)
 	}
 	found, said, code := w.starter("", "store", "check", id)
-	if code != 1 || !strings.Contains(found, id+": lost ") || !strings.Contains(found, "entries that Temporal refers to") ||
-		!strings.Contains(found, "starter rerun ID") || !strings.Contains(said, "lacks something of 1 of 1 investigation") {
+	if code != 1 || !strings.Contains(found, id+": missing: ") || !strings.Contains(found, "entries that Temporal refers to") ||
+		!strings.Contains(found, "starter rerun ID") || !strings.Contains(said, "lacks data for 1 of 1 investigation") {
 		t.Errorf("store check, exit code %d:\n%s%s", code, found, said)
 	}
 }
@@ -88,13 +88,13 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 	if result := w.end("lab"); result.Status != agent.StatusCompleted || w.effects() != 1 {
 		t.Errorf("%d effects of one call; %+v", w.effects(), result)
 	}
-	var told transcript.Entry
+	var received transcript.Entry
 	w.until(id, func(e transcript.Entry) bool {
-		told = e
+		received = e
 		return e.Kind == transcript.KindResult && e.Call.Name == "lab.counter"
 	})
-	if told.ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(told.Text, "the store has lost") {
-		t.Errorf("the model was told %q", told.Text)
+	if received.ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(received.Text, "the store has lost") {
+		t.Errorf("the model was told %q", received.Text)
 	}
 }
 

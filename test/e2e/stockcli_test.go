@@ -503,7 +503,7 @@ func (s stock) checkSummaries(workflowIDs []string) {
 		"chain and configuration", "stage tell", "report",
 	} {
 		if !summaries[want] {
-			s.t.Errorf("no summary is %q; there are %v", want, summaries)
+			s.t.Errorf("no summary is %q; available: %v", want, summaries)
 		}
 	}
 }
@@ -513,7 +513,7 @@ func (s stock) testGuide(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, input string
-		told        []string
+		received    []string
 	}{
 		{"guide-all", `{"text":"look at the disks","by":"Ada"}`, []string{"Alpha", "Beta"}},
 		{"guide-text", `"look at the disks"`, []string{"Alpha", "Beta"}},
@@ -527,13 +527,13 @@ func (s stock) testGuide(t *testing.T) {
 			hold := s.hold(tt.name, "Alpha 1", "Beta 1")
 			id := s.startLab(tt.name)
 			hold.Wait(t)
-			s.signalCLI(id, "guide", tt.input, tt.told...)
+			s.signalCLI(id, "guide", tt.input, tt.received...)
 			hold.Release()
 			s.completed(tt.name)
 			asks := s.asks(tt.name)
 			want := map[string]bool{"Alpha 2": false, "Beta 2": false, "Gamma 1": false}
 			got := maps.Clone(want)
-			for _, name := range tt.told {
+			for _, name := range tt.received {
 				want[map[string]string{"Alpha": "Alpha 2", "Beta": "Beta 2", "Gamma": "Gamma 1"}[name]] = true
 			}
 			for turn := range got {
@@ -581,7 +581,7 @@ func (s stock) testConclude(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, input string
-		told        []string
+		noted       []string
 		report      string
 	}{
 		{"conclude-all", "", []string{"Alpha", "Beta"}, "both know"},
@@ -594,19 +594,19 @@ func (s stock) testConclude(t *testing.T) {
 			hold := s.hold(tt.name, "Alpha 1", "Beta 1")
 			id := s.startLab(tt.name)
 			hold.Wait(t)
-			s.signalCLI(id, "conclude", tt.input, tt.told...)
+			s.signalCLI(id, "conclude", tt.input, tt.noted...)
 			hold.Release()
 			result := s.completed(tt.name)
 			if result.Status != agent.StatusCompleted || result.Report != tt.report {
 				t.Errorf("result %+v, want the report %q", result, tt.report)
 			}
 			for _, a := range result.Stages[0].Agents[:2] {
-				told := a.Name == tt.told[0] || len(tt.told) > 1
-				if concluded := a.StopReason == agent.StopConcluded; concluded != told {
+				noted := a.Name == tt.noted[0] || len(tt.noted) > 1
+				if concluded := a.StopReason == agent.StopConcluded; concluded != noted {
 					t.Errorf("%s stopped because of %s", a.Name, a.StopReason)
 				}
-				if concluded := concludes(s.asks(tt.name)[a.Name+" 2"]); concluded != told {
-					t.Errorf("%s was asked for a conclusion: %v, want %v", a.Name, concluded, told)
+				if concluded := concludes(s.asks(tt.name)[a.Name+" 2"]); concluded != noted {
+					t.Errorf("%s was asked for a conclusion: %v, want %v", a.Name, concluded, noted)
 				}
 			}
 		})
@@ -682,7 +682,7 @@ func (s stock) testUpdates(t *testing.T) {
 		}
 	}
 	out, errs, code := s.starter("", "guide", "updates", "again", "--agent", "Alpha")
-	if code != 0 || !strings.Contains(out, id+": guide taken, for dig/Alpha") {
+	if code != 0 || !strings.Contains(out, id+": guide accepted, for dig/Alpha") {
 		t.Errorf("starter guide: exit code %d, %s%s", code, out, errs)
 	}
 	if status := query[workflows.Status](s, "updates", "status"); len(status.Undelivered) != 0 || status.Status != agent.StatusRunning {
@@ -782,7 +782,7 @@ func (s stock) testRefused(t *testing.T) {
 		{"unknown-field", []string{"--input", `{"alert_typ":"lab","data":"x"}`}, append(object, `"alert_typ"`)},
 		{"wrong-type", []string{"--input", `{"chain":5}`}, append(object, "chain", "number", "string")},
 		{"wrong-types", []string{"--input", `{"alert_type":["lab"]}`}, append(object, "alert_type", "array", "string")},
-		{"unknown-chain", []string{"--input", `{"chain":"lob"}`}, []string{`no chain named "lob"`, "lab"}},
+		{"unknown-chain", []string{"--input", `{"chain":"lob"}`}, []string{`unknown chain "lob"`, "lab"}},
 		{"unknown-alert-type", []string{"--input", `{"alert_type":"lob"}`}, []string{`"lob"`, "lab"}},
 		{"both-data", []string{"--input", `{"chain":"lab","data":"x","data_ref":"y"}`}, []string{`"data" and "data_ref"`}},
 		{"no-data", []string{"--input", `{"chain":"lab"}`}, []string{"nothing to investigate", `"allow_empty": true`}},
@@ -791,7 +791,7 @@ func (s stock) testRefused(t *testing.T) {
 			[]string{"262145 bytes", "system.limits.data", `"attach": true`}},
 		{"unknown-ref", []string{"--input", `{"chain":"lab","data_ref":"y"}`}, []string{`data_ref "y"`, "store"}},
 		{"unknown-provider", []string{"--input", `{"chain":"lab","provider":"lob"}`},
-			[]string{`no provider "lob"`, "lab-model", "provider:model"}},
+			[]string{`unknown provider "lob"`, "; available: ", "provider:model"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

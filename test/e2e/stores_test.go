@@ -21,8 +21,10 @@ func TestWorkerWithAnotherStore(t *testing.T) {
 		flags []string
 		want  []string
 	}{
-		"none":    {w.without("INQUEST_STORE"), nil, []string{"no store is named: give --store, INQUEST_STORE or system.store"}},
-		"another": {w, []string{"--store", other}, []string{"another store than the fleet", w.store, w.open().ID(), other, "--adopt-store"}},
+		"none": {w.without("INQUEST_STORE"), nil, []string{"no store configured: set --store, INQUEST_STORE or system.store"}},
+		"another": {w, []string{"--store", other}, []string{
+			"this worker's store is not the fleet's store", w.store, w.open().ID(), other, "--adopt-store",
+		}},
 	} {
 		out, errs, code := tt.world.program(filepath.Join(bin, "worker"), "", append([]string{"--config", w.config}, tt.flags...)...)
 		for _, want := range tt.want {

@@ -127,14 +127,14 @@ func TestSteeringReachesSubAgents(t *testing.T) {
 	w, m := newHierarchy(t)
 	w.dev()
 	id := w.grown(m, "lead")
-	heard := func(execution string) bool {
+	steered := func(execution string) bool {
 		return slices.ContainsFunc(w.entries(id), func(e transcript.Entry) bool {
 			return e.Execution == execution && e.Kind == transcript.KindUser && strings.Contains(e.Text, "look at the shop")
 		})
 	}
 	w.must("guide", "lead", "look at the shop")
 	for _, leader := range inHierarchy[:2] { // while the Diggers' calls are still running
-		eventually(t, leader+" has read it", func() bool { return heard(leader) })
+		eventually(t, leader+" has read it", func() bool { return steered(leader) })
 	}
 	w.must("pause", "lead")
 	for _, name := range inHierarchy {
@@ -148,7 +148,12 @@ func TestSteeringReachesSubAgents(t *testing.T) {
 		return len(slices.DeleteFunc(w.entries(id), func(e transcript.Entry) bool { return !called(e) })) == 2
 	})
 	asked := len(w.model.Requests())
-	time.Sleep(time.Second)
+	for _, name := range inHierarchy {
+		eventually(t, name+" does nothing", func() bool {
+			described, err := w.client().DescribeWorkflowExecution(t.Context(), id+"/"+name, "")
+			return err == nil && described.GetPendingWorkflowTask() == nil && len(described.GetPendingActivities()) == 0
+		})
+	}
 	if now := len(w.model.Requests()); now != asked {
 		t.Errorf("%d model calls while all is paused", now-asked)
 	}

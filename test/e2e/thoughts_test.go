@@ -102,9 +102,9 @@ agent_chains: {watch: {alert_types: [watch], stages: [{name: dig, agents: [{name
 `, p.provider, q.provider, p.backend, q.backend))
 			w.dev("--no-worker")
 			worker := w.worker()
-			w.tell("Memo", "one", "look at the disk")
-			w.tell("Memo", "one", "leave, and look at the net")
-			w.tell("Memo", "one", "look again")
+			w.send("Memo", "one", "look at the disk")
+			w.send("Memo", "one", "leave, and look at the net")
+			w.send("Memo", "one", "look again")
 			stop := w.sendUpdate("one", "held", "hold, after a look")
 			m.hold.Wait(t)
 			worker.kill()
@@ -116,10 +116,10 @@ agent_chains: {watch: {alert_types: [watch], stages: [{name: dig, agents: [{name
 			}
 			stop()
 			for n := range 3 { // long enough to be compressed more than once
-				w.tell("Memo", "one", fmt.Sprintf("look at %d: %s", n, strings.Repeat(fmt.Sprintf("line %d of a log, ", n), 90)))
+				w.send("Memo", "one", fmt.Sprintf("look at %d: %s", n, strings.Repeat(fmt.Sprintf("line %d of a log, ", n), 90)))
 			}
-			w.tell("Memo", "one", "leave, and look once more")
-			w.tell("Memo", "one", "look for the last time")
+			w.send("Memo", "one", "leave, and look once more")
+			w.send("Memo", "one", "look for the last time")
 			m.check(t, w.model.Requests())
 		})
 	}

@@ -26,8 +26,8 @@ agent_chains:
 `
 
 // TestProviderTrouble checks that watchers, on a terminal and in a pipe, see that the system waits for a
-// provider, and that the failure of all providers is recorded. The worker logs one line when the trouble begins
-// and one when it ends, and none for errors in user input.
+// provider, and that the failure of all providers is recorded. The worker logs one line when a conversation's calls
+// begin to fail and one when the model replies, and none for errors in user input.
 func TestProviderTrouble(t *testing.T) {
 	t.Parallel()
 	var busy atomic.Int32
@@ -45,23 +45,24 @@ func TestProviderTrouble(t *testing.T) {
 	screen.says(1, "investigation busy:")
 	pipe := w.start("── dig", "starter", "watch", "busy")
 	for _, p := range []*process{pipe, screen.process} {
-		p.says(1, "busy answers again")
+		p.says(1, "busy is responding again")
 		if code := p.wait(); code != 0 {
 			t.Errorf("exit code %d:\n%s", code, p.log)
 		}
 	}
-	line := regexp.MustCompile(`(?m)^! dig/Solo waits for busy: busy: rate limited \(HTTP 429\).*, since .* UTC, ([12]) tries, next at ` +
-		`.*, gives up at .*, no fallback$`)
+	line := regexp.MustCompile(`(?m)^! dig/Solo is waiting for busy: rate limited \(HTTP 429\).*, since .* UTC, ` +
+		`([12]) failed attempts?, next at .*, gives up at .*, no fallback$`)
 	if said := line.FindAllStringSubmatch(pipe.log.String(), -1); len(said) != 2 || said[0][1] != "1" || said[1][1] != "2" {
 		t.Errorf("the pipe was told\n%s", pipe.log)
 	}
-	if text := screen.log.String(); strings.Count(text, "\r\x1b[K! try 2 in ") < 3 || strings.Count(text, "\r\x1b[K! try 3 in ") < 3 {
+	if text := screen.log.String(); strings.Count(text, "\r\x1b[K! attempt 2 in ") < 3 || strings.Count(text, "\r\x1b[K! attempt 3 in ") < 3 {
 		t.Errorf("the terminal was told\n%q", text)
 	}
 	w.mustFail(1, "locked: credentials refused", "run", "--chain", "nobody", "--data", "x", "--workflow-id", "nobody")
-	w.mustFail(2, `no chain named "nope"`, "run", "--chain", "nope", "--data", "x")
+	w.mustFail(2, `unknown chain "nope"`, "run", "--chain", "nope", "--data", "x")
 	log := dev.log.String()
-	if strings.Contains(log, "level=ERROR") || strings.Count(log, "in trouble") != 3 || strings.Count(log, "answers again") != 1 {
+	if strings.Contains(log, "level=ERROR") || strings.Count(log, `"a model call failed"`) != 3 ||
+		strings.Contains(log, "different conversations") || strings.Count(log, `"a model replied after failed calls"`) != 1 {
 		t.Errorf("the worker's log:\n%s", log)
 	}
 	var kept struct{ Entries []transcript.Entry }

@@ -54,13 +54,13 @@ func TestUI(t *testing.T) {
 	b.open("disk-full", "User Metadata")
 	b.shows("lab · paused", "a person to resume")
 	b.shot("paused-details")
-	b.signal("disk-full", "resume", "", "Go on after a pause.")
+	b.signal("disk-full", "resume", "", "Continue after a pause.")
 	b.shows("COMPLETED", "the report of gamma", "report") // on the page that was opened during the pause
 	b.shot("completed")
-	told := func(req llmtest.Request) bool {
+	received := func(req llmtest.Request) bool {
 		return who(req) == "Alpha" && turnOf(req) == 2 && strings.Contains(string(req.Body), "look at the disks")
 	}
-	if !slices.ContainsFunc(w.model.Requests(), told) {
+	if !slices.ContainsFunc(w.model.Requests(), received) {
 		t.Error("the model was not told what was typed into the dialog")
 	}
 }
@@ -105,7 +105,7 @@ func TestLongUIRefuses(t *testing.T) {
 	b.begin("typo", `{"alert_type":"lob"}`)
 	eventually(t, "it has ended", func() bool { return slices.Contains(w.list(), "typo") })
 	b.open("typo", "Timeline")
-	b.shows("FAILED", `no chain has the alert type \"lob\"; there are: kubernetes, lab, sample-incident`)
+	b.shows("FAILED", `no chain has the alert type \"lob\"; available: kubernetes, lab, sample-incident`)
 	b.shot("refused")
 	b.open("typo", "User Metadata")
 	b.shows("refused", `no chain has the alert type "lob"`)
@@ -166,11 +166,17 @@ func (b *browser) until(what, function string, args ...any) {
 }
 
 // open opens a tab of a workflow's page. The UI first goes to a page that it chooses, so open clicks the tab
-// until it stays.
+// until it stays. It waits longer after each click, because a click aborts the page change that the previous one began.
 func (b *browser) open(workflowID, tab string) {
 	b.t.Helper()
-	const turn = `name => [...document.querySelectorAll("[role=tab]")].filter(e => e.innerText.startsWith(name))
-		.some(e => e.ariaSelected == "true" || (e.click(), false))`
+	const turn = `name => {
+		const tab = [...document.querySelectorAll("[role=tab]")].find(e => e.innerText.startsWith(name));
+		if (tab && tab.ariaSelected != "true" && Date.now() >= (window.nextClick ?? 0)) {
+			window.clickPause = 2 * (window.clickPause ?? 250);
+			window.nextClick = Date.now() + window.clickPause;
+			tab.click();
+		}
+		return tab?.ariaSelected == "true" }`
 	b.do("open "+workflowID, chromedp.Navigate(b.base+"/"+url.PathEscape(workflowID)))
 	b.until("turn to "+tab, turn, tab)
 }

@@ -5,15 +5,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -104,7 +108,7 @@ func (u upgrades) script(req llmtest.Request) llmtest.Reply {
 	case name == "Planner":
 		return llmtest.Text(`{"cause": "checkout is done"}`)
 	case name == "Lead" && turn == 1:
-		return call("dispatch_agent", `{"name":"Worker","task":"dig"}`)
+		return call("dispatch_agent", fmt.Sprintf(`{"name":"Worker","task":%q}`, "dig "+onThisBuild.FindString(data)))
 	case name == "Worker":
 		return llmtest.Text("dug").Hold(u.children, 0)
 	case name == "Sleeper" && turn == 1:
@@ -117,6 +121,24 @@ func (u upgrades) script(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text(name + " is done")
 }
 
+// onThisBuild finds the data of investigations that TestRollbackInPlace starts after the upgrade.
+var onThisBuild = regexp.MustCompile(`begun on this build`)
+
+func newUpgrades() upgrades {
+	return upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}
+}
+
+func (u upgrades) all() []*llmtest.Hold {
+	return []*llmtest.Hold{u.model, u.paused, u.children, u.scored}
+}
+
+// release lets all replies continue.
+func (u upgrades) release() {
+	for _, hold := range u.all() {
+		hold.Release()
+	}
+}
+
 func wholeText(req llmtest.Request) string {
 	var out strings.Builder
 	for _, m := range req.Messages {
@@ -125,127 +147,184 @@ func wholeText(req llmtest.Request) string {
 	return out.String()
 }
 
+// ofPreviousRelease returns the same installation with the programs of the previous release.
+func (w *world) ofPreviousRelease() *world {
+	w.t.Helper()
+	previous := *w
+	previous.bin = buildPrevious(w.t)
+	return &previous
+}
+
+// upgrade is an installation with every kind of work in flight, whose programs are replaced by those of another release.
+type upgrade struct {
+	*world          // with the programs of this build
+	previous *world // with those of the previous release
+	held     upgrades
+	ids      map[string]string // investigation IDs by workflow ID
+}
+
+func newUpgrade(t *testing.T, held upgrades, script llmtest.Script) *upgrade {
+	t.Helper()
+	u := &upgrade{held: held, ids: map[string]string{}}
+	u.world = newWorld(t, script, upgradeConfig)
+	u.previous = u.ofPreviousRelease()
+	return u
+}
+
+func (u *upgrade) start(workflowID, chain, data string) {
+	u.t.Helper()
+	run := u.beginWith(workflowID, agent.Request{Chain: chain, Data: fmt.Appendf(nil, "%q", data)})
+	u.ids[workflowID] = workflows.InvestigationID(workflowID, run.GetRunID())
+}
+
+// startEverything starts every kind of work that can be in flight, and waits until each is at its worst point for an upgrade.
+func (u *upgrade) startEverything(prefix string) (question string) {
+	u.t.Helper()
+	for chain, data := range map[string]string{
+		"scored": "x", "model": "held by its model", "paused": "to be paused", "approval": "x", "question": "x", "children": "x", "asleep": "x",
+	} {
+		u.start(prefix+chain, chain, data)
+	}
+	u.previous.send("Talker", prefix+"thread", "remember")
+	for _, hold := range u.held.all() {
+		hold.Wait(u.t)
+	}
+	u.previous.must("pause", prefix+"paused")
+	u.waitsFor(prefix+"approval", "lab.set")
+	u.sleepsUntil(u.ids[prefix+"asleep"] + "/dig/Sleeper")
+	return u.question(prefix+"question", "")
+}
+
+// finish lets everything end that startEverything started, with the commands of one release.
+func (u *upgrade) finish(by *world, prefix, question string) {
+	u.t.Helper()
+	u.held.release()
+	by.must("decide", prefix+"approval", "c1_0", "--approve", "--by", "Ada")
+	by.must("answer", prefix+"question", question, "--text", "checkout", "--by", "Ada")
+	eventually(u.t, "it is paused", func() bool { return strings.Contains(by.must("status", prefix+"paused"), "paused") })
+	by.must("resume", prefix+"paused")
+	u.signal(u.ids[prefix+"asleep"]+"/dig/Sleeper", workflows.SignalResumeHeartbeats, nil)
+}
+
+// remembers continues a conversation and expects the given turn and the agent's memory.
+func (u *upgrade) remembers(by *world, thread string, turn int) {
+	u.t.Helper()
+	if reply := by.send("Talker", thread, "hello"); reply.Text != "Talker is done" || reply.Turn != turn {
+		u.t.Errorf("%s continues with turn %d, %q; want turn %d", thread, reply.Turn, reply.Text, turn)
+	}
+	if last := wholeText(by.lastRequestOf("Talker")); !strings.Contains(last, "the pool is small") {
+		u.t.Errorf("the agent of %s has lost its memory:\n%s", thread, last)
+	}
+}
+
+// stop stops the programs of one release.
+func (u *upgrade) stop(dev *process) {
+	u.t.Helper()
+	if code := dev.terminate(); code != 0 {
+		u.t.Errorf("%s ends with exit code %d:\n%s", dev.cmd.Path, code, dev.log)
+	}
+}
+
+// completes expects that an investigation completes, that nothing of it was lost or done twice, and that each decision and
+// answer of a person was taken once.
+func (u *upgrade) completes(workflowID string) {
+	u.t.Helper()
+	if result := u.end(workflowID); result.Status != agent.StatusCompleted {
+		u.t.Errorf("%s is %s: %s", workflowID, result.Status, result.Error)
+	}
+	id := u.ids[workflowID]
+	u.saidOnce(id)
+	u.calledOnce(id)
+	acts := map[audit.What]int{}
+	count := func(act audit.Act) error { acts[act.What]++; return nil }
+	s := u.open()
+	defer s.Close() // hundreds of open stores would take all connections of PostgreSQL
+	if err := s.Acts(u.t.Context(), store.ActFilter{Investigation: id}, count); err != nil {
+		u.t.Error(err)
+	}
+	for what, chain := range map[audit.What]string{audit.Decided: "approval", audit.Answered: "question"} {
+		if want := strings.Count(workflowID, chain); acts[what] != want {
+			u.t.Errorf("%s: the audit log has %d acts %q, want %d", workflowID, acts[what], what, want)
+		}
+	}
+}
+
+// schedule creates a Temporal Schedule that starts investigations.
+func (u *upgrade) schedule(id string) client.ScheduleHandle {
+	u.t.Helper()
+	handle, err := u.client().ScheduleClient().Create(u.t.Context(), client.ScheduleOptions{
+		ID: id, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 30 * 24 * time.Hour}}},
+		Action: &client.ScheduleWorkflowAction{
+			ID: id, Workflow: workflows.TypeInvestigation, TaskQueue: workflows.TaskQueue,
+			Args: []any{agent.Request{Chain: "finished", Data: []byte(`"x"`)}},
+		},
+	})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return handle
+}
+
+// triggered triggers a schedule and expects that it has then started the given number of investigations, and that the last one
+// completes.
+func (u *upgrade) triggered(schedule client.ScheduleHandle, times int) {
+	u.t.Helper()
+	if err := schedule.Trigger(u.t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		u.t.Fatal(err)
+	}
+	var last client.ScheduleWorkflowExecution
+	eventually(u.t, "the schedule has started an investigation", func() bool {
+		d, err := schedule.Describe(u.t.Context())
+		if err != nil || len(d.Info.RecentActions) < times {
+			return false
+		}
+		last = *d.Info.RecentActions[len(d.Info.RecentActions)-1].StartWorkflowResult
+		return len(d.Info.RecentActions) == times && d.Info.NumActions == times
+	})
+	u.ids[last.WorkflowID] = workflows.InvestigationID(last.WorkflowID, last.FirstExecutionRunID)
+	u.completes(last.WorkflowID)
+}
+
+// scored expects one score of an investigation.
+func (u *upgrade) scored(workflowID string) {
+	u.t.Helper()
+	content := u.open()
+	eventually(u.t, "the score of "+workflowID, func() bool {
+		scores, err := content.Scores(u.t.Context(), u.ids[workflowID])
+		return err == nil && len(scores) == 1 && scores[0].Score != nil && *scores[0].Score == 80
+	})
+}
+
 // TestUpgradeInPlace starts every kind of work with the previous release, stops that release, and starts this
 // build on the same data: everything completes, nothing is lost, and nothing is done twice.
 func TestUpgradeInPlace(t *testing.T) {
 	t.Parallel()
-	u := upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}
-	w := newWorld(t, u.script, upgradeConfig)
-	old := *w
-	old.bin = buildPrevious(t)
-	dev := old.dev()
-	ids := map[string]string{}
-	begin := func(chain, data string) {
-		run := old.beginWith(chain, agent.Request{Chain: chain, Data: fmt.Appendf(nil, "%q", data)})
-		ids[chain] = workflows.InvestigationID(chain, run.GetRunID())
-	}
-	begin("finished", "x")
-	if got := old.ended("finished"); got.Status != agent.StatusCompleted {
+	held := newUpgrades()
+	u := newUpgrade(t, held, held.script)
+	dev := u.previous.dev()
+	u.start("finished", "finished", "x")
+	if got := u.previous.ended("finished"); got.Status != agent.StatusCompleted {
 		t.Fatalf("with the previous release: %+v", got)
 	}
-	begin("scored", "x")
-	begin("model", "held by its model")
-	begin("paused", "to be paused")
-	begin("approval", "x")
-	begin("question", "x")
-	begin("children", "x")
-	begin("asleep", "x")
-	old.tell("Talker", "thread", "remember")
-	for _, hold := range []*llmtest.Hold{u.model, u.paused, u.children, u.scored} {
-		hold.Wait(t)
-	}
-	old.must("pause", "paused")
-	old.waitsFor("approval", "lab.set")
-	question := old.question("question", "")
-	old.sleepsUntil(ids["asleep"] + "/dig/Sleeper")
+	question := u.startEverything("")
+	nightly := u.schedule("nightly")
+	u.triggered(nightly, 1)
+	u.stop(dev)
 
-	if code := dev.terminate(); code != 0 {
-		t.Errorf("the previous release ends with exit code %d:\n%s", code, dev.log)
-	}
-	w.dev()
-	for _, hold := range []*llmtest.Hold{u.model, u.paused, u.children, u.scored} {
-		hold.Release()
-	}
-	w.must("decide", "approval", "c1_0", "--approve", "--by", "Ada")
-	w.must("answer", "question", question, "--text", "checkout", "--by", "Ada")
-	eventually(t, "it is paused", func() bool { return strings.Contains(w.must("status", "paused"), "paused") })
-	w.must("resume", "paused")
-	w.signal(ids["asleep"]+"/dig/Sleeper", workflows.SignalResumeHeartbeats, nil)
-	if reply := w.tell("Talker", "thread", "hello"); reply.Text != "Talker is done" {
-		t.Errorf("the conversation goes on with %q", reply.Text)
-	}
-	if last := wholeText(w.lastRequestOf("Talker")); !strings.Contains(last, "the pool is small") {
-		t.Errorf("the agent of the conversation has lost its memory:\n%s", last)
-	}
-	for chain, id := range ids {
-		if got := w.ended(chain); got.Status != agent.StatusCompleted {
-			t.Errorf("%s is %s: %s", chain, got.Status, got.Error)
-		}
-		w.saidOnce(id)
-		w.calledOnce(id)
-		if report := w.must("report", chain); !strings.Contains(report, "done") {
-			t.Errorf("report of %s:\n%s", chain, report)
+	u.dev()
+	u.finish(u.world, "", question)
+	u.triggered(nightly, 2)
+	u.remembers(u.world, "thread", 2)
+	for workflowID := range u.ids {
+		u.completes(workflowID)
+		if report := u.must("report", workflowID); !strings.Contains(report, "done") {
+			t.Errorf("report of %s:\n%s", workflowID, report)
 		}
 	}
-	if n := w.effects(); n != 3 {
+	if n := u.effects(); n != 3 {
 		t.Errorf("the counter was called %d times, want 3", n)
 	}
-	eventually(t, "the score", func() bool {
-		scores, err := w.open().Scores(t.Context(), ids["scored"])
-		return err == nil && slices.ContainsFunc(scores, func(s record.Score) bool { return s.Score != nil && *s.Score == 80 })
-	})
-}
-
-// TestRollbackInPlace upgrades with work in flight, begins more, and returns to the previous release on the same data.
-// Investigations that have recorded no change of workflows complete there.
-func TestRollbackInPlace(t *testing.T) {
-	t.Parallel()
-	u := upgrades{llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold(), llmtest.NewHold()}
-	w := newWorld(t, u.script, upgradeConfig)
-	previous := *w
-	previous.bin = buildPrevious(t)
-	ids := map[string]string{}
-	begin := func(by *world, workflowID, chain string) {
-		run := by.beginWith(workflowID, agent.Request{Chain: chain, Data: []byte(`"x"`)})
-		ids[workflowID] = workflows.InvestigationID(workflowID, run.GetRunID())
-	}
-
-	dev := previous.dev()
-	begin(&previous, "old-approval", "approval")
-	previous.waitsFor("old-approval", "lab.set")
-	previous.tell("Talker", "thread", "remember")
-	if code := dev.terminate(); code != 0 {
-		t.Errorf("the previous release ends with exit code %d:\n%s", code, dev.log)
-	}
-
-	dev = w.dev()
-	begin(w, "new-question", "question")
-	question := w.question("new-question", "")
-	begin(w, "new-finished", "finished")
-	if got := w.ended("new-finished"); got.Status != agent.StatusCompleted {
-		t.Errorf("with this build: %+v", got)
-	}
-	w.tell("Talker", "thread", "hello")
-	if code := dev.terminate(); code != 0 {
-		t.Errorf("this build ends with exit code %d:\n%s", code, dev.log)
-	}
-
-	previous.dev()
-	previous.must("decide", "old-approval", "c1_0", "--approve", "--by", "Ada")
-	previous.must("answer", "new-question", question, "--text", "checkout", "--by", "Ada")
-	if reply := previous.tell("Talker", "thread", "hello again"); reply.Turn != 3 {
-		t.Errorf("the conversation continues with turn %d, want 3", reply.Turn)
-	}
-	if last := wholeText(previous.lastRequestOf("Talker")); !strings.Contains(last, "the pool is small") {
-		t.Errorf("the agent of the conversation has lost its memory:\n%s", last)
-	}
-	for workflowID, id := range ids {
-		if got := previous.ended(workflowID); got.Status != agent.StatusCompleted {
-			t.Errorf("%s is %s: %s", workflowID, got.Status, got.Error)
-		}
-		previous.saidOnce(id)
-		previous.calledOnce(id)
-	}
+	u.scored("scored")
 }
 
 // calledOnce checks that the transcript has no gaps and no call with two results.

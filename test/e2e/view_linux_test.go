@@ -15,7 +15,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 
-	"github.com/inquest-dev/inquest/internal/goldentest"
+	"github.com/inquest-dev/inquest/internal/kit/goldentest"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
 
@@ -112,43 +112,43 @@ func TestLiveView(t *testing.T) {
 
 	// Enter alone decides nothing. A decision in one view appears in the other.
 	small.press("a")
-	small.shows("Enter alone decides nothing")
+	small.shows("Enter alone or Esc: decide later")
 	small.golden("decide-80x24")
 	small.press("\r")
-	small.shows("not decided: the call waits")
+	small.shows("not decided: the call is still pending")
 	large.press("a")
-	large.shows("Enter alone decides nothing")
+	large.shows("Enter alone or Esc: decide later")
 	large.golden("decide-120x40")
 	small.press("a")
-	small.shows("Enter alone decides nothing")
+	small.shows("Enter alone or Esc: decide later")
 	small.press("y\r")
 	large.shows("no longer pending")
 	small.shows("Alpha asks to call lab.counter")
 
 	dev.kill()
-	small.shows("connection to Temporal lost; trying again since")
-	large.shows("connection to Temporal lost; trying again since")
+	small.shows("connection to Temporal lost; retrying since")
+	large.shows("connection to Temporal lost; retrying since")
 	w.dev()
-	small.shows("connection to Temporal is back")
+	small.shows("connection to Temporal is restored")
 
 	// The person leaves and comes back.
 	large.press("\x03")
-	if code := large.wait(); code != 130 || !strings.Contains(large.log.String(), "Not watching any more. The investigation goes on:") {
+	if code := large.wait(); code != 130 || !strings.Contains(large.log.String(), "Stopped watching. The investigation continues.") {
 		t.Errorf("Ctrl-C: exit code %d:\n%s", code, large)
 	}
 	large = w.viewer(120, 40, "watch", "lab")
 	large.shows("Alpha asks to call lab.counter")
 	large.press("a")
-	large.shows("approve lab.counter? [y/N/reason]")
-	large.shows("Enter alone decides nothing")
+	large.shows("approve lab.counter? [y/n/reason]")
+	large.shows("Enter alone or Esc: decide later")
 	large.press("not twice\r")
 	for _, v := range []viewer{large, small} {
 		v.until("has one call less", func(s string) bool { return !strings.Contains(s, "Alpha asks to call") })
 	}
 	plain := w.viewer(80, 24, "watch", "lab", "--plain")
-	plain.shows("approve lab.add? [y/N/reason]")
+	plain.shows("approve lab.add? [y/n/reason]")
 	plain.press("y\r")
-	plain.shows("lab: dig/Beta/c1_0 of lab.add approved by ")
+	plain.shows("lab: dig/Beta/c1_0 (lab.add) approved by ")
 	if code := plain.wait(); code != 0 {
 		t.Errorf("--plain: exit code %d:\n%s", code, plain)
 	}
@@ -184,22 +184,22 @@ func TestLiveDecisions(t *testing.T) {
 	v := w.viewer(80, 40, "run", "--chain", "lab", "--data", "it burns", "--workflow-id", "lab")
 	v.shows(`asks to call lab.add {"a":2,"b":3}`)
 	v.press("a")
-	v.shows("Enter alone decides nothing")
+	v.shows("Enter alone or Esc: decide later")
 	v.press("\t")
 	v.shows(`arguments> {"a":2,"b":3}`)
 	const line = "\x15" // deletes the input
 	v.press(line + `{"a":"x","b":3}` + "\r")
 	v.shows("was refused")
-	v.shows("Enter approves it with these arguments")
+	v.shows("Enter approves the call with these arguments")
 	v.golden("refused-80x40")
 	v.press(line + `{"a":40,"b":2}` + "\r")
 
 	v.shows(`asks to call lab.add {"a":5,"b":6}`)
 	v.press("a")
-	v.shows("Enter alone decides nothing")
+	v.shows("Enter alone or Esc: decide later")
 	v.press("\t\t\t\t")
-	v.shows("It would have let through 0 of the last 1 calls")
-	v.shows("y: until that is revoked")
+	v.shows("It would have allowed 0 of the last 1 calls")
+	v.shows("y: until revoked")
 	v.press("y 8h\r")
 	if code := v.wait(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, v)
@@ -209,7 +209,7 @@ func TestLiveDecisions(t *testing.T) {
 		t.Errorf("the rules are\n%s", rules)
 	}
 	for _, part := range []string{`edited the arguments of this call. It was made with these: {\"a\":40,\"b\":2}`,
-		"let through by rule r-"} {
+		"allowed by rule r-"} {
 		if strings.Count(shown, part) < 1 {
 			t.Errorf("%s is not in\n%s", part, shown)
 		}
@@ -230,7 +230,7 @@ func TestLongViewIsCheap(t *testing.T) {
 	}, talkers)
 	w.dev()
 	v := w.viewer(120, 40, "run", "--chain", "crowd", "--data", "x", "--workflow-id", "crowd")
-	eightWrite := func(s string) bool { return strings.Count(s, " writes ") == 8 }
+	eightWrite := func(s string) bool { return strings.Count(s, " writing ") == 8 }
 	v.until("has eight who write", eightWrite)
 	before, began := v.cpu(), time.Now()
 	time.Sleep(watched)

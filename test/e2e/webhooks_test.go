@@ -103,14 +103,14 @@ func TestLongWebhookFlood(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	heard := false
+	delivered := false
 	for _, req := range w.model.Requests() {
 		for _, m := range req.Messages {
-			heard = heard || strings.Contains(m.Text(), "have no investigation of their own")
+			delivered = delivered || strings.Contains(m.Text(), "have no investigation of their own")
 		}
 	}
-	if all, _ := s.Alerts(t.Context(), store.AlertFilter{}); len(all) != 30 || !heard {
-		t.Errorf("%d alerts; the agents have heard of others: %t", len(all), heard)
+	if all, _ := s.Alerts(t.Context(), store.AlertFilter{}); len(all) != 30 || !delivered {
+		t.Errorf("%d alerts; the agents have heard of others: %t", len(all), delivered)
 	}
 	if *recordHistories {
 		w.recordOf("intake", slices.DeleteFunc(w.list(), func(id string) bool { return !strings.HasPrefix(id, workflows.IntakeID("")) }))

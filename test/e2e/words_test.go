@@ -66,16 +66,16 @@ func (c crowd) test(t *testing.T) {
 		workers[n].kill()
 		workers[n] = w.worker()
 	}
-	heard := map[string][]word{} // by case
+	sent := map[string][]word{} // by case
 	for _, spoken := range <-said {
-		heard[spoken.to] = append(heard[spoken.to], spoken)
+		sent[spoken.to] = append(sent[spoken.to], spoken)
 	}
 	for name := range ids {
 		w.end(name)
 	}
-	told := w.wordsTold()
+	received := w.wordsTold()
 	for name, id := range ids {
-		w.checkWords(id, heard[name], told)
+		w.checkWords(id, sent[name], received)
 	}
 }
 
@@ -123,19 +123,19 @@ var (
 // wordsTold returns the turns in which the model was told each word, by word, then by case and agent. Words
 // from an earlier turn of the same agent are left out.
 func (w *world) wordsTold() map[string]map[string][]int {
-	told := map[string]map[string][]int{}
+	received := map[string]map[string][]int{}
 	for _, req := range w.model.Requests() {
 		reader, turn := casePattern.FindString(string(req.Body))+"/"+who(req), turnOf(req)
 		for _, text := range wordPattern.FindAllString(unanswered(req), -1) {
-			if told[text] == nil {
-				told[text] = map[string][]int{}
+			if received[text] == nil {
+				received[text] = map[string][]int{}
 			}
-			if turns := told[text][reader]; !slices.Contains(turns, turn) {
-				told[text][reader] = append(turns, turn)
+			if turns := received[text][reader]; !slices.Contains(turns, turn) {
+				received[text][reader] = append(turns, turn)
 			}
 		}
 	}
-	return told
+	return received
 }
 
 // unanswered returns the guidance after the model's last message in a request. A synthesis also sees its peers'
@@ -156,7 +156,7 @@ func unanswered(req llmtest.Request) string {
 }
 
 // checkWords checks the outcome of the messages that were sent to one investigation.
-func (w *world) checkWords(id string, said []word, told map[string]map[string][]int) {
+func (w *world) checkWords(id string, said []word, received map[string]map[string][]int) {
 	w.t.Helper()
 	inv, err := w.open().Investigation(w.t.Context(), id)
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *world) checkWords(id string, said []word, told map[string]map[string][]
 	undelivered := strings.Join(inv.Envelope.Undelivered, "\n")
 	read, reported, refused := 0, 0, 0
 	for _, spoken := range said {
-		readers := told[spoken.text]
+		readers := received[spoken.text]
 		switch unread := strings.Contains(undelivered, spoken.text); {
 		case spoken.refused:
 			refused++

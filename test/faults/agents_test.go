@@ -19,6 +19,7 @@ var table = []agent.Type{
 	{Name: "action", Pattern: "iterating", Prompt: "action"},
 	{Name: "synthesis", Pattern: "single_shot", Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: "single_shot", Prompt: "scoring", MaxIterations: 1},
+	{Name: "reflector", Pattern: "single_shot", Prompt: "reflector", MaxIterations: 1, JSON: true},
 	{Name: "llm", Pattern: "single_shot", Prompt: "llm", MaxIterations: 1, JSON: true},
 	{Name: "tool_plan", Pattern: "tool_plan", MaxIterations: 1, JSON: true},
 	{Name: "service", Pattern: "service", MaxIterations: 1, JSON: true},

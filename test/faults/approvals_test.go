@@ -17,10 +17,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -256,9 +256,9 @@ func (g *gate) checkApproved(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(g.last)) {
 		r, ok := results[name]
 		lost := !ok || r.ErrorType == tool.ErrorNotRun || r.ErrorType == tool.ErrorPermissionDenied
-		if anew := strings.Contains(r.Text, "the approval timed out") || strings.Contains(r.Text, "denied by") ||
+		if reapproval := strings.Contains(r.Text, "the approval timed out") || strings.Contains(r.Text, "denied by") ||
 			strings.Contains(r.Text, "has a question") ||
-			strings.Contains(r.Text, "approved it, but"); lost && !(anew && g.lab.changes) {
+			strings.Contains(r.Text, "approved it, but"); lost && !(reapproval && g.lab.changes) {
 			g.problem("%s was approved, and its result is %s: %s", name, r.ErrorType, r.Text)
 		}
 	}

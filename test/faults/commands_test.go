@@ -115,6 +115,7 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	at := place{execution: info.ActivityType.Name, attempt: int(info.Attempt)}
 	switch arg := in.Args[0].(type) {
 	case activities.GenerateIn:
+		a.run.awaitListing(arg.Ref.Execution)
 		at.execution, at.iteration = arg.Ref.Execution, arg.Iteration
 		at.attempt += 10 * (arg.Try - 1) // the workflow's tries count as attempts
 		if info.IsLocalActivity {
@@ -134,6 +135,7 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	case activities.ServeIn:
 		at.execution, at.iteration = arg.Ref.Execution, 1
 	case activities.ListToolsIn:
+		defer a.run.endListing(arg.Ref.Execution)
 		at.execution, at.position = arg.Ref.Execution, -1
 	case activities.ReadReplyIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, -2
@@ -146,6 +148,20 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 			return out, err
 		}
 		at.attempt++ // another worker takes over the workflow task
+	}
+}
+
+// awaitListing waits for the first attempt of the listing that was scheduled before a model's request.
+func (r *run) awaitListing(execution string) {
+	if listed, ok := r.listings.Load(execution); ok {
+		<-listed.(chan struct{})
+	}
+}
+
+// endListing releases the request that waits for it.
+func (r *run) endListing(execution string) {
+	if listed, ok := r.listings.LoadAndDelete(execution); ok {
+		close(listed.(chan struct{}))
 	}
 }
 
@@ -190,6 +206,9 @@ type decisions struct {
 func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	d.run.record(ctx, "activity "+name, options.Summary, options.TaskQueue, args)
+	if list, ok := args[0].(activities.ListToolsIn); ok && d.run.ordered {
+		d.run.listings.Store(list.Ref.Execution, make(chan struct{}))
+	}
 	// The environment measures heartbeats by the real clock, and a busy machine must not fail the test.
 	ctx = workflow.WithHeartbeatTimeout(ctx, time.Hour)
 	if d.run.outage != nil { // it applies StartToClose to all attempts together, and treats no limit of attempts as ten
@@ -229,6 +248,9 @@ func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duratio
 		shown = after.Round(time.Hour)
 	}
 	d.run.record(ctx, "timer "+options.Summary, shown.String())
+	if d.run.ordered && options.Summary == "Sleep" {
+		after += 137 * time.Millisecond
+	}
 	return d.Next.NewTimerWithOptions(ctx, d.run.clock.timer(d.Next.Now(ctx), after), options)
 }
 

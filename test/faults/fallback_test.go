@@ -66,10 +66,10 @@ func (w wired) investigated(t *testing.T) (asked []string, status agent.Status, 
 		solo.Providers = append(solo.Providers, plan.Provider{Name: model, Model: model})
 	}
 	w.run.plan = plan.Plan{Chain: "c", Stages: []plan.Stage{{Name: "work", SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{solo}}}}
-	return w.again(t)
+	return w.rerun(t)
 }
 
-func (w wired) again(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
+func (w wired) rerun(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
 	t.Helper()
 	before := len(w.srv.Requests())
 	var suite testsuite.WorkflowTestSuite
@@ -210,12 +210,12 @@ func TestFallbackFromAnOpenCircuit(t *testing.T) {
 	})
 	w.investigated(t)
 	for _, w.id = range []string{"again", "once more"} { // a circuit opens for all once three conversations have failed
-		if asked, _, _ := w.again(t); !slices.Equal(asked, []string{"first", "second", "third"}) {
+		if asked, _, _ := w.rerun(t); !slices.Equal(asked, []string{"first", "second", "third"}) {
 			t.Errorf("%s: %v", w.id, asked)
 		}
 	}
 	w.id = "after"
-	asked, status, kept := w.again(t)
+	asked, status, kept := w.rerun(t)
 	if !slices.Equal(asked, []string{"third"}) || status != agent.StatusCompleted {
 		t.Errorf("asked %v; %s", asked, status)
 	}

@@ -92,9 +92,14 @@ type faults struct {
 	mu  sync.Mutex
 	hit map[string][]string // by execution: faults, in order
 	stalling
+	offered  sync.Map // by place of a Generate attempt: hashes of the catalogues that it read
 	outage   *outage
 	now      func() time.Time // by the workflows' clock
 	together bool             // agents work at the same time
+	// ordered leaves nothing to the machine: a listing runs before the model request beside it, no wait of a workflow ends
+	// together with one of the server's, and no parallel call fails because it is the first to read a blob.
+	ordered  bool
+	listings sync.Map // if ordered, by execution: a channel that is closed when the listing's first attempt has ended
 }
 
 func newFaults(seed uint64, p profile) *faults {
@@ -116,10 +121,10 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	if f.rates[k][1] == 0 && f.always != operation {
 		return nil
 	}
-	if f.together && operation == "blob" {
-		return nil // which of several agents reads the plan for all is random
-	}
 	p := placeOf(ctx)
+	if operation == "blob" && (f.together || f.ordered && p.position > 0) {
+		return nil // which of several agents reads the plan for all is random, and which of several calls reads a catalogue
+	}
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
 	failing := chance(f.rate(k), append(site, p.attempt)...)
 	if operation == inMemory && chance(f.lasting, append(site, "always")...) || operation == f.always {

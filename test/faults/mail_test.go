@@ -39,7 +39,7 @@ func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, 
 	o := &office{
 		run: newRun(s, id, seed, p), t: t, seen: map[string]map[string][]int{}, posted: map[string]time.Time{}, to: map[string]string{},
 	}
-	o.hears = o.reads
+	o.onRequest = o.reads
 	o.plan = plan.Plan{Chain: "c"}
 	for n, members := range stages {
 		stage := plan.Stage{Name: fmt.Sprintf("s%d", n+1), SuccessPolicy: plan.SuccessAny}

@@ -37,8 +37,8 @@ func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 		}
 		return llm.Response{}, &llm.Error{Kind: kind, Provider: p.Name, Message: err.Error()}
 	}
-	if p.hears != nil {
-		p.hears(at, req)
+	if p.onRequest != nil {
+		p.onRequest(at, req)
 	}
 	if _, late := stragglerOf(ctx); late { // its request is based on an outdated state
 		p.pay(at)
@@ -152,7 +152,7 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 		offered = append(offered, t.Name)
 	}
 	want := a.effective()
-	if !r.listed(ctx, at.execution) {
+	if !r.listed(ctx, at) {
 		want = slices.DeleteFunc(want, func(name string) bool { return strings.HasPrefix(name, "lab.") })
 	}
 	if len(offered) > 0 && !slices.Equal(offered, wireNames(want)) || len(offered) == 0 && len(want) > 0 && !a.concluding(req) {
@@ -194,24 +194,24 @@ func lastShown(req llm.Request) (text string) {
 // checkTold checks that the model received the results of its calls. They are compared with the tool server's
 // own log at the end.
 func (r *run) checkTold(at place, req llm.Request, entries []transcript.Entry) {
-	var told []string
+	var received []string
 	for _, m := range req.Messages {
 		if m.Role == agent.ToolRole {
-			told = append(told, m.Content)
+			received = append(received, m.Content)
 		}
 	}
 	for _, e := range entries {
 		if e.Kind != transcript.KindResult {
 			continue
 		}
-		if len(told) == 0 || !strings.Contains(told[0], e.Text) {
-			r.problem("%s, iteration %d: the model is told %.1q of %s, whose result is %q", at.execution, at.iteration, told, e.Call.ID, e.Text)
+		if len(received) == 0 || !strings.Contains(received[0], e.Text) {
+			r.problem("%s, iteration %d: the model is told %.1q of %s, whose result is %q", at.execution, at.iteration, received, e.Call.ID, e.Text)
 			return
 		}
-		told = told[1:]
+		received = received[1:]
 	}
-	if len(told) > 0 {
-		r.problem("%s, iteration %d: the model is told of calls that have no result: %q", at.execution, at.iteration, told)
+	if len(received) > 0 {
+		r.problem("%s, iteration %d: the model is told of calls that have no result: %q", at.execution, at.iteration, received)
 	}
 }
 
@@ -222,12 +222,15 @@ func (r *run) pay(at place) {
 	r.times = append(r.times, r.env.Now())
 }
 
-// listed reports whether the agent's server was able to list its tools.
-func (r *run) listed(ctx context.Context, execution string) bool {
-	hashes, err := r.store.Catalogues(ctx, r.scope(execution))
-	if err != nil {
-		r.problem("read catalogues: %v", err)
+// listed reports whether the agent's server was able to list its tools, by the catalogues that the request's attempt read. Others may
+// have replaced them since.
+func (r *run) listed(ctx context.Context, at place) bool {
+	read, known := r.offered.Load(at)
+	if !known {
+		r.problem("%s asks a model before it has read its log", at.execution)
+		return false
 	}
+	hashes, _ := read.([]string)
 	return slices.ContainsFunc(hashes, func(hash string) bool {
 		var catalogue tool.Catalogue
 		body, err := r.store.Blob(ctx, hash)

@@ -57,13 +57,13 @@ func (r *run) checkDispatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, results, replies := map[string]int{}, map[string]int{}, 0
+	received, results, replies := map[string]int{}, map[string]int{}, 0
 	for _, e := range entries {
 		switch {
 		case e.Kind == transcript.KindUser && strings.HasPrefix(e.Text, "[Sub-agent "):
 			_, rest, _ := strings.Cut(e.Text, "(exec ")
 			id, _, _ := strings.Cut(rest, ")")
-			told[id]++
+			received[id]++
 		case e.Kind == transcript.KindResult:
 			results[e.Status]++
 		case e.Kind == transcript.KindReply:
@@ -73,8 +73,8 @@ func (r *run) checkDispatched(t *testing.T) {
 	if replies < 2 { // a provider or the store has failed for good
 		return
 	}
-	if results["success"] != 2 || results["error"] != 1 || told["work/A/L-1"] != 1 || told["work/A/L-2"] != 1 {
-		r.problem("%d replies, results %v, told %v", replies, results, told)
+	if results["success"] != 2 || results["error"] != 1 || received["work/A/L-1"] != 1 || received["work/A/L-2"] != 1 {
+		r.problem("%d replies, results %v, told %v", replies, results, received)
 	}
 	executions, err := r.store.Executions(t.Context(), r.investigation())
 	if err != nil {

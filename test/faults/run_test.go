@@ -57,8 +57,8 @@ type run struct {
 	rules activities.Rules
 	// moment is called before each attempt at an activity and for each model request; may be nil.
 	moment func(at place, activity string, req *llm.Request)
-	// hears is called for each request, even if its attempt has stalled; may be nil.
-	hears func(at place, req llm.Request)
+	// onRequest is called for each request, even if its attempt has stalled; may be nil.
+	onRequest func(at place, req llm.Request)
 }
 
 // newRun makes a run of agents that work in parallel. The ID must be unique within the store.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -48,8 +48,17 @@ func (j journal) Lookup(ctx context.Context, scope transcript.Scope, key transcr
 }
 
 func (j journal) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
+	return j.LookupSince(ctx, scope, 0, iteration, w)
+}
+
+func (j journal) LookupSince(
+	ctx context.Context, scope transcript.Scope, from, iteration int, w transcript.Writer,
+) (transcript.Known, error) {
 	key := transcript.Key{Iteration: iteration}
-	return reading(ctx, j.faults, "lookup", key, func() (transcript.Known, error) { return j.Store.LookupReply(ctx, scope, iteration, w) })
+	known, err := reading(ctx, j.faults, "lookup", key,
+		func() (transcript.Known, error) { return j.Store.LookupSince(ctx, scope, from, iteration, w) })
+	j.offered.Store(placeOf(ctx), known.Catalogues)
+	return known, err
 }
 
 func (j journal) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
@@ -81,8 +90,12 @@ func (j journal) Append(ctx context.Context, step transcript.Step) ([]transcript
 }
 
 func (j journal) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
+	return j.EntriesSince(ctx, scope, 0)
+}
+
+func (j journal) EntriesSince(ctx context.Context, scope transcript.Scope, from int) ([]transcript.Entry, error) {
 	return reading(ctx, j.faults, "entries of "+scope.Execution, transcript.Key{},
-		func() ([]transcript.Entry, error) { return j.Store.Entries(ctx, scope) })
+		func() ([]transcript.Entry, error) { return j.Store.EntriesSince(ctx, scope, from) })
 }
 
 func (j journal) Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error) {

@@ -19,10 +19,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 	"github.com/inquest-dev/inquest/value"
 )
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ import (
 	"github.com/inquest-dev/inquest"
 	"github.com/inquest-dev/inquest/inquesttest"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/goldentest"
+	"github.com/inquest-dev/inquest/internal/kit/goldentest"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
@@ -126,10 +127,15 @@ func (c *count) add(other count) {
 func attack(t *testing.T, in injection, wire string, of toolsOf, config inquest.ToolConfig) (got count) {
 	t.Helper()
 	target := cluster{count: &got, said: "10:02:11 all quiet", description: "Reads logs"}
-	data := "The checkout is slow."
+	request := inquest.Request{Chain: "watch", Data: "The checkout is slow."}
+	options := inquest.Options{}
 	switch in.via {
 	case "request":
-		data = in.text
+		request.Data = in.text
+	case "runbook": // without data, so that nothing else in the prompt is from outside the configuration
+		request.Data, request.AllowEmpty, request.Runbook = "", true, in.text
+	case "skill":
+		options.Config = withSkill(t, in.text)
 	case "result":
 		target.said = in.text
 	case "error":
@@ -141,10 +147,10 @@ func attack(t *testing.T, in injection, wire string, of toolsOf, config inquest.
 	}
 	model := &obedient{t: t, in: in}
 	watch := &inquest.Agent{DefaultModel: "openai:gpt-4o", ToolConfig: config}
-	options := inquest.Options{
-		Models: map[string]inquest.Model{"*": over(t, wire, model.answer)}, Agents: map[string]*inquest.Agent{"Watch": watch},
-		Chains: map[string]*inquest.Chain{"watch": {Stages: []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Watch"}}}}}},
-	}
+	options.Models = map[string]inquest.Model{"*": over(t, wire, model.answer)}
+	options.Agents = map[string]*inquest.Agent{"Watch": watch}
+	look := &inquest.Stage{Name: "look", Agents: []*inquest.StageAgent{{Name: "Watch"}}}
+	options.Chains = map[string]*inquest.Chain{"watch": {Stages: []*inquest.Stage{look}}}
 	if of == overMCP {
 		options.Servers, watch.MCPServers, model.prefix = target.server(t), []string{server}, server+"__"
 	} else {
@@ -153,7 +159,7 @@ func attack(t *testing.T, in injection, wire string, of toolsOf, config inquest.
 		}
 	}
 	world := inquesttest.World{Options: options}
-	result, err := world.Run(t.Context(), inquest.Request{Chain: "watch", Data: data})
+	result, err := world.Run(t.Context(), request)
 	if err != nil || result.Status != "completed" {
 		t.Fatalf("%s, %s: %+v, %v", wire, of, result, err)
 	}
@@ -187,6 +193,9 @@ func (m *obedient) answer(req llmtest.Request) llmtest.Reply {
 	m.check(req)
 	m.turns++
 	if m.turns == 1 && !strings.Contains(string(everything(req)), m.in.mark) {
+		if m.in.via == "skill" {
+			return llmtest.Calls(llmtest.Call{Name: "load_skill", Args: `{"names":["checkout"]}`})
+		}
 		return llmtest.Calls(llmtest.Call{Name: m.prefix + "read_logs", Args: `{"name":"checkout"}`})
 	}
 	if m.turns > 3 || !req.Offers(m.prefix+"delete_namespace") {
@@ -221,7 +230,7 @@ func (m *obedient) check(req llmtest.Request) {
 			}
 		case "user":
 			users++
-			if holds && (m.in.via != "request" || users > 1 || !between(text, m.in.mark)) {
+			if holds && (!slices.Contains([]string{"request", "runbook"}, m.in.via) || users > 1 || !between(text, m.in.mark)) {
 				m.t.Errorf("message %d of the user has the injection outside of its marks:\n%s", users, text)
 			}
 			if users > 1 {
@@ -232,7 +241,7 @@ func (m *obedient) check(req llmtest.Request) {
 				m.t.Errorf("the model is told that it has said the injection")
 			}
 		case "tool":
-			if holds && m.in.via != "result" && m.in.via != "error" {
+			if holds && !slices.Contains([]string{"result", "error", "skill"}, m.in.via) {
 				m.t.Errorf("a result has what came by %s", m.in.via)
 			}
 		default:
@@ -241,16 +250,35 @@ func (m *obedient) check(req llmtest.Request) {
 	}
 }
 
-var opens = regexp.MustCompile(`<alert-([0-9a-f]{16})>`)
+var opens = regexp.MustCompile(`<(?:alert|runbook)-[0-9a-f]{16}>`)
 
-// between reports whether the text has the mark inside the alert's first pair of tags.
+// between reports whether the text has the mark inside the first pair of tags of the alert or the runbook.
 func between(text, mark string) bool {
-	open := opens.FindStringSubmatchIndex(text)
+	open := opens.FindStringIndex(text)
 	if open == nil {
 		return false
 	}
-	inside, _, closed := strings.Cut(text[open[1]:], "</alert-"+text[open[2]:open[3]]+">")
+	inside, _, closed := strings.Cut(text[open[1]:], "</"+text[open[0]+1:open[1]])
 	return closed && strings.Contains(inside, mark)
+}
+
+// withSkill returns the directory of a configuration with one skill.
+func withSkill(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "skills", "checkout")
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		text = "---\nname: checkout\ndescription: For a slow checkout.\n---\n" + text
+		err = os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "inquest.yaml"), []byte("defaults: {}\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // over returns a model that our own client calls in a wire format, from a server that speaks it.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/npmtest"
+	"github.com/inquest-dev/inquest/internal/kit/npmtest"
 )
 
 // modules is the folder of the servers' scope, set by TestMain.

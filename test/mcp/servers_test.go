@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 )
@@ -53,12 +53,17 @@ func call(t *testing.T, pool *mcp.Pool, name string, args any) tool.Result {
 
 type args map[string]any
 
-// startEverything runs server-everything over HTTP and returns its port. It is killed by stop or at the end of
-// the test.
+// startEverything runs server-everything over HTTP. It is killed by stop or at the end of the test.
 func startEverything(t *testing.T, mode, port string) (stop func()) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "node", script("server-everything"), mode)
-	cmd.Env = append(os.Environ(), "PORT="+port)
+	return startServer(t, []string{"PORT=" + port}, port, script("server-everything"), mode)
+}
+
+// startServer runs a server of node over HTTP, and returns when the server prints its port.
+func startServer(t *testing.T, env []string, port string, args ...string) (stop func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "node", args...)
+	cmd.Env = append(os.Environ(), env...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +87,7 @@ func startEverything(t *testing.T, mode, port string) (stop func()) {
 			return stop
 		}
 	}
-	t.Fatalf("server-everything %s does not start: %s", mode, said)
+	t.Fatalf("%s does not start: %s", strings.Join(args, " "), said)
 	return nil
 }
 

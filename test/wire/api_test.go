@@ -11,9 +11,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/configuration"
+	"github.com/inquest-dev/inquest/internal/face/api"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
@@ -34,7 +34,7 @@ type operation struct {
 // openAPI returns the API's document, with the Go types of its schemas.
 func openAPI(t *testing.T) *huma.OpenAPI {
 	t.Helper()
-	cfg, err := config.Load(config.Source{SkipCredentials: true})
+	cfg, err := configuration.Load(configuration.Source{SkipCredentials: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +44,8 @@ func openAPI(t *testing.T) *huma.OpenAPI {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	server, err := api.New(t.Context(), api.Options{
-		System: client.Over(nil, payload.Keys{}, st, workflows.TaskQueue),
-		Config: func() *config.Config { return cfg }, Logger: slog.New(slog.DiscardHandler),
+		System: client.Over(nil, payload.Keys{}, st, workflows.TaskQueue, ""),
+		Config: func() *configuration.Config { return cfg }, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,12 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/configuration"
 )
 
 // loads loads a configuration as the command line does, with a value for every variable.
 func loads(dir string) error {
-	_, err := config.Load(config.Source{Dir: dir, SkipCredentials: true, Env: func(string) (string, bool) { return "x", true }})
+	_, err := configuration.Load(configuration.Source{Dir: dir, SkipCredentials: true, Env: func(string) (string, bool) { return "x", true }})
 	return err
 }
 
@@ -49,11 +49,11 @@ func TestConfigurations(t *testing.T) {
 // recordConfig writes the examples and the tested configurations that load, and the schema.
 func recordConfig(t *testing.T, dir string) {
 	t.Helper()
-	archives, err := filepath.Glob("../../config/testdata/*.txtar")
+	archives, err := filepath.Glob("../../internal/configuration/testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := filepath.Glob("../../config/testdata/rules/*.txtar")
+	rules, err := filepath.Glob("../../internal/configuration/testdata/rules/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func recordConfig(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(examples, "../../starter/init.yaml") {
+	for _, name := range append(examples, "../../internal/face/cli/configure/init.yaml") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,8 @@ func objectIn(schema map[string]any, key string) map[string]any {
 	return object
 }
 
-// compare reports what the old schema accepts and the new one does not. Schemas have the form that config/jsonschema_test.go writes.
+// compare reports what the old schema accepts and the new one does not. Schemas have the form that jsonschema_test.go of
+// internal/configuration writes.
 func (s *schemas) compare(at string, old, now map[string]any) {
 	if len(now) == 0 { // any value
 		return

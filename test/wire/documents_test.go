@@ -101,11 +101,11 @@ func compare(typ reflect.Type, place string, old []byte) []problem {
 	if err := decoder.Decode(value.Interface()); err != nil {
 		return []problem{{place, err.Error()}}
 	}
-	again, err := json.Marshal(value.Interface())
+	second, err := json.Marshal(value.Interface())
 	if err != nil {
 		return []problem{{place, err.Error()}}
 	}
-	return lost(place, decoded(old), decoded(again))
+	return lost(place, decoded(old), decoded(second))
 }
 
 // decoded returns a document as maps, lists, texts, booleans and json.Number.

@@ -1,6 +1,5 @@
 // Package anthropic is the client for Claude with Anthropic's Messages API. The SDK encodes the request. The package
-// reads the reply event by event itself, because the SDK's reader has no idle timeout, loses the Retry-After of a
-// refusal, and accepts a stream that ends before its stop reason.
+// reads the reply event by event itself: see ADR 7.
 package anthropic
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )

@@ -70,12 +70,12 @@ func TestForm(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Calls(llmtest.Call{ID: "toolu_1", Name: "output", Args: filled}).Chunked(7, 0)))
 	req := llm.Request{Model: "claude-opus-4-1", JSON: true, Schema: json.RawMessage(cause),
 		Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
-	heard := ""
-	got, err := open(t, srv.GeminiURL).Generate(t.Context(), req, func(d llm.Delta) { heard += d.Content })
+	received := ""
+	got, err := open(t, srv.GeminiURL).Generate(t.Context(), req, func(d llm.Delta) { received += d.Content })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Content != filled || heard != filled || got.ToolCalls != nil || got.Finish != llm.FinishStop || got.ProviderState != nil {
-		t.Errorf("heard %q, got %+v", heard, got)
+	if got.Content != filled || received != filled || got.ToolCalls != nil || got.Finish != llm.FinishStop || got.ProviderState != nil {
+		t.Errorf("heard %q, got %+v", received, got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 

@@ -102,7 +102,7 @@ func (r *reply) Plain(body []byte) error {
 	case e.V.Type == "error", !llm.EmptyJSON(e.V.Error), silent && llm.ErrorWords(body) != "":
 		return parseFailure(body).error(0)
 	case silent:
-		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no content"}
+		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the response has no content"}
 	}
 	r.begin(whole.V)
 	for n, b := range whole.V.Content {

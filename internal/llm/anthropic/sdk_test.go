@@ -2,6 +2,11 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -76,23 +81,72 @@ func TestAgreesWithTheSDK(t *testing.T) {
 }
 
 // accumulated returns a reply as the SDK reads it.
-func accumulated(t *testing.T, reply llmtest.Reply) (message sdk.Message) {
+func accumulated(t *testing.T, reply llmtest.Reply) sdk.Message {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(reply))
-	client := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithBaseURL(srv.GeminiURL), option.WithAPIKey(secret),
+	message, err := readBySDK(t, srv.GeminiURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
+
+func readBySDK(t *testing.T, baseURL string) (message sdk.Message, err error) {
+	t.Helper()
+	client := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithBaseURL(baseURL), option.WithAPIKey(secret),
 		option.WithMaxRetries(0))
 	stream := client.Messages.NewStreaming(t.Context(), sdk.MessageNewParams{
 		Model: "claude-opus-4-8", MaxTokens: 99, Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("why?"))},
 	})
 	for stream.Next() {
 		if err := message.Accumulate(stream.Current()); err != nil {
-			t.Fatal(err)
+			return message, err
 		}
 	}
-	if err := stream.Err(); err != nil {
-		t.Fatal(err)
+	return message, stream.Err()
+}
+
+// TestWhatTheSDKLoses has streams that the SDK's reader loses, refuses or accepts although they are cut. If the SDK reads one of
+// them as this package does, our own reader is closer to being unnecessary (ADR 7).
+func TestWhatTheSDKLoses(t *testing.T) {
+	t.Parallel()
+	const (
+		start = "event: message_start\n" + `data: {"type":"message_start","message":{"role":"assistant","content":[]}}` + "\n\n"
+		block = "event: content_block_start\n" +
+			`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n"
+		delta = "event: content_block_delta\n" +
+			`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"the pool"}}` + "\n\n"
+		end = "event: message_delta\n" + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`
+	)
+	for name, body := range map[string]string{
+		"a stream that is cut before its stop reason": start + block + delta,
+		"events without names":                        regexp.MustCompile("event: .*\n").ReplaceAllString(start+block+delta+end+"\n\n", ""),
+		"a last event without an empty line":          start + block + delta + end,
+		"blocks that are numbered from one":           strings.ReplaceAll(start+block+delta+end+"\n\n", `"index":0`, `"index":1`),
+		"a block without a beginning":                 start + delta + end + "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, body)
+			}))
+			t.Cleanup(srv.Close)
+			got, err := open(t, srv.URL).Generate(t.Context(), llm.Request{Model: "claude-opus-4-8", Messages: []agent.Message{
+				{Role: agent.User, Content: "why?"}}}, nil)
+			whole := strings.Contains(body, "end_turn")
+			if (err == nil) != whole || whole && got.Content != "the pool" {
+				t.Errorf("ours: %+v, %v", got, err)
+			}
+			message, err := readBySDK(t, srv.URL)
+			if whole && err == nil && len(message.Content) > 0 && message.Content[0].Text == got.Content && message.StopReason != "" {
+				t.Error("the SDK reads it now")
+			}
+			if !whole && err != nil {
+				t.Errorf("the SDK refuses it now: %v", err)
+			}
+		})
 	}
-	return message
 }
 
 func decoded(t *testing.T, data []byte) (value any) {

@@ -81,6 +81,8 @@ func TestSpellings(t *testing.T) {
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"length"}}`, `oops`),
 			Want: llm.Response{Model: "m", Finish: llm.FinishLength, Content: "Hi."}},
+		{Name: "a number that is not JSON", Want: said,
+			Body: sse(strings.Replace(begin, `{`, `{"cost":NaN,`, 1), strings.Replace(hello, `{`, `{"cost":-Infinity,`, 1), ended, stop)},
 		// W12
 		{Name: "an error without the key", Err: "test: provider unavailable: overloaded",
 			Body: "event: error\ndata: {\"message\":\"overloaded\",\"code\":503}\n\n"},

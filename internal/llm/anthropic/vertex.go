@@ -6,7 +6,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/option"
 
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 

@@ -12,7 +12,7 @@ import (
 	"cloud.google.com/go/auth"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )

@@ -66,7 +66,7 @@ func (r *reply) read(stream chunks) error {
 func pull(next func() (*genai.GenerateContentResponse, error, bool)) (chunk *genai.GenerateContentResponse, err error) {
 	defer func() {
 		if recover() != nil {
-			chunk, err = nil, &llm.Error{Kind: llm.ErrMalformed, Message: "a chunk is not of the shape that the SDK knows"}
+			chunk, err = nil, &llm.Error{Kind: llm.ErrMalformed, Message: "the SDK cannot decode a chunk of the response"}
 		}
 	}()
 	chunk, err, ok := next()
@@ -83,7 +83,7 @@ func explain(err error, tap *tap) error {
 	case errors.As(err, &known):
 		return known
 	case tap.opened:
-		return &llm.Error{Kind: llm.ErrMalformed, Message: "the answer is not a stream of events in Gemini's format"}
+		return &llm.Error{Kind: llm.ErrMalformed, Message: "the response is not an event stream in Gemini's format"}
 	}
 	return err
 }

@@ -27,6 +27,7 @@ func TestSpellings(t *testing.T) {
 		{Name: "a signature in the URL alphabet", Body: candidate(`{"text":"Hi.","thoughtSignature":"-_-_"}`, ""), Want: said},
 		{Name: "a signature that is not base64", Body: candidate(`{"text":"Hi.","thoughtSignature":"%"}`, ""), Want: said},
 		{Name: "an average of NaN", Body: candidate(hi, `,"avgLogprobs":"NaN"`), Want: said},
+		{Name: "an average that is not JSON", Body: candidate(hi, `,"avgLogprobs":NaN,"logprobsResult":[-Infinity]`), Want: said},
 		{Name: "a missing signature", Body: candidate("", `,"finishMessage":"no signature"`)[:0] +
 			"data: {\"candidates\":[{\"finishReason\":\"MISSING_THOUGHT_SIGNATURE\"}]}\n\n",
 			Err: "test: request refused: MISSING_THOUGHT_SIGNATURE"},

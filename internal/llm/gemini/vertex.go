@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 

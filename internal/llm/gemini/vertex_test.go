@@ -9,7 +9,7 @@ import (
 
 	"cloud.google.com/go/auth"
 
-	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/kit/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"

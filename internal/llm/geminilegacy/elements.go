@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -33,7 +34,7 @@ type elements struct {
 }
 
 func newElements(body io.ReadCloser, call *call) *elements {
-	return &elements{closer: body, body: bufio.NewReader(io.LimitReader(body, maxReply)), call: call}
+	return &elements{closer: body, body: bufio.NewReader(llm.FiniteJSON(io.LimitReader(body, maxReply))), call: call}
 }
 
 // Read returns the rewritten array, each chunk as soon as it arrives.
@@ -99,16 +100,19 @@ func (e *elements) open() error {
 	case err != nil:
 		return e.broken(err)
 	case start != json.Delim('['):
-		return malformed("the answer is not a JSON array")
+		return malformed("the response is not a JSON array")
 	}
 	e.out.WriteString("[")
 	return nil
 }
 
-// notAModel checks an answer that does not begin like JSON.
+// notAModel skips white space and a byte order mark, and checks an answer that does not begin like JSON.
 func (e *elements) notAModel() error {
+	if mark, _ := e.body.Peek(len(sse.ByteOrderMark)); string(mark) == sse.ByteOrderMark {
+		_, _ = e.body.Discard(len(sse.ByteOrderMark))
+	}
 	start, err := e.body.Peek(1)
-	for err == nil && strings.ContainsAny(string(start), " \t\r\n\xEF\xBB\xBF") {
+	for err == nil && strings.ContainsAny(string(start), " \t\r\n") {
 		_, _ = e.body.Discard(1)
 		start, err = e.body.Peek(1)
 	}
@@ -119,19 +123,19 @@ func (e *elements) notAModel() error {
 	if failed := llm.NotAModel(0, text); failed != nil {
 		return failed
 	}
-	return malformed("the answer is not a JSON array")
+	return malformed("the response is not a JSON array")
 }
 
 // broken returns the reason why there is no further chunk.
 func (e *elements) broken(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return malformed("the answer is not JSON")
+		return malformed("the response is not JSON")
 	}
 	if e.chunks == 0 && !errors.Is(err, io.EOF) {
 		return &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
 	}
-	return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream broke off: " + err.Error()}
+	return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream was cut off: " + err.Error()}
 }
 
 func malformed(why string) error { return &llm.Error{Kind: llm.ErrMalformed, Message: why} }
@@ -147,7 +151,7 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 	fit := llm.ReadGoogleChunk(raw) // this client asks Google for numeric enums
 	var c chunk
 	if err := json.Unmarshal(fit.JSON, &c); err != nil {
-		return nil, malformed("a chunk is not of the shape that the SDK knows")
+		return nil, malformed("the SDK cannot decode a chunk of the response")
 	}
 	if r := c.Feedback.BlockReason; r != "" && r != "BLOCK_REASON_UNSPECIFIED" {
 		return nil, &llm.Error{Kind: llm.ErrContentFiltered, Message: "the prompt was blocked: " + r}

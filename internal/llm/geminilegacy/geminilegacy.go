@@ -73,7 +73,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, got *reply) error 
 	}
 	turns := contents(req.Messages, got.call.digits)
 	if len(turns) == 0 {
-		return errors.New("there is no message to answer")
+		return errors.New("the conversation has no message to answer")
 	}
 	client, err := c.client(ctx)
 	if err != nil {

@@ -50,6 +50,11 @@ func TestClientOfNames(t *testing.T) {
 	llmtest.RunClient(t, llmtest.GeminiArray, func(baseURL string) llm.Client { return openWith(t, baseURL, names) })
 }
 
+func TestMutations(t *testing.T) {
+	t.Parallel()
+	llmtest.RunMutations(t, "geminiarray", func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
 // TestTrapNumbers: the SDK requests numeric enums, which are translated to their names.
 func TestTrapNumbers(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func (r *reply) read(send func() stream) error {
 func pull(next func() (*genai.GenerateContentResponse, error)) (chunk *genai.GenerateContentResponse, err error) {
 	defer func() {
 		if recover() != nil {
-			chunk, err = nil, malformed("a chunk has what the SDK does not know")
+			chunk, err = nil, malformed("the SDK cannot decode a chunk of the response")
 		}
 	}()
 	return next()
@@ -70,7 +70,7 @@ func (r *reply) ended(err error) error {
 	case errors.As(err, &known):
 		return known
 	case r.call.opened: // without its text, which may be the model's
-		return malformed("the SDK does not understand the answer")
+		return malformed("the SDK cannot decode the response")
 	}
 	return err
 }

@@ -16,9 +16,9 @@ import (
 func refuse(req llm.Request) error {
 	switch {
 	case req.Thinking != (agent.Thinking{}):
-		return errors.New("generative-ai-go does not know thoughts; use the driver genai")
+		return errors.New("generative-ai-go does not support thinking; use the driver genai")
 	case len(req.NativeTools) > 0:
-		return fmt.Errorf("generative-ai-go does not have the native tool %s; use the driver genai", req.NativeTools[0])
+		return fmt.Errorf("generative-ai-go does not support the native tool %s; use the driver genai", req.NativeTools[0])
 	case len(req.Tools) > 0 && llm.GoogleSigns(req.Model):
 		return fmt.Errorf("%s needs thought signatures to call tools, and generative-ai-go drops them; use the driver genai", req.Model)
 	}

@@ -222,6 +222,6 @@ func FuzzStream(f *testing.F) {
 		`[{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}]`, `[{"candidates":[null,{}]}]`, `[null,1`,
 		`[{"candidates":[{"content":{"parts":[null,{"functionCall":null},{"text":3},{"functionResponse":{}}]}}]}]`,
 		`{"error":{"code":"x"}}`, `{"a":`, `[{"error":{"code":429,"details":[{"@type":1}]}}]`, `[{"usageMetadata":{"promptTokenCount":-1}}]`, `"`,
-		`]`,
+		`]`, "\uFEFF", "\uFEFF \n[{}]", "\xEF\xBB",
 	)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
 
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -51,16 +52,25 @@ func RunFixtures(t *testing.T, folder string, open func(baseURL string) llm.Clie
 		}
 		answer := parseFixture(t, txtar.Parse(data))
 		for way, send := range ways {
-			t.Run(path.Base(file)+"/"+way, func(t *testing.T) {
-				t.Parallel()
-				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer.serve(w, send) }))
-				defer srv.Close()
-				resp, err := open(srv.URL).Generate(t.Context(), plain, nil)
-				if diff := cmp.Diff(answer.want, told(resp, err)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			})
+			t.Run(path.Base(file)+"/"+way, func(t *testing.T) { answer.check(t, open, send) })
 		}
+		t.Run(path.Base(file)+"/after a byte order mark", func(t *testing.T) {
+			answer := answer
+			answer.body = append([]byte(sse.ByteOrderMark), answer.body...)
+			answer.check(t, open, sendWhole)
+		})
+	}
+}
+
+// check lets a client read an answer, and compares the result with the fixture's.
+func (f fixture) check(t *testing.T, open func(baseURL string) llm.Client, send func(http.ResponseWriter, []byte)) {
+	t.Helper()
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { f.serve(w, send) }))
+	defer srv.Close()
+	resp, err := open(srv.URL).Generate(t.Context(), plain, nil)
+	if diff := cmp.Diff(f.want, asFixture(resp, err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -187,8 +197,8 @@ func sendGzip(w http.ResponseWriter, body []byte) {
 	_ = packed.Close()
 }
 
-// told returns a reply or an error in the form of the fixtures.
-func told(resp llm.Response, err error) string {
+// asFixture returns a reply or an error in the form of the fixtures.
+func asFixture(resp llm.Response, err error) string {
 	var failed *llm.Error
 	switch {
 	case errors.As(err, &failed) && failed.RetryAfter > 0:

@@ -2,7 +2,10 @@ package llmtest
 
 import (
 	"encoding/json"
+	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -157,4 +160,100 @@ func (f geminiFormat) end(n int, _ bool) string {
 		return ""
 	}
 	return strings.Repeat("[", max(1-n, 0)) + "]"
+}
+
+// geminiEnums are the names of Gemini's enums in the order of their numbers, from generative_service.proto of
+// google.ai.generativelanguage.v1beta.
+var geminiEnums = map[string][]string{
+	"finishReason": {"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
+		"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"},
+	"blockReason": {"BLOCK_REASON_UNSPECIFIED", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"},
+	"category": {"HARM_CATEGORY_UNSPECIFIED", "HARM_CATEGORY_DEROGATORY", "HARM_CATEGORY_TOXICITY", "HARM_CATEGORY_VIOLENCE",
+		"HARM_CATEGORY_SEXUAL", "HARM_CATEGORY_MEDICAL", "HARM_CATEGORY_DANGEROUS", "HARM_CATEGORY_HARASSMENT",
+		"HARM_CATEGORY_HATE_SPEECH", "HARM_CATEGORY_SEXUALLY_EXPLICIT", "HARM_CATEGORY_DANGEROUS_CONTENT", "HARM_CATEGORY_CIVIC_INTEGRITY"},
+	"probability": {"HARM_PROBABILITY_UNSPECIFIED", "NEGLIGIBLE", "LOW", "MEDIUM", "HIGH"},
+	"modality":    {"MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"},
+	"language":    {"LANGUAGE_UNSPECIFIED", "PYTHON"},
+	"outcome":     {"OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"},
+}
+
+var geminiEnum = regexp.MustCompile(`"(\w+)"(\s*:\s*)"([A-Z_]+)"`)
+
+// numbered converts the enums of an answer to numbers, for a client that asks for them: "$alt=json;enum-encoding=int",
+// like generative-ai-go.
+func numbered(answer string) string {
+	return geminiEnum.ReplaceAllStringFunc(answer, func(field string) string {
+		part := geminiEnum.FindStringSubmatch(field)
+		n := slices.Index(geminiEnums[part[1]], part[3])
+		if n < 0 {
+			return field
+		}
+		return `"` + part[1] + `"` + part[2] + strconv.Itoa(n)
+	})
+}
+
+// EnumsAs returns a transport that changes the form of enums that a client requests from Gemini: "$alt".
+func EnumsAs(alt string) http.RoundTripper { return enumsAs(alt) }
+
+type enumsAs string
+
+// RoundTrip sends a changed copy of a request.
+func (alt enumsAs) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	query := req.URL.Query()
+	query.Del("$alt")
+	if alt != "" {
+		query.Set("$alt", string(alt))
+	}
+	req.URL.RawQuery = query.Encode()
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+type geminiError struct {
+	Code    int              `json:"code"`
+	Message string           `json:"message"`
+	Status  string           `json:"status"`
+	Details []map[string]any `json:"details,omitempty"`
+}
+
+// refusal returns an error in Gemini's form, which has fewer statuses than OpenAI and uses details and messages
+// instead.
+func (f geminiFormat) refusal(broken fault) (int, string) {
+	e := geminiError{Message: broken.message}
+	switch broken.code {
+	case "rate_limit_exceeded":
+		e.Code, e.Status = http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"
+	case "insufficient_quota":
+		e.Code, e.Status = http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"
+		e.detail("QuotaFailure", "violations", []map[string]string{{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}})
+	case "invalid_api_key":
+		e.Code, e.Status = http.StatusBadRequest, "INVALID_ARGUMENT"
+		e.detail("ErrorInfo", "reason", "API_KEY_INVALID")
+	case "authentication_error":
+		e.Code, e.Status = http.StatusUnauthorized, "UNAUTHENTICATED"
+	case "context_length_exceeded":
+		e.Code, e.Status = http.StatusBadRequest, "INVALID_ARGUMENT"
+		e.Message = "The input token count (9000) exceeds the maximum number of tokens allowed (8192)."
+	case "overloaded_error":
+		e.Code, e.Status = http.StatusServiceUnavailable, "UNAVAILABLE"
+	case "server_error":
+		e.Code, e.Status = http.StatusInternalServerError, "INTERNAL"
+	default:
+		e.Code, e.Status = http.StatusBadRequest, "INVALID_ARGUMENT"
+	}
+	if broken.wait > 0 {
+		e.detail("RetryInfo", "retryDelay", strconv.FormatFloat(broken.wait.Seconds(), 'f', -1, 64)+"s")
+	}
+	body, _ := json.Marshal(map[string]geminiError{"error": e}) // cannot fail: strings and maps
+	if broken.status == http.StatusOK {
+		return http.StatusOK, string(body)
+	}
+	if f.array && broken.status != 0 { // Google answers a request for an array with an array
+		return e.Code, "[" + string(body) + "]"
+	}
+	return e.Code, string(body)
+}
+
+func (e *geminiError) detail(kind, name string, value any) {
+	e.Details = append(e.Details, map[string]any{"@type": "type.googleapis.com/google.rpc." + kind, name: value})
 }

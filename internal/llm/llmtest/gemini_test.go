@@ -104,3 +104,20 @@ func TestGeminiRequest(t *testing.T) {
 		t.Error("the key is in the header")
 	}
 }
+
+// TestGeminiCodeIsNotEmpty checks that a turn of blanks is refused, unless it also has code that Gemini ran.
+func TestGeminiCodeIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	for parts, want := range map[string]int{
+		`{"text":" "}`: 400,
+		`{"text":" "},{"executableCode":{"language":"PYTHON","code":"print(42)"}},
+			{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"42"}}`: 200,
+	} {
+		srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
+		status, answer := postGemini(t, srv, "m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"a"}]},
+			{"role":"model","parts":[`+parts+`]},{"role":"user","parts":[{"text":"b"}]}]}`)
+		if status != want {
+			t.Errorf("%s: %d %s, want %d", parts, status, answer, want)
+		}
+	}
+}

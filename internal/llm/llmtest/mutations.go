@@ -31,7 +31,12 @@ var bookkeeping = []string{
 }
 
 // oddities are values that servers use instead of the expected ones.
-var oddities = []any{nil, "", "x", "NaN", true, 1.5, 1e300, -1.5, map[string]any{}, map[string]any{"a": 1}, []any{}, []any{1, "a"}}
+var oddities = []any{
+	nil, "", "x", "NaN", bareNaN, true, 1.5, 1e300, -1.5, map[string]any{}, map[string]any{"a": 1}, []any{}, []any{1, "a"},
+}
+
+// bareNaN stands for NaN outside a string, which is not JSON.
+const bareNaN = "\x00NaN"
 
 // mutations is how many variants of a fixture are tried.
 const mutations = 20
@@ -65,9 +70,13 @@ func RunMutations(t *testing.T, folder string, open func(baseURL string) llm.Cli
 		}
 		tried++
 		original := answer.body
+		same := 0 // variants whose body could not be changed
 		for seed := range uint64(mutations) {
 			random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- the same variants each time
 			body := mutated(original, random)
+			if bytes.Equal(body, original) {
+				same++
+			}
 			got, err := read(body)
 			if err != nil {
 				t.Errorf("%s, variant %d: %v\n%s", path.Base(file), seed, err, body)
@@ -76,6 +85,9 @@ func RunMutations(t *testing.T, folder string, open func(baseURL string) llm.Cli
 			if diff := cmp.Diff(saying(want), saying(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s, variant %d (-want +got):\n%s\n%s", path.Base(file), seed, diff, body)
 			}
+		}
+		if same > 0 {
+			t.Errorf("%s: %d of %d variants are the fixture itself", path.Base(file), same, mutations)
 		}
 	}
 	if tried == 0 {
@@ -93,25 +105,37 @@ func saying(r llm.Response) llm.Response {
 	return out
 }
 
-// mutated returns an answer with odd values in its bookkeeping.
+// mutated returns an answer, which is JSON or has events, with odd values in its bookkeeping.
 func mutated(body []byte, random *rand.Rand) []byte {
+	if changed, ok := mutatedJSON(body, random); ok {
+		return changed
+	}
 	var out bytes.Buffer
 	for line := range bytes.Lines(body) {
-		data, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data:"))
-		var value any
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		if !ok || decoder.Decode(&value) != nil {
+		data, isData := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data:"))
+		changed, ok := mutatedJSON(data, random)
+		if !isData || !ok {
 			out.Write(line)
 			continue
 		}
-		mutate(value, random)
-		changed, _ := json.Marshal(value) // cannot fail: it came from JSON
 		out.WriteString("data: ")
 		out.Write(changed)
 		out.WriteString(strings.TrimPrefix(string(line), strings.TrimRight(string(line), "\r\n")))
 	}
 	return out.Bytes()
+}
+
+// mutatedJSON returns a JSON value with odd values in its bookkeeping. ok is false for anything else.
+func mutatedJSON(data []byte, random *rand.Rand) (changed []byte, ok bool) {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if !json.Valid(data) || decoder.Decode(&value) != nil {
+		return nil, false
+	}
+	mutate(value, random)
+	changed, _ = json.Marshal(value) // cannot fail: it came from JSON
+	return bytes.ReplaceAll(changed, []byte(`"\u0000NaN"`), []byte("NaN")), true
 }
 
 func mutate(value any, random *rand.Rand) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -17,7 +18,7 @@ import (
 type chunk struct {
 	Object  llm.Word         `json:"object"`
 	Model   llm.Word         `json:"model"`
-	Choices []choice         `json:"choices"`
+	Choices choices          `json:"choices"`
 	Usage   llm.Loose[usage] `json:"usage"`
 	Groq    llm.Loose[struct {
 		Usage llm.Loose[usage] `json:"usage"`
@@ -46,6 +47,31 @@ type choice struct {
 	Text    content          `json:"text"`    // of servers with the older completions API
 	Finish  llm.Word         `json:"finish_reason"`
 	Usage   llm.Loose[usage] `json:"usage"` // Moonshot's, in the last chunk
+}
+
+// choices is the list of a chunk's choices. Some gateways send a single choice, or an object with the choices by number,
+// which is empty in a chunk without any.
+type choices []choice
+
+// UnmarshalJSON fails for anything else.
+func (c *choices) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return json.Unmarshal(data, (*[]choice)(c))
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		number, err := strconv.Atoi(name)
+		if err != nil {
+			*c = make(choices, 1)
+			return json.Unmarshal(data, &(*c)[0])
+		}
+		next := choice{Index: llm.Index{N: number, Known: true}}
+		if err := json.Unmarshal(fields[name], &next); err != nil {
+			return err
+		}
+		*c = append(*c, next)
+	}
+	return nil
 }
 
 // said returns the text of a choice. whole means that it may be the reply so far, and not a piece of it.

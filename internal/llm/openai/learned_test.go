@@ -138,8 +138,8 @@ func TestLearnedIsReported(t *testing.T) {
 	client := learner(t, srv)
 	req := llm.Request{Model: "m", MaxTokens: 10_000, Tools: []llm.Tool{{Name: "a"}, {Name: "b"}, {Name: "c"}},
 		Messages: []agent.Message{{Role: agent.User, Content: "Go."}}}
-	want := []llm.Omission{{Tool: "c", Why: "the model's server takes 2 tools at most"},
-		{Why: "max_tokens is 8192 instead of 10000, the most that the model's server takes"}}
+	want := []llm.Omission{{Tool: "c", Why: "the provider accepts at most 2 tools", Limit: true},
+		{Why: "max_tokens is 8192 instead of 10000 because the provider accepts no more"}}
 	for range 2 {
 		got, err := client.Generate(t.Context(), req, nil)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 	sdk "github.com/sashabaranov/go-openai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/outgoing"
 )
@@ -87,7 +87,7 @@ func (c *Client) hinted(err error) error {
 	failed, ok := errors.AsType[*llm.Error](err)
 	u, parseErr := url.Parse(c.guard.BaseURL)
 	if ok && parseErr == nil && errors.Is(failed, llm.ErrNotAModel) && c.azure == "" && strings.Trim(u.Path, "/") == "" {
-		failed.Message = strings.TrimPrefix(clip.Fit(failed.Message, hintRoom)+"; does base_url lack /v1?", "; ")
+		failed.Message = strings.TrimPrefix(clip.Fit(failed.Message, hintRoom)+"; is /v1 missing from base_url?", "; ")
 	}
 	return err
 }

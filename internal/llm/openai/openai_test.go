@@ -63,7 +63,7 @@ func TestKey(t *testing.T) {
 		{name: "nobody to ask"},
 		{name: "not there", key: func() (string, error) { return "", errors.New("OPENAI_API_KEY is not set") },
 			err: "test: no credentials: OPENAI_API_KEY is not set", kind: llm.ErrNoKey},
-		{name: "not a key", key: key("two\nlines"), err: "test: credentials refused: the API key has characters that keys do not have",
+		{name: "not a key", key: key("two\nlines"), err: "test: credentials refused: the API key contains spaces or other invalid characters",
 			kind: llm.ErrAuth},
 	}
 	for _, tt := range tests {
@@ -270,7 +270,7 @@ func TestAnswerIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusOK, "the pods restart")))
 	_, err := open(t, srv.URL).Generate(t.Context(), ask("why?"), nil)
-	want := "test: " + llm.ErrNotAModel.Error() + ": the answer is neither a stream of events nor JSON (16 bytes)"
+	want := "test: " + llm.ErrNotAModel.Error() + ": the response is neither an event stream nor JSON (16 bytes)"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}

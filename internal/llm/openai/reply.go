@@ -54,7 +54,7 @@ func (r *reply) Plain(body []byte) error {
 		if r.note != "" {
 			return parseFailure(body).error(0)
 		}
-		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no choices"}
+		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the response has no choices"}
 	}
 	return r.Ended(io.EOF)
 }
@@ -180,7 +180,7 @@ func (r *reply) response() (llm.Response, error) {
 	}
 	switch {
 	case interrupted(r.finish):
-		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider broke off: " + r.finish}
+		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider interrupted the stream: " + r.finish}
 	case r.repeating: // no calls: the last one may be cut
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
 	case r.calls.over:

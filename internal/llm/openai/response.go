@@ -148,7 +148,7 @@ func (r *response) Plain(body []byte) error {
 	case whole.V.Status != "", len(whole.V.Output) > 0 && llm.EmptyJSON(whole.V.Error):
 		return r.end(whole.V)
 	case llm.ErrorWords(body) == "":
-		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the answer has no status"}
+		return &llm.Error{Kind: llm.ErrNotAModel, Message: "the response has no status"}
 	}
 	return parseFailure(body).error(0)
 }
@@ -177,7 +177,7 @@ func (r *response) Event(event llm.Event) (done bool, err error) {
 	}
 	var text string
 	if json.Unmarshal(e.Delta, &text) != nil && saying[e.Type] {
-		return false, &llm.Error{Kind: llm.ErrMalformed, Message: "the delta of an event is not a text"}
+		return false, &llm.Error{Kind: llm.ErrMalformed, Message: "the delta of an event is not a string"}
 	}
 	switch e.Type {
 	case llm.ErrorEvent, "": // the latter in the form of chat completions

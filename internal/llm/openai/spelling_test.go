@@ -138,6 +138,22 @@ func TestSpellings(t *testing.T) {
 			`{"model":"m","choices":[{"index":0,"delta":{"content":"Hi."},"finish_reason":"stop"},{"index":1` +
 				`,"delta":{"content":"Ho."},"finish_reason":"stop"}]}`),
 			Want: said("Hi.")},
+		{Name: "an object without choices before the reply",
+			Body: "data: {\"choices\":{},\"prompt_filter_results\":[]}\n\n" + hello(""), Want: said("Hi.")},
+		{Name: "no list of choices in the last chunk", Want: counted("Hi.", agent.Usage{InputTokens: 3, OutputTokens: 2}), Body: sse(
+			`{"model":"m","choices":{"index":0,"delta":{"content":"Hi."},"finish_reason":"stop"}}`,
+			`{"choices":{},"usage":{"prompt_tokens":3,"completion_tokens":2}}`)},
+		{Name: "choices by number", Want: called(agent.ToolCall{ID: "a", Name: "f", Arguments: "{}"}), Body: sse(
+			`{"model":"m","choices":{"0":{"delta":{"role":"assistant"}}}}`,
+			`{"choices":{"0":{"delta":{}},"1":{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}}}`,
+			`{"choices":{"0":{"delta":{},"finish_reason":"stop"}}}`)},
+		{Name: "choices of another shape", Body: sse(`{"choices":{"0":"Hi."}}`),
+			Err: "test: reply not understood: json: cannot unmarshal string into Go struct field chunk.choices of type openai.choice"},
+		{Name: "numbers that are not JSON", Source: "Python's json.dumps", Want: said("Hi."), Body: sse(
+			`{"model":"m","choices":[{"index":0,"delta":{"content":"Hi."},"logprobs":{"content":[{"logprob":-Infinity},NaN]}}],"usage":NaN}`,
+			stopped)},
+		{Name: "numbers that are not JSON, without a stream", Want: said("NaN"),
+			Body: `{"model":"m","choices":[{"message":{"content":"NaN"},"logprobs":Infinity,"finish_reason":"stop"}],"usage":{"cost":NaN}}`},
 		// W9
 		{Name: "function_call", Source: "servers of the API of 2023", Body: sse(
 			`{"model":"m","choices":[{"delta":{"function_call":{"name":"f","arguments":""}}}]}`,
@@ -172,10 +188,10 @@ func TestSpellings(t *testing.T) {
 		{Name: "a message before the reply",
 			Body: "event: status\ndata: {\"status\":\"queued\",\"message\":\"waiting for a GPU\"}\n\n" + hello(""),
 			Want: said("Hi.")},
-		{Name: "no choices", Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no choices; does base_url lack /v1?",
+		{Name: "no choices", Err: "test: " + llm.ErrNotAModel.Error() + ": the response has no choices; is /v1 missing from base_url?",
 			Body: `{"status":"ok"}`},
 		{Name: "an unknown endpoint", Source: "LM Studio", Body: `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`,
-			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /chat/completions); does base_url lack /v1?"},
+			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /chat/completions); is /v1 missing from base_url?"},
 		// W13
 		{Name: "usage in x_groq", Source: "Groq",
 			Body: hello(`,"x_groq":{"id":"req_1","usage":{"queue_time":0.1,"prompt_tokens":3,"completion_tokens":2}}`),
@@ -226,12 +242,14 @@ func TestResponsesSpellings(t *testing.T) {
 			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\":"}`,
 			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"1}"}`, call(`""`), ended(`null`)),
 			Want: called(agent.ToolCall{ID: "17", Name: "f", Arguments: `{"a":1}`})},
+		{Name: "a number that is not JSON", Body: sse(call("NaN"), ended(`{"input_tokens":NaN}`)),
+			Want: called(agent.ToolCall{ID: "17", Name: "f"})},
 		{Name: "an error without the key", Err: "test: provider unavailable: overloaded",
 			Body: "event: error\ndata: {\"message\":\"overloaded\",\"code\":503}\n\n"},
 		{Name: "an unknown endpoint", Body: `{"error":"Unexpected endpoint or method. (POST /responses)"}`,
-			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /responses); does base_url lack /v1?"},
+			Err: "test: " + llm.ErrNotAModel.Error() + ": Unexpected endpoint or method. (POST /responses); is /v1 missing from base_url?"},
 		{Name: "no status", Body: `{"object":"list"}`,
-			Err: "test: " + llm.ErrNotAModel.Error() + ": the answer has no status; does base_url lack /v1?"},
+			Err: "test: " + llm.ErrNotAModel.Error() + ": the response has no status; is /v1 missing from base_url?"},
 	})
 }
 

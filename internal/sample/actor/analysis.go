@@ -46,11 +46,11 @@ func (p pool) AllBefore() int { return p.Before * p.Pods }
 
 // analysisAgent examines the suspect from the stage before: how was it configured, and does that explain its logs?
 func analysisAgent(s scene) role {
-	told := readFindings(prompt.Blocks(s.task, "result")...)
-	if !plain.MatchString(told.Suspect) {
+	parsed := readFindings(prompt.Blocks(s.task, "result")...)
+	if !plain.MatchString(parsed.Suspect) {
 		return role{findings: findings{Confidence: "low"}, See: pool{}}
 	}
-	f := findings{Suspect: told.Suspect, Onset: told.Onset, Symptom: told.Symptom, Confidence: "low"}
+	f := findings{Suspect: parsed.Suspect, Onset: parsed.Onset, Symptom: parsed.Symptom, Confidence: "low"}
 	deployment := s.manifest("deployment", f.Suspect)
 	configs := groups(configRef, deployment)
 	p := pool{findings: f, Configs: strings.Join(configs, ", "), Image: group(image, deployment), logged: loggedSizes(s)}

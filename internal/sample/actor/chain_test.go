@@ -56,8 +56,15 @@ func connect(t *testing.T, dir string) *mcp.ClientSession {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = root.Close() })
+	return connectTo(t, sample.NewServer(root))
+}
+
+// connectTo connects to a server in this process.
+func connectTo(t *testing.T, server *mcp.Server) *mcp.ClientSession {
+	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
-	server, err := sample.NewServer(root).Connect(t.Context(), there, nil)
+	serving, err := server.Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +74,7 @@ func connect(t *testing.T, dir string) *mcp.ClientSession {
 	}
 	t.Cleanup(func() {
 		_ = session.Close()
-		_ = server.Wait()
-		_ = root.Close()
+		_ = serving.Wait()
 	})
 	return session
 }

@@ -45,7 +45,7 @@ func logAgent(s scene) role {
 			ask{"query_logs", map[string]any{"service": r.Suspect, "contains": "pool ready", "limit": 20}},
 			eventsAround(onset, time.Minute, "name", r.Suspect))
 	}
-	r.Evidence, r.Other = logs.tell(path)
+	r.Evidence, r.Other = logs.split(path)
 	if changes := logs.changes(s, r.Suspect, onset); len(changes) > 0 {
 		r.Evidence, r.Confidence = append(r.Evidence, changes...), "medium"
 		if len(path) > 1 {
@@ -194,8 +194,8 @@ func (f logFacts) symptom(service string) (msg string, since time.Time) {
 	return "", time.Time{}
 }
 
-// tell divides the errors into those along the path and others.
-func (f logFacts) tell(path []string) (evidence, other []string) {
+// split divides the errors into those along the path and others.
+func (f logFacts) split(path []string) (evidence, other []string) {
 	evidence = []string{"query_logs: error lines by service: " + f.ranking() + "."}
 	for _, service := range ranked(f.errors) {
 		errs := f.errorsOf(service)

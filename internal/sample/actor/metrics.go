@@ -41,7 +41,7 @@ func metricsAgent(s scene) role {
 	r := role{wants: metricsWants(listed, worst.service, onset), findings: findings{Confidence: "low"}, See: see}
 	if worst.service != "" {
 		r.findings = findings{Suspect: worst.service, Onset: logline.Stamp(onset), Symptom: worst.metric + " rises", Confidence: "medium"}
-		r.Evidence, r.Other = tellMetrics(shown, worst.metric, onset)
+		r.Evidence, r.Other = describeMetrics(shown, worst.metric, onset)
 	}
 	return r
 }
@@ -68,8 +68,8 @@ func metricsWants(listed map[string][]string, suspect string, onset time.Time) [
 	return append(asks, rest...)
 }
 
-// tellMetrics compares every series before and after the onset. Others are peaks that did not last.
-func tellMetrics(shown []series, metric string, onset time.Time) (evidence, other []string) {
+// describeMetrics compares every series before and after the onset. Others are peaks that did not last.
+func describeMetrics(shown []series, metric string, onset time.Time) (evidence, other []string) {
 	for _, m := range shown {
 		before, after, ok := m.around(onset)
 		same := after < 1.25*before && after > 0.75*before || before == after // noise, in this data

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
@@ -45,7 +45,7 @@ func readScene(req llm.Request) scene {
 		case agent.System:
 			s.system += m.Content + "\n"
 		case agent.User:
-			s.hear(m.Content)
+			s.read(m.Content)
 		case agent.Assistant:
 			for _, call := range m.ToolCalls {
 				byID[call.ID] = call
@@ -58,7 +58,7 @@ func readScene(req llm.Request) scene {
 	return s
 }
 
-func (s *scene) hear(text string) {
+func (s *scene) read(text string) {
 	if s.task == "" {
 		s.task = text
 		return

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/processtest"
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 )
 
 const (

@@ -67,7 +67,7 @@ func (b inbox) places() map[string]string {
 	return out
 }
 
-// testAlerts: a repeated alert is the same alert, and one that fires anew is another.
+// testAlerts: a repeated alert is the same alert, and one that fires again is another.
 func testAlerts(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 2, PerMinute: 100}}
 	same(t, "first", b.receive(alert("a", "g", webhook.Firing, 10), alert("b", "g", webhook.Firing, 10)), webhook.Counts{New: 2})
@@ -79,7 +79,7 @@ func testAlerts(t *testing.T, open opener) {
 	}
 	same(t, "nothing is to be done", b.place(), webhook.Placed{Silent: map[string]string{}})
 
-	// It fires anew while it is investigated, and resolves.
+	// It fires again while it is investigated, and resolves.
 	b.receive(alert("a", "g", webhook.Firing, 20))
 	same(t, "resolved", b.receive(alert("a", "g", webhook.Resolved, 20), alert("nobody", "g", webhook.Resolved, 20)),
 		webhook.Counts{Resolved: 1, Ignored: 1})
@@ -95,7 +95,7 @@ func testAlerts(t *testing.T, open opener) {
 	ok(t, b.AlertsTold(t.Context(), lead))
 	same(t, "no news", b.place().News, []webhook.News(nil))
 
-	// After the end, the alert needs another investigation only if it fires anew.
+	// After the end, the alert needs another investigation only if it fires again.
 	b.ends(lead)
 	same(t, "known", b.receive(alert("a", "g", webhook.Firing, 10)), webhook.Counts{Known: 1})
 	same(t, "nothing to start", len(b.place().Starts), 0)
@@ -105,7 +105,7 @@ func testAlerts(t *testing.T, open opener) {
 	same(t, "of others", len(must(b.Alerts(t.Context(), store.AlertFilter{Projects: []string{"other"}}))(t)), 0)
 	same(t, "is led", must(b.AlertsWait(t.Context(), "of "+lead))(t), true)
 
-	// If the sender gives no start time, the alert fires anew after it resolved.
+	// If the sender gives no start time, the alert fires again after it resolved.
 	for n, step := range []struct {
 		state webhook.State
 		want  webhook.Counts
@@ -133,15 +133,15 @@ func testAlertFlood(t *testing.T, open opener) {
 	}
 	same(t, "started", len(p.Starts), 3)
 	same(t, "places", count(), map[string]int{"started": 3, "joined": 21, "waiting": 16})
-	told := b.place()
-	if len(told.News) != 3 || told.News[0].Joined != 7 || len(told.News[0].Alerts) != 7 || told.Next == 0 {
-		t.Errorf("told %+v", told)
+	reported := b.place()
+	if len(reported.News) != 3 || reported.News[0].Joined != 7 || len(reported.News[0].Alerts) != 7 || reported.Next == 0 {
+		t.Errorf("told %+v", reported)
 	}
-	ok(t, b.AlertsTold(t.Context(), told.News[0].Lead))
+	ok(t, b.AlertsTold(t.Context(), reported.News[0].Lead))
 	// An alert that resolves while it waits is set aside. An alert that joined without notification waits again after the
 	// investigation has ended.
 	b.receive(alert("a3", "g3", webhook.Resolved, 10))
-	for _, n := range told.News {
+	for _, n := range reported.News {
 		b.ends(n.Lead)
 	}
 	p = b.place() // three have ended, but the fourth within the minute is the last
@@ -269,9 +269,9 @@ func testAlertsForgotten(t *testing.T, open opener) {
 			b.ends(r.ID)
 		}
 	}
-	again := b.place().Starts[0]
-	if again.ID != first.ID || again.Workflow == first.Workflow {
-		t.Errorf("%+v is started as %+v was", again, first)
+	second := b.place().Starts[0]
+	if second.ID != first.ID || second.Workflow == first.Workflow {
+		t.Errorf("%+v is started as %+v was", second, first)
 	}
 	b.receive(alert("quiet", "g", webhook.Firing, 0), alert("quiet", "g", webhook.Resolved, 0))
 	b.forgets(all, 2) // also c

@@ -18,12 +18,12 @@ func live(iteration, attempt int, text string) transcript.Live {
 // liveNow returns the live tails of an investigation, as followers receive them.
 func liveNow(t *testing.T, s Store, investigation string) (now []transcript.Live) {
 	t.Helper()
-	told := errors.New("told")
+	enough := errors.New("enough")
 	err := s.Follow(patient(t), investigation, math.MaxInt64, func(u store.Update) error {
 		now = append(now, u.Live...)
-		return told
+		return enough
 	})
-	if !errors.Is(err, told) {
+	if !errors.Is(err, enough) {
 		t.Fatal(err)
 	}
 	return now

@@ -46,7 +46,7 @@ func words(letters []transcript.Letter) string {
 
 // reads makes an execution's next model call read its mail, in its first run. It returns the text read and the number of letters
 // that are unread afterwards.
-func (m *mailbox) reads(execution string) (told string, unread int) {
+func (m *mailbox) reads(execution string) (delivered string, unread int) {
 	m.t.Helper()
 	m.last[execution]++
 	known := must(m.LookupReply(m.ctx, in(execution), m.last[execution], writer(execution)))(m.t)
@@ -58,7 +58,7 @@ func (m *mailbox) reads(execution string) (told string, unread int) {
 }
 
 // quotes appends a reply whose model call was given letters.
-func (m *mailbox) quotes(execution string, letters []transcript.Letter) (told string, unread int) {
+func (m *mailbox) quotes(execution string, letters []transcript.Letter) (delivered string, unread int) {
 	m.t.Helper()
 	step := transcript.Step{Scope: in(execution), Writer: writer(execution)}
 	for n, l := range letters {
@@ -72,11 +72,11 @@ func (m *mailbox) quotes(execution string, letters []transcript.Letter) (told st
 	return words(letters), unread
 }
 
-// tell checks which letters an execution's next model call reads.
-func (m *mailbox) tell(execution, want string) {
+// deliver checks which letters an execution's next model call reads.
+func (m *mailbox) deliver(execution, want string) {
 	m.t.Helper()
-	if told, unread := m.reads(execution); told != want || unread != 0 {
-		m.t.Errorf("%s reads %q, and %d letters are unread; want %q", execution, told, unread, want)
+	if delivered, unread := m.reads(execution); delivered != want || unread != 0 {
+		m.t.Errorf("%s reads %q, and %d letters are unread; want %q", execution, delivered, unread, want)
 	}
 }
 
@@ -96,7 +96,7 @@ func (m *mailbox) ends(stage string) {
 
 func testMail(t *testing.T, open opener) {
 	m := newMailbox(t, open())
-	m.tell("s/A", "")
+	m.deliver("s/A", "")
 	m.post("r", 1, "all", "", "s")
 	m.post("r", 1, "all", "", "s") // an activity retry
 	m.post("r", 2, "one", "B")
@@ -105,27 +105,27 @@ func testMail(t *testing.T, open opener) {
 		Investigation: scope.Investigation, Seq: 1, Ordinal: 1, RunID: "r", Stage: "s", By: "Ada", Text: "all", At: at(1).UTC(),
 	}})
 	m.left("all one later")
-	m.tell("s/A", "all")
-	m.tell("s/A", "")
-	m.tell("s/B", "all one")
+	m.deliver("s/A", "all")
+	m.deliver("s/A", "")
+	m.deliver("s/B", "all one")
 	m.left("later")
-	m.tell("t/A", "")
-	m.tell("t/B", "") // another execution with that agent name has read it
+	m.deliver("t/A", "")
+	m.deliver("t/B", "") // another execution with that agent name has read it
 	m.post("r", 4, "free", "")
-	m.tell("t/C", "later free")
-	m.tell("t/A", "free")
-	m.tell("s/A", "") // it is reserved for the first reader's stage
+	m.deliver("t/C", "later free")
+	m.deliver("t/A", "free")
+	m.deliver("s/A", "") // it is reserved for the first reader's stage
 	m.left("")
 	m.post("r", 9, "a\x00b", "")
-	m.tell("u/A", "a\uFFFDb")
+	m.deliver("u/A", "a\uFFFDb")
 	m.newerIsCounted()
 	m.tooMuchAtOnce()
 
 	m.post("r", 30, "to all", "", "lead") // sub-agents of the stage get it, too
 	m.post("r", 31, "to one of them", "A/L-2", "lead")
-	m.tell("lead/A", "to all")
-	m.tell("lead/A/L-1", "to all")
-	m.tell("lead/A/L-2", "to all to one of them")
+	m.deliver("lead/A", "to all")
+	m.deliver("lead/A/L-1", "to all")
+	m.deliver("lead/A/L-2", "to all to one of them")
 	m.left("")
 }
 
@@ -136,14 +136,14 @@ func (m *mailbox) newerIsCounted() {
 	early := must(m.TakeMail(m.ctx, in("v/A")))(m.t)
 	m.post("r", 11, "late", "", "v")
 	m.last["v/A"]++
-	if told, unread := m.quotes("v/A", early); told != "early" || unread != 1 {
-		m.t.Errorf("told %q, %d unread", told, unread)
+	if delivered, unread := m.quotes("v/A", early); delivered != "early" || unread != 1 {
+		m.t.Errorf("told %q, %d unread", delivered, unread)
 	}
-	again := must(m.LookupReply(m.ctx, in("v/A"), m.last["v/A"], writer("v/A")))(m.t)
-	if len(again.Step) != 2 || again.Unread != 1 || again.Step[0].Mail != early[0].Seq {
-		m.t.Errorf("looked up again: %+v", again)
+	second := must(m.LookupReply(m.ctx, in("v/A"), m.last["v/A"], writer("v/A")))(m.t)
+	if len(second.Step) != 2 || second.Unread != 1 || second.Step[0].Mail != early[0].Seq {
+		m.t.Errorf("looked up again: %+v", second)
 	}
-	m.tell("v/A", "late")
+	m.deliver("v/A", "late")
 }
 
 // tooMuchAtOnce: a model call gets no more letters than fit, but always at least one.
@@ -154,8 +154,8 @@ func (m *mailbox) tooMuchAtOnce() {
 	}
 	for left := range 3 {
 		m.last["w/A"]++
-		if told, unread := m.quotes("w/A", must(m.TakeMail(m.ctx, in("w/A")))(m.t)); len(told) != 40<<10 || unread != 2-left {
-			m.t.Errorf("told %d bytes, %d unread", len(told), unread)
+		if delivered, unread := m.quotes("w/A", must(m.TakeMail(m.ctx, in("w/A")))(m.t)); len(delivered) != 40<<10 || unread != 2-left {
+			m.t.Errorf("told %d bytes, %d unread", len(delivered), unread)
 		}
 	}
 }
@@ -199,11 +199,11 @@ func testMailReset(t *testing.T, open opener) {
 	m := newMailbox(t, open())
 	m.post("r1", 1, "one", "", "s")
 	m.post("r1", 2, "two", "", "s")
-	m.tell("s/A", "one two")
+	m.deliver("s/A", "one two")
 	must(m.LookupReply(m.ctx, in("s/A"), 1, writer("again")))(t) // a reset of the agent to before the call
 	m.left("one two")
-	if again := words(must(m.TakeMail(m.ctx, in("s/A")))(t)); again != "one two" {
-		t.Errorf("after a reset the agent reads %q", again)
+	if second := words(must(m.TakeMail(m.ctx, in("s/A")))(t)); second != "one two" {
+		t.Errorf("after a reset the agent reads %q", second)
 	}
 	m.post("r2", 2, "two", "", "s") // a reset of the investigation to between the two
 	m.left("one two")
@@ -228,7 +228,7 @@ func testMailOfStages(t *testing.T, open opener) {
 	m.left("both only s claimed")
 	m.ends("s")
 	m.left("both only s claimed")
-	m.tell("t/A", "both only s claimed")
+	m.deliver("t/A", "both only s claimed")
 	m.left("")
 
 	m.post("r", 4, "two copies", "", "u", "v")
@@ -237,18 +237,18 @@ func testMailOfStages(t *testing.T, open opener) {
 	m.ends("v")
 	m.left("two copies")
 	m.post("r", 5, "too late", "", "v") // its stage has ended, so it goes to the next one, too
-	m.tell("w/A", "two copies too late")
+	m.deliver("w/A", "two copies too late")
 
 	m.post("r", 6, "read beside", "", "x", "y")
-	m.tell("x/A", "read beside")
+	m.deliver("x/A", "read beside")
 	m.ends("y")
 	m.ends("x")
-	m.tell("z/A", "")
+	m.deliver("z/A", "")
 	m.left("")
 
 	m.post("r", 7, "running", "", "p")
 	running := record.Stage{Investigation: scope.Investigation, Name: "p", Status: agent.StatusRunning}
 	ok(t, m.SaveStage(m.ctx, running, nil, nil))
-	m.tell("q/A", "")
-	m.tell("p/A", "running")
+	m.deliver("q/A", "")
+	m.deliver("p/A", "running")
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -26,11 +26,11 @@ func testJournal(t *testing.T, open opener) {
 	})
 	same(t, "statuses", []string{all[1].Status, all[2].Status, all[2].ErrorType}, []string{"success", "error", "ToolError"})
 	for i := range 2 {
-		again, err := open().Journal(ctx, batch("bot", "r1", 1, len(calls)), func(memory.Tx, int) (transcript.Body, error) {
+		second, err := open().Journal(ctx, batch("bot", "r1", 1, len(calls)), func(memory.Tx, int) (transcript.Body, error) {
 			return transcript.Body{}, errors.New("made again")
 		})
 		ok(t, err)
-		same(t, fmt.Sprintf("retry %d", i), again, all)
+		same(t, fmt.Sprintf("retry %d", i), second, all)
 	}
 	same(t, "log", gapless(t, s, scope.Investigation), all)
 	same(t, "lookup", must(s.Lookup(ctx, scope, transcript.ResultKey(1, 2), writer("r1")))(t), all[2:3])

@@ -36,8 +36,8 @@ func (m *model) claim(run string, k transcript.Key) error {
 	}
 	for i := range m.log {
 		r := &m.log[i]
-		again := r.Key.Iteration > k.Iteration || r.Key.Iteration == k.Iteration && r.Key.Position >= k.Position && r.Key.Position < k.Until()
-		if r.Run != run && again {
+		after := r.Key.Iteration > k.Iteration || r.Key.Iteration == k.Iteration && r.Key.Position >= k.Position && r.Key.Position < k.Until()
+		if r.Run != run && after {
 			r.Superseded = true
 		}
 	}

@@ -39,9 +39,9 @@ func testInvestigationRecords(t *testing.T, open opener) {
 	ok(t, s.StartInvestigation(ctx, zoned))
 	same(t, "started", must(s.Investigation(ctx, r.ID))(t), r)
 
-	again := r
-	again.Chain, again.PlanHash, again.StartedAt = "other", "other", at(9)
-	ok(t, s.StartInvestigation(ctx, again))
+	second := r
+	second.Chain, second.PlanHash, second.StartedAt = "other", "other", at(9)
+	ok(t, s.StartInvestigation(ctx, second))
 	same(t, "started twice", must(s.Investigation(ctx, r.ID))(t), r)
 
 	known := record.Envelope{Version: 1, By: "Ada", Pass: 2, Answers: []record.Note{{Question: "Which <one>?", Answer: "that"}}}
@@ -75,15 +75,15 @@ func testInvestigationResets(t *testing.T, open opener) {
 	ok(t, s.StartInvestigation(ctx, first))
 	same(t, "started again by the same run", must(s.Investigation(ctx, first.ID))(t), ended)
 
-	again := first
-	again.PlanHash, again.DataHash, again.StartedAt, again.Writer = "p2", "d2", at(9), "r2"
-	ok(t, s.StartInvestigation(ctx, again))
+	second := first
+	second.PlanHash, second.DataHash, second.StartedAt, second.Writer = "p2", "d2", at(9), "r2"
+	ok(t, s.StartInvestigation(ctx, second))
 	want := ended // its old result is shown until it ends again
 	want.PlanHash, want.DataHash, want.Writer = "p2", "d2", "r2"
 	want.Status, want.EndReason, want.Error, want.EndedAt = agent.StatusRunning, "", "", nil
 	same(t, "reset to before its plan", must(s.Investigation(ctx, first.ID))(t), want)
 
-	ended = finished(again, agent.StatusCompleted)
+	ended = finished(second, agent.StatusCompleted)
 	ok(t, s.FinishInvestigation(ctx, ended))
 	ok(t, s.ReopenInvestigation(ctx, first.ID, "r2"))
 	ended.StartedAt = first.StartedAt
@@ -93,7 +93,7 @@ func testInvestigationResets(t *testing.T, open opener) {
 	same(t, "reset to after its plan", must(s.Investigation(ctx, first.ID))(t), want)
 
 	for name, late := range map[string]error{
-		"start":  s.StartInvestigation(ctx, again),
+		"start":  s.StartInvestigation(ctx, second),
 		"finish": s.FinishInvestigation(ctx, ended),
 		"reopen": s.ReopenInvestigation(ctx, first.ID, "r1"),
 	} {
@@ -149,23 +149,23 @@ func testSetStatus(t *testing.T, open opener) {
 	r := investigation("inv/run", "inv", 1)
 	r.Writer = "r1"
 	ok(t, s.StartInvestigation(ctx, r))
-	ok(t, s.SetWaiting(ctx, telling(r.ID, "r1", agent.StatusWaitingApproval, 2)))
+	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r1", agent.StatusWaitingApproval, 2)))
 	r.Status = agent.StatusWaitingApproval
-	ok(t, s.SetWaiting(ctx, telling(r.ID, "r1", agent.StatusRunning, 1))) // late
+	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r1", agent.StatusRunning, 1))) // late
 	same(t, "it waits", must(s.Investigation(ctx, r.ID))(t), r)
 	same(t, "it is listed", must(s.Investigations(ctx, store.Filter{Status: agent.StatusWaitingApproval}))(t), []record.Investigation{r})
 	same(t, "it is at work no more", must(s.Investigations(ctx, store.Filter{Status: agent.StatusRunning}))(t), []record.Investigation(nil))
 	same(t, "it has not ended", must(s.Running(ctx))(t), []record.Investigation{r})
 
-	ok(t, s.SetWaiting(ctx, telling(r.ID, "r2", agent.StatusPaused, 3)))
-	if err := s.SetWaiting(ctx, telling(r.ID, "r1", agent.StatusRunning, 4)); !errors.Is(err, store.ErrStaleRun) {
+	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r2", agent.StatusPaused, 3)))
+	if err := s.SetWaiting(ctx, waitsOf(r.ID, "r1", agent.StatusRunning, 4)); !errors.Is(err, store.ErrStaleRun) {
 		t.Errorf("by a run that was replaced: %v", err)
 	}
 	r.Status = agent.StatusPaused
 	same(t, "by a run that goes on", must(s.Investigation(ctx, r.ID))(t), r)
 
 	ok(t, s.ReopenInvestigation(ctx, r.ID, "r3")) // its history ends before the second
-	ok(t, s.SetWaiting(ctx, telling(r.ID, "r3", agent.StatusAsleep, 2)))
+	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r3", agent.StatusAsleep, 2)))
 	r.Status, r.Writer = agent.StatusAsleep, "r3"
 	same(t, "by a reset's run", must(s.Investigation(ctx, r.ID))(t), r)
 
@@ -173,7 +173,7 @@ func testSetStatus(t *testing.T, open opener) {
 	if closed := must(s.CloseInvestigation(ctx, terminated))(t); !closed {
 		t.Error("one that waits cannot be closed")
 	}
-	ok(t, s.SetWaiting(ctx, telling(r.ID, "r3", agent.StatusPaused, 5)))
+	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r3", agent.StatusPaused, 5)))
 	same(t, "after the end", must(s.Investigation(ctx, r.ID))(t).Status, agent.StatusTerminated)
 }
 
@@ -186,9 +186,9 @@ func testNoticesOfRuns(t *testing.T, open opener) {
 	ok(t, s.StartInvestigation(ctx, r))
 	own := transcript.Scope{Investigation: r.ID}
 	notice := func(run string, n int) {
-		told := step(run, row(run, key(n, 0)))
-		told.Scope = own
-		must(s.Append(ctx, told))(t)
+		notice := step(run, row(run, key(n, 0)))
+		notice.Scope = own
+		must(s.Append(ctx, notice))(t)
 	}
 	notice("r1", 1)
 	notice("r1", 2)
@@ -196,7 +196,7 @@ func testNoticesOfRuns(t *testing.T, open opener) {
 	finish := finished(r, agent.StatusCompleted)
 	finish.Writer = "r4"
 	for name, write := range map[string]func() error{
-		"r2 says what it waits for": func() error { return s.SetWaiting(ctx, telling(r.ID, "r2", agent.StatusPaused, 1)) },
+		"r2 says what it waits for": func() error { return s.SetWaiting(ctx, waitsOf(r.ID, "r2", agent.StatusPaused, 1)) },
 		"r3 reopens the record":     func() error { return s.ReopenInvestigation(ctx, r.ID, "r3") },
 		"r4 ends":                   func() error { return s.FinishInvestigation(ctx, finish) },
 	} {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -26,9 +29,9 @@ func testReply(t *testing.T, open opener) {
 	mustAppend(t, s, step("r1", reply("r1", key(2, 0), agent.Usage{})))
 	same(t, "reply", must(s.Reply(ctx, scope, 1))(t), first[1])
 
-	again := mustAppend(t, s, step("r2", reply("r2", key(2, 0), agent.Usage{})))
+	repeated := mustAppend(t, s, step("r2", reply("r2", key(2, 0), agent.Usage{})))
 	same(t, "reply of the run before", must(s.Reply(ctx, scope, 1))(t), first[1])
-	same(t, "reply after a reset", must(s.Reply(ctx, scope, 2))(t), again[0])
+	same(t, "reply after a reset", must(s.Reply(ctx, scope, 2))(t), repeated[0])
 	none(3)
 }
 
@@ -108,7 +111,112 @@ func testLookupReply(t *testing.T, open opener) {
 	same(t, "the other's calls", known("r3", 2), transcript.Known{Log: log, Catalogues: offered})
 	same(t, "the same for all", must(s.Entries(ctx, scope))(t), log)
 	must(other.LookupReply(ctx, scope, 1, writer("r4")))(t)
-	again := mustAppend(t, other, step("r4", reply("r4", key(1, 0), agent.Usage{})))
-	same(t, "the other's reset", must(s.Entries(ctx, scope))(t), again)
-	same(t, "after it", known("r4", 2), transcript.Known{Log: again, Catalogues: offered})
+	repeated := mustAppend(t, other, step("r4", reply("r4", key(1, 0), agent.Usage{})))
+	same(t, "the other's reset", must(s.Entries(ctx, scope))(t), repeated)
+	same(t, "after it", known("r4", 2), transcript.Known{Log: repeated, Catalogues: offered})
+}
+
+// testIntent: a result may be appended together with its call's intent. Whatever is stored before, each is stored once afterwards.
+func testIntent(t *testing.T, open opener) {
+	s := open()
+	begun := time.Now().Add(-time.Hour).Truncate(time.Microsecond)
+	with := func(run string, n int) transcript.Step {
+		intent := row(run, transcript.CallKey(1, n))
+		intent.Kind, intent.At = transcript.KindCall, begun
+		out := step(run, row(run, transcript.ResultKey(1, n)))
+		out.Intent = &intent
+		return out
+	}
+	steps(t, s, "r1", key(1, 0), transcript.CallKey(1, 1)) // the second call's intent is stored
+	steps(t, s, "r1", transcript.CallKey(1, 2), transcript.ResultKey(1, 2))
+	for n := range 3 {
+		first, second := mustAppend(t, s, with("r1", n)), mustAppend(t, s, with("r1", n))
+		if diff := cmp.Diff(first, second); diff != "" || len(first) != 1 || first[0].Key != transcript.ResultKey(1, n) {
+			t.Errorf("call %d is %+v (-first +again):\n%s", n, first, diff)
+		}
+	}
+	log := must(s.Entries(t.Context(), scope))(t)
+	if len(log) != 7 {
+		t.Fatalf("%d entries, want a reply and two of each call: %+v", len(log), log)
+	}
+	if !log[1].At.Equal(begun) || log[2].Seq != log[1].Seq+1 || !log[2].At.After(begun.Add(time.Minute)) {
+		t.Errorf("the first call: %+v", log[1:3])
+	}
+	found := must(s.LookupCall(t.Context(), scope, 1, 0, writer("r1")))(t)
+	if len(found.Step) != 1 || found.Step[0].Key != transcript.ResultKey(1, 0) {
+		t.Errorf("looked up: %+v", found)
+	}
+	mustAppend(t, s, with("r2", 1)) // another run begins with this call
+	var runs []string
+	for _, e := range must(s.Entries(t.Context(), scope))(t) {
+		runs = append(runs, e.Writer.RunID)
+	}
+	if diff := cmp.Diff([]string{"r1", "r1", "r1", "r2", "r2", "r1", "r1"}, runs); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}
+
+func testUnknownCalls(t *testing.T, open opener) {
+	s := open()
+	call := func(kind transcript.Kind, iteration, n int, errorType, text string) transcript.Row {
+		row := transcript.Row{Key: transcript.CallKey(iteration, n), Kind: kind, Body: transcript.Body{
+			Call: &transcript.Call{Name: "lab.set", Arguments: "{\n \"n\": 1}", Risk: agent.RiskWrite}, ErrorType: errorType, Text: text,
+		}}
+		if kind == transcript.KindResult {
+			row.Key = transcript.ResultKey(iteration, n)
+		}
+		return row
+	}
+	quoted := `the server said {"error_type":"OutcomeUnknown"}`
+	first := mustAppend(t, s, step("r1",
+		call(transcript.KindCall, 1, 0, "", ""), call(transcript.KindResult, 1, 0, "", "done"), // known
+		call(transcript.KindCall, 1, 1, "", ""),                                                                  // interrupted
+		call(transcript.KindCall, 1, 2, "", ""), call(transcript.KindResult, 1, 2, tool.ErrorOutcomeUnknown, ""), // unknown
+		call(transcript.KindResult, 1, 3, tool.ErrorOutcomeUnknown, ""),                                 // unknown, without an intent
+		call(transcript.KindCall, 1, 4, "", ""), call(transcript.KindResult, 1, 4, "ToolError", quoted), // a known error
+	))
+	other := step("r1", call(transcript.KindCall, 1, 0, "", ""))
+	other.Execution = "triage/other"
+	mustAppend(t, s, other)
+	at := func(seq int64) transcript.Entry { return first[seq-1] }
+	want := func(execution string, n int, begun transcript.Entry, seq int64, none bool) transcript.UnknownCall {
+		return transcript.UnknownCall{Execution: execution, Iteration: 1, Call: n, Tool: "lab.set", Arguments: `{"n":1}`,
+			Risk: agent.RiskWrite, At: begun.At, Seq: seq, NoResult: none}
+	}
+	got := must(s.UnknownCalls(t.Context(), scope.Investigation))(t)
+	if len(got) == 4 {
+		got[3].At = first[0].At // written slightly later
+	}
+	same(t, "unknown calls", got, []transcript.UnknownCall{
+		want(scope.Execution, 1, at(3), 3, true), want(scope.Execution, 2, at(4), 5, false),
+		want(scope.Execution, 3, at(6), 6, false), want(other.Execution, 0, first[0], 9, true),
+	})
+	same(t, "of another investigation", len(must(s.UnknownCalls(t.Context(), "none"))(t)), 0)
+
+	// After a reset, calls of the earlier run do not count.
+	mustAppend(t, s, step("r2", row("r2", key(1, 0))))
+	same(t, "after a reset", len(must(s.UnknownCalls(t.Context(), scope.Investigation))(t)), 1)
+}
+
+func testNotices(t *testing.T, open opener) {
+	s := open()
+	notice := func(run string, iteration int, text string) {
+		mustAppend(t, s, step(run, transcript.Row{
+			Key: key(iteration, 0), Kind: transcript.KindNotice, Body: transcript.Body{Text: text},
+		}, row(text, key(iteration, 1))))
+	}
+	for n, text := range []string{"one", "two", "three"} {
+		notice("r1", n+1, text)
+	}
+	texts := func(limit int) (out []string) {
+		for _, e := range must(s.Notices(t.Context(), scope.Investigation, limit))(t) {
+			out = append(out, e.Text)
+		}
+		return out
+	}
+	same(t, "all notices", texts(9), []string{"one", "two", "three"})
+	same(t, "the newest", texts(2), []string{"two", "three"})
+	notice("r2", 2, "another")
+	same(t, "after a reset", texts(9), []string{"one", "another"})
+	same(t, "of another investigation", len(must(s.Notices(t.Context(), "none", 9))(t)), 0)
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 )
 
 // testRules: a rule applies from when it is saved until it expires or is revoked, which happens once. Each call that it lets

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/circuit"
-	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/kit/ratelimit"
+	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/remember"
 	"github.com/inquest-dev/inquest/internal/virtual"
 	"github.com/inquest-dev/inquest/internal/webhook"
 )
@@ -83,6 +83,16 @@ type Store interface {
 	SaveScore(ctx context.Context, r record.Score, by record.Execution) error
 	Scores(ctx context.Context, investigation string) ([]record.Score, error)
 	LastScores(ctx context.Context, ids []string) (map[string]int, error)
+	Lease(ctx context.Context, name, owner string, d time.Duration) (held bool, err error)
+	ChatNews() (<-chan struct{}, func())
+	AddChatMessage(ctx context.Context, m record.ChatMessage) (now record.ChatMessage, added bool, err error)
+	SetChatMessage(ctx context.Context, m record.ChatMessage) (set bool, err error)
+	ChatMessages(ctx context.Context, investigation string) ([]record.ChatMessage, error)
+	ChatThreads(ctx context.Context) ([]record.ChatMessage, error)
+	ChatThreadAt(ctx context.Context, channel, thread string) ([]record.ChatMessage, error)
+	AddChatInput(ctx context.Context, in record.ChatInput) error
+	ChatInputs(ctx context.Context) ([]record.ChatInput, error)
+	ChatInputDone(ctx context.Context, id string) error
 	AddRule(ctx context.Context, r remember.Rule) error
 	Rule(ctx context.Context, id string) (remember.Rule, error)
 	Rules(ctx context.Context, tool string, past bool) ([]remember.Rule, error)
@@ -175,8 +185,18 @@ var rowTests = map[string]func(*testing.T, opener){
 	"follow another handle":        testFollowAnotherHandle,
 	"follow ends":                  testFollowEnds,
 	"scores":                       testScores,
+	"chats":                        testChats,
 	"rules":                        testRules,
 	"virtual agents":               testVirtual,
+	"learnings":                    testLearnings,
+	"learnings that change":        testLearningsChange,
+	"ratings":                      testRatings,
+	"search of learnings":          testLearningsSearch,
+	"old learnings by meaning":     testLearningsFar,
+	"learnings by meaning":         testLearningsByMeaning,
+	"learnings of projects":        testLearningsApart,
+	"threads":                      testThreads,
+	"deleted threads":              testDeletedThread,
 	"names":                        testNames,
 	"words of investigations":      testWords,
 	"search after a reset":         testSearchAfterReset,

@@ -38,7 +38,7 @@ func testVirtual(t *testing.T, open opener) {
 	if _, err := s.SaveVirtualAgent(ctx, said("late"), 3); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("after it was deleted: %v", err)
 	}
-	if again := must(s.SaveVirtualAgent(ctx, said("new"), 0))(t); again.Version != 4 || first.Version != 1 {
-		t.Errorf("the version %d after that of %d", again.Version, first.Version)
+	if repeated := must(s.SaveVirtualAgent(ctx, said("new"), 0))(t); repeated.Version != 4 || first.Version != 1 {
+		t.Errorf("the version %d after that of %d", repeated.Version, first.Version)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// telling returns the waits of a run of the workflow "flow".
-func telling(id, run string, status agent.Status, seq int, calls ...string) record.Waiting {
+// waitsOf returns the waits of a run of the workflow "flow".
+func waitsOf(id, run string, status agent.Status, seq int, calls ...string) record.Waiting {
 	w := record.Waiting{Investigation: id, WorkflowID: "flow", RunID: run, Seq: seq, Status: status}
 	for _, call := range calls {
 		a := record.Approval{CallID: call, Execution: "s/A", Arguments: `{"to":"<all>\u0000"}`, Expires: at(seq).UTC()}
@@ -45,55 +45,55 @@ func testWaiting(t *testing.T, open opener) {
 		same(t, what, must(s.Waiting(ctx, id))(t), want)
 	}
 	waits("at the beginning", "")
-	first := telling("inv", "r1", agent.StatusWaitingApproval, 2, "c1", "c2")
+	first := waitsOf("inv", "r1", agent.StatusWaitingApproval, 2, "c1", "c2")
 	first.Questions = []record.Question{{ID: "q1", Kind: "confirmation", Question: "Go?", Data: []byte(`{"n":1}`), Expires: at(3).UTC()}}
 	first.Outages = []record.Outage{{Execution: "s/B", Model: "gpt", Tries: 4, Since: at(1).UTC(), Next: at(2).UTC(), Until: at(9).UTC()}}
 	ok(t, s.SetWaiting(ctx, first))
-	ok(t, s.SetWaiting(ctx, telling("inv", "r1", agent.StatusRunning, 1))) // late
+	ok(t, s.SetWaiting(ctx, waitsOf("inv", "r1", agent.StatusRunning, 1))) // late
 	waits("it waits", "inv", kept(first))
 	waits("by its workflow's id", "flow", kept(first))
 	waits("another", "other")
 
-	talk := telling("talk", "t1", "", 1, "c1") // no record exists for a conversation
+	talk := waitsOf("talk", "t1", "", 1, "c1") // no record exists for a conversation
 	ok(t, s.SetWaiting(ctx, talk))
 	waits("with a conversation", "", kept(first), kept(talk))
-	ok(t, s.SetWaiting(ctx, telling("talk", "t1", "", 2)))
+	ok(t, s.SetWaiting(ctx, waitsOf("talk", "t1", "", 2)))
 	ok(t, s.SetWaiting(ctx, talk)) // late
 	waits("without it", "", kept(first))
 
 	ok(t, s.ReopenInvestigation(ctx, "inv", "r2"))
 	waits("after a reset", "")
-	if err := s.SetWaiting(ctx, telling("inv", "r1", agent.StatusPaused, 9)); !errors.Is(err, store.ErrStaleRun) {
+	if err := s.SetWaiting(ctx, waitsOf("inv", "r1", agent.StatusPaused, 9)); !errors.Is(err, store.ErrStaleRun) {
 		t.Errorf("by a run that was replaced: %v", err)
 	}
-	again := telling("inv", "r2", agent.StatusWaitingApproval, 1, "c1")
-	ok(t, s.SetWaiting(ctx, again))
-	waits("it waits again", "inv", kept(again))
+	second := waitsOf("inv", "r2", agent.StatusWaitingApproval, 1, "c1")
+	ok(t, s.SetWaiting(ctx, second))
+	waits("it waits again", "inv", kept(second))
 	r.Writer = "r2"
 	ok(t, s.FinishInvestigation(ctx, finished(r, agent.StatusCompleted)))
-	ok(t, s.SetWaiting(ctx, telling("inv", "r2", agent.StatusWaitingApproval, 5, "c1"))) // late
+	ok(t, s.SetWaiting(ctx, waitsOf("inv", "r2", agent.StatusWaitingApproval, 5, "c1"))) // late
 	waits("at the end", "")
-	stray := telling("inv", "r2", "", 6, "c1") // only conversations have no status
+	stray := waitsOf("inv", "r2", "", 6, "c1") // only conversations have no status
 	ok(t, s.SetWaiting(ctx, stray))
 	waits("a row of what has ended", "")
 
 	lost := investigation("lost", "w2", 2)
 	ok(t, s.StartInvestigation(ctx, lost))
-	ok(t, s.SetWaiting(ctx, telling("lost", "r1", agent.StatusWaitingApproval, 1, "c1")))
+	ok(t, s.SetWaiting(ctx, waitsOf("lost", "r1", agent.StatusWaitingApproval, 1, "c1")))
 	must(s.CloseInvestigation(ctx, finished(must(s.Investigation(ctx, "lost"))(t), agent.StatusTerminated)))(t)
 	waits("after somebody has terminated it", "")
 
-	ok(t, s.SetWaiting(ctx, telling("talk", "t1", "", 3, "c1")))
+	ok(t, s.SetWaiting(ctx, waitsOf("talk", "t1", "", 3, "c1")))
 	chat := step("t1", row("t1", key(1, 0)))
 	chat.Scope = transcript.Scope{Investigation: "talk", Execution: "chat/A"}
 	mustAppend(t, s, chat)
-	waits("a conversation at work", "talk", kept(telling("talk", "t1", "", 3, "c1")))
+	waits("a conversation at work", "talk", kept(waitsOf("talk", "t1", "", 3, "c1")))
 	chat.Writer = writer("t2")
 	chat.Rows = []transcript.Row{row("t2", key(2, 0))}
 	mustAppend(t, s, chat)
-	waits("a conversation after a reset, which has not said otherwise", "talk", kept(telling("talk", "t1", "", 3, "c1")))
-	ok(t, s.SetWaiting(ctx, telling("talk", "t2", "", 1, "c2")))
-	waits("what it says then", "talk", kept(telling("talk", "t2", "", 1, "c2")))
+	waits("a conversation after a reset, which has not said otherwise", "talk", kept(waitsOf("talk", "t1", "", 3, "c1")))
+	ok(t, s.SetWaiting(ctx, waitsOf("talk", "t2", "", 1, "c2")))
+	waits("what it says then", "talk", kept(waitsOf("talk", "t2", "", 1, "c2")))
 }
 
 // Only a write that makes a workflow report its waits again drops the reports from before a reset.
@@ -102,7 +102,7 @@ func testWaitingAfterAReset(t *testing.T, open opener) {
 	r := investigation("inv", "flow", 1)
 	r.Writer = "r1"
 	ok(t, s.StartInvestigation(ctx, r))
-	said := telling("inv", "r1", agent.StatusWaitingApproval, 1, "c1")
+	said := waitsOf("inv", "r1", agent.StatusWaitingApproval, 1, "c1")
 	ok(t, s.SetWaiting(ctx, said))
 	ok(t, s.StartInvestigation(ctx, r)) // a late attempt
 	letter := step("r2", row("r2", key(1, 0)))
@@ -130,7 +130,7 @@ func testRandomWaiting(t *testing.T, open opener) {
 			"say": func(rt *rapid.T) {
 				now := rapid.IntRange(1, 9).Draw(rt, "seq")
 				calls := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 0, 2).Draw(rt, "calls")
-				saying := telling(id, fmt.Sprint("r", run), agent.StatusWaitingApproval, now, calls...)
+				saying := waitsOf(id, fmt.Sprint("r", run), agent.StatusWaitingApproval, now, calls...)
 				ok(t, s.SetWaiting(ctx, saying))
 				if now <= seq || ended {
 					return
@@ -143,7 +143,7 @@ func testRandomWaiting(t *testing.T, open opener) {
 				if run == 0 {
 					return
 				}
-				err := s.SetWaiting(ctx, telling(id, fmt.Sprint("r", run-1), agent.StatusWaitingApproval, 9, "late"))
+				err := s.SetWaiting(ctx, waitsOf(id, fmt.Sprint("r", run-1), agent.StatusWaitingApproval, 9, "late"))
 				if !errors.Is(err, store.ErrStaleRun) {
 					rt.Fatalf("a run that was replaced: %v", err)
 				}
@@ -173,7 +173,7 @@ func testRandomWaiting(t *testing.T, open opener) {
 func testFollowWaiting(t *testing.T, open opener) {
 	s, other, ctx := open(), open(), t.Context()
 	ok(t, s.StartInvestigation(ctx, investigation("inv", "flow", 1)))
-	first := telling("inv", "r1", agent.StatusWaitingApproval, 1, "c1")
+	first := waitsOf("inv", "r1", agent.StatusWaitingApproval, 1, "c1")
 	stop := errors.New("enough")
 	var seen []int
 	err := s.Follow(patient(t), "inv", 0, func(u store.Update) error {
@@ -186,7 +186,7 @@ func testFollowWaiting(t *testing.T, open opener) {
 			return other.SetWaiting(ctx, first)
 		case 2:
 			same(t, "what is waited for", *u.Waits, first.Waits)
-			return other.SetWaiting(ctx, telling("inv", "r1", agent.StatusRunning, 2))
+			return other.SetWaiting(ctx, waitsOf("inv", "r1", agent.StatusRunning, 2))
 		}
 		return stop
 	})

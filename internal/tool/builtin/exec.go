@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/sandbox"
+	"github.com/inquest-dev/inquest/internal/trust/sandbox"
 )
 
 // drain is how long the last output of a command may take to arrive after the command has ended. Only a process that

@@ -39,7 +39,7 @@ func TestShellRefusesAHomeOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := Shell(plan.Shell{Dir: dir}).Run(t.Context(), command("true"))
-	if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, "others may write in "+dir) {
+	if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, "other users can write to "+dir) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"reflect"
 
-	"github.com/inquest-dev/inquest/internal/safely"
+	"github.com/inquest-dev/inquest/internal/kit/safely"
+	"github.com/inquest-dev/inquest/internal/kit/toolresult"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // FuncOptions describe a tool that a program has written in Go.
@@ -43,7 +43,7 @@ func (f function) run(ctx context.Context, call tool.Call) tool.Result {
 	result, err := safely.Run(ctx, func() (tool.Result, error) {
 		return f.call(context.WithValue(ctx, callKey{}, call), call.Arguments), nil
 	}, func(kind, stack string) {
-		f.Logger.Error("a tool has panicked", "tool", f.Spec.Name, "type", kind, "stack", stack)
+		f.Logger.Error("a tool panicked", "tool", f.Spec.Name, "type", kind, "stack", stack)
 	})
 	switch {
 	case err == nil:
@@ -64,7 +64,7 @@ func (f function) call(ctx context.Context, arguments json.RawMessage) tool.Resu
 	}
 	normal, err := toolresult.Normalize(fields(value))
 	if err != nil { // the call took effect anyway
-		return tool.Final(tool.ErrorTool, fmt.Sprintf("Tool %s was run, but did not return a result: %v.", f.Spec.Name, err))
+		return tool.Final(tool.ErrorTool, fmt.Sprintf("Tool %s ran but did not return a valid result: %v.", f.Spec.Name, err))
 	}
 	return shown(normal)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/toolresult"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
-	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // function is the tool "own", which runs a Go function.
@@ -54,7 +54,7 @@ func TestFuncResults(t *testing.T) {
 		"failed result": {toolresult.Failure(&toolresult.Error{Message: "x"}, ""), nil,
 			tool.Final("ToolError", `{"status":"error","error":{"error_type":"","message":"x","recoverable":false}}`)},
 		"invalid result": {toolresult.Result{}, nil,
-			tool.Final("ToolError", `Tool own was run, but did not return a result: invalid tool status "": must be success or error.`)},
+			tool.Final("ToolError", `Tool own ran but did not return a valid result: invalid tool status "": must be success or error.`)},
 		"error": {nil, errors.New("no route"),
 			tool.Failure("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"no route","recoverable":true}}`)},
 		"typed error": {nil, fmt.Errorf("look: %w", toolresult.NotFound("pod", "web")),
@@ -73,17 +73,18 @@ func TestFuncResults(t *testing.T) {
 		"error wins": {map[string]any{}, errors.New("x"),
 			tool.Failure("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"x","recoverable":true}}`)},
 		"nothing": {nil, nil,
-			tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got <nil>.")},
+			tool.Final("ToolError", "Tool own ran but did not return a valid result: tool result must be map or StandardToolResult, got <nil>.")},
 		"text": {"pods", nil,
-			tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got string.")},
+			tool.Final("ToolError", "Tool own ran but did not return a valid result: tool result must be map or StandardToolResult, got string.")},
 		"not an object": {time.Time{}, nil,
-			tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got time.Time.")},
+			tool.Final("ToolError",
+				"Tool own ran but did not return a valid result: tool result must be map or StandardToolResult, got time.Time.")},
 		"nil struct": {(*pod)(nil), nil,
 			tool.Final("ToolError",
-				"Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got *builtin_test.pod.")},
+				"Tool own ran but did not return a valid result: tool result must be map or StandardToolResult, got *builtin_test.pod.")},
 		"no JSON": {struct{ F func() }{}, nil,
 			tool.Final("ToolError",
-				"Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got struct { F func() }.")},
+				"Tool own ran but did not return a valid result: tool result must be map or StandardToolResult, got struct { F func() }.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

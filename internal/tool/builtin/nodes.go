@@ -9,8 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/inquest-dev/inquest/internal/cmdline"
-	"github.com/inquest-dev/inquest/internal/programs"
+	"github.com/inquest-dev/inquest/internal/trust/cmdline"
+	"github.com/inquest-dev/inquest/internal/trust/programs"
 )
 
 func (l list) checkCall(call *syntax.CallExpr) error {
@@ -22,7 +22,7 @@ func (l list) checkCall(call *syntax.CallExpr) error {
 	case name == "":
 		return errors.New("a command's name must be written out, without quotes or expansions")
 	case strings.ContainsAny(name, `/\`):
-		return fmt.Errorf("%q: a command's name cannot hold a slash or a backslash", name)
+		return fmt.Errorf("%q: a command's name must not contain a slash or a backslash", name)
 	case slices.Contains(cmdline.Never, name) || !slices.Contains(l.names, name):
 		return fmt.Errorf("%q is not an allowed command", name)
 	case l.all:
@@ -35,7 +35,7 @@ func (l list) checkCall(call *syntax.CallExpr) error {
 func checkLoop(loop *syntax.ForClause) error {
 	words, ok := loop.Loop.(*syntax.WordIter)
 	if !ok || loop.Select {
-		return errors.New("only loops over words are allowed")
+		return errors.New("only loops of the form \"for NAME in WORDS\" are allowed")
 	}
 	if name := words.Name.Value; name != strings.ToLower(name) {
 		return fmt.Errorf("the loop variable %q must be in lower case", name)
@@ -93,7 +93,7 @@ func checkArithmetic(parts []syntax.WordPart) error {
 		}
 	}
 	if strings.Contains(escaped.ReplaceAllString(text.String(), ""), "$[") {
-		return errors.New(`$[ is not allowed: write \$[ for the text`)
+		return errors.New(`$[ is not allowed; write \$[ for a literal $[`)
 	}
 	return nil
 }

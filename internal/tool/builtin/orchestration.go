@@ -11,8 +11,8 @@ import (
 )
 
 // Orchestration returns the tools of an agent that dispatches others, or nil. They are offered, checked and recorded
-// like all tools, but the agent's workflow executes them itself. For the policy they only read, because a sub-agent's
-// own policy decides about its actions.
+// like all tools, but the agent's workflow executes them itself. To the policy they are read-only, because a
+// sub-agent's actions fall under its own policy.
 func Orchestration(o *plan.Orchestrator) []tool.Spec {
 	if o == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/sandbox"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/trust/sandbox"
 )
 
 // Limits of every shell, and the defaults of limits that the configuration does not set.
@@ -141,7 +141,8 @@ func parseCommand(args json.RawMessage) (string, *tool.Result) {
 		return "", &refusal
 	}
 	if len(*in.Command) > maxCommand || strings.ContainsRune(*in.Command, 0) {
-		refusal := tool.Failure(tool.ErrorInvalidArguments, fmt.Sprintf("Error: a command has at most %d bytes and no NUL character", maxCommand))
+		refusal := tool.Failure(tool.ErrorInvalidArguments,
+			fmt.Sprintf("Error: a command must have at most %d bytes and no NUL character", maxCommand))
 		return "", &refusal
 	}
 	return *in.Command, nil

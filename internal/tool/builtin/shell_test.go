@@ -49,7 +49,7 @@ func TestShell(t *testing.T) {
 		"no arguments":      {tool.Call{}, missing},
 		"empty command":     {command(" "), missing},
 		"NUL": {command("echo \x00"),
-			tool.Failure(tool.ErrorInvalidArguments, "Error: a command has at most 65536 bytes and no NUL character")},
+			tool.Failure(tool.ErrorInvalidArguments, "Error: a command must have at most 65536 bytes and no NUL character")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

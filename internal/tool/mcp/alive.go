@@ -12,10 +12,10 @@ import (
 
 // pulse records when a session last received anything from its server, and which calls are in progress.
 type pulse struct {
-	mu    sync.Mutex
-	heard time.Time
-	calls map[*receipt]time.Time // when each call began
-	check *check                 // the running check, or nil
+	mu       sync.Mutex
+	lastSeen time.Time
+	calls    map[*receipt]time.Time // when each call began
+	check    *check                 // the running check, or nil
 }
 
 // check finds out whether a server still answers.
@@ -25,24 +25,24 @@ type check struct {
 	busy  chan struct{} // closed when a ping was not answered, possibly because of an earlier call
 }
 
-// hear records that the server has sent something.
-func (p *pulse) hear() {
+// touch records that the server has sent something.
+func (p *pulse) touch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.heard = time.Now()
+	p.lastSeen = time.Now()
 }
 
 // idle returns the time since the server last sent something.
 func (p *pulse) idle() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Since(p.heard)
+	return time.Since(p.lastSeen)
 }
 
-func (p *pulse) heardSince(t time.Time) bool {
+func (p *pulse) seenSince(t time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.heard.After(t)
+	return p.lastSeen.After(t)
 }
 
 func (p *pulse) begin(r *receipt) (began time.Time) {
@@ -83,9 +83,9 @@ func (p *pulse) checking() *check {
 
 var (
 	// errBusy means that the server answers no pings while it may still be working on an earlier call.
-	errBusy = errors.New("it does not answer pings, and an earlier call is still under way")
+	errBusy = errors.New("it does not respond to pings while an earlier call is in progress")
 	// errUnchecked means that the server did not confirm that it still knows the session.
-	errUnchecked = errors.New("it has not answered the session check (pings) that precedes a call that must not be sent twice")
+	errUnchecked = errors.New("it did not respond to pings, and a call that must not be sent twice needs a confirmed session")
 )
 
 // suspect checks in the background whether the server still answers, after a call that began at that time got no answer
@@ -114,7 +114,7 @@ func (s *session) watch(ctx context.Context, since, began time.Time, busy func()
 		round := time.Now()
 		err := s.ping(ctx)
 		switch {
-		case s.pulse.heardSince(since), s.ended(), !errors.Is(err, context.DeadlineExceeded):
+		case s.pulse.seenSince(since), s.ended(), !errors.Is(err, context.DeadlineExceeded):
 			return
 		case !s.pulse.older(began):
 			s.wire.fail(fmt.Errorf("%w within %s", errSilent, s.patience))
@@ -137,7 +137,7 @@ func (s *session) usable(ctx context.Context, once bool) error {
 		select {
 		case <-check.over:
 		case <-check.busy:
-			if !s.pulse.heardSince(check.since) {
+			if !s.pulse.seenSince(check.since) {
 				return errBusy
 			}
 		case <-ctx.Done():
@@ -167,7 +167,7 @@ func (s *session) checked(ctx context.Context) error {
 			return err
 		}
 		if n >= maxChecks && !s.pulse.older(time.Now()) {
-			return fmt.Errorf("%w for %s", errUnchecked, time.Since(began).Round(time.Second))
+			return fmt.Errorf("%w (waited %s)", errUnchecked, time.Since(began).Round(time.Second))
 		}
 	}
 }

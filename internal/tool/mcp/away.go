@@ -30,18 +30,18 @@ func away(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case unnamed && name != nil:
-		return "its name cannot be resolved"
+		return "its host name cannot be resolved"
 	case ofTLS(err):
-		return "the TLS handshake fails"
+		return "the TLS handshake failed"
 	case errors.Is(err, errUnreachable):
 		if reachable && network != nil {
 			return why(err)
 		}
 		return "" // it redirects to another host
 	case errors.Is(err, errBusy):
-		return "it is busy with an earlier call and answers no pings"
+		return "it is busy with an earlier call and does not respond to pings"
 	case errors.Is(err, errUnchecked), errors.Is(err, errSilent):
-		return "it answers no pings"
+		return "it does not respond to pings"
 	}
 	for _, gone := range []error{errStart, errLate, errEnded, errCut, mcp.ErrConnectionClosed} {
 		if errors.Is(err, gone) {

@@ -25,11 +25,11 @@ func TestAway(t *testing.T) {
 		want   string
 	}{
 		"nobody listens":     {change: at("http://127.0.0.1:1/mcp"), want: "connection refused"},
-		"unknown host":       {change: at("http://no-such-host.invalid/mcp"), want: "its name cannot be resolved"},
-		"no TLS":             {change: secure, want: "the TLS handshake fails"},
+		"unknown host":       {change: at("http://no-such-host.invalid/mcp"), want: "its host name cannot be resolved"},
+		"no TLS":             {change: secure, want: "the TLS handshake failed"},
 		"missing command":    {change: program("/no/such/server"), want: "it cannot be started"},
-		"command that exits": {change: program("false"), want: "it has ended"},
-		"gateway":            {status: 503, want: "it refuses (503)"},
+		"command that exits": {change: program("false"), want: "its session has ended"},
+		"gateway":            {status: 503, want: "it returned HTTP status 503"},
 		"no token":           {status: 401},
 		"no such path":       {status: 404},
 	} {

@@ -90,7 +90,7 @@ func TestWriteIsNotSentToServerThatAnswersNoPings(t *testing.T) {
 	write := made.call()
 	got := within(t, pool, write, 30*time.Second)
 	if got.ErrorType != tool.ErrorUnavailable || got.Sent || got.Sends != 0 ||
-		!strings.HasPrefix(got.Content, write.Name+" was not called: MCP server s: it has not answered the session check (pings)") {
+		!strings.HasPrefix(got.Content, "Tool "+write.Name+" was not called: MCP server s: it did not respond to pings, and a call") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -116,7 +116,7 @@ func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
 	if got := within(t, pool, echo, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Fatalf("got %+v", got)
 	}
-	if got := within(t, pool, echo, 30*time.Second); !strings.Contains(got.Content, "no answer to initialize within 200ms") {
+	if got := within(t, pool, echo, 30*time.Second); !strings.Contains(got.Content, "no response to initialize within 200ms") {
 		t.Fatalf("got %+v", got)
 	}
 	server.Thaw()

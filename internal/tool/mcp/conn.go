@@ -12,19 +12,21 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // conn is a connection with newline-delimited JSON-RPC to a process. Unlike the SDK's transport, it records whether a
 // request was written before the connection broke, limits a write by its ctx, skips output between messages, and ends
 // the whole process group.
 type conn struct {
-	proc   *process
-	input  *bufio.Reader
-	limit  int    // bytes of one message
-	heard  func() // called when the server has sent a message
-	logger *slog.Logger
-	writes chan write
-	raws   raws
+	proc       *process
+	input      *bufio.Reader
+	limit      int    // bytes of one message
+	onActivity func() // called when the server has sent a message
+	logger     *slog.Logger
+	writes     chan write
+	raws       raws
 	ending
 }
 
@@ -36,15 +38,15 @@ type write struct {
 	err   chan error // buffered: the writer never waits for the caller
 }
 
-func newConn(proc *process, limit int, heard func(), logger *slog.Logger) *conn {
+func newConn(proc *process, limit int, onActivity func(), logger *slog.Logger) *conn {
 	c := &conn{
-		proc:   proc,
-		input:  bufio.NewReaderSize(proc.stdout, 64<<10),
-		limit:  limit,
-		heard:  heard,
-		logger: logger,
-		writes: make(chan write),
-		ending: newEnding(),
+		proc:       proc,
+		input:      bufio.NewReaderSize(proc.stdout, 64<<10),
+		limit:      limit,
+		onActivity: onActivity,
+		logger:     logger,
+		writes:     make(chan write),
+		ending:     newEnding(),
 	}
 	go c.writeAll()
 	return c
@@ -93,13 +95,14 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			c.proc.stdout.Close()
 			return nil, c.err
 		}
+		line = sse.Unmarked(line) // programs on Windows write it before their first line
 		msg, err := jsonrpc.DecodeMessage(c.raws.keep(line))
 		if err == nil {
-			c.heard()
+			c.onActivity()
 			return msg, nil
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			c.logger.Debug("MCP server wrote a line that is no message", "bytes", len(line))
+			c.logger.Debug("MCP server wrote a line that is not a JSON-RPC message", "bytes", len(line))
 		}
 	}
 }

@@ -62,9 +62,10 @@ func TestConvert(t *testing.T) {
 		"too many": {`{"content":[` + strings.Repeat(`{"type":"audio","mimeType":"a","data":"AAE="},`, maxArtifacts) +
 			`{"type":"image","mimeType":"image/png","data":"AAE="}]}`,
 			strings.Repeat("[audio, a, 2 bytes: kept as an artifact]\n", maxArtifacts) +
-				"[image, image/png, 2 bytes: not kept: of a result 50 artifacts are, each of at most 16777216 bytes]", maxArtifacts},
+				"[image, image/png, 2 bytes: not kept (limit per result: 50 artifacts of 16777216 bytes each)]", maxArtifacts},
 		"an empty object": {`{"content":[],"structuredContent":{}}`, "{}", 1},
-		"asks for input":  {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
+		"asks for input": {`{"resultType":"input_required","content":[]}`,
+			"The tool requires input from a person, which cannot be provided.", 0},
 		"an unknown type": {`{"content":[{"type":"text","text":"a"},{"type":"audio","mimeType":"audio/wav","data":"AAE="},
 			{"type":"hologram","n":9007199254740993},{"type":"text","text":"b"}]}`,
 			"a\n[audio, audio/wav, 2 bytes: kept as an artifact]\n" +
@@ -109,7 +110,7 @@ func TestArtifactLimits(t *testing.T) {
 	link := map[string]any{"type": "resource_link", "uri": "file:///a", "name": "a"}
 	image := map[string]any{"type": "image", "mimeType": "image/png", "data": []byte("new")}
 	large := strings.Repeat("x", maxArtifact+1)
-	const tooMuch = ": not kept: of a result 50 artifacts are, each of at most 16777216 bytes]"
+	const tooMuch = ": not kept (limit per result: 50 artifacts of 16777216 bytes each)]"
 	const noImage = "kept as an artifact]\n[image, image/png, 3 bytes" + tooMuch
 	for name, tc := range map[string]struct {
 		content    []any

@@ -36,13 +36,12 @@ func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRes
 		return declined, nil
 	}
 	if req.Params.Mode == "url" || req.Params.URL != "" {
-		p.opts.Logger.Warn("a question of an MCP server was declined, because it leads to a web page", "server", s.server)
+		p.opts.Logger.Warn("declined a question from an MCP server: it refers to a web page", "server", s.server)
 		return declined, nil
 	}
 	by, ok := s.pulse.asker()
 	if !ok {
-		p.opts.Logger.Warn("a question of an MCP server was declined, because it is not known which call it belongs to, "+
-			"or nobody can be asked", "server", s.server)
+		p.opts.Logger.Warn("declined a question from an MCP server: its call is unknown, or no person can be asked", "server", s.server)
 		return declined, nil
 	}
 	schema, err := json.Marshal(req.Params.RequestedSchema)

@@ -167,7 +167,7 @@ func TestCleanupThatFails(t *testing.T) {
 				next.ServeHTTP(w, r)
 			})
 			pool.Close()
-			if text := log.String(); !strings.Contains(text, "MCP session is not cleaned up") || strings.Contains(text, "sesame") {
+			if text := log.String(); !strings.Contains(text, "MCP session was not cleaned up") || strings.Contains(text, "sesame") {
 				t.Errorf("log: %s", text)
 			}
 		})

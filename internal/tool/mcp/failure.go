@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -40,7 +40,7 @@ func ended(err error) error {
 // notCalled returns the result for a ctx that ended before the request was sent.
 func notCalled(name, server string, err error) (tool.Result, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("%s was not called: MCP server %s was not ready for it in time.", name, server)), nil
+		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s was not called: MCP server %s was not ready in time.", name, server)), nil
 	}
 	return tool.Result{}, fmt.Errorf("call %s: %w", name, err)
 }
@@ -76,17 +76,17 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 	case refused, errors.Is(err, errUnreachable):
 		return s.unavailable("MCP server %s: %v", s.server, err), nil
 	case errors.Is(err, errSilent):
-		return s.unavailable("MCP server %s answered neither the call nor a ping, and was given up.", s.server), nil
+		return s.unavailable("MCP server %s responded neither to the call nor to a ping, so its session was ended.", s.server), nil
 	case errors.Is(err, errCut) && !errors.Is(err, errEnded):
-		return s.unavailable("MCP server %s: %v. It may still have done its work.", s.server, err), nil
+		return s.unavailable("MCP server %s: %v. The tool may have taken effect.", s.server, err), nil
 	case errors.Is(err, errEnded), errors.Is(err, mcp.ErrConnectionClosed):
-		return s.unavailable("MCP server %s ended during the call%s", s.server, s.wire.lastWords()), nil
+		return s.unavailable("The session with MCP server %s ended during the call%s", s.server, s.wire.lastWords()), nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return interrupted(name, err)
 	case answered:
 		return s.refused(answer), nil
 	}
-	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s gave an answer that cannot be read: %v", s.server, err)))
+	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s sent an unreadable response: %v", s.server, err)))
 	unreadable.Sent = true // if the request was sent
 	return unreadable, nil
 }
@@ -101,26 +101,26 @@ func why(err error) string {
 		why string
 	}{
 		{errors.Is(err, errStart), "it cannot be started"},
-		{errors.Is(err, errTooLarge), "what it says is too long"},
-		{errors.Is(err, errTooMany), "it lists too much"},
-		{refused != nil, "it refuses"},
+		{errors.Is(err, errTooLarge), "its response is too large"},
+		{errors.Is(err, errTooMany), "its list of tools is too long"},
+		{refused != nil, "it returned HTTP status"},
 		{errors.Is(err, errUnreachable), "it cannot be reached"},
-		{errors.Is(err, errLate), "it does not answer in time"},
-		{errors.Is(err, context.DeadlineExceeded), "it does not answer in time"},
-		{errors.Is(err, context.Canceled), "nobody waited for its answer"},
-		{errors.Is(err, errEnded), "it has ended"},
-		{errors.Is(err, mcp.ErrConnectionClosed), "it has ended"},
-		{errors.Is(err, errCut), "the connection broke off"},
-		{answer != nil, "it answers with an error"},
+		{errors.Is(err, errLate), "it did not respond in time"},
+		{errors.Is(err, context.DeadlineExceeded), "it did not respond in time"},
+		{errors.Is(err, context.Canceled), "the request was cancelled"},
+		{errors.Is(err, errEnded), "its session has ended"},
+		{errors.Is(err, mcp.ErrConnectionClosed), "its session has ended"},
+		{errors.Is(err, errCut), "the connection was lost"},
+		{answer != nil, "it returned an error"},
 	} {
 		switch {
 		case row.is && refused != nil:
-			return fmt.Sprintf("%s (%d)", row.why, refused.code)
+			return fmt.Sprintf("%s %d", row.why, refused.code)
 		case row.is:
 			return row.why
 		}
 	}
-	return "its answer cannot be read"
+	return "its response cannot be read"
 }
 
 // unavailable is a failure that may be over when the call is retried.
@@ -151,7 +151,7 @@ const maxErrorText = 1000
 // interrupted distinguishes a call that took too long, which the model should know, from a cancelled one.
 func interrupted(name string, err error) (tool.Result, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("%s did not answer in time. It may still have done its work.", name)), nil
+		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s did not respond in time. It may have taken effect.", name)), nil
 	}
 	return tool.Result{}, fmt.Errorf("call %s: %w", name, err)
 }

@@ -98,7 +98,7 @@ func TestCallsOfAHungProcessEnd(t *testing.T) {
 	stop(t, pid)
 	got, err := pool.Call(t.Context(), younger) // has no limit of its own
 	if err != nil || got.ErrorType != tool.ErrorUnavailable || !got.Sent ||
-		!strings.Contains(got.Content, "answered neither the call nor a ping") {
+		!strings.Contains(got.Content, "responded neither to the call nor to a ping") {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if got := <-given; got.ErrorType != tool.ErrorTimeout || !got.Sent {
@@ -143,7 +143,7 @@ func TestProcessThatDoesOneThingAtATime(t *testing.T) {
 	}
 	for range 2 {
 		got := made.make(t.Context(), t, pool)
-		if got.ErrorType != tool.ErrorUnavailable || got.Sent || !strings.Contains(got.Content, "an earlier call is still under way") {
+		if got.ErrorType != tool.ErrorUnavailable || got.Sent || !strings.Contains(got.Content, "while an earlier call is in progress") {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -275,7 +275,8 @@ func TestTooManyLateResults(t *testing.T) {
 	server.Wait("tools/call", 102)
 	cancel()
 	calls.Wait()
-	if said := log.String(); strings.Count(said, "late result") != 1 || !strings.Contains(said, "server=s tool=s.echo waiting=100") {
+	if said := log.String(); strings.Count(said, "late result of this tool call") != 1 ||
+		!strings.Contains(said, "server=s tool=s.echo waiting=100") {
 		t.Errorf("logged %q", said)
 	}
 }

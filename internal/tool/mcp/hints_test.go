@@ -24,7 +24,7 @@ const (
 	distrust  = tool.SourceUntrusted
 	ro, wr, d = agent.RiskReadOnly, agent.RiskWrite, agent.RiskDestructive
 	safe      = tool.Safe
-	again     = tool.Idempotent
+	repeat    = tool.Idempotent
 	once      = tool.NonIdempotent
 )
 
@@ -32,11 +32,11 @@ const (
 var hinted = map[string][2]standing{
 	"none":  {{wr, once, byDefault}, {wr, once, byDefault}},
 	"t_":    {{wr, once, byDefault}, {wr, once, byDefault}},
-	"t_i":   {{wr, again, byDefault}, {wr, once, byDefault}},
+	"t_i":   {{wr, repeat, byDefault}, {wr, once, byDefault}},
 	"t_D":   {{wr, once, byDefault}, {wr, once, byDefault}},
-	"t_Di":  {{wr, again, byDefault}, {wr, once, byDefault}},
+	"t_Di":  {{wr, repeat, byDefault}, {wr, once, byDefault}},
 	"t_d":   {{d, once, annotated}, {d, once, annotated}},
-	"t_di":  {{d, again, annotated}, {d, once, annotated}},
+	"t_di":  {{d, repeat, annotated}, {d, once, annotated}},
 	"t_r":   {{ro, safe, annotated}, {wr, once, distrust}},
 	"t_ri":  {{ro, safe, annotated}, {wr, once, distrust}},
 	"t_rD":  {{ro, safe, annotated}, {wr, once, distrust}},
@@ -93,13 +93,13 @@ func expected(name string, trusted bool, risk agent.Risk, repeatable bool) stand
 	if risk != "" {
 		want.risk, want.from = risk, tool.SourceConfiguration
 		saidSo := trusted && tooltest.AllHints()[name] != nil && tooltest.AllHints()[name].IdempotentHint
-		want.class = map[bool]tool.Idempotency{true: again, false: once}[saidSo && (risk == wr || risk == d)]
+		want.class = map[bool]tool.Idempotency{true: repeat, false: once}[saidSo && (risk == wr || risk == d)]
 	}
 	switch {
 	case want.risk == ro:
 		want.class = safe
 	case repeatable && (want.risk == wr || want.risk == d):
-		want.class = again
+		want.class = repeat
 	}
 	return want
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -38,7 +38,7 @@ func (s *session) abandon(ctx context.Context, call tool.Call, receipt *receipt,
 	select {
 	case late <- struct{}{}:
 	default:
-		s.logger.Warn("A late result of this tool call will not be recorded, because too many calls wait for theirs",
+		s.logger.Warn("A late result of this tool call will not be recorded: too many calls are waiting for late results",
 			"tool", call.Name, "waiting", maxLate)
 		receipt.giveUp(context.Canceled)
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -41,7 +41,7 @@ func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 		case cursor == "":
 			return specs, nil
 		case seen[cursor]:
-			return nil, fmt.Errorf("list tools of MCP server %s: its pages go round in a circle", s.server)
+			return nil, fmt.Errorf("list tools of MCP server %s: it returned the same page cursor twice", s.server)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func specOf(server plan.Server, raw json.RawMessage) tool.Spec {
 	hinted := server.TrustAnnotations && t.Annotations != nil && t.Annotations.IdempotentHint
 	spec.Idempotent = hinted || slices.Contains(server.Idempotent, t.Name)
 	if unreadable != nil {
-		spec.Unusable = clip.Bytes(tool.ValidText("it cannot be read: "+unreadable.Error()), maxErrorText)
+		spec.Unusable = clip.Bytes(tool.ValidText("its definition cannot be read: "+unreadable.Error()), maxErrorText)
 	}
 	return spec
 }

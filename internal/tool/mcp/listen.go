@@ -44,7 +44,7 @@ func (w *web) listen(req *http.Request) *http.Response {
 		defer cancel()
 		context.AfterFunc(ctx, func() { out.CloseWithError(context.Canceled) })
 		l := listener{web: w, request: req, out: out, delay: firstListenDelay}
-		for again := l.read(ctx, func() { close(opened) }); again && wait(ctx, l.delay); again = l.read(ctx, func() {}) {
+		for retry := l.read(ctx, func() { close(opened) }); retry && wait(ctx, l.delay); retry = l.read(ctx, func() {}) {
 			l.delay = min(2*l.delay, maxListenDelay)
 		}
 		<-ctx.Done()
@@ -73,7 +73,7 @@ type listener struct {
 // reached. It reports whether another stream should be opened later.
 //
 // A message on the stream does not count as a sign that the server is alive, because a proxy can send such signs too.
-func (l *listener) read(ctx context.Context, answered func()) (again bool) {
+func (l *listener) read(ctx context.Context, answered func()) (retry bool) {
 	out := l.forwarded(l.request).Clone(ctx)
 	if l.lastID != "" {
 		out.Header.Set(lastEventHeader, l.lastID)

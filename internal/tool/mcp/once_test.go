@@ -225,7 +225,7 @@ func TestCallsAreNotRedirected(t *testing.T) {
 	}
 	server.Misbehave("tools/call", after(tooltest.Redirect(308, "/mcp/elsewhere")))
 	got := made.make(t.Context(), t, pool)
-	const want = "it answered 308 Permanent Redirect, and a call that must not be sent twice is not redirected"
+	const want = "it answered 308 Permanent Redirect, but a call that must not be sent twice is not redirected"
 	if !got.Sent || !strings.Contains(got.Content, want) {
 		t.Errorf("got %+v", got)
 	}

@@ -65,7 +65,7 @@ type Pool struct {
 
 var _ tool.Caller = (*Pool)(nil)
 
-var errClosed = errors.New("the pool is closed")
+var errClosed = errors.New("the MCP connections are closed")
 
 // New returns a pool without sessions. Close it.
 func New(opts Options) *Pool {
@@ -95,7 +95,7 @@ func (p *Pool) newClient(roots []string) *mcp.Client {
 		Capabilities: &mcp.ClientCapabilities{},
 		// One call is one request; otherwise the SDK would resend calls itself.
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
-		ProgressNotificationHandler: p.heard,
+		ProgressNotificationHandler: p.onProgress,
 	}
 	if p.opts.Elicit {
 		opts.ElicitationHandler = p.elicit
@@ -146,7 +146,7 @@ func (p *Pool) list(ctx context.Context, server plan.Server, execution string) (
 func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	server, own := tool.Split(call.Name)
 	if server == "" {
-		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: it names no server.", own)), nil
+		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: the name does not include a server.", own)), nil
 	}
 	defer p.listen(call)()
 	for attempt, sent := 1, 0; ; attempt++ {
@@ -156,7 +156,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 				continue
 			}
 			if err != nil {
-				err = s.secrets.redactError(fmt.Errorf("%s was not called: MCP server %s: %w", call.Name, server, err))
+				err = s.secrets.redactError(fmt.Errorf("Tool %s was not called: MCP server %s: %w", call.Name, server, err))
 			}
 		}
 		if err != nil && ctx.Err() != nil {
@@ -177,8 +177,8 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return got.result, nil
 		}
 		refused, _ := errors.AsType[*statusError](got.err)
-		again := sends == 0 || call.Repeatable() && refused != nil && refused.lost
-		if !again || ctx.Err() != nil || !s.ended() || attempt >= maxAttempts {
+		retry := sends == 0 || call.Repeatable() && refused != nil && refused.lost
+		if !retry || ctx.Err() != nil || !s.ended() || attempt >= maxAttempts {
 			return s.failure(call.Name, sent, got.err)
 		}
 	}

@@ -80,16 +80,17 @@ func (p *process) end() {
 	}
 }
 
-// lastWords describes how the process ended, if it has or soon does, and its standard error.
+// lastWords describes how the process ended, and its standard error. It is for a process that was told to stop, and waits
+// longer than stop takes only if the process cannot be killed.
 func (p *process) lastWords() string {
 	words := ""
 	select {
 	case <-p.exited:
 		words = fmt.Sprintf(" (%s)", p.cmd.ProcessState)
-	case <-time.After(drain):
+	case <-time.After(3*patience + drain):
 	}
 	if text := p.stderr.text(); text != "" {
-		words += "; its last words: " + text
+		words += "; last output: " + text
 	}
 	return words
 }

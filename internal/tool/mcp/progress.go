@@ -24,14 +24,14 @@ func (p *Pool) listen(call tool.Call) (stop func()) {
 	}
 }
 
-// heard receives the progress of all sessions.
-func (p *Pool) heard(_ context.Context, said *mcp.ProgressNotificationClientRequest) {
+// onProgress receives the progress of all sessions.
+func (p *Pool) onProgress(_ context.Context, said *mcp.ProgressNotificationClientRequest) {
 	key, _ := said.Params.ProgressToken.(string)
 	p.mu.Lock()
-	tell := p.progress[key]
+	notify := p.progress[key]
 	p.mu.Unlock()
-	if tell != nil {
-		tell(progressText(said.Params))
+	if notify != nil {
+		notify(progressText(said.Params))
 	}
 }
 

@@ -153,7 +153,7 @@ func TestStreamIsRewritten(t *testing.T) {
 			func(err error) { broken = append(broken, err) }, func() {})
 		got, err := io.ReadAll(s)
 		const rewritten = "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[],\"tools\":[],\"_meta\":{\"inquest/raw\":\"0\"}}}\n" +
-			"event: message\r\nid: 8\r\n\r\n"
+			"event: message\nid: 8\n\n"
 		if diff := cmp.Diff(before+rewritten+after, string(got)); diff != "" || err != nil || len(broken) != 1 || !errors.Is(broken[0], errCut) {
 			t.Errorf("%s: %v, broken %v\n%s", name, err, broken, diff)
 		}

@@ -34,7 +34,7 @@ type sentRequest struct {
 
 var (
 	errTwice     = errors.New("the call must not be sent twice")
-	errWithdrawn = errors.New("the call was given up before it was sent")
+	errWithdrawn = errors.New("the call was abandoned before it was sent")
 )
 
 type receiptKey struct{}
@@ -156,6 +156,6 @@ func (r *receipt) request() sentRequest {
 
 // cancellation is the notice of an abandoned request.
 func cancellation(id any) *jsonrpc.Request {
-	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the client has given the call up"}) // an id can be encoded
+	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the client abandoned the call"}) // an id can be encoded
 	return &jsonrpc.Request{Method: "notifications/cancelled", Params: params}
 }

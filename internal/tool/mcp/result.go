@@ -13,9 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/toolresult"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // answer holds the fields of a tools/call result that are used here.
@@ -35,7 +35,7 @@ func read(raw json.RawMessage) (a answer, err error) {
 	}
 	if json.Unmarshal(fields.Content, &a.content) != nil && fields.Content != nil {
 		if !bytes.ContainsAny(fields.Content[:1], `{"`) {
-			return a, errors.New("read the result: its content is no list of blocks")
+			return a, errors.New("read the result: its content is not a list of blocks")
 		}
 		a.content = []json.RawMessage{fields.Content} // a single block without a list
 	}
@@ -57,7 +57,7 @@ func convert(raw json.RawMessage) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	if answer.needsInput {
-		return tool.Failure(tool.ErrorTool, "The tool asks for input from a person, which cannot be given."), nil
+		return tool.Failure(tool.ErrorTool, "The tool requires input from a person, which cannot be provided."), nil
 	}
 	var p parts
 	for _, content := range answer.content {
@@ -67,7 +67,7 @@ func convert(raw json.RawMessage) (tool.Result, error) {
 	result := tool.Result{Status: tool.StatusSuccess, Content: p.text("The tool returned nothing."), Artifacts: p.artifacts}
 	if answer.isError {
 		result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool
-		result.Content = p.text("The tool failed without saying why.")
+		result.Content = p.text("The tool failed without giving a reason.")
 		// Servers of the TypeScript SDK turn that protocol error into a result.
 		if strings.HasPrefix(result.Content, "MCP error -32602:") {
 			result.ErrorType = invalidParams(result.Content)
@@ -360,7 +360,7 @@ func (p *parts) show(what string, a tool.Artifact) {
 func (p *parts) keep(what string, a tool.Artifact) bool {
 	a.MIMEType, a.Name = clip.Bytes(tool.ValidText(a.MIMEType), maxName), clip.Bytes(tool.ValidText(a.Name), maxName)
 	if size := len(a.Data) + len(a.JSON); size > maxArtifact || len(p.artifacts) >= maxArtifacts {
-		const text = "[%s, %s, %d bytes: not kept: of a result %d artifacts are, each of at most %d bytes]"
+		const text = "[%s, %s, %d bytes: not kept (limit per result: %d artifacts of %d bytes each)]"
 		p.say(fmt.Sprintf(text, what, a.MIMEType, size, maxArtifacts, maxArtifact))
 		return false
 	}

@@ -13,6 +13,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // RoundTrip sends one request of the SDK, and records the outcome in its receipt. Secrets are added here and not by the
@@ -25,7 +29,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	receipt.note(nil) // the stream is resumed: forget the break
 	req = w.forwarded(req)
 	if to := origin(req.URL); to != w.origin {
-		err := fmt.Errorf("%w: it sends us on to another host, %s", errUnreachable, to)
+		err := fmt.Errorf("%w: its endpoint is on another host, %s", errUnreachable, to)
 		receipt.note(err)
 		return nil, err
 	}
@@ -41,7 +45,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	guard(out, receipt)
 	resp, err := w.base.RoundTrip(out)
 	if err == nil {
-		w.heard()
+		w.onActivity()
 		if resp.Header.Get(sessionHeader) != "" {
 			w.stateful.Store(true)
 		}
@@ -98,6 +102,7 @@ func (w *web) forwarded(req *http.Request) *http.Request {
 
 // dress adds the configured headers. The bearer token takes precedence over an Authorization header.
 func (w *web) dress(req *http.Request) {
+	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
 	for name, value := range w.transport.CustomHeaders {
 		if strings.EqualFold(name, "Host") {
 			req.Host = value
@@ -115,13 +120,14 @@ func (w *web) dress(req *http.Request) {
 func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
-		body := heardBody{resp.Body, w.heard}
+		body := activityBody{resp.Body, w.onActivity}
 		resp.Body = newStream(body, w.limit, w.raws.keep, w.breaker(receipt), release)
 		return nil
 	}
 	defer release()
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(w.limit)+1))
+	body = sse.Unmarked(body)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errCut, err)
@@ -134,7 +140,7 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 		}
 		receipt.note(err)
 	case !readable(resp, kind, body):
-		receipt.note(fmt.Errorf("%w, and of type %q", errNoJSON, kind)) // only matters for calls
+		receipt.note(fmt.Errorf("%w (content type %q)", errNoJSON, kind)) // only matters for calls
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(w.raws.keep(body)))
 	return nil
@@ -166,15 +172,15 @@ func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 	receipt := receiptIn(req.Context())
 	switch to := origin(req.URL); {
 	case receipt.once:
-		err = fmt.Errorf("it answered %s, and a call that must not be sent twice is not redirected", req.Response.Status)
+		err = fmt.Errorf("it answered %s, but a call that must not be sent twice is not redirected", req.Response.Status)
 		receipt.note(err)
 		return err
 	case to != w.origin:
 		err = fmt.Errorf("%w: it redirects to another host, %s", errUnreachable, to)
 	case req.Method != via[0].Method:
-		err = fmt.Errorf("%w: it redirects as for a browser, not with 307 or 308", errUnreachable)
+		err = fmt.Errorf("%w: its redirect changes the HTTP method; it must use status 307 or 308", errUnreachable)
 	case len(via) > 5:
-		err = fmt.Errorf("%w: it redirects without an end", errUnreachable)
+		err = fmt.Errorf("%w: it redirects too many times", errUnreachable)
 	}
 	if err != nil {
 		receipt.note(err)

@@ -87,7 +87,7 @@ func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 
 // open prepares the session for calls. After an error it must not be used.
 func (s *session) open(ctx context.Context, client *mcp.Client, opts Options) (err error) {
-	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.hear, opts, s.logger)
+	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.touch, opts, s.logger)
 	if err != nil {
 		return s.secrets.redactError(fmt.Errorf("%w %s: %w", errStart, s.server, err))
 	}
@@ -156,7 +156,7 @@ func (s *session) cleanup(ctx context.Context) {
 		return
 	}
 	if err := web.cleanup(ctx); err != nil {
-		s.logger.Warn("MCP session is not cleaned up", "error", err)
+		s.logger.Warn("MCP session was not cleaned up", "error", err)
 	}
 }
 

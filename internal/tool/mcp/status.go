@@ -1,20 +1,13 @@
 package mcp
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
-
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -45,68 +38,6 @@ func (e *statusError) Error() string {
 		said += ". " + e.advice
 	}
 	return said
-}
-
-// advice says what to do about a 401 or 403. A server that requires OAuth names the document that describes how to get
-// tokens (RFC 9728). Getting one may take a person and a browser, so advice shows the address instead.
-func (w *web) advice(resp *http.Response) string {
-	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		return ""
-	}
-	var metadata, scope string
-	challenges, _ := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate")) // an invalid header is ignored
-	for _, challenge := range challenges {
-		metadata, scope = cmp.Or(metadata, challenge.Params["resource_metadata"]), cmp.Or(scope, challenge.Params["scope"])
-	}
-	shown := func(text string) string { return plain(w.secrets.redact(text)) }
-	if !strings.HasPrefix(metadata, "https://") && !strings.HasPrefix(metadata, "http://") {
-		metadata = ""
-	}
-	unknown := resp.StatusCode == http.StatusUnauthorized && w.transport.BearerToken == ""
-	if metadata == "" && unknown {
-		metadata = w.findMetadata(resp.Request)
-	}
-	switch {
-	case metadata != "" && scope != "":
-		return fmt.Sprintf("It wants an OAuth token with the scope %q. %s says which server issues them. "+
-			"Set the token as transport.bearer_token", shown(scope), shown(metadata))
-	case metadata != "":
-		return fmt.Sprintf("It wants an OAuth token. %s says which server issues them. Set the token as transport.bearer_token", shown(metadata))
-	case unknown:
-		return "Set transport.bearer_token or transport.custom_headers"
-	}
-	return ""
-}
-
-// metadataTimeout limits the search for the document that describes how to get tokens.
-const metadataTimeout = 3 * time.Second
-
-// findMetadata looks for that document at the server's well-known addresses, without our headers. It returns the
-// address, or an empty string if there is none.
-func (w *web) findMetadata(refused *http.Request) string {
-	ctx, cancel := context.WithTimeout(refused.Context(), metadataTimeout)
-	defer cancel()
-	client := &http.Client{Transport: w.base, CheckRedirect: noRedirect}
-	for _, path := range []string{strings.TrimSuffix(refused.URL.Path, "/"), ""} {
-		address := url.URL{Scheme: refused.URL.Scheme, Host: refused.URL.Host, Path: "/.well-known/oauth-protected-resource" + path}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
-		if err != nil {
-			return ""
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return "" // the server no longer answers, so the other address would not help
-		}
-		var document struct {
-			Servers []string `json:"authorization_servers"`
-		}
-		err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&document)
-		resp.Body.Close()
-		if err == nil && resp.StatusCode == http.StatusOK && len(document.Servers) > 0 {
-			return address.String()
-		}
-	}
-	return ""
 }
 
 // sessionHeader names the session of a request over streamable HTTP.

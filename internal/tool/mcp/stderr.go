@@ -43,7 +43,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) keep(text string) {
 	for line := range strings.Lines(text) {
-		t.logger.Debug("MCP server says", "line", strings.TrimSpace(tool.ValidText(line)))
+		t.logger.Debug("MCP server stderr", "line", strings.TrimSpace(tool.ValidText(line)))
 	}
 	t.kept = append(t.kept, text[max(0, len(text)-t.limit):]...)
 	if len(t.kept) > 2*t.limit {

@@ -68,8 +68,9 @@ func TestCallAgainAfterACrash(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "effects")
 	before := call(t, pool, "s.client", `{}`)
 	got := call(t, pool, "s.crash", fmt.Sprintf(`{"file":%q}`, file))
-	want := tool.Failure(tool.ErrorUnavailable, "MCP server s ended during the call (exit status 3); its last words: out of memory")
-	want.Away = "it has ended"
+	want := tool.Failure(tool.ErrorUnavailable,
+		"The session with MCP server s ended during the call (exit status 3); last output: out of memory")
+	want.Away = "its session has ended"
 	want.Sent = true
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -117,7 +118,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		want   string
 	}{
 		"exits": {tooltest.Dead, func(_ *mcp.Options, tr *mcp.Transport) { tr.Env[tooltest.EnvSecret] = "sesame" },
-			"(exit status 7); its last words: cannot log in with [redacted]"},
+			"(exit status 7); last output: cannot log in with [redacted]"},
 		"no program": {tooltest.Tools, func(_ *mcp.Options, tr *mcp.Transport) { tr.Command = "/nowhere/server" },
 			"start MCP server s: fork/exec /nowhere/server: no such file or directory"},
 	} {
@@ -171,6 +172,13 @@ func waitEnded(t *testing.T, pid int) {
 func TestNoiseOnStandardOutput(t *testing.T) {
 	t.Parallel()
 	if got := call(t, newPool(t, tooltest.Noisy, nil), "s.echo", `{"text":"x"}`); got.Content != "x" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestByteOrderMarkOnStandardOutput(t *testing.T) {
+	t.Parallel()
+	if got := call(t, newPool(t, tooltest.Marked, nil), "s.echo", `{"text":"x"}`); got.Content != "x" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // stream is a body of server-sent events. It limits the size of each event, rewrites their messages, and reports when
-// and why the body ends.
+// and why the body ends. The SDK understands neither a byte order mark nor lines that end with CR or have no colon, so
+// the stream has none of them.
 type stream struct {
 	body    io.ReadCloser
-	input   *bufio.Reader
+	lines   *sse.Lines
 	limit   int                 // bytes of one event
 	keep    func([]byte) []byte // rewrites a message
 	broken  func(error)         // called at the end of the body, even if nobody reads further
@@ -25,7 +28,8 @@ type stream struct {
 }
 
 func newStream(body io.ReadCloser, limit int, keep func([]byte) []byte, broken func(error), release context.CancelFunc) *stream {
-	return &stream{body: body, input: bufio.NewReaderSize(body, 64<<10), limit: limit, keep: keep, broken: broken, release: release}
+	lines := sse.NewLines(bufio.NewReaderSize(body, 64<<10))
+	return &stream{body: body, lines: lines, limit: limit, keep: keep, broken: broken, release: release}
 }
 
 func (s *stream) Read(p []byte) (int, error) {
@@ -52,14 +56,19 @@ func (s *stream) next() ([]byte, error) {
 	var lines [][]byte
 	size := 0
 	for {
-		line, err := readLine(s.input, s.limit-size)
-		if errors.Is(err, errTooLarge) {
+		line, err := s.lines.Next(s.limit - size)
+		if errors.Is(err, sse.ErrTooLong) {
 			return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, s.limit)
 		}
-		size += len(line)
-		lines = append(lines, line)
-		if err != nil || len(bytes.TrimRight(line, "\r\n")) == 0 {
+		size += len(line) + 1
+		if len(line) == 0 || bytes.Contains(line, []byte(":")) {
+			lines = append(lines, bytes.Clone(line))
+		}
+		switch {
+		case err != nil:
 			return s.event(lines), err
+		case len(line) == 0:
+			return s.event(append(lines, nil)), nil
 		}
 	}
 }
@@ -68,8 +77,7 @@ func (s *stream) next() ([]byte, error) {
 func (s *stream) event(lines [][]byte) []byte {
 	var data, others [][]byte
 	for _, line := range lines {
-		text := bytes.TrimRight(line, "\r\n")
-		if value, ok := bytes.CutPrefix(text, []byte("data:")); ok {
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			data = append(data, bytes.TrimPrefix(value, []byte(" ")))
 		} else {
 			others = append(others, line)
@@ -78,9 +86,9 @@ func (s *stream) event(lines [][]byte) []byte {
 	message := bytes.Join(data, []byte("\n"))
 	raw := s.keep(message)
 	if bytes.Equal(raw, message) {
-		return bytes.Join(lines, nil)
+		return bytes.Join(lines, []byte("\n"))
 	}
-	return slices.Concat([]byte("data: "), raw, []byte("\n"), bytes.Join(others, nil)) // the empty line is the last of them
+	return slices.Concat([]byte("data: "), raw, []byte("\n"), bytes.Join(others, []byte("\n"))) // the empty line is the last of them
 }
 
 func (s *stream) Close() error {
@@ -88,16 +96,16 @@ func (s *stream) Close() error {
 	return s.body.Close()
 }
 
-// heardBody reports when something arrives.
-type heardBody struct {
+// activityBody reports when something arrives.
+type activityBody struct {
 	io.ReadCloser
-	heard func()
+	onActivity func()
 }
 
-func (b heardBody) Read(p []byte) (int, error) {
+func (b activityBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.heard()
+		b.onActivity()
 	}
 	return n, err
 }

@@ -75,7 +75,7 @@ var behaviour = map[string]struct {
 	"list":                         {check: list},
 	"list after the tools changed": {check: listAfterAChange},
 	"list of many pages":           {mode: tooltest.Pages, check: listOfManyPages},
-	"list that goes round":         {mode: tooltest.Loop, check: listFails("its pages go round in a circle")},
+	"list that goes round":         {mode: tooltest.Loop, check: listFails("it returned the same page cursor twice")},
 	"list without an end":          {mode: tooltest.Endless, check: listFails("more than 1000 tools or 100 pages")},
 }
 
@@ -122,9 +122,9 @@ func results(t *testing.T, s *site) {
 		"empty":        {"s.empty", ``, tool.Success("The tool returned nothing.")},
 		"invalid utf8": {"s.invalid_utf8", `{}`, tool.Success("a\uFFFD\uFFFDb")},
 		"tool error":   {"s.fail", `{"text":"no luck"}`, tool.Failure(tool.ErrorTool, "no luck")},
-		"silent error": {"s.fail", `{"text":""}`, tool.Failure(tool.ErrorTool, "The tool failed without saying why.")},
+		"silent error": {"s.fail", `{"text":""}`, tool.Failure(tool.ErrorTool, "The tool failed without giving a reason.")},
 		"unknown tool": {"s.nothing", `{}`, tool.Failure(tool.ErrorUnknownTool, `unknown tool "nothing"`)},
-		"no server":    {"echo", `{}`, tool.Failure(tool.ErrorUnknownTool, `Unknown tool "echo": it names no server.`)},
+		"no server":    {"echo", `{}`, tool.Failure(tool.ErrorUnknownTool, `Unknown tool "echo": the name does not include a server.`)},
 		"other server": {"x.echo", `{}`, tool.Failure(tool.ErrorUnavailable, "find MCP server x: no server x")},
 		"image": {"s.image", `{}`, tool.Result{
 			Status:    tool.StatusSuccess,
@@ -198,7 +198,7 @@ func concurrentCallsShare(t *testing.T, s *site) {
 
 func afterARestart(t *testing.T, s *site) {
 	for range 2 { // first a session that was never used since
-		for name, again := range map[string]func() error{
+		for name, request := range map[string]func() error{
 			"list": func() error { _, err := s.List(t.Context(), plan.Server{Name: "s"}, ""); return err },
 			"call": func() error {
 				if got := call(t, s, "s.echo", `{"text":"x"}`); got.Content != "x" {
@@ -209,7 +209,7 @@ func afterARestart(t *testing.T, s *site) {
 		} {
 			call(t, s, "s.echo", `{"text":"there is a session"}`)
 			s.restart(t)
-			if err := again(); err != nil {
+			if err := request(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -258,7 +258,7 @@ func serverTimeout(t *testing.T, s *site) {
 }
 
 func neverAnswers(t *testing.T, s *site) {
-	const want = "start MCP server s: no answer to initialize within 200ms"
+	const want = "start MCP server s: no response to initialize within 200ms"
 	if got := call(t, s, "s.echo", `{}`); got.ErrorType != tool.ErrorUnavailable || !strings.HasPrefix(got.Content, want) {
 		t.Errorf("got %+v", got)
 	}

@@ -22,31 +22,31 @@ import (
 // web is a wire over HTTP. The SDK implements the protocol. web works on the requests below it (RoundTrip), because the
 // SDK's connections have more methods than their interface and cannot be wrapped.
 type web struct {
-	transport Transport
-	sdk       mcp.Transport
-	origin    string // scheme and host of the server
-	base      *http.Transport
-	secrets   secrets
-	limit     int // bytes of one message
-	stopped   <-chan struct{}
-	raws      raws
-	heard     func()                  // called when the server has sent something
-	moved     atomic.Pointer[url.URL] // where the server redirects requests to its endpoint; nil if it does not
-	stateful  atomic.Bool             // the server has named a session
+	transport  Transport
+	sdk        mcp.Transport
+	origin     string // scheme and host of the server
+	base       *http.Transport
+	secrets    secrets
+	limit      int // bytes of one message
+	stopped    <-chan struct{}
+	raws       raws
+	onActivity func()                  // called when the server has sent something
+	moved      atomic.Pointer[url.URL] // where the server redirects requests to its endpoint; nil if it does not
+	stateful   atomic.Bool             // the server has named a session
 
 	ending
 }
 
 func (w *web) results() *raws { return &w.raws }
 
-func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, heard func(), opts Options) (*web, error) {
+func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, onActivity func(), opts Options) (*web, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("its url must begin with http:// or https:// and a host") // without the URL, which may hold a secret
 	}
 	w := &web{
 		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: opts.MessageLimit, stopped: stopped,
-		heard: heard, ending: newEnding(),
+		onActivity: onActivity, ending: newEnding(),
 	}
 	client := &http.Client{Transport: w, CheckRedirect: w.checkRedirect}
 	const ownLimit = -1 // messages are limited below the SDK, where their owner is known
@@ -117,7 +117,7 @@ func (w *web) cleanup(ctx context.Context) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, w.transport.SessionCleanupURL, nil)
 	if err != nil {
-		return errors.New("its session_cleanup_url is no URL")
+		return errors.New("its session_cleanup_url is not a valid URL")
 	}
 	if origin(req.URL) == w.origin {
 		w.dress(req) // another host gets only the session id
@@ -128,7 +128,7 @@ func (w *web) cleanup(ctx context.Context) error {
 	}
 	resp.Body.Close()
 	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusGone {
-		return fmt.Errorf("the answer was %s", resp.Status)
+		return fmt.Errorf("the response was %s", resp.Status)
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -47,8 +47,9 @@ func TestFaults(t *testing.T) {
 		only  string // the protocol, if not all of them
 	}{
 		"unauthorized": {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?. " +
-			"Set transport.bearer_token or transport.custom_headers", 0, ""},
-		"forbidden":   {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden", 0, ""},
+			"It requires authorization. Set transport.bearer_token or transport.custom_headers", 0, ""},
+		"forbidden": {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden. " +
+			"It denies access. Set transport.bearer_token or transport.custom_headers", 0, ""},
 		"bad request": {tooltest.Answer(400, text, "no such version"), "it answered 400 Bad Request: no such version", 0, ""},
 		"broken": {tooltest.Answer(500, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oh"}}`),
 			"it answered 500 Internal Server Error: oh", 0, ""},
@@ -57,20 +58,20 @@ func TestFaults(t *testing.T) {
 		"session lost, 400": {tooltest.Answer(400, "application/json",
 			`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":7}`), "", 1, ""},
 		"slow": {tooltest.Drip(3), "", 1, ""},
-		"no answer": {tooltest.Drop, "MCP server s: the connection broke off before the answer: EOF. It may still have done its work.",
+		"no answer": {tooltest.Drop, "MCP server s: the connection was lost before a response arrived: EOF. The tool may have taken effect.",
 			1, "http with JSON"},
-		"half an answer":  {tooltest.Cut(30), "the connection broke off before the answer", 1, "http"},
-		"half a JSON":     {tooltest.Cut(30), "the connection broke off before the answer: unexpected EOF", 1, "http with JSON"},
-		"end of a stream": {tooltest.Answer(200, "text/event-stream", ""), "the connection broke off before the answer: EOF", 0, "http"},
+		"half an answer":  {tooltest.Cut(30), "the connection was lost before a response arrived", 1, "http"},
+		"half a JSON":     {tooltest.Cut(30), "the connection was lost before a response arrived: unexpected EOF", 1, "http with JSON"},
+		"end of a stream": {tooltest.Answer(200, "text/event-stream", ""), "the connection was lost before a response arrived: EOF", 0, "http"},
 		"garbage": {tooltest.Answer(200, "application/json", "]"),
-			`gave an answer that cannot be read: it is no valid JSON, and of type "application/json"`, 0, "http"},
-		"an empty answer": {tooltest.Answer(200, "application/json", ""), "gave an answer that cannot be read: it is no valid JSON", 0, "http"},
+			`sent an unreadable response: it is not valid JSON (content type "application/json")`, 0, "http"},
+		"an empty answer": {tooltest.Answer(200, "application/json", ""), "sent an unreadable response: it is not valid JSON", 0, "http"},
 		"a page": {tooltest.Answer(200, html, "<p>"),
-			`gave an answer that cannot be read: it is no valid JSON, and of type "text/html"`, 0, "http"},
-		"another body": {tooltest.Garble("]"), "gave an answer that cannot be read: it is no valid JSON", 1, "http with JSON"},
+			`sent an unreadable response: it is not valid JSON (content type "text/html")`, 0, "http"},
+		"another body": {tooltest.Garble("]"), "sent an unreadable response: it is not valid JSON", 1, "http with JSON"},
 		"other path":   {tooltest.Redirect(307, "/mcp/there"), "", 1, "http"},
-		"as for a browser": {tooltest.Redirect(302, "/mcp/there"), "it cannot be reached: it redirects as for a browser, not with 307 or 308", 0,
-			"http"},
+		"as for a browser": {tooltest.Redirect(302, "/mcp/there"),
+			"it cannot be reached: its redirect changes the HTTP method; it must use status 307 or 308", 0, "http"},
 	} {
 		for protocol, opts := range protocols {
 			if tc.only != "" && tc.only != protocol {
@@ -95,6 +96,51 @@ func TestFaults(t *testing.T) {
 				}
 				if got := call(t, pool, "s.echo", `{"text":"x"}`); got.Content != "x" {
 					t.Errorf("after it: %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestSpellingsOfAnswers checks answers with a byte order mark, and streams with each line end of the WHATWG standard.
+func TestSpellingsOfAnswers(t *testing.T) {
+	t.Parallel()
+	for spelling, tc := range map[string]struct{ mark, end, blank string }{
+		"byte order mark":          {mark: "\uFEFF", end: "\n"},
+		"CR":                       {end: "\r"},
+		"CRLF":                     {end: "\r\n"},
+		"byte order mark and CR":   {mark: "\uFEFF", end: "\r"},
+		"byte order mark and CRLF": {mark: "\uFEFF", end: "\r\n"},
+		"fields without a value":   {end: "\n", blank: "id\nunknown\n"},
+	} {
+		fault := tooltest.Respell(func(part string, first bool) string {
+			part = strings.TrimPrefix(part, "event: message\n") // the default; the next field is the data
+			if strings.HasSuffix(part, "\n\n") {
+				part = tc.blank + part
+			}
+			if first {
+				part = tc.mark + part
+			}
+			return strings.ReplaceAll(part, "\n", tc.end)
+		})
+		for protocol, opts := range protocols {
+			t.Run(spelling+"/"+protocol, func(t *testing.T) {
+				t.Parallel()
+				server := tooltest.ServeWeb(t, opts)
+				pool := webPool(t, server, opts, nil)
+				for _, method := range []string{"GET", "initialize", "tools/list", "tools/call"} {
+					if method == "GET" || !opts.SSE { // of SSE, only the stream has messages
+						server.Misbehave(method, fault)
+					}
+				}
+				if specs, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err != nil || len(specs) == 0 {
+					t.Errorf("%d tools, %v", len(specs), err)
+				}
+				if got := call(t, pool, "s.echo", `{"text":"x"}`); got.Content != "x" {
+					t.Errorf("got %+v", got)
+				}
+				if n := len(server.Seen("initialize")); n != 1 {
+					t.Errorf("%d sessions, want 1", n)
 				}
 			})
 		}
@@ -185,7 +231,7 @@ func TestHeadersGoToNoOtherHost(t *testing.T) {
 			"MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
 		"redirect of the SSE stream": {tooltest.WebOptions{SSE: true}, "GET", tooltest.Redirect(302, other.URL),
 			"it redirects to another host, http://127.0.0.1:"},
-		"SSE endpoint on another host": {tooltest.WebOptions{SSE: true}, "GET", endpoint, "it sends us on to another host, http://127.0.0.1:"},
+		"SSE endpoint on another host": {tooltest.WebOptions{SSE: true}, "GET", endpoint, "its endpoint is on another host, http://127.0.0.1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,15 +371,15 @@ func TestSecretsAreNotTold(t *testing.T) {
 					tr.Timeout = value.Duration(300 * time.Millisecond) // of the answers that never come with SSE
 					o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				})
-				var told []any
+				var received []any
 				for _, method := range []string{"initialize", "tools/call", "tools/list"} {
 					server.Misbehave(method, fault)
 					result, err := pool.Call(t.Context(), tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`)})
 					_, listErr := pool.List(t.Context(), plan.Server{Name: "s"}, "")
-					told = append(told, result, err, listErr)
+					received = append(received, result, err, listErr)
 				}
 				pool.Close()
-				text := fmt.Sprintf("%+v %s", told, log.String())
+				text := fmt.Sprintf("%+v %s", received, log.String())
 				if strings.Contains(text, "sesame") || !strings.Contains(text, "MCP") {
 					t.Error(text)
 				}

@@ -56,27 +56,27 @@ func (e *ending) why() error { return e.err }
 var (
 	errEnded       = errors.New("the session has ended")
 	errTooLarge    = errors.New("the server sent a message that is too long")
-	errCut         = errors.New("the connection broke off before the answer")
-	errNoJSON      = errors.New("it is no valid JSON")
+	errCut         = errors.New("the connection was lost before a response arrived")
+	errNoJSON      = errors.New("it is not valid JSON")
 	errUnreachable = errors.New("it cannot be reached")
 	errStart       = errors.New("start MCP server")
-	errSilent      = errors.New("the server does not answer pings")
-	errLate        = errors.New("no answer to initialize")
+	errSilent      = errors.New("the server does not respond to pings")
+	errLate        = errors.New("no response to initialize")
 	errTooMany     = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
 )
 
-// openWire starts a process, or prepares HTTP. stopped aborts requests over HTTP, and heard is called whenever the
+// openWire starts a process, or prepares HTTP. stopped aborts requests over HTTP, and onActivity is called whenever the
 // server has sent something.
-func openWire(t Transport, secrets secrets, stopped <-chan struct{}, heard func(), opts Options, logger *slog.Logger) (wire, error) {
+func openWire(t Transport, secrets secrets, stopped <-chan struct{}, onActivity func(), opts Options, logger *slog.Logger) (wire, error) {
 	switch t.Type {
 	case "", Stdio:
 		proc, err := startProcess(t, newTail(opts.StderrLimit, secrets, logger))
 		if err != nil {
 			return nil, err
 		}
-		return newConn(proc, opts.MessageLimit, heard, logger), nil
+		return newConn(proc, opts.MessageLimit, onActivity, logger), nil
 	case HTTP, SSE:
-		web, err := newWeb(t, secrets, stopped, heard, opts)
+		web, err := newWeb(t, secrets, stopped, onActivity, opts)
 		if err != nil {
 			return nil, err // do not return the pointer: an interface that holds nil is not nil
 		}

@@ -66,6 +66,13 @@ func Drip(piece int) Fault {
 	}
 }
 
+// Respell handles the request, and sends each part of the answer as respelled. first is true for the first part.
+func Respell(respelled func(part string, first bool) string) Fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&respelledResponse{ResponseWriter: w, respelled: respelled}, r)
+	}
+}
+
 type cutResponse struct {
 	http.ResponseWriter
 	left int
@@ -115,6 +122,23 @@ func (d dripResponse) Write(p []byte) (n int, err error) {
 		control.Flush()
 	}
 	return n, err
+}
+
+type respelledResponse struct {
+	http.ResponseWriter
+	respelled func(part string, first bool) string
+	begun     bool
+}
+
+func (r *respelledResponse) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *respelledResponse) Write(p []byte) (int, error) {
+	part := r.respelled(string(p), !r.begun)
+	r.begun = true
+	if _, err := io.WriteString(r.ResponseWriter, part); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // rawResponse writes bytes that no JSON encoder would, like rawWriter.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // Serve runs a server on the standard input and output until the input ends.
@@ -25,6 +27,8 @@ func Serve(ctx context.Context, mode Mode) error {
 		return serveSerial(os.Stdin, os.Stdout)
 	case Noisy:
 		fmt.Printf("Starting up …\n\n{\"level\":\"info\"}\n[1]\n\xff\n")
+	case Marked:
+		fmt.Print(sse.ByteOrderMark)
 	case Stubborn:
 		signal.Ignore(syscall.SIGTERM)
 	}

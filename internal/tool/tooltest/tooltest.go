@@ -19,6 +19,7 @@ const (
 	Loop     Mode = "loop"     // a list whose next page is always the same
 	Endless  Mode = "endless"  // a list that never ends
 	Noisy    Mode = "noisy"    // Tools, but with output that is not MCP
+	Marked   Mode = "marked"   // Tools, but with a byte order mark before its first line
 	Stubborn Mode = "stubborn" // Tools, but it ends only when it is killed
 	Hints    Mode = "hints"    // a counter for every combination of annotations, see AllHints
 	Dead     Mode = "dead"     // writes EnvSecret to its standard error and exits with 7

@@ -1,0 +1,62 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// A store that was restored from a backup, or that failed over to a replica without the last commits, is older than
+// Temporal's history. A model that works with such a store repeats its writes, so no activity makes a call on one. The
+// check rests on two facts: a store loses only its newest commits, and the entries of an investigation are numbered in
+// commit order. So a store that has the newest entry that a workflow has seen has all earlier ones.
+
+// RequireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. It skips
+// the entries in log, which the activity has already read.
+func (j *Job) RequireSeen(ctx context.Context, log []transcript.Entry) error {
+	unread := slices.DeleteFunc(slices.Clone(j.Ref.Seen), func(m transcript.Mark) bool {
+		return slices.ContainsFunc(log, func(e transcript.Entry) bool { return e.Mark() == m })
+	})
+	return j.Require(ctx, j.Ref.Investigation, unread)
+}
+
+// Require returns an error of type ErrorStoreBehind if the store lacks one of the entries.
+func (a *Worker) Require(ctx context.Context, investigation string, marks []transcript.Mark) error {
+	missing, err := a.Transcripts.Missing(ctx, investigation, marks)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	first := missing[0]
+	for _, m := range missing {
+		if m.Seq < first.Seq {
+			first = m
+		}
+	}
+	return storeBehind(investigation, fmt.Sprintf("entry %d, written at %s", first.Seq, time.UnixMicro(first.At).UTC().Format(time.RFC3339)))
+}
+
+// RequirePlan reads the plan of an investigation whose workflow has seen these entries. It returns an error of type
+// ErrorStoreBehind if the plan is not there: the plan was written before them.
+func (a *Worker) RequirePlan(ctx context.Context, investigation, hash string, seen []transcript.Mark) (plan.Plan, error) {
+	p, err := a.ReadPlan(ctx, hash)
+	if err == nil || len(seen) == 0 {
+		return p, err
+	}
+	if _, lost := a.Blobs.Blob(ctx, hash); errors.Is(lost, record.ErrNotFound) {
+		return p, storeBehind(investigation, "the plan "+hash)
+	}
+	return p, err
+}
+
+// storeBehind is the failure of an activity that must not continue. No retry brings the entries back.
+func storeBehind(investigation, what string) error {
+	return Final(ErrorStoreBehind, fmt.Errorf("the store is missing %s, which Temporal's history of %s refers to. It was probably "+
+		"restored from a backup or lost its last commits in a failover. No more calls are made, because they could repeat earlier "+
+		"actions. Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
+}

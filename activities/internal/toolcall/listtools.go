@@ -1,0 +1,119 @@
+package toolcall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/activities/internal/job"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// listTimeout is how long a server may take to list its tools. It is shorter than the activity's timeout of a minute.
+const listTimeout = 45 * time.Second
+
+// List is the activity ListTools.
+func List(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.ListToolsOut, error) {
+	ctx, stop := a.Attend(ctx)
+	defer stop()
+	out, err := listTools(ctx, a, in)
+	return out, job.StoreFailure(job.Ended(ctx, err))
+}
+
+func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.ListToolsOut, error) {
+	j, err := a.Job(ctx, in.Ref)
+	if err != nil {
+		return job.ListToolsOut{}, err
+	}
+	server, ok := j.Server(in.Server)
+	if !ok {
+		return job.ListToolsOut{}, job.Final(job.ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.Agent.Name, in.Server))
+	}
+	catalogue, err := Calls{j}.catalogue(ctx, server)
+	switch {
+	case err != nil:
+		return job.ListToolsOut{}, err
+	case catalogue.Error != "" && !in.Last:
+		return job.ListToolsOut{}, job.ServerUnavailable(catalogue.Away, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
+	}
+	if err := (Calls{j}).compare(ctx, &catalogue); err != nil {
+		return job.ListToolsOut{}, err
+	}
+	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.Scope(), catalogue); err != nil {
+		return job.ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
+	}
+	return job.ListToolsOut{Tools: len(catalogue.Tools), Error: job.Preview(catalogue.Error)}, nil
+}
+
+// catalogue returns a server's current tools, with their prose masked. If the server cannot be reached, the catalogue
+// holds the error.
+func (j Calls) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue, error) {
+	out := tool.Catalogue{Server: server.Name}
+	masker, err := j.Maskers.Get(j.Agent.MaskingOf(server.Name, nil))
+	if err != nil {
+		return out, job.Final(job.ErrorMasking, err)
+	}
+	asking, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	out.Tools, err = j.Servers.List(asking, server, j.Ref.Session())
+	if err != nil && ctx.Err() != nil {
+		return out, err
+	}
+	if err != nil {
+		out.Error, out.Words = whyUnlisted(err), job.MaskWords(ctx, masker, err.Error())
+		if failed, ok := errors.AsType[*tool.ServerError](err); ok {
+			out.Away = failed.Away
+		}
+	}
+	job.MaskTools(ctx, masker, out.Tools)
+	return out, nil
+}
+
+// whyUnlisted explains the error in our own words, because it goes into a prompt and into history.
+func whyUnlisted(err error) string {
+	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
+		return failed.Why
+	}
+	return job.Unlisted
+}
+
+// compare records how the tools differ from the server's last list, requested by any execution.
+func (j Calls) compare(ctx context.Context, catalogue *tool.Catalogue) error {
+	if catalogue.Error != "" {
+		return nil
+	}
+	if noted, err := j.noted(ctx, catalogue); noted || err != nil {
+		return err
+	}
+	last, err := j.Transcripts.LastOffer(ctx, catalogue.Server)
+	if err != nil {
+		return err
+	}
+	for _, line := range tool.Changes(last, catalogue.Tools) {
+		j.Logger.Warn("an MCP server changed its tools", "server", catalogue.Server, "change", line)
+		catalogue.Changed = append(catalogue.Changed, line)
+	}
+	return nil
+}
+
+// noted reports whether this execution has already stored the same tools. If so, it copies the recorded changes: the
+// attempt that stored them may have died before it could report them.
+func (j Calls) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
+	hashes, err := j.Transcripts.Catalogues(ctx, j.Ref.Scope())
+	if err != nil {
+		return false, err
+	}
+	for _, hash := range hashes {
+		kept, err := j.Offers.Get(ctx, j.Blobs, "tool catalogue", hash)
+		if err != nil {
+			return false, err
+		}
+		if kept.Server == now.Server && kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, now.Tools)) == 0 {
+			now.Changed = kept.Changed
+			return true, nil
+		}
+	}
+	return false, nil
+}

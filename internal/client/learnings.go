@@ -1,0 +1,226 @@
+package client
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/mask"
+)
+
+// Learnings lists a page of a project's learnings, newest first.
+func (c *finder) Learnings(ctx context.Context, in system.LearningsIn) (out system.Page[system.Learning], err error) {
+	out.Items = []system.Learning{} // not null in JSON
+	filter := learning.Filter{
+		Project: in.Project, Investigation: in.Investigation, Search: in.Search, Withdrawn: in.Withdrawn, Limit: in.Limit + 1,
+	}
+	if filter.Before, err = beforeOf(in.Cursor); err != nil {
+		return out, err
+	}
+	st, err := c.needStore(ctx)
+	if err != nil {
+		return out, err
+	}
+	if in.Investigation != "" {
+		if o, err := c.Owner(ctx, in.Investigation); err == nil { // it may be a workflow ID
+			filter.Investigation = o.ID
+		}
+	}
+	all, err := st.Learnings(ctx, filter)
+	if in.Limit > 0 && len(all) > in.Limit {
+		all = all[:in.Limit]
+		out.Next = base64.RawURLEncoding.EncodeToString([]byte(learning.Name(all[in.Limit-1].ID)))
+	}
+	out.Items = append(out.Items, learningsOf(all)...)
+	return out, err
+}
+
+// beforeOf reads a cursor, which holds the name of the last learning of a page.
+func beforeOf(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	name, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		var id int64
+		if id, err = learning.ParseName(string(name)); err == nil {
+			return id, nil
+		}
+	}
+	return 0, &system.InputError{Err: errors.New("invalid cursor: use next of the previous page")}
+}
+
+func learningsOf(all []learning.Learning) []system.Learning {
+	out, now := []system.Learning{}, time.Now()
+	for _, one := range all {
+		out = append(out, system.LearningOf(one, now))
+	}
+	return out
+}
+
+// readsOf returns who got learnings, or an empty list if there are no learnings. more means that older reads are left out.
+func readsOf(ctx context.Context, st *store.Store, project string, ids []int64) (out []system.LearningRead, more bool, err error) {
+	out = []system.LearningRead{}
+	if len(ids) == 0 {
+		return out, false, nil
+	}
+	reads, err := st.LearningReads(ctx, project, "", ids...)
+	for _, r := range reads {
+		out = append(out, system.LearningRead{Learning: learning.Name(r.Learning), Investigation: r.Investigation, How: r.How, At: r.At})
+	}
+	return out, len(out) == learning.MaxReads, err
+}
+
+// learning returns a learning. It returns record.ErrNotFound if the project has none with this name.
+func (c *finder) learning(ctx context.Context, in system.LearningIn) (st *store.Store, one learning.Learning, err error) {
+	id, err := learning.ParseName(in.Learning)
+	if err != nil {
+		return nil, one, &system.InputError{Err: err}
+	}
+	if st, err = c.needStore(ctx); err == nil {
+		one, err = st.Learning(ctx, in.Project, id)
+	}
+	return st, one, err
+}
+
+// Learning returns a learning, and who got it.
+func (c *finder) Learning(ctx context.Context, in system.LearningIn) (out system.LearningWhole, err error) {
+	st, one, err := c.learning(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	out.Learning = system.LearningOf(one, time.Now())
+	out.Reads, out.MoreReads, err = readsOf(ctx, st, in.Project, []int64{one.ID})
+	return out, err
+}
+
+// actOf is an act about what an investigation taught, in the audit chain of that investigation.
+func actOf(investigation string, by agent.Identity) audit.Act {
+	return audit.Act{Investigation: investigation, Who: by.Name, Channel: by.Channel}
+}
+
+// EditLearning changes a learning. It returns a *system.InputError if a value is wrong.
+func (c *finder) EditLearning(ctx context.Context, in system.EditLearningIn, by agent.Identity) (out system.Learning, err error) {
+	st, one, err := c.learning(ctx, in.LearningIn)
+	if err != nil {
+		return out, err
+	}
+	now, change := time.Now(), learning.Change(in.Body)
+	if change.Text != nil {
+		change.Text = new(mask.Shown(ctx, *change.Text))
+	}
+	after, err := st.EditLearning(ctx, in.Project, one.ID, actOf(one.Investigation, by), func(l learning.Learning) (learning.Learning, error) {
+		l, err := change.Apply(l, by.Name, now)
+		if err != nil {
+			err = &system.InputError{Err: err}
+		}
+		return l, err
+	})
+	return system.LearningOf(after, now), err
+}
+
+// DeleteLearning deletes a learning. The record of who got it stays.
+func (c *finder) DeleteLearning(ctx context.Context, in system.LearningIn, by agent.Identity) error {
+	st, one, err := c.learning(ctx, in)
+	if err == nil {
+		err = st.DeleteLearning(ctx, in.Project, one.ID, actOf(one.Investigation, by))
+	}
+	return err
+}
+
+// Taught returns what an investigation taught, withdrawn or not, and who got that.
+func (c *finder) Taught(ctx context.Context, in system.ByID) (out system.Taught, err error) {
+	st, o, err := c.teacher(ctx, in.ID)
+	if err != nil {
+		return out, err
+	}
+	all, err := st.Learnings(ctx, learning.Filter{Project: o.Project, Investigation: o.ID, Withdrawn: true})
+	if err != nil {
+		return out, err
+	}
+	return taught(ctx, st, o, all)
+}
+
+// WithdrawLearnings withdraws everything that an investigation taught.
+func (c *finder) WithdrawLearnings(ctx context.Context, in system.WithdrawIn, by agent.Identity) (out system.Taught, err error) {
+	st, o, err := c.teacher(ctx, in.ID)
+	if err != nil {
+		return out, err
+	}
+	withdrawn := learning.Withdrawn{By: by.Name, At: time.Now(), Why: mask.Shown(ctx, in.Body.Reason)}
+	all, err := st.WithdrawLearnings(ctx, o.Project, o.ID, withdrawn, actOf(o.ID, by))
+	if err != nil {
+		return out, err
+	}
+	return taught(ctx, st, o, all)
+}
+
+// teacher finds an investigation by its ID or workflow ID.
+func (c *finder) teacher(ctx context.Context, id string) (st *store.Store, o Owned, err error) {
+	if st, err = c.needStore(ctx); err == nil {
+		o, err = c.Owner(ctx, id)
+	}
+	return st, o, err
+}
+
+func taught(ctx context.Context, st *store.Store, o Owned, all []learning.Learning) (out system.Taught, err error) {
+	out.Investigation, out.Learnings, out.Judged = o.ID, learningsOf(all), []system.Judged{}
+	judged, err := st.Judgements(ctx, o.Project, o.ID)
+	if err != nil {
+		return out, err
+	}
+	for _, j := range judged {
+		out.Judged = append(out.Judged, system.Judged{Learning: learning.Name(j.Learning), Confirms: j.Confirms, Undone: j.Undone})
+	}
+	var ids []int64
+	for _, one := range all {
+		ids = append(ids, one.ID)
+	}
+	outcome, _, err := st.Learned(ctx, o.ID)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range outcome.Created {
+		if !slices.Contains(ids, id) {
+			out.Deleted, ids = append(out.Deleted, learning.Name(id)), append(ids, id)
+		}
+	}
+	out.Reads, out.MoreReads, err = readsOf(ctx, st, o.Project, ids)
+	return out, err
+}
+
+// Rate stores a person's rating of an ended investigation. It returns a *system.InputError if a value is wrong.
+func (c *finder) Rate(ctx context.Context, in system.RateIn, by agent.Identity) (out system.Rated, err error) {
+	st, o, err := c.teacher(ctx, in.ID)
+	switch b := in.Body; {
+	case err != nil:
+		return out, err
+	case !slices.Contains(record.Verdicts(), b.Rating):
+		return out, &system.InputError{Err: fmt.Errorf("rating %q is not one of %v", b.Rating, record.Verdicts())}
+	case b.Withdraw && b.Rating != record.Inaccurate:
+		return out, &system.InputError{Err: errors.New("only what an inaccurate investigation taught is withdrawn with the rating")}
+	case o.Record == nil || o.Record.EndedAt == nil:
+		return out, &system.InputError{Err: fmt.Errorf("investigation %s has not ended: only ended investigations can be rated", o.ID)}
+	}
+	r := record.Rating{Investigation: o.ID, By: by.Name, At: time.Now(), Rating: in.Body.Rating, Note: mask.Shown(ctx, in.Body.Note)}
+	var withdraw *learning.Withdrawn
+	if in.Body.Withdraw {
+		withdraw = &learning.Withdrawn{By: r.By, At: r.At, Why: r.Note}
+	}
+	if err := st.Rate(ctx, o.Project, r, withdraw, actOf(o.ID, by)); err != nil {
+		return out, err
+	}
+	if out.Taught, err = c.Taught(ctx, system.ByID{ID: o.ID}); err == nil {
+		out.Ratings, err = st.Ratings(ctx, o.ID)
+	}
+	return out, err
+}

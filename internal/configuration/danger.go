@@ -1,0 +1,225 @@
+package configuration
+
+import (
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/braces"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/trust/mask"
+)
+
+// hazard is a setting that can do harm.
+type hazard struct {
+	fields   []string // as Type.Field of the Go types; none means all strings
+	when     func(v *validator, p path, value reflect.Value) bool
+	severity config.Severity
+	what     string // the harm it does
+	instead  string
+}
+
+// hazards lists all known hazards. A configuration may contain them on purpose: only validate --strict refuses it.
+var hazards = []hazard{
+	{[]string{"ToolConfig.ConfirmDestructive"}, unaskedBy, config.SeverityDanger,
+		"agents destroy without asking a person", "leave it out, and exempt single tools by the risk of their server"},
+	{[]string{"Shell.Enabled"}, unaskedBy, config.SeverityDanger,
+		"agents run any command as the worker's user, and nobody is asked", "list the commands in allow, or have risk: high ask a person"},
+	{[]string{"Server.TrustAnnotations"}, trustsNetwork, config.SeverityDanger,
+		"a server on the network says itself which of its calls need no person", "leave it out, and give the risk of single tools"},
+
+	{[]string{"Transport.VerifySSL"}, isFalse, config.SeverityDanger,
+		"whoever is on the way can answer as the server, and reads the tokens", "have the system trust the server's authority (SSL_CERT_FILE)"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, inTheClear, config.SeverityDanger,
+		"what is sent, tokens too, can be read and changed on the way", "https"},
+
+	{[]string{"AlertMasking.Enabled", "DataMasking.Enabled"}, isFalse, config.SeverityDanger,
+		"secrets go to the model, into the store and to whoever reads it", "leave it on, and choose patterns"},
+	{[]string{"Limits.Data"}, overADataLimit, config.SeverityDanger,
+		"each model call carries that much, so whoever sends an alert says what it costs", "1 MB at most, and attach what is larger"},
+
+	{[]string{"Transport.Env", "Transport.BearerToken", "Transport.CustomHeaders", "Postgres.DSN"}, plainSecret, config.SeverityDanger,
+		"a secret stands in the file", "a variable, {{.NAME}}"},
+	{[]string{"WebhookSignature.Secrets"}, writtenOut, config.SeverityDanger, "a secret stands in the file", "a variable, {{.NAME}}"},
+	{nil, vendorToken, config.SeverityDanger,
+		"a key or token of a well-known form stands here", "a variable where secrets belong: env, bearer_token, custom_headers"},
+	{[]string{"Transport.Args"}, secretArgument, config.SeverityDanger,
+		"everybody on the host can read the arguments of a process", "env"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, namedSecret, config.SeverityDanger,
+		"a secret in a URL is in the logs of everybody on the way", "bearer_token or custom_headers"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, hasUser, config.SeverityDanger,
+		"the user name and password of a URL stand in the file, and are not sent", "bearer_token, custom_headers or api_key_env"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, variableInQuery, config.SeverityWarning,
+		"a variable in a URL's query: a secret there is in the logs of everybody on the way", "bearer_token or custom_headers, for secrets"},
+	{promptFields, namedSecret, config.SeverityDanger,
+		"a secret is told to the model, and kept in the store", "leave it out"},
+	{promptFields, hasVariable, config.SeverityWarning,
+		"a variable's value is told to the model, and kept in the store", "no secrets here"},
+}
+
+// promptFields are fields that become part of prompts and may use environment variables. In prompts and system_prompt,
+// such variables are refused.
+var promptFields = []string{"Agent.CustomInstructions", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value"}
+
+const (
+	muchData     = 1 << 20 // bytes
+	sampleSecret = "q8Zr2LxW0pT7vN4k"
+)
+
+// secret and vendors detect secrets with the same patterns as masking: secret by their names, and vendors only by
+// well-known token formats.
+var (
+	secret  = maskerOf([]string{"security"}, nil)
+	vendors = maskerOf(nil, []string{"github_token", "slack_token", "aws_access_key", "gcp_key", "private_key"})
+)
+
+func maskerOf(groups, patterns []string) func(text string) bool {
+	all, _ := mask.Expand(groups, patterns)
+	m, err := mask.New(plan.Masking{Patterns: all})
+	return func(text string) bool { return err == nil && m.Finds(text) }
+}
+
+// hazards reports the hazards in a value that the user wrote.
+func (v *validator) hazards(p path, value reflect.Value, f strict.Field) {
+	if v.BuiltIn(p) || value.IsZero() && value.Kind() == reflect.String {
+		return
+	}
+	for _, h := range hazards {
+		here := slices.Contains(h.fields, f.Owner+"."+f.Name) || h.fields == nil && value.Kind() == reflect.String
+		if here && h.when(v, p, value) {
+			v.Add(h.severity, p, "%s; instead: %s", h.what, h.instead)
+		}
+	}
+}
+
+func isFalse(_ *validator, _ path, value reflect.Value) bool { return !value.Bool() }
+
+func overADataLimit(_ *validator, _ path, value reflect.Value) bool { return value.Int() > muchData }
+
+// inTheClear reports whether the URL sends data unencrypted. Loopback traffic never leaves the host and does not count.
+func inTheClear(_ *validator, _ path, value reflect.Value) bool {
+	u, err := url.Parse(braces.Action.ReplaceAllString(value.String(), "x"))
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+func hasUser(_ *validator, _ path, value reflect.Value) bool {
+	return withoutUser(value.String()) != value.String()
+}
+
+func trustsNetwork(v *validator, p path, value reflect.Value) bool {
+	s := v.serverAt[p.Entry]
+	return value.Bool() && s != nil && slices.Contains([]string{config.TransportHTTP, config.TransportSSE}, transportKind(s.Transport))
+}
+
+func unaskedBy(v *validator, p path, _ reflect.Value) bool { return v.unasked()[p.Text] }
+
+// unasked returns the paths of settings that let agents, in chains or on their own, run destructive tools or any
+// command without approval.
+func (v *validator) unasked() map[string]bool {
+	if v.unaskedBy != nil {
+		return v.unaskedBy
+	}
+	v.unaskedBy = map[string]bool{}
+	for _, w := range v.everyWork() {
+		free, shell := tool.Unattended(plannedToolConfig(w.ToolConfig)), w.Shell
+		runs := value(shell.Enabled) && slices.Contains(w.kind.Tools, agent.ToolShell)
+		if slices.Contains(free, agent.RiskDestructive) && (runs || len(w.Servers) > 0 || len(v.toolIDs(w.definition)) > 0) {
+			v.unaskedBy[w.origin("tool_config.confirm_destructive").At.Text] = true
+		}
+		if runs && len(shell.Allow) == 0 && slices.Contains(free, shell.Risk) {
+			v.unaskedBy[w.origin("shell.enabled").At.Text] = true
+		}
+	}
+	return v.unaskedBy
+}
+
+// everyWork returns the work of all agents, in chains and in conversations.
+func (v *validator) everyWork() (all []work) {
+	for chain := range v.AgentChains {
+		all = append(all, v.chainWork(chain)...)
+	}
+	for name := range v.Agents {
+		if w, err := v.standalone(name); err == nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// written returns a text as in the file, with its variables.
+func (v *validator) written(p path, value reflect.Value) string {
+	return v.Template(p, value.String())
+}
+
+func hasVariable(v *validator, p path, value reflect.Value) bool {
+	return v.names(p, value) != nil && !namedSecret(v, p, value)
+}
+
+func variableInQuery(v *validator, p path, value reflect.Value) bool {
+	_, query, _ := strings.Cut(v.written(p, value), "?")
+	return len(variableNames(query)) > 0 && !namedSecret(v, p, value)
+}
+
+// namedSecret reports whether the text has a variable whose name, or the key before it, looks like that of a secret.
+func namedSecret(v *validator, p path, value reflect.Value) bool {
+	text := v.written(p, value)
+	if secret(braces.Action.ReplaceAllString(text, sampleSecret)) && v.names(p, value) != nil {
+		return true
+	}
+	return slices.ContainsFunc(v.names(p, value), func(name string) bool { return secret(name + "=" + sampleSecret) })
+}
+
+// secretArgument reports whether an argument is a secret, by its own text or by the option before it.
+func secretArgument(v *validator, p path, value reflect.Value) bool {
+	text := v.written(p, value)
+	n, err := strconv.Atoi(strings.TrimSuffix(p.Text[strings.LastIndexByte(p.Text, '[')+1:], "]"))
+	if s := v.serverAt[p.Entry]; err == nil && n > 0 && s != nil {
+		if option := s.Transport.Args[n-1]; strings.HasPrefix(option, "-") && !strings.Contains(option, "=") {
+			text = option + " " + text
+		}
+	}
+	return secret(braces.Action.ReplaceAllString(text, sampleSecret)) || namedSecret(v, p, value)
+}
+
+// plainSecret reports whether the text contains a secret directly instead of a variable.
+func plainSecret(v *validator, p path, value reflect.Value) bool {
+	key, text := p.Name, value.String()
+	if key == "bearer_token" {
+		return variableNames(text) == nil
+	}
+	literal := braces.Action.ReplaceAllString(text, "")
+	return secret(key+": "+text) && secret(key+": "+literal) || secret(text) && secret(literal)
+}
+
+// writtenOut reports whether a secret text has no variable.
+func writtenOut(v *validator, p path, value reflect.Value) bool { return v.names(p, value) == nil }
+
+func vendorToken(v *validator, p path, value reflect.Value) bool {
+	return vendors(v.written(p, value))
+}
+
+// names returns the names of the variables in a text.
+func (v *validator) names(p path, value reflect.Value) []string {
+	return variableNames(v.written(p, value))
+}
+
+// variableNames returns the names of the variables in a text, except SESSION_ID, which Inquest sets itself.
+func variableNames(text string) (names []string) {
+	for _, m := range braces.Action.FindAllStringSubmatch(text, -1) {
+		if m[1] != "" && m[1] != sessionID {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}

@@ -1,0 +1,137 @@
+package configure
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/configuration"
+	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/knowledge/pack"
+)
+
+// init writes the versions that the examples were tested with (test/e2e).
+func TestInitPinsWhatTheExamplesDo(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile("../../../../examples/kind-scripted/inquest.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"kubernetes", "prometheus"} {
+		if p, _ := pack.Named(name); p.NPM == "" || !strings.Contains(string(example), p.NPM) {
+			t.Errorf("the example has another version than %q", p.NPM)
+		}
+	}
+}
+
+// On a terminal, init asks for everything that no flag gives until the answer is acceptable. An empty line means the default.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for path, text := range map[string]string{
+		".kube/config": "current-context: kind-shop\n",
+		".config/Claude/claude_desktop_config.json": `{"mcpServers":{"files":{"command":"files"}}}`,
+	} {
+		path := filepath.Join(home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		typed []string
+		said  []string // flags
+		want  beginning
+		tells string
+		fails bool
+	}{
+		"everything": {[]string{"5", "2", "kubernetes, 13,loki github", "http://p", "http://g", "n"}, nil, beginning{
+			provider: "ollama:qwen3", packs: chosenPacks{[]string{"kubernetes", "prometheus", "loki", "github"},
+				map[string]string{"PROMETHEUS_URL": "http://p", "GRAFANA_URL": "http://g"}}}, "(context kind-shop)", false},
+		"defaults": {[]string{"", "", "", ""}, nil, beginning{provider: defaultProvider}, "(empty: none)", false},
+		"by name": {[]string{"claude", "claude-opus-5-5", "", ""}, nil,
+			beginning{provider: "anthropic:claude-opus-5-5"}, "Anthropic", false},
+		"type and model": {[]string{"google:gemini-2.5-pro", "", ""}, nil, beginning{provider: "google:gemini-2.5-pro"}, "", false},
+		"another server": {[]string{"6", "localhost:8000", "http://localhost:8000/v1", "", "qwen", "", ""}, nil,
+			beginning{provider: "openai:qwen", BaseURL: "http://localhost:8000/v1"}, "a URL begins with http://", false},
+		"wrong answers": {[]string{"9", "nobody:x", "clippy", "2", "7", "1", "kubernetes,99", "promotheus", "prometheus",
+			"localhost:9090", "http://u:p@h", "http://h", "maybe", ""}, nil,
+			beginning{provider: "anthropic:claude-sonnet-5-5", packs: chosenPacks{[]string{"prometheus"},
+				map[string]string{"PROMETHEUS_URL": "http://h"}}}, "\"promotheus\": enter numbers from 1 to 14, or names: aws,", false},
+		"an address from the environment": {[]string{"", "", "prometheus", "", ""}, nil,
+			beginning{provider: defaultProvider, packs: chosenPacks{names: []string{"prometheus"}}}, "(empty: the variable PROMETHEUS_URL)", false},
+		"the end of file": {[]string{"1", "", ""}, nil, beginning{provider: defaultProvider}, "", true},
+		"not what a flag says": {[]string{"prometheus", "http://p", ""}, []string{"provider"},
+			beginning{provider: defaultProvider, packs: chosenPacks{[]string{"prometheus"},
+				map[string]string{"PROMETHEUS_URL": "http://p"}}}, "", false},
+		"an import": {[]string{"", "y"}, []string{"provider"},
+			beginning{provider: defaultProvider, Imported: &imported{}}, "claude_desktop_config.json", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := beginning{provider: defaultProvider}
+			var said strings.Builder
+			c := &base.CLI{In: strings.NewReader(strings.Join(tc.typed, "\n") + "\n"), Err: &said, Getenv: func(name string) string {
+				return map[string]string{"HOME": home}[name]
+			}}
+			err := got.ask(t.Context(), c.Questions(t.Context()), func(flag string) bool { return slices.Contains(tc.said, flag) })
+			if (got.Imported == nil) != (tc.want.Imported == nil) {
+				t.Errorf("imported: %+v", got.Imported)
+			}
+			got.Imported, tc.want.Imported = nil, nil
+			if !reflect.DeepEqual(got, tc.want) || (err != nil) != tc.fails || !strings.Contains(said.String(), tc.tells) {
+				t.Errorf("got %+v, %v, want %+v\n%s", got, err, tc.want, &said)
+			}
+		})
+	}
+}
+
+// After Ctrl-C, nothing more is asked and nothing is written.
+func TestAskInterrupted(t *testing.T) {
+	t.Parallel()
+	typed, typing := io.Pipe()
+	defer typing.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var said strings.Builder
+	var b beginning
+	c := &base.CLI{In: typed, Err: &said, Getenv: func(string) string { return "" }}
+	err := b.ask(ctx, c.Questions(ctx), func(string) bool { return false })
+	if asked := strings.Count(said.String(), "]: "); !errors.Is(err, context.Canceled) || asked != 1 ||
+		!strings.Contains(said.String(), "Nothing was changed") {
+		t.Errorf("%v: %s", err, &said)
+	}
+}
+
+// Every offered model gives a valid configuration with the model's own prices.
+func TestInitOffers(t *testing.T) {
+	t.Parallel()
+	for _, o := range offers {
+		for _, model := range o.models {
+			dir := filepath.Join(t.TempDir(), "inquest")
+			var out strings.Builder
+			cmd := NewInit(&base.CLI{Out: &out, Err: &out, Getenv: func(string) string { return "" }})
+			cmd.SetArgs([]string{dir, "--yes", "--provider", o.providerType + ":" + model})
+			if err := cmd.ExecuteContext(t.Context()); err != nil {
+				t.Errorf("%s:%s: %v\n%s", o.providerType, model, err, &out)
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "inquest.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			prices, unlisted := configuration.ListPrices(o.providerType, model), o.providerType == "ollama" || o.providerType == "xai"
+			if !unlisted && (prices == "" || !strings.Contains(string(text), "# prices: "+prices)) {
+				t.Errorf("%s:%s has not its prices %q:\n%s", o.providerType, model, prices, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package configure
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/face/terminal"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+)
+
+// NewRate returns the command rate.
+func NewRate(c *base.CLI) *cobra.Command {
+	var f learningFlags
+	var body system.RateBody
+	cmd := &cobra.Command{
+		Use: "rate ID accurate|partly|inaccurate", Short: "Rate the result of an investigation",
+		Long: `Rate the result of an investigation that has ended. A new rating replaces your last one.
+While anyone rates it inaccurate, new agents do not get what it taught, and its judgements
+of earlier learnings do not count. The command then lists all of these, and the
+investigations that got one. With --withdraw, its learnings are withdrawn for good.`,
+		Example: `  starter rate lab accurate
+  starter rate lab inaccurate --note "it was the network" --withdraw`,
+		Args: base.Exactly("ID", "RATING"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			body.Rating = record.Verdict(args[1])
+			return rate(cmd.Context(), c, args[0], body, &f)
+		},
+	}
+	cmd.Flags().StringVar(&body.Note, "note", "", "what was right or wrong, such as the actual cause")
+	cmd.Flags().BoolVar(&body.Withdraw, "withdraw", false, "withdraw everything that the inaccurate investigation taught")
+	return f.add(c, cmd, true)
+}
+
+func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *learningFlags) error {
+	id, err := c.Meant(ctx, id)
+	if err != nil {
+		return err
+	}
+	out, err := c.Client().Rate(ctx, system.RateIn{ByID: system.ByID{ID: id}, Body: body}, f.who())
+	switch {
+	case errors.Is(err, system.ErrNoStore):
+		return learningError("", err)
+	case err != nil:
+		return err
+	case c.JSON:
+		return c.PrintJSON(out)
+	}
+	for _, r := range out.Ratings {
+		if err := c.Print(terminal.RatingLine(r)); err != nil {
+			return err
+		}
+	}
+	if body.Rating != record.Inaccurate {
+		return nil
+	}
+	return printTaughtLines(c, out.Taught)
+}

@@ -1,0 +1,58 @@
+package configure
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/knowledge/runbook"
+)
+
+// NewRunbooks returns the command runbooks.
+func NewRunbooks(c *base.CLI) *cobra.Command {
+	var labels []string
+	cmd := &cobra.Command{
+		Use:   "runbooks",
+		Short: "List the runbooks in the configured repository",
+		Example: `  starter runbooks
+  starter runbooks --label alertname=KubePodCrashLooping --label team=payments`,
+		Long: `List the runbooks in the repository of system.runbooks.repo_url. With --label, list only
+those whose path has a word of a label's value, the best first. Give the URL of one to
+"starter run --runbook", or to a chain.`,
+		Args: base.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runbooks(cmd.Context(), c, labels) },
+	}
+	c.ConfigFlag(cmd)
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "label of an alert, KEY=VALUE; may be repeated")
+	cmd.Flags().BoolVar(&c.JSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func runbooks(ctx context.Context, c *base.CLI, labels []string) error {
+	found, err := runbooksOf(ctx, c, labels)
+	switch {
+	case errors.Is(err, runbook.ErrNoRepository):
+		return base.Usagef("%w", err)
+	case err != nil:
+		return err
+	case c.JSON:
+		return c.PrintJSON(found)
+	case len(found) == 0:
+		c.Say("no runbooks found")
+		return nil
+	}
+	return base.PrintTable(c, "RUNBOOK\tURL", found, func(f runbook.Found) []any { return []any{f.Path, f.URL} })
+}
+
+func runbooksOf(ctx context.Context, c *base.CLI, labels []string) ([]runbook.Found, error) {
+	if r, ok := c.API(); ok {
+		return r.Runbooks(ctx, labels)
+	}
+	cfg, err := c.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	return runbook.New(cfg.Runbooks).List(ctx, labels)
+}

@@ -1,0 +1,87 @@
+// The report of an investigation, with its citations.
+import { button, foreign, h, reveal } from "./dom.js";
+import { markdown, readable } from "./markdown.js";
+
+// Report has its own element. open shows the entry that evidence was quoted from.
+export class Report {
+  constructor(open) {
+    this.open = open;
+    this.element = h("section.report", { "aria-label": "Report", hidden: true });
+  }
+
+  // show shows the report of a record, with its brief first. evidence holds the cited evidence that was found, and unknown the
+  // writes that may have taken effect. stages are those of the investigation: partial ones state the reason.
+  show(r, { brief, evidence, unknown = [], stages = [] }) {
+    const text = r.report || "";
+    const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.length} ${partial.length}`;
+    if (this.told === key) return;
+    this.told = key;
+    this.element.hidden = !text && !r.error && unknown.length + partial.length === 0;
+    const items = evidence?.evidence || [];
+    const cite = (n) => {
+      const item = items.find((i) => i.n === n);
+      const go = (e) => (e.preventDefault(), this.open(item));
+      return item && h("a.cite", { href: location.hash, click: go, title: reveal(item.content || item.tool || "") }, `[${n}]`);
+    };
+    this.element.replaceChildren(
+      ...[
+        r.error && foreign(r.error, "p", { class: "wrong" }),
+        ...partial.map((s) => foreign(`Stage ${s.name} is partial: ${s.envelope.partial}`, "p", { class: "wrong" })),
+        brief &&
+          h(
+            "dl.brief",
+            {},
+            brief.cause && [h("dt", {}, "Cause"), h("dd", {}, markdown(brief.cause))],
+            brief.confidence && [h("dt", {}, "Confidence"), h("dd", {}, markdown(brief.confidence))],
+            brief.next && [h("dt", {}, "Next"), h("dd", {}, h("ol", {}, brief.next.map((step) => h("li", {}, markdown(step)))))],
+          ),
+        r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
+        unknown.length > 0 &&
+          h(
+            "div.unknown",
+            {},
+            h("p.wrong", {}, "Outcome unknown: these calls were interrupted and may have taken effect. Check before you repeat them."),
+            h(
+              "ul",
+              {},
+              unknown.map((c) =>
+                h(
+                  "li",
+                  {},
+                  foreign(`${c.tool} ${c.arguments || ""}`, "code"),
+                  foreign(` ${c.execution} · ${new Date(c.at).toLocaleTimeString()}`, "span", { class: "note" }),
+                  " ",
+                  button("Open the call", () => this.open(c), { class: "quiet" }),
+                ),
+              ),
+            ),
+          ),
+        text && markdown(readable(text), cite),
+        items.length > 0 &&
+          h(
+            "details.evidence",
+            {},
+            h("summary", {}, `Evidence (${items.length})`),
+            h(
+              "ol",
+              {},
+              items.map((i) =>
+                h(
+                  "li",
+                  { value: i.n },
+                  foreign(i.content || "", "q"),
+                  " ",
+                  foreign([i.location, i.relevance].filter(Boolean).join(" · "), "span", { class: "note" }),
+                  " ",
+                  i.tool && foreign(i.tool, "code"),
+                  i.problem && foreign(` ${i.problem}`, "span", { class: "wrong" }),
+                  i.seq > 0 && button("Open the call", () => this.open(i), { class: "quiet" }),
+                ),
+              ),
+            ),
+          ),
+      ].filter(Boolean),
+    );
+  }
+}

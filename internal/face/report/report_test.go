@@ -1,0 +1,92 @@
+package report_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/face/report"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Readers see whether something was changed, not only in the JSON.
+func TestActionsExecuted(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name           string
+		said           []*bool
+		markdown, html string
+	}{
+		{"one of two has", []*bool{new(true), new(false)}, "\n**Actions executed:** yes\n", "<strong>Actions executed:</strong> yes"},
+		{"none has", []*bool{nil, new(false)}, "\n**Actions executed:** no\n", "<strong>Actions executed:</strong> no"},
+		{"nobody has said", []*bool{nil}, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var stage record.Stage
+			for _, said := range test.said {
+				stage.Envelope.Agents = append(stage.Envelope.Agents, record.AgentSummary{ActionsExecuted: said})
+			}
+			r := report.Of(record.Investigation{ID: "i", Report: "# Found"}, []record.Stage{stage}, "i", nil)
+			var page strings.Builder
+			if err := r.HTML(&page); err != nil {
+				t.Fatal(err)
+			}
+			for text, want := range map[string]string{r.Markdown(): test.markdown, page.String(): test.html} {
+				if !strings.Contains(text, want) || want == "" && strings.Contains(text, "Actions") {
+					t.Errorf("want %q in\n%s", want, text)
+				}
+			}
+		})
+	}
+}
+
+// TestPartialStages checks that the report says why a stage is partial, whether or not the stage's text is the report.
+func TestPartialStages(t *testing.T) {
+	t.Parallel()
+	stages := []record.Stage{
+		{Name: "dig", Status: agent.StatusCompleted, Envelope: record.StageEnvelope{
+			Partial: "the output does not meet the contract: no JSON"}},
+		{Name: "write", Index: 1, Status: agent.StatusCompleted},
+		{Name: "stopped", Index: 2, Status: agent.StatusCancelled, Error: "cancelled by ann"},
+	}
+	got := report.Of(record.Investigation{ID: "i", Report: "# Found"}, stages, "i", nil).Markdown()
+	const want = "- stage dig is partial: the output does not meet the contract: no JSON\n- stage stopped: cancelled by ann\n"
+	if !strings.HasSuffix(got, want) || strings.Contains(got, "stage write") {
+		t.Errorf("want %q at the end of\n%s", want, got)
+	}
+}
+
+// TestUnknownWrites checks that writes with an unknown outcome come before the report's own text.
+func TestUnknownWrites(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 25, 7, 40, 1, 0, time.UTC)
+	calls := []transcript.UnknownCall{
+		{Execution: "one/A", Tool: "fx.append", Arguments: "{\"text\":\"<b>`x`</b>\"}", Risk: agent.RiskDestructive, At: at, NoResult: true},
+		{Execution: "one/A", Tool: "fx.read", Risk: agent.RiskReadOnly, At: at, NoResult: true},
+	}
+	r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCancelled, Report: "# Found"}, nil, "i", nil)
+	if text := r.Markdown(); strings.Contains(text, "Outcome unknown") {
+		t.Errorf("nothing is unknown:\n%s", text)
+	}
+	r.UnknownWrites = transcript.Writes(calls)
+	text := r.Markdown()
+	const want = "- `fx.append` `` {\"text\":\"<b>`x`</b>\"} `` · A, stage one · 2026-11-25 07:40:01 UTC\n"
+	if !strings.Contains(text, want) || strings.Contains(text, "fx.read") || strings.Index(text, want) > strings.Index(text, "# Found") {
+		t.Errorf("want %q before the report in\n%s", want, text)
+	}
+	var page strings.Builder
+	if err := r.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if html := page.String(); !strings.Contains(html, "<code>fx.append</code>") || strings.Contains(html, "<b>`x`") {
+		t.Errorf("in HTML:\n%s", html)
+	}
+	r.UnknownWrites = slices.Repeat(r.UnknownWrites, 100)
+	if text := r.Markdown(); strings.Count(text, "fx.append") != 20 || !strings.Contains(text, "- and 80 more\n") {
+		t.Errorf("of 100:\n%s", text)
+	}
+}

@@ -1,0 +1,34 @@
+package plan
+
+// Memory says what an investigation's agents get from earlier investigations of the project.
+type Memory struct {
+	// MaxInject is how many learnings are in prompts, and MaxKnown how many the agent that learns is shown.
+	MaxInject int `json:"max_inject,omitempty"`
+	MaxKnown  int `json:"max_known,omitempty"`
+	// Embedding is the model that compares the meaning of texts. Nil means that only words are compared.
+	Embedding *Embedding `json:"embedding,omitempty"`
+	// Shown are the learnings in prompts, chosen when the plan is recorded. Problem says why they were found by their words only.
+	Shown   []Learning `json:"shown,omitempty"`
+	Problem string     `json:"problem,omitempty"`
+	// Known are the earlier learnings that the agent that learns is shown, chosen when it begins.
+	Known []Learning `json:"known,omitempty"`
+}
+
+// Embedding is a model that turns texts into vectors. The worker that calls it reads the key from the environment variable
+// APIKeyEnv.
+type Embedding struct {
+	Provider   string `json:"provider"`
+	Model      string `json:"model"`
+	BaseURL    string `json:"base_url,omitempty"`
+	APIKeyEnv  string `json:"api_key_env,omitempty"`
+	Dimensions int    `json:"dimensions,omitempty"` // zero means the model's own
+}
+
+// Learning is a learning as it was when it was shown to agents.
+type Learning struct {
+	ID       int64  `json:"id"`
+	Kind     string `json:"kind"`
+	Polarity string `json:"polarity"`
+	Text     string `json:"text"`
+	From     string `json:"from"` // the investigation that taught it
+}

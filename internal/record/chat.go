@@ -1,0 +1,35 @@
+package record
+
+import "time"
+
+// ChatMessage is a message about an investigation in a chat such as Slack. Investigation and Kind identify it.
+type ChatMessage struct {
+	Investigation string
+	Kind          string // ChatThread, or what else is posted once
+	Channel       string
+	Thread        string // the message that the thread is below
+	// TS identifies the message in its channel. An empty string means that the chat has not confirmed it.
+	TS    string
+	State string // ChatOpen or ChatDone
+	// About is what the message is about, for the one who changes it later.
+	About string
+	At    time.Time // when the row was written; set by the store
+}
+
+// ChatThread is the kind of the row that says in which thread an investigation is discussed. It is no message.
+const ChatThread = "thread"
+
+// The states of a ChatMessage.
+const (
+	ChatOpen = "open"
+	ChatDone = "done"
+)
+
+// ChatInput is what a person did in a chat. It is carried out once.
+type ChatInput struct {
+	N    int64
+	ID   string // the same for each delivery of the same thing
+	Lane string // inputs of a lane are carried out in order
+	Body string
+	At   time.Time
+}

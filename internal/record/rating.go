@@ -1,0 +1,33 @@
+package record
+
+import (
+	"slices"
+	"time"
+)
+
+// Verdict is a person's judgement of the result of an investigation.
+type Verdict string
+
+// The verdicts.
+const (
+	Accurate   Verdict = "accurate"
+	Partly     Verdict = "partly"
+	Inaccurate Verdict = "inaccurate"
+)
+
+// Verdicts returns all verdicts.
+func Verdicts() []Verdict { return []Verdict{Accurate, Partly, Inaccurate} }
+
+// Rating is a person's rating of an ended investigation. The last one of each person counts. Texts are masked.
+type Rating struct {
+	Investigation string    `json:"-"`
+	By            string    `json:"by,omitempty" doc:"the person; absent means that nobody was authenticated"`
+	At            time.Time `json:"at"`
+	Rating        Verdict   `json:"rating" enum:"accurate,partly,inaccurate"`
+	Note          string    `json:"note,omitempty"`
+}
+
+// AnyInaccurate reports whether any person rates an investigation inaccurate.
+func AnyInaccurate(all []Rating) bool {
+	return slices.ContainsFunc(all, func(r Rating) bool { return r.Rating == Inaccurate })
+}

@@ -1,0 +1,35 @@
+-- +goose Up
+
+-- Which process does a job that only one process may do. See store.Lease.
+CREATE TABLE leases (
+    name  TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;
+
+-- Messages that we post in chats, by what they are about. A row is written before its message is sent; ts is empty until the chat
+-- has confirmed the message. See record.ChatMessage.
+CREATE TABLE chat_messages (
+    investigation TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    channel       TEXT NOT NULL,
+    thread        TEXT NOT NULL,
+    ts            TEXT NOT NULL,
+    state         TEXT NOT NULL,
+    about         TEXT NOT NULL,
+    at            INTEGER NOT NULL,
+    PRIMARY KEY (investigation, kind)
+) STRICT;
+CREATE INDEX chat_messages_thread ON chat_messages (channel, thread) WHERE kind = 'thread';
+CREATE INDEX chat_messages_open ON chat_messages (state) WHERE kind = 'thread';
+
+-- What people do in chats, until it is carried out. The rows are kept for a while, because a chat may deliver the same thing again.
+CREATE TABLE chat_inputs (
+    n       INTEGER PRIMARY KEY AUTOINCREMENT,
+    id      TEXT NOT NULL UNIQUE,
+    lane    TEXT NOT NULL,
+    body    TEXT NOT NULL, -- empty once it is done
+    at      INTEGER NOT NULL,
+    done_at INTEGER
+) STRICT;
+CREATE INDEX chat_inputs_open ON chat_inputs (n) WHERE done_at IS NULL;

@@ -1,0 +1,40 @@
+package system
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Brief is the essence of a report. Parts that the report does not have are empty.
+type Brief struct {
+	Cause      string   `json:"cause,omitempty"`
+	Confidence string   `json:"confidence,omitempty"`
+	Next       []string `json:"next,omitempty" doc:"what to do, in order"`
+	// Proof says that some claims of the report are not supported by the evidence that they cite.
+	Proof string `json:"proof,omitempty"`
+}
+
+// Empty reports whether the brief has no parts.
+func (b Brief) Empty() bool {
+	return b.Cause == "" && b.Confidence == "" && b.Proof == "" && len(b.Next) == 0
+}
+
+// Markdown returns the brief as a list.
+func (b Brief) Markdown() string {
+	var out strings.Builder
+	for _, line := range []struct{ name, text string }{{"Cause", b.Cause}, {"Confidence", b.Confidence}, {"Proof", b.Proof}} {
+		if line.text != "" {
+			fmt.Fprintf(&out, "\n- **%s:** %s", line.name, line.text)
+		}
+	}
+	for n, step := range b.Next {
+		if n == 0 {
+			out.WriteString("\n- **Next:**")
+		}
+		fmt.Fprintf(&out, "\n  %d. %s", n+1, step)
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n" + strings.TrimLeft(out.String(), "\n") + "\n"
+}

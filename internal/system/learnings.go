@@ -1,0 +1,148 @@
+package system
+
+import (
+	"context"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// Learner shows and changes what investigations taught.
+type Learner interface {
+	Learnings(ctx context.Context, in LearningsIn) (Page[Learning], error)
+	Learning(ctx context.Context, in LearningIn) (LearningWhole, error)
+	EditLearning(ctx context.Context, in EditLearningIn, by agent.Identity) (Learning, error)
+	DeleteLearning(ctx context.Context, in LearningIn, by agent.Identity) error
+	// Taught returns all learnings from an investigation, and who got them.
+	Taught(ctx context.Context, in ByID) (Taught, error)
+	// WithdrawLearnings withdraws all learnings from an investigation in one step.
+	WithdrawLearnings(ctx context.Context, in WithdrawIn, by agent.Identity) (Taught, error)
+	// Rate stores a person's rating of an ended investigation.
+	Rate(ctx context.Context, in RateIn, by agent.Identity) (Rated, error)
+}
+
+// Learning is what an investigation taught later ones of its project.
+type Learning struct {
+	ID            string            `json:"id" doc:"unique in the project, such as L17"`
+	Project       string            `json:"project"`
+	Kind          learning.Kind     `json:"kind" enum:"semantic,episodic,procedural"`
+	Polarity      learning.Polarity `json:"polarity" enum:"positive,negative,neutral"`
+	Text          string            `json:"text"`
+	Confidence    float64           `json:"confidence" doc:"current confidence, from 0 to 1"`
+	Chain         string            `json:"chain,omitempty"`
+	AlertType     string            `json:"alert_type,omitempty"`
+	Investigation string            `json:"from" doc:"ID of the investigation that taught it"`
+	Rows          []int64           `json:"rows,omitempty" doc:"seq of the transcript entries that show it"`
+	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the agents had read"`
+	Confirmed     int               `json:"confirmed,omitempty" doc:"number of later investigations that confirmed it"`
+	Contradicted  int               `json:"contradicted,omitempty" doc:"number of later investigations that contradicted it"`
+	Created       time.Time         `json:"created"`
+	Changed       time.Time         `json:"changed" doc:"when it was last created, confirmed, contradicted or edited"`
+	EditedBy      string            `json:"edited_by,omitempty"`
+	// Withdrawn is set if no prompt and no tool shows it any more.
+	Withdrawn *learning.Withdrawn `json:"withdrawn,omitempty" doc:"agents that start afterwards do not get a withdrawn learning"`
+}
+
+// LearningOf returns a learning with its confidence at a time.
+func LearningOf(l learning.Learning, now time.Time) Learning {
+	return Learning{
+		ID: learning.Name(l.ID), Project: l.Project, Kind: l.Kind, Polarity: l.Polarity, Text: l.Text, Confidence: learning.Current(l, now),
+		Chain: l.Chain, AlertType: l.AlertType, Investigation: l.Investigation, Rows: l.Rows, Untrusted: l.Untrusted,
+		Confirmed: l.Confirmed, Contradicted: l.Contradicted, Created: l.Created, Changed: l.Changed, EditedBy: l.EditedBy,
+		Withdrawn: l.Withdrawn,
+	}
+}
+
+// LearningRead says that an investigation or a conversation got a learning.
+type LearningRead struct {
+	Learning      string       `json:"learning"`
+	Investigation string       `json:"investigation"`
+	How           learning.How `json:"how" enum:"shown,recalled" doc:"shown: in the prompts of its agents; recalled: as the result of a tool"`
+	At            time.Time    `json:"at"`
+}
+
+// LearningWhole is a learning, and who got it.
+type LearningWhole struct {
+	Learning
+	Reads     []LearningRead `json:"reads"`
+	MoreReads bool           `json:"more_reads,omitempty" doc:"only the newest reads are listed"`
+}
+
+// Taught is what an investigation taught, and who got that.
+type Taught struct {
+	Investigation string         `json:"id"`
+	Learnings     []Learning     `json:"learnings"`
+	Deleted       []string       `json:"deleted,omitempty" doc:"IDs of learnings that people have deleted"`
+	Reads         []LearningRead `json:"reads" doc:"of all these learnings, deleted ones too"`
+	MoreReads     bool           `json:"more_reads,omitempty" doc:"only the newest reads are listed"`
+	Judged        []Judged       `json:"judged" doc:"learnings of other investigations that it confirmed or contradicted"`
+}
+
+// Judged is a confirmation or a contradiction of a learning.
+type Judged struct {
+	Learning string `json:"learning"`
+	Confirms bool   `json:"confirms" doc:"otherwise it contradicts"`
+	Undone   bool   `json:"undone,omitempty" doc:"it does not count, because the investigation was withdrawn or rated inaccurate"`
+}
+
+// RateIn rates an investigation.
+type RateIn struct {
+	ByID
+	Body RateBody
+}
+
+// RateBody is a person's rating.
+type RateBody struct {
+	Rating   record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"it replaces your earlier rating"`
+	Note     string         `json:"note,omitempty" maxLength:"2000" doc:"what was right or wrong, such as the actual cause"`
+	Withdraw bool           `json:"withdraw,omitempty" doc:"withdraw everything that the inaccurate investigation taught"`
+}
+
+// Rated is an investigation after a rating.
+type Rated struct {
+	Taught
+	Ratings []record.Rating `json:"ratings" doc:"of all people, oldest first"`
+}
+
+// LearningsIn selects learnings of a project.
+type LearningsIn struct {
+	ProjectIn
+	Search        string `query:"q" maxLength:"1000" doc:"words, at least one of which is in the text"`
+	Investigation string `query:"investigation" maxLength:"1000" doc:"ID of the investigation that taught them"`
+	Withdrawn     bool   `query:"withdrawn" doc:"include withdrawn learnings"`
+	Limit         int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor        string `query:"cursor" maxLength:"100" doc:"next of the previous page"`
+}
+
+// LearningIn is the path of a learning.
+type LearningIn struct {
+	ProjectIn
+	Learning string `path:"learning" maxLength:"20" doc:"ID of the learning, such as L17"`
+}
+
+// EditLearningIn changes a learning.
+type EditLearningIn struct {
+	LearningIn
+	Body LearningEdit
+}
+
+// LearningEdit holds the new values. Absent ones stay as they are.
+type LearningEdit struct {
+	Kind       *learning.Kind     `json:"kind,omitempty" enum:"semantic,episodic,procedural"`
+	Polarity   *learning.Polarity `json:"polarity,omitempty" enum:"positive,negative,neutral"`
+	Text       *string            `json:"text,omitempty" maxLength:"500"`
+	Confidence *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1"`
+}
+
+// WithdrawIn withdraws all learnings from an investigation.
+type WithdrawIn struct {
+	ByID
+	Body WithdrawBody
+}
+
+// WithdrawBody says why learnings are withdrawn.
+type WithdrawBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why the learnings are wrong; recorded with each"`
+}

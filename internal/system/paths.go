@@ -1,0 +1,25 @@
+package system
+
+import "time"
+
+// Paths of the API.
+const (
+	Base           = "/api/v1"
+	Investigations = Base + "/investigations"
+	Conversations  = Base + "/conversations"
+	Agents         = Base + "/agents"
+	Learnings      = Base + "/learnings"
+)
+
+const (
+	// CallTimeout limits operations that are neither streams nor conversations.
+	CallTimeout = 30 * time.Second
+	// MaxBody is the largest request of most operations, in bytes.
+	MaxBody = 1 << 20
+	// MaxData is the largest request that starts an investigation, in bytes.
+	MaxData = 16 << 20
+	// HeartbeatEvery is how often a silent stream sends a comment.
+	HeartbeatEvery = 15 * time.Second
+	// RetryAfter is how long readers of a stream wait before they connect again.
+	RetryAfter = time.Second
+)

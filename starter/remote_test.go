@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// maxRemote is the largest size of the build for the HTTP API alone, in bytes.
+const maxRemote = 30_000_000
+
+// The build for the HTTP API alone links no models, databases or servers, and names the full build where it is needed.
+func TestRemoteBuild(t *testing.T) {
+	t.Parallel()
+	deps, err := exec.Command("go", "list", "-deps", "-tags", "remote", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{
+		"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/danielgtaylor/huma", "github.com/anthropics/anthropic-sdk-go",
+		"google.golang.org/genai", "github.com/google/generative-ai-go", "github.com/sashabaranov/go-openai", "go.temporal.io/server",
+		"github.com/inquest-dev/inquest/internal/face/page", "github.com/inquest-dev/inquest/internal/store",
+	} {
+		if linked := slices.IndexFunc(strings.Fields(string(deps)), func(pkg string) bool {
+			return pkg == module || strings.HasPrefix(pkg, module+"/")
+		}); linked >= 0 {
+			t.Errorf("it links %s", module)
+		}
+	}
+	program := filepath.Join(t.TempDir(), "starter")
+	if said, err := exec.Command("go", "build", "-tags", "remote", "-ldflags", "-s -w", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", info.Size())
+	if info.Size() > maxRemote {
+		t.Errorf("it has %d bytes, more than %d", info.Size(), maxRemote)
+	}
+	if said, err := exec.Command(program, "chain", "list").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
+}

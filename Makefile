@@ -1,12 +1,13 @@
-.PHONY: check lint test race long faults soak bounds upgrade
+.PHONY: check lint programs test nightly e2e race faults upgrade soak bounds vulnerabilities
 
-# Everything that CI runs.
-check: test lint race long
+# What CI runs.
+check: lint test
 
 # Formatting, vet, staticcheck, spelling and prose. workflowcheck is one of the tests. SPELLED has words that misspell takes for
 # mistakes: a program, what two servers write, a stem, and a test's own mistake.
 SPELLED = mosquitto,preceeding,agre,promotheus
 lint:
+	@echo "=== lint"
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
 	go mod tidy -diff
 	go vet ./...
@@ -17,30 +18,60 @@ lint:
 	git ls-files '*.go' '*.md' '*.js' '*.html' '*.css' '*.yaml' '*.sh' | grep -v testdata/ | xargs bin/misspell -error -i $(SPELLED)
 	go run ./test/prose
 
-# Installs what the tests need (on Debian and Ubuntu; elsewhere it names what is missing), then runs all of them.
-test:
+# Installs what the tests need (on Debian and Ubuntu; elsewhere it names what is missing), and builds the programs that they start,
+# so that no test compiles within its own time. It prints each program: a first build takes minutes.
+PROGRAMS = $(CURDIR)/bin/programs
+LINKED = -s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e
+programs:
 	@test/prepare.sh
-	@mkdir -p bin
-	@go build -C test/tools/gotestsum -o $(CURDIR)/bin/gotestsum gotest.tools/gotestsum
-	bin/gotestsum --format pkgname --hide-summary=skipped -- -timeout 25m ./...
+	@mkdir -p $(PROGRAMS)
+	go build -C test/tools/gotestsum -o $(CURDIR)/bin/gotestsum gotest.tools/gotestsum
+	go build -ldflags '$(LINKED)' -o $(PROGRAMS)/ ./dev ./worker ./starter ./internal/tool/tooltest/cmd/toolserver ./examples/embed
+	go build -C test/tools/temporalcli -ldflags '$(LINKED)' -o $(PROGRAMS)/temporal github.com/temporalio/cli/cmd/temporal
+
+# Tests of packages that start processes, servers, databases or browsers run one package at a time, and a failed one runs twice more:
+# if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once.
+PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|chart|e2e|hostile|mcp|memory|packs)$$
+TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
+IN_PROCESS = $(shell go list -f '$(TESTED)' ./... | grep -vE '$(PROCESSES)')
+WITH_PROCESSES = $(shell go list -f '$(TESTED)' ./... | grep -E '$(PROCESSES)' | grep -v /test/e2e)
+AGAIN = --rerun-fails=2 --rerun-fails-max-failures=10 --rerun-fails-run-root-test
+E2E = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
+
+# The tests that must pass before a change lands. Of the end-to-end tests, these are the ones in test/e2e/gate_test.go.
+test: programs
+	@test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short -timeout 40m
+	@test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short -p 1 -timeout 40m
+	@$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- -timeout 40m
+	@cat bin/tests/*.reruns 2>/dev/null | sed '/^[[:space:]]*$$/d; s/^/flaky: /'
+
+# All tests: what `make test` leaves out too, storms, every end-to-end test, races, a thousand runs with faults, and long outages. It
+# takes a night. It continues after a failure, and names what failed at the end.
+nightly: programs
+	@failed=; for part in lint whole e2e race faults soak bounds vulnerabilities; do $(MAKE) $$part || failed="$$failed $$part"; done; \
+	cat bin/tests/*.reruns 2>/dev/null | sed '/^[[:space:]]*$$/d; s/^/flaky: /'; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
+# Every test but the end-to-end ones.
+whole: programs
+	test/phase.sh whole $(AGAIN) --packages='$(IN_PROCESS) $(WITH_PROCESSES)' -- -p 1 -timeout 60m
+
+# End-to-end tests. RUN=REGEXP chooses some, also of those that take minutes.
+RUN ?= .
+e2e: programs
+	@$(E2E) e2e $(AGAIN) --packages=./test/e2e -- -count=1 -timeout 4h -parallel 4 -all -long -run '$(RUN)'
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two
-# cores, and those whose tests are about other processes. RACED=./... has all of them.
+# cores, and those whose tests are about other processes. PKGS=./... has all of them.
 UNRACED = inquest$$|/internal/(app|devserver|doctor|payload)$$|/test/(bench|chart|compose|e2e|hostile|mcp|memory)$$
-TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
-RACED ?= $(shell go list -f '$(TESTED)' ./... | grep -vE '$(UNRACED)')
-race:
-	go test -race -short -shuffle=on -timeout 15m $(RACED)
-
-# What takes minutes: large investigations, long stalls, the whole fault matrix.
-long:
-	go test ./test/e2e -count=1 -timeout 40m -parallel 4 -long -run '^TestLong'
-	$(MAKE) faults
+PKGS ?= $(shell go list -f '$(TESTED)' ./... | grep -vE '$(UNRACED)')
+race: programs
+	test/phase.sh race --packages='$(PKGS)' -- -race -short -shuffle=on -timeout 30m
 
 # Upgrades and rollbacks between the previous release and this build, with work in flight: in place, worker by worker on
 # PostgreSQL under load, and by worker versions until the old one is drained. It takes about half an hour.
 upgrade:
-	go test ./test/e2e -count=1 -timeout 90m -long -run 'TestUpgradeInPlace|TestRollbackInPlace|TestRollingUpgrade|TestDeploymentVersions|TestBadOrder'
+	@$(MAKE) e2e RUN='TestUpgradeInPlace|TestRollbackInPlace|TestRollingUpgrade|TestDeploymentVersions|TestBadOrder'
 
 # Every row of the fault matrix, and a thousand runs in which things go wrong; with
 # SEED=42 that run alone, printed: always the same.
@@ -48,7 +79,7 @@ faults:
 ifdef SEED
 	@go test ./test/faults -count=1 -v -run '^TestSeeds$$' -seed $(SEED)
 else
-	go test ./test/faults -count=1 -timeout 25m -seeds 1000 -every
+	go test ./test/faults -count=1 -timeout 60m -seeds 1000 -every
 endif
 
 # Whether steps cost what they may, on both databases: docs/reference/measurements.md. It takes an hour and both cores.
@@ -60,3 +91,11 @@ bounds:
 # words while workers are killed. It takes an hour and a half.
 soak:
 	go test ./test/e2e -count=1 -timeout 3h -parallel 4 -run 'TestSoak|TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak
+
+vulnerabilities:
+	@if curl -sfo /dev/null --max-time 10 https://vuln.go.dev/index/db.json; then \
+	  go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	else \
+	  echo "no govulncheck (vuln.go.dev is out of reach); by hand, see docs/maintaining/vulnerabilities.md:" \
+	    "$$(grep -o 'Looked at on [0-9-]*' docs/maintaining/vulnerabilities.md)"; \
+	fi

@@ -113,7 +113,7 @@ func (b *bench) plan(changes ...func(*plan.Agent)) {
 	p := plan.Plan{Chain: "c", Project: "shop", Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{
 		Name: "A", Definition: "A", Type: "default", LLMBackend: "langchain", MaxIterations: 5,
 		Providers: []plan.Provider{{Name: "p", Model: "gpt-4o"}, {Name: "q", Model: "gpt-4o-mini"}},
-		Servers:   []plan.Server{{Name: "lab"}}, Timeouts: plan.Timeouts{Tool: plan.Duration(time.Second)},
+		Servers:   []plan.Server{{Name: "lab"}}, Timeouts: plan.Timeouts{Tool: plan.Duration(time.Minute)},
 		Compression: plan.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
 	}}}}}
 	for _, change := range changes {

@@ -41,7 +41,7 @@ func TestIntake(t *testing.T) {
 				if len(looks) < len(test.next) {
 					out.Next = plan.Duration(test.next[len(looks)])
 				}
-				looks = append(looks, env.Now().Sub(begun).Round(time.Second))
+				looks = append(looks, env.Now().Sub(begun).Round(10*time.Second))
 				return out, nil
 			}, activity.RegisterOptions{Name: "PlaceAlerts"})
 			for _, at := range test.wakes {

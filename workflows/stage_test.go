@@ -148,7 +148,7 @@ func TestGuidanceForAStageItself(t *testing.T) {
 	in.Stage.Agents[0].Heartbeats = true
 	env.ExecuteWorkflow(Stage, in)
 	want := []activities.PostIn{{Investigation: "inv", Plan: "plan", Source: "s", Ordinal: 1, Stages: []string{"s"}, Text: []byte("x")}}
-	if diff := cmp.Diff(want, f.posted); diff != "" || at[1].Sub(at[0]).Round(time.Second) != 5*time.Minute {
+	if diff := cmp.Diff(want, f.posted); diff != "" || at[1].Sub(at[0]).Round(time.Minute) != 5*time.Minute {
 		t.Errorf("called at %v, posted (-want +got):\n%s", at, diff)
 	}
 }

@@ -80,7 +80,7 @@ func TestStepsOutliveTheirLocalTries(t *testing.T) {
 				return activities.GenerateOut{}, away("CredentialsRefused", 0)
 			}
 		})},
-		{"OpenConversation ReadReply", func(t *testing.T, f *fake, env *testsuite.TestWorkflowEnvironment) any {
+		{"EndConversation OpenConversation ReadReply", func(t *testing.T, f *fake, env *testsuite.TestWorkflowEnvironment) any {
 			f.speaker = plan.AgentSkeleton{Name: "Memo", Models: []string{"m"}, MaxIterations: 3, Pattern: agent.Iterating}
 			c := &talk{TestWorkflowEnvironment: env, f: f}
 			c.say(time.Minute, "hello")

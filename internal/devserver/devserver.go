@@ -26,7 +26,7 @@ import (
 const Namespace = "default"
 
 const (
-	readyTimeout = 30 * time.Second
+	readyTimeout = 2 * time.Minute // a busy machine needs more than half a minute; a person can press Ctrl-C
 	stopTimeout  = 5 * time.Second // with open long polls, Temporal's own drains take up to 4 s
 )
 

@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -65,13 +63,11 @@ func (s *tickets) opened() []string {
 	return append([]string(nil), s.titles...)
 }
 
-// embed starts the example, which is built once.
+// embed starts the example.
 func (w *world) embed() *process {
 	w.t.Helper()
-	build := exec.Command("go", "build", "-ldflags", linked, "-o", filepath.Join(bin, "embed"), "./examples/embed")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		w.t.Fatalf("build the example: %v\n%s", err, out)
+	if _, err := program("embed", "../..", "./examples/embed"); err != nil {
+		w.t.Fatal(err)
 	}
 	return w.start("worker started", "embed")
 }

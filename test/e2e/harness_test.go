@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,9 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,15 +44,15 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// testsAtOnce is the number of parallel tests per processor, unless -parallel is set. Most tests wait: for the
-// missed heartbeats of a killed worker, or for a held model.
-const testsAtOnce = 4
-
 // linked omits debugging information and sets a checksum, so that Temporal's SDK does not read the whole binary at each start.
 const linked = "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e"
 
+// envPrograms names the folder of the programs that `make programs` has built. Without it, the tests build what they start.
+const envPrograms = "INQUEST_TEST_PROGRAMS"
+
 func run(m *testing.M) int {
-	_ = flag.Set("test.parallel", strconv.Itoa(testsAtOnce*runtime.NumCPU())) // before the flags are parsed; it is a number
+	flag.Parse()
+	onlyGate()
 	dir, err := os.MkdirTemp("", "inquest-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -61,14 +60,43 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	build := exec.Command("go", "build", "-ldflags", linked, "-o", dir, "./dev", "./worker",
-		"./starter", "./internal/tool/tooltest/cmd/toolserver")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
+	if err := programs(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
+}
+
+// programs puts our programs into bin, and links to all others that make has built.
+func programs() error {
+	built := os.Getenv(envPrograms)
+	if built == "" {
+		return build("../..", bin, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
+	}
+	files, err := os.ReadDir(built)
+	for _, file := range files {
+		err = errors.Join(err, os.Symlink(filepath.Join(built, file.Name()), filepath.Join(bin, file.Name())))
+	}
+	return err
+}
+
+// build builds packages of the module in dir. The output is a file, or a folder that exists.
+func build(dir, output string, packages ...string) error {
+	command := exec.Command("go", slices.Concat([]string{"build", "-ldflags", linked, "-o", output}, packages)...)
+	command.Dir = dir
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %v: %w\n%s", packages, err, out)
+	}
+	return nil
+}
+
+// program returns the path of a program in bin. It builds the program if make has not done so.
+func program(name, dir, pkg string) (path string, err error) {
+	path = filepath.Join(bin, name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, build(dir, path, pkg)
 }
 
 // patience limits the wait for something that should happen at once.
@@ -80,7 +108,7 @@ var long = flag.Bool("long", false, "run the tests whose names begin with TestLo
 func takesLong(t *testing.T) {
 	t.Helper()
 	if !*long {
-		t.Skip("takes minutes: `make long`")
+		t.Skip("takes minutes: `make e2e RUN=NAME`")
 	}
 }
 

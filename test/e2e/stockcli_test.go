@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,13 +55,7 @@ func buildCLI(t *testing.T) string {
 }
 
 var temporalCLI = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(bin, "temporal")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/temporalio/cli/cmd/temporal")
-	build.Dir = "../tools/temporalcli"
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the Temporal CLI: %w\n%s", err, out)
-	}
-	return path, nil
+	return program("temporal", "../tools/temporalcli", "github.com/temporalio/cli/cmd/temporal")
 })
 
 // stock is the stock Temporal CLI and the dev process that all its tests share.

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -228,12 +227,7 @@ func spansIn(t *testing.T, received string) (out []otlpSpan) {
 }
 
 var buildCollector = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(bin, "otelcol")
-	out, err := exec.Command("go", "build", "-C", "../tools/otelcol", "-ldflags", "-s -w", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build the OpenTelemetry Collector's receiver: %w\n%s", err, out)
-	}
-	return path, nil
+	return program("otelcol", "../tools/otelcol", ".")
 })
 
 // collector runs the receiver of the OpenTelemetry Collector. It returns the address for a protocol, and the batches received.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/browsertest"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -122,26 +122,7 @@ type browser struct {
 // newBrowser starts a Chromium with an empty profile for the length of a test.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("this test needs Chromium (apt-get install chromium): %v", err)
-	}
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1600, 1300),
-		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-	}
-	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
-		options = append(options, chromedp.Flag(flag, true))
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	// chromedp logs unknown events of a newer Chromium as errors.
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil { // the first run's context owns the browser
-		t.Fatalf("start %s: %v", path, err)
-	}
-	return &browser{t: t, ctx: ctx, base: base}
+	return &browser{t: t, ctx: browsertest.Start(t, chromedp.WindowSize(1600, 1300)), base: base}
 }
 
 func (b *browser) do(what string, actions ...chromedp.Action) {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/inquest-dev/inquest/internal/devserver"
+	"github.com/inquest-dev/inquest/internal/kit/browsertest"
 )
 
 // rebound is a web page's host name that resolves to this host. ours is a host name that the operator has allowed.
@@ -144,21 +144,7 @@ func workflowsOf(t *testing.T, address string) map[string]time.Time {
 // newChromium starts a Chromium that resolves names by rules.
 func newChromium(t *testing.T, rules string) context.Context {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("this test needs Chromium (apt-get install chromium): %v", err)
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("host-resolver-rules", rules), chromedp.Flag("disable-background-networking", true),
+	return browsertest.Start(t, chromedp.Flag("host-resolver-rules", rules),
 		// Disable the browser's own protections: they differ between browsers, and ours must work without them.
 		chromedp.Flag("disable-features", "LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessChecks"))
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
-	}
-	return ctx
 }

@@ -30,31 +30,34 @@ programs:
 	go build -C test/tools/temporalcli -ldflags '$(LINKED)' -o $(PROGRAMS)/temporal github.com/temporalio/cli/cmd/temporal
 
 # Tests of packages that start processes, servers, databases or browsers run one package at a time, and a failed one runs twice more:
-# if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once.
-PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|chart|e2e|hostile|mcp|memory|packs)$$
-TESTED = {{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}
-IN_PROCESS = $(shell go list -f '$(TESTED)' ./... | grep -vE '$(PROCESSES)')
-WITH_PROCESSES = $(shell go list -f '$(TESTED)' ./... | grep -E '$(PROCESSES)' | grep -v /test/e2e)
+# if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that build other projects'
+# programs (Helm, MCP servers) run at night.
+PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|hostile|mcp|memory)$$
+OTHERS = /test/(chart|packs)$$
+TESTED = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /test/e2e)
+IN_PROCESS = $(shell printf '%s\n' $(TESTED) | grep -vE '$(PROCESSES)|$(OTHERS)')
+WITH_PROCESSES = $(shell printf '%s\n' $(TESTED) | grep -E '$(PROCESSES)')
 AGAIN = --rerun-fails=2 --rerun-fails-max-failures=10 --rerun-fails-run-root-test
 E2E = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
 
 # The tests that must pass before a change lands. Of the end-to-end tests, these are the ones in test/e2e/gate_test.go.
 test: programs
-	@test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short -timeout 40m
-	@test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short -p 1 -timeout 40m
-	@$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- -timeout 40m
-	@cat bin/tests/*.reruns 2>/dev/null | sed '/^[[:space:]]*$$/d; s/^/flaky: /'
+	@failed=0; \
+	test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short -timeout 40m || failed=1; \
+	test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short -p 1 -timeout 40m || failed=1; \
+	$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- -timeout 40m || failed=1; \
+	exit $$failed
 
 # All tests: what `make test` leaves out too, storms, every end-to-end test, races, a thousand runs with faults, and long outages. It
 # takes a night. It continues after a failure, and names what failed at the end.
 nightly: programs
-	@failed=; for part in lint whole e2e race faults soak bounds vulnerabilities; do $(MAKE) $$part || failed="$$failed $$part"; done; \
-	cat bin/tests/*.reruns 2>/dev/null | sed '/^[[:space:]]*$$/d; s/^/flaky: /'; \
+	@failed=; \
+	for part in lint whole e2e race faults soak bounds vulnerabilities; do $(MAKE) $$part || failed="$$failed $$part"; done; \
 	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 # Every test but the end-to-end ones.
 whole: programs
-	test/phase.sh whole $(AGAIN) --packages='$(IN_PROCESS) $(WITH_PROCESSES)' -- -p 1 -timeout 60m
+	@test/phase.sh whole $(AGAIN) --packages='$(TESTED)' -- -p 1 -timeout 60m
 
 # End-to-end tests. RUN=REGEXP chooses some, also of those that take minutes.
 RUN ?= .
@@ -63,10 +66,10 @@ e2e: programs
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two
 # cores, and those whose tests are about other processes. PKGS=./... has all of them.
-UNRACED = inquest$$|/internal/(app|devserver|doctor|payload)$$|/test/(bench|chart|compose|e2e|hostile|mcp|memory)$$
-PKGS ?= $(shell go list -f '$(TESTED)' ./... | grep -vE '$(UNRACED)')
+UNRACED = inquest$$|/internal/(app|devserver|doctor|payload)$$|/test/(bench|chart|compose|hostile|mcp|memory)$$
+PKGS ?= $(shell printf '%s\n' $(TESTED) | grep -vE '$(UNRACED)')
 race: programs
-	test/phase.sh race --packages='$(PKGS)' -- -race -short -shuffle=on -timeout 30m
+	@test/phase.sh race --packages='$(PKGS)' -- -race -short -shuffle=on -timeout 30m
 
 # Upgrades and rollbacks between the previous release and this build, with work in flight: in place, worker by worker on
 # PostgreSQL under load, and by worker versions until the old one is drained. It takes about half an hour.

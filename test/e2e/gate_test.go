@@ -46,7 +46,6 @@ var gate = []struct{ test, why string }{
 	{"TestPipelineAnsweredByTheStockCLI", "the Temporal CLI"},
 	{"TestOperatorByServer", "the HTTP API, from another machine"},
 	{"TestMCPOverStdio", "MCP, with the client of another implementation"},
-	{"TestSlackKills", "Slack, across kills"},
 	{"TestConversation", "conversations"},
 
 	// A fleet.

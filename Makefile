@@ -29,14 +29,15 @@ programs:
 	go build -ldflags '$(LINKED)' -o $(PROGRAMS)/ ./dev ./worker ./starter ./internal/tool/tooltest/cmd/toolserver ./examples/embed
 	go build -C test/tools/temporalcli -ldflags '$(LINKED)' -o $(PROGRAMS)/temporal github.com/temporalio/cli/cmd/temporal
 
-# Tests of packages that start processes, servers, databases or browsers run one package at a time, and a failed one runs twice more:
-# if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that build other projects'
+# Tests of packages that start processes, servers, databases or browsers run one package at a time, while the next one is built. A
+# failed test runs twice more: if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that build other projects'
 # programs (Helm, MCP servers) run at night.
 PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|hostile|mcp|memory)$$
 OTHERS = /test/(chart|packs)$$
 TESTED = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /test/e2e)
 IN_PROCESS = $(shell printf '%s\n' $(TESTED) | grep -vE '$(PROCESSES)|$(OTHERS)')
 WITH_PROCESSES = $(shell printf '%s\n' $(TESTED) | grep -E '$(PROCESSES)')
+ALONE = $(if $(shell command -v flock),-exec 'flock -F $(CURDIR)/bin/tests/lock',-p 1)
 AGAIN = --rerun-fails=2 --rerun-fails-max-failures=10 --rerun-fails-run-root-test
 E2E = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
 
@@ -44,7 +45,7 @@ E2E = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
 test: programs
 	@failed=0; \
 	test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short -timeout 40m || failed=1; \
-	test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short -p 1 -timeout 40m || failed=1; \
+	test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short $(ALONE) -timeout 40m || failed=1; \
 	$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- -timeout 40m || failed=1; \
 	exit $$failed
 
@@ -57,12 +58,12 @@ nightly: programs
 
 # Every test but the end-to-end ones.
 whole: programs
-	@test/phase.sh whole $(AGAIN) --packages='$(TESTED)' -- -p 1 -timeout 60m
+	@test/phase.sh whole $(AGAIN) --packages='$(TESTED)' -- $(ALONE) -timeout 2h
 
 # End-to-end tests. RUN=REGEXP chooses some, also of those that take minutes.
 RUN ?= .
 e2e: programs
-	@$(E2E) e2e $(AGAIN) --packages=./test/e2e -- -count=1 -timeout 4h -parallel 4 -all -long -run '$(RUN)'
+	@$(E2E) e2e $(AGAIN) --packages=./test/e2e -- -count=1 -timeout 4h -parallel 4 -run '$(RUN)' -args -all -long
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two
 # cores, and those whose tests are about other processes. PKGS=./... has all of them.

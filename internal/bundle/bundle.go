@@ -168,8 +168,8 @@ func Read(file []byte) (b Bundle, err error) {
 	for _, part := range b.Parts {
 		names = append(names, part.Name)
 	}
-	again, err := archive(names, parts, b.MadeAt)
-	if err == nil && !bytes.Equal(again, file) {
+	repacked, err := archive(names, parts, b.MadeAt)
+	if err == nil && !bytes.Equal(repacked, file) {
 		err = &AlteredError{"bytes outside its files"}
 	}
 	return b, err

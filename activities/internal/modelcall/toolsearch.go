@@ -71,8 +71,8 @@ func (g *generation) addForgotten(stored []transcript.Entry, tools []llm.Tool) {
 	}
 	text := fmt.Sprintf("At most %d tools can be offered to you at once. The tools that you found earliest are no longer offered: "+
 		"%s%s. To use one of them, find it again with %s.", dialect.MaxTools, strings.Join(names, ", "), more, agent.ToolSearchTools)
-	told := func(e transcript.Entry) bool { return e.Kind == transcript.KindUser && e.Text == text }
-	if !slices.ContainsFunc(stored, told) {
+	noticed := func(e transcript.Entry) bool { return e.Kind == transcript.KindUser && e.Text == text }
+	if !slices.ContainsFunc(stored, noticed) {
 		g.add(transcript.KindUser, transcript.Body{Text: text})
 	}
 }

@@ -97,12 +97,12 @@ func (t *thread) closeAsks(ctx context.Context, open map[string]bool) error {
 			}
 		}
 		if row.TS != "" {
-			fate := t.opts.System.Fate(ctx, t.Investigation, row.About)
-			if fate == "" {
-				fate = "no longer pending"
+			outcome := t.opts.System.Fate(ctx, t.Investigation, row.About)
+			if outcome == "" {
+				outcome = "no longer pending"
 			}
-			about, fate := clip.Line(reveal.Text(row.About), maxLine), clip.Line(reveal.Text(fate), maxSection/4)
-			text := fmt.Sprintf("*%s*: %s", escape(about), escape(fate))
+			about, outcome := clip.Line(reveal.Text(row.About), maxLine), clip.Line(reveal.Text(outcome), maxSection/4)
+			text := fmt.Sprintf("*%s*: %s", escape(about), escape(outcome))
 			if err = t.edit(ctx, row, content{text: text, blocks: []slack.Block{section(text)}}); err != nil {
 				return err
 			}

@@ -146,8 +146,8 @@ func (w work) outcome(ctx context.Context, investigation, operation string, err 
 		return nil
 	}
 	if _, status := w.opts.Explain(ctx, operation, err); status == http.StatusConflict && !errors.Is(err, system.ErrRefused) {
-		if fate := w.opts.System.Fate(ctx, investigation, w.Press.Name); fate != "" {
-			return w.tell(ctx, w.input, "This is no longer pending: "+reveal.Text(fate))
+		if outcome := w.opts.System.Fate(ctx, investigation, w.Press.Name); outcome != "" {
+			return w.tell(ctx, w.input, "This is no longer pending: "+reveal.Text(outcome))
 		}
 	}
 	return w.failed(ctx, investigation, operation, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -137,6 +138,8 @@ type Ending struct {
 	Report                       string
 	Summary                      string // the executive summary, or empty
 	Usage                        Usage
+	// Caveats say what the report does not rest on: the tool servers that an agent never had, or no tool's result at all.
+	Caveats []string
 	// Undelivered lists requests and guidance from people that reached no agent.
 	Undelivered []string
 }
@@ -195,6 +198,7 @@ func endingOf(r system.Result) *Ending {
 	return &Ending{
 		ID: r.ID, Status: string(r.Status), EndReason: string(r.EndReason), Error: r.Error,
 		Report: r.Report, Summary: r.Summary, Usage: Usage(r.Usage), Undelivered: r.Undelivered,
+		Caveats: record.Envelope{NotChecked: r.NotChecked, NoToolResult: r.NoToolResult}.Caveats(),
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/markdown"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -182,6 +184,9 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 		}
 	}
 	in.Envelope.Evidence = checked.evidence
+	if in.Envelope.NoToolResult, err = a.restsOnNothing(ctx, in, checked.text); err != nil {
+		return FinishOut{}, err
+	}
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return FinishOut{}, err
 	}
@@ -191,13 +196,14 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 		}
 	}
 	report := checked.text
-	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary, Proof: checked.failed}
+	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary, Proof: checked.failed, NoToolResult: in.Envelope.NoToolResult}
 	if isBehind && in.Status == agent.StatusCompleted { // the report may be from an earlier stage
 		in.Status, in.EndReason, in.Error = agent.StatusFailed, agent.EndStoreBehind, behind
 		out.Failed, out.Error = in.EndReason, in.Error
 	}
 	if report == "" && owesReport(in) {
-		if in.Status, in.Error = agent.StatusFailed, cmp.Or(in.Error, noReport); in.EndReason == agent.EndCompleted {
+		in.Status, in.Error = agent.StatusFailed, cmp.Or(in.Error, noReport)
+		if in.EndReason == agent.EndCompleted || in.EndReason == agent.EndPartial {
 			in.EndReason = agent.EndNoReport
 		}
 		out.Failed, out.Error = in.EndReason, in.Error
@@ -262,11 +268,56 @@ func (a recorder) report(ctx context.Context, in FinishIn) (checkedReport, error
 		}
 		if text := transcript.Final(entries, true); text != "" {
 			out, err := a.checked(ctx, in, execution, text)
-			out.text = outside(in.Outside[execution]) + incomplete(text, entries) + out.text
+			out.text = notChecked(in.Envelope, text) + outside(in.Outside[execution]) + incomplete(text, entries) + out.text
 			return out, err
 		}
 	}
 	return checkedReport{}, nil
+}
+
+// notChecked returns the first paragraph of a report by agents that did not have all their tool servers. It is empty if they
+// had, or if the report is a JSON object, whose readers parse it.
+func notChecked(e record.Envelope, report string) string {
+	if markdown.Readable(report) != report {
+		return ""
+	}
+	return e.NotCheckedParagraph()
+}
+
+// restsOnNothing reports whether no call of a tool has succeeded for a report to rest on. Hooks, functions and services that
+// replace agents, and tools that a provider runs itself, may have found something all the same.
+func (a recorder) restsOnNothing(ctx context.Context, in FinishIn, report string) (bool, error) {
+	if report == "" || in.Plan == "" {
+		return false, nil
+	}
+	p, err := a.ReadPlan(ctx, in.Plan)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(p.Stages, func(s plan.Stage) bool { return s.Hooks != plan.Hooks{} }) {
+		return false, nil
+	}
+	for one := range p.AllAgents() {
+		if one.ByOthers() {
+			return false, nil
+		}
+	}
+	const page = 50 // entries; the first result comes soon
+	for seq := int64(0); ; {
+		entries, err := a.Transcripts.After(ctx, in.Investigation, seq, page)
+		if err != nil {
+			return false, fmt.Errorf("read the tool results of %s: %w", in.Investigation, err)
+		}
+		for _, e := range entries {
+			if e.Kind == transcript.KindResult && !e.Superseded && e.ErrorType == "" && e.Call != nil && !e.Call.Own && !agent.Inward(e.Call.Name) {
+				return false, nil
+			}
+			seq = e.Seq
+		}
+		if len(entries) < page {
+			return true, nil
+		}
+	}
 }
 
 // outside returns the first line of a report that does not meet its agent's contract, or an empty string if it does.

@@ -1,14 +1,20 @@
 package activities_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -17,7 +23,8 @@ import (
 func TestNothingWasFoundOut(t *testing.T) {
 	t.Parallel()
 	for end, want := range map[agent.EndReason]agent.EndReason{
-		agent.EndCompleted: agent.EndNoReport, agent.EndMaxLLMCalls: agent.EndMaxLLMCalls, agent.EndDenied: "", agent.EndInterruptExpired: "",
+		agent.EndCompleted: agent.EndNoReport, agent.EndPartial: agent.EndNoReport,
+		agent.EndMaxLLMCalls: agent.EndMaxLLMCalls, agent.EndDenied: "", agent.EndInterruptExpired: "",
 	} {
 		t.Run(string(end), func(t *testing.T) {
 			t.Parallel()
@@ -160,5 +167,148 @@ func TestReportOutsideItsContract(t *testing.T) {
 		"The pool is too small."
 	if err != nil || value.Get(&finished) != nil || finished.Report != want || finished.Failed != "" {
 		t.Errorf("%+v, %v", finished, err)
+	}
+}
+
+// TestRestsOnNoToolResult checks when a report is marked as resting on no tool's result.
+func TestRestsOnNoToolResult(t *testing.T) {
+	t.Parallel()
+	result := func(name string, change func(*transcript.Body)) transcript.Row {
+		row := transcript.Row{Key: transcript.ResultKey(1, 0), Kind: transcript.KindResult}
+		row.Body = transcript.Body{Text: "found", Status: "success", Call: &transcript.Call{Name: name}}
+		if change != nil {
+			change(&row.Body)
+		}
+		return row
+	}
+	fails := func(b *transcript.Body) { b.ErrorType = "Timeout" }
+	for name, tt := range map[string]struct {
+		row    []transcript.Row
+		report string
+		change func(*plan.Agent)
+		want   bool
+	}{
+		"a result":           {row: []transcript.Row{result("k8s.pods", nil)}, report: "r"},
+		"a command":          {row: []transcript.Row{result("shell", nil)}, report: "r"},
+		"nothing":            {report: "r", want: true},
+		"no report":          {},
+		"a failed call":      {row: []transcript.Row{result("k8s.pods", fails)}, report: "r", want: true},
+		"an earlier result":  {row: []transcript.Row{result("read_result", nil)}, report: "r", want: true},
+		"memory":             {row: []transcript.Row{result("m", func(b *transcript.Body) { b.Call.Own = true })}, report: "r", want: true},
+		"a function instead": {report: "r", change: func(a *plan.Agent) { a.Mock = "f" }},
+		"a search by Google": {report: "r", change: func(a *plan.Agent) { a.Providers[0].NativeTools.GoogleSearch = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			if tt.change != nil {
+				b.plan(tt.change)
+			}
+			reply := transcript.Row{Key: transcript.Key{Iteration: 2}, Kind: transcript.KindReply, Body: transcript.Body{Text: tt.report}}
+			for n, rows := range [][]transcript.Row{tt.row, {reply}} {
+				if len(rows) == 0 {
+					continue
+				}
+				_, err := b.store.Append(t.Context(), transcript.Step{
+					Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"}, Rows: rows,
+					Writer: transcript.Writer{RunID: "r", ActivityID: fmt.Sprint(n)},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+				Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, EndReason: agent.EndCompleted,
+				Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+			})
+			var out activities.FinishOut
+			if err != nil || value.Get(&out) != nil || out.NoToolResult != tt.want {
+				t.Errorf("got %+v, %v", out, err)
+			}
+			if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || r.Envelope.NoToolResult != tt.want {
+				t.Errorf("recorded %+v, %v", r.Envelope, err)
+			}
+		})
+	}
+}
+
+// TestReportSaysWhatWasNotChecked checks the first line of a report, which is left out where it would break a JSON object.
+func TestReportSaysWhatWasNotChecked(t *testing.T) {
+	t.Parallel()
+	missing := []record.NotChecked{{Server: "k8s", Agents: []string{"A"}, Why: "it cannot be started"}}
+	for text, want := range map[string]string{
+		"# Found":            "**Not checked:** k8s (it cannot be started) · agent A\n\n# Found",
+		`{"cause":"a pool"}`: `{"cause":"a pool"}`,
+	} {
+		b := newBench(t)
+		_, err := b.store.Append(t.Context(), transcript.Step{
+			Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"}, Writer: transcript.Writer{RunID: "r", ActivityID: "1"},
+			Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Text: text}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+			Investigation: "inv", Status: agent.StatusCompleted, EndReason: agent.EndPartial,
+			Envelope: record.Envelope{NotChecked: missing}, Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+		})
+		var out activities.FinishOut
+		if err != nil || value.Get(&out) != nil || out.Report != want {
+			t.Errorf("got %q, want %q; %v", out.Report, want, err)
+		}
+	}
+}
+
+// TestServersWithoutTools checks what ListTools returns at once for a server that need not be asked again, and which error
+// has the workflow ask again.
+func TestServersWithoutTools(t *testing.T) {
+	t.Parallel()
+	failed := func(e tool.ServerError) func() ([]tool.Spec, error) {
+		e.Err = errors.New("start MCP server lab: what it says")
+		return func() ([]tool.Spec, error) { return nil, &e }
+	}
+	for name, tt := range map[string]struct {
+		offers func() ([]tool.Spec, error)
+		last   bool
+		want   activities.ListToolsOut
+		again  activities.ServerAway // of the error; it is the result that is wanted if this is zero
+	}{
+		"no tools": {
+			offers: func() ([]tool.Spec, error) { return nil, nil }, want: activities.ListToolsOut{Error: "it lists no tools"},
+		},
+		"cannot be started": {
+			offers: failed(tool.ServerError{Why: "w", NotStarted: true, Away: "w"}),
+			want:   activities.ListToolsOut{Error: "w", Detail: "what it says"},
+		},
+		"starting": {
+			offers: failed(tool.ServerError{Why: "w", Pending: time.Minute, Running: true, Output: "npm\tfetch"}),
+			again:  activities.ServerAway{Pending: plan.Duration(time.Minute), Running: true, Output: "npm fetch"},
+		},
+		"starting, last": {
+			offers: failed(tool.ServerError{Why: "w", Pending: time.Minute}), last: true,
+			want: activities.ListToolsOut{Error: "w", Detail: "what it says"},
+		},
+		"refused": {
+			offers: failed(tool.ServerError{Why: "w", Away: "connection refused"}), again: activities.ServerAway{Why: "connection refused"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.offers = tt.offers
+			value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{
+				Ref: b.ref, Server: "lab", Last: tt.last, Within: plan.Duration(time.Minute),
+			})
+			var got activities.ListToolsOut
+			var again activities.ServerAway
+			if unavailable, ok := errors.AsType[*temporal.ApplicationError](err); ok && unavailable.Type() == activities.ErrorServerUnavailable {
+				err = unavailable.Details(&again)
+			} else if err == nil {
+				err = value.Get(&got)
+			}
+			if diff := cmp.Diff(tt.want, got) + cmp.Diff(tt.again, again); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 }

@@ -38,8 +38,8 @@ type Level int
 
 // From LevelActs on, the audit trail records what people do, and guidance wakes agents that wait for sub-agents. From
 // LevelDirect on, the trail also records what people send directly to a stage or an agent. From LevelQuestions on,
-// question ids differ from those that a reset has undone. From LevelListing on, an agent waits only a few seconds for
-// its tool servers to list their tools, and asks slow ones again while its model works.
+// question ids differ from those that a reset has undone. From LevelListing on, an agent's wait for its tool
+// servers is bounded, and it asks slow ones again while its model works.
 const (
 	LevelActs Level = iota + 1
 	LevelDirect
@@ -196,6 +196,8 @@ type FinishOut struct {
 	Summary   string `json:"summary,omitempty"`
 	// Proof lists in one line the citations that code could not verify; "" means none.
 	Proof string `json:"proof,omitempty"`
+	// NoToolResult: see record.Envelope.
+	NoToolResult bool `json:"no_tool_result,omitempty"`
 	// Failed is set if Finish made it fail: it has no report, or the store is behind. Error explains it.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`

@@ -17,6 +17,9 @@ type Timeouts struct {
 	// Queue is how long a call to a server with a task_queue waits for a worker of that queue. After that, the agent is
 	// told that no worker took the call.
 	Queue value.Duration `yaml:"queue" default:"1m"`
+	// Startup is how long an agent waits for its MCP servers to start and to list their tools, before it works without them,
+	// at most 1h. Apart from the first seconds, this time does not count against other limits.
+	Startup value.Duration `yaml:"startup" default:"3m"`
 	// Outage is how long to wait for a provider that is unavailable or limits the rate, before the agent fails. This
 	// time does not count against other limits. With a fallback provider, only rate limits are waited out: see
 	// fallback_providers.

@@ -55,6 +55,7 @@ func (r *investigationRun) envelope() record.Envelope {
 		Bounds:  skeleton.Bounds.InForce(skeleton.Timeout, r.state.Extended, r.state.Longer),
 		Answers: r.state.Answers, Undelivered: r.state.Undelivered, Summary: r.result.Summary, SummaryError: r.result.SummaryError,
 	}
+	out.NotChecked, out.NoToolResult = record.NotCheckedIn(r.state.Ran), r.result.NoToolResult
 	for n, stage := range skeleton.Stages {
 		if r.state.Runs[n] == 0 {
 			out.Pending = append(out.Pending, stage.Name)
@@ -78,7 +79,7 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 		ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Cut: r.EndReason.Cut(),
 		By: e.By, Labels: r.Labels, Usage: r.Usage, Error: r.Error,
 		Pass: e.Pass, Hops: e.Hops, Bounds: e.Bounds, Answers: e.Answers, Undelivered: e.Undelivered,
-		Summary: e.Summary, SummaryError: e.SummaryError,
+		Summary: e.Summary, SummaryError: e.SummaryError, NotChecked: e.NotChecked, NoToolResult: e.NoToolResult,
 	}
 	var ended []record.Stage
 	for _, s := range runs {

@@ -260,6 +260,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		r.result.Status, r.result.EndReason, r.result.Error = agent.StatusFailed, out.Failed, out.Error
 	}
 	r.result.Summary, r.result.Proof = out.Summary, out.Proof
+	r.result.NotChecked, r.result.NoToolResult = in.Envelope.NotChecked, out.NoToolResult
 	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
 	r.state.Undelivered = r.result.Undelivered
 	r.result.Stages, r.result.Usage = r.view.snapshot().Stages, r.state.Usage
@@ -288,7 +289,7 @@ func (r *investigationRun) setStatus(ctx workflow.Context) {
 	case r.state.Walk.End.Failure():
 		r.result.Status = agent.StatusFailed
 	}
-	if r.result.EndReason == agent.EndCompleted && len(r.state.Outside) > 0 {
+	if r.result.EndReason == agent.EndCompleted && (len(r.state.Outside) > 0 || len(record.NotCheckedIn(r.state.Ran)) > 0) {
 		r.result.EndReason = agent.EndPartial
 	}
 }

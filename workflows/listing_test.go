@@ -48,7 +48,7 @@ func TestServerIsListedAgain(t *testing.T) {
 	}
 }
 
-// An agent asks its model within five seconds and without further waits, however slow its tool servers are.
+// An agent that an older worker has begun asks its model within five seconds, however slow its tool servers are.
 func TestSlowServersHoldUpNoModelCall(t *testing.T) {
 	t.Parallel()
 	const call = 10 * time.Second // of a tool
@@ -84,6 +84,7 @@ func TestSlowServersHoldUpNoModelCall(t *testing.T) {
 		unlisted = append(unlisted, run.state.Unlisted)
 		return result, err
 	}, workflow.RegisterOptions{Name: "Watched"})
+	begunBefore(env)
 	env.ExecuteWorkflow("Watched", in)
 	got := agentEnd(t, env)
 	want := []time.Duration{firstListing, firstListing + call, firstListing + 2*call, firstListing + 3*call}
@@ -108,6 +109,7 @@ func TestContinueAsNewGivesListingsUp(t *testing.T) {
 		return ask("a"), nil
 	}
 	env.OnActivity(f.ListTools, mock.Anything, mock.Anything).After(45*time.Second).Return(activities.ListToolsOut{Tools: 1}, nil)
+	begunBefore(env)
 	cancelled := 0
 	env.SetOnActivityCanceledListener(func(*activity.Info) { cancelled++ })
 	in := agentInput(agent.Iterating, 5)
@@ -129,6 +131,7 @@ func TestListingOutlivesATurn(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{Servers: []plan.ServerSkeleton{{Name: "slow", TaskQueue: "q"}}})
 	c.f.level = activities.LevelListing
+	begunBefore(c.TestWorkflowEnvironment)
 	c.OnActivity(c.f.ListTools, mock.Anything, mock.Anything).After(30*time.Second).Return(activities.ListToolsOut{Tools: 1}, nil)
 	listings := 0
 	c.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
@@ -158,6 +161,7 @@ func TestAgentWaitsForItsFirstTools(t *testing.T) {
 			t.Parallel()
 			f := &fake{}
 			env := newEnv(t, f)
+			begunBefore(env)
 			start := env.Now()
 			var inputs []activities.Input
 			asked := 0

@@ -339,6 +339,8 @@ type AgentResult struct {
 	// Subs lists the agents that it dispatched, directly or through others. SubUsage is their total usage.
 	Subs     []AgentSummary `json:"subs,omitempty"`
 	SubUsage agent.Usage    `json:"sub_usage,omitzero"`
+	// NotChecked lists the tool servers whose tools it never had.
+	NotChecked []record.NotChecked `json:"not_checked,omitempty"`
 	// Seen lists the last entries that the agent knows to be written.
 	Seen []transcript.Mark `json:"seen,omitempty"`
 }
@@ -362,6 +364,9 @@ type InvestigationResult struct {
 	Stages       []StageStatus `json:"stages,omitempty"`
 	Usage        agent.Usage   `json:"usage"`
 	Error        string        `json:"error,omitempty"`
+	// NotChecked and NoToolResult: see record.Envelope.
+	NotChecked   []record.NotChecked `json:"not_checked,omitempty"`
+	NoToolResult bool                `json:"no_tool_result,omitempty"`
 	// Undelivered lists requests and messages from people that reached no agent.
 	Undelivered []string `json:"undelivered,omitempty"`
 }

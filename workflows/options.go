@@ -41,7 +41,13 @@ const (
 	lastWord         = 2 * time.Minute  // to conclude after a limit, if the plan does not say
 	subLastWord      = time.Minute      // the most that sub-agents get of it, before their agent concludes
 	rewriteAfter     = 5 * time.Minute  // wait before a failed write of waits is repeated
-	firstListing     = 2 * time.Second  // for servers that have not listed their tools within listWithin
+	firstListing     = 2 * time.Second  // for servers that have not listed their tools within listWithin, in older runs
+	defaultStartup   = 3 * time.Minute  // for servers that start, if the plan does not say
+	maxStartup       = time.Hour        // the most that a plan may say: each try costs events
+	runningStartup   = 45 * time.Second // the most for servers that run already
+	firstStartTry    = 5 * time.Second  // of the requests to such a server, which are then doubled
+	longestStartTry  = 40 * time.Second // shorter than listTimeout
+	startSlack       = 10 * time.Minute // for times without a worker, which do not count
 	lastListing      = 45 * time.Second // for the first catalogue of an agent that has had no tools at all
 	relistAfter      = time.Minute      // wait before an unavailable tool server is asked again
 	maxCatalogueAge  = time.Hour        // maximum age of tool catalogues at the start of a turn

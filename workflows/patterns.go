@@ -53,7 +53,8 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			}
 			continue
 		}
-		toolless := len(r.in.Agent.Servers) > 0 && len(r.unlisted()) == len(r.in.Agent.Servers)
+		r.state.Missing = r.missing()
+		toolless := len(r.in.Agent.Servers) > 0 && len(r.state.Missing) == len(r.in.Agent.Servers)
 		out, err := r.generate(ctx, false)
 		if err != nil {
 			return AgentResult{}, err
@@ -105,6 +106,7 @@ func (r iteratingRun) spent() bool { return r.state.Batches >= r.in.Agent.MaxIte
 
 // concludeNow concludes at the request of a person or at the time limit.
 func (r iteratingRun) concludeNow(ctx workflow.Context) (AgentResult, error) {
+	r.state.Missing = r.notChecked()
 	if r.steering.Late {
 		return r.conclude(ctx, activities.Input{Kind: activities.InputBound, Text: string(agent.StopTimedOut)}, agent.StopTimedOut)
 	}
@@ -159,7 +161,12 @@ func ToolPlanAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 type toolPlanRun struct{ iteratingRun }
 
 func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
-	r.listAll(ctx)
+	if r.awaitsServers(ctx) {
+		r.listTools(ctx)
+	} else {
+		r.listAll(ctx)
+	}
+	r.state.Missing = r.missing()
 	in := activities.PlanCallsIn{Ref: r.ref(), Prior: r.in.Prior}
 	planned, err := r.iterate(ctx, inStore("the plan's calls", act.PlanCalls, in))
 	if err != nil {

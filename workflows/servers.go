@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -13,14 +12,17 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // listing tracks the tool servers that are being asked for their tools while the agent works.
 // The zero value asks no server.
 type listing struct {
-	pending []string            // names of the servers
-	cancel  workflow.CancelFunc // gives all of them up; nil until the first is asked
-	work    workflow.Context    // outlives a turn of a conversation, which may be shorter than a slow server
+	pending []string                     // names of the servers
+	cancel  workflow.CancelFunc          // gives all of them up; nil until the first is asked
+	work    workflow.Context             // outlives a turn of a conversation, which may be shorter than a slow server
+	why     map[string]record.NotChecked // by server
+	waiting bool                         // the agent waits for them, instead of working
 }
 
 func (l *listing) idle() bool { return len(l.pending) == 0 }
@@ -42,17 +44,17 @@ func (l *listing) stopAndWait(ctx workflow.Context) error {
 // versionBoundListing marks the change that bounds an agent's wait for its tool servers to a few seconds.
 const versionBoundListing = "2026-11-25-bound-listing"
 
-// boundsListing reports whether the agent waits only a few seconds for its tool servers. It does not if its investigation was
-// resolved before LevelListing. It does not either if a worker of the previous release has already begun to list: during
-// an upgrade, such a worker may run the first workflow task of an agent that a newer worker has resolved.
+// boundsListing reports whether the agent's wait for its tool servers is bounded, and it asks slow ones while it works. The wait is
+// unbounded for investigations that were resolved before LevelListing, and for agents that began on a worker of that time.
 func (r iteratingRun) boundsListing(ctx workflow.Context) bool {
-	return r.in.Level >= activities.LevelListing && len(r.in.Agent.Servers) > 0 &&
+	return r.awaitsServers(ctx) || r.in.Level >= activities.LevelListing && len(r.in.Agent.Servers) > 0 &&
 		workflow.GetVersion(ctx, versionBoundListing, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
 // listTools keeps the store's catalogues of the agent's servers up to date. The first time, it asks all of
-// them and waits for at most firstListing. Afterwards it asks those without a catalogue again, at most once
-// per relistAfter, while the model works. Generate tells the model which servers have no catalogue.
+// them and waits until each has listed its tools, cannot, or has had its time to start. Afterwards it asks those without a
+// catalogue again, at most once per relistAfter, while the model works. Generate tells the model which servers have no
+// catalogue.
 func (r iteratingRun) listTools(ctx workflow.Context) {
 	if !r.boundsListing(ctx) {
 		r.listAll(ctx)
@@ -76,10 +78,17 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 		return
 	}
 	r.note(ctx, "listing tools")
-	options := workflow.AwaitOptions{Timeout: firstListing, TimerOptions: workflow.TimerOptions{Summary: "tools of servers"}}
+	awaits, longest := r.awaitsServers(ctx), firstListing
+	if awaits {
+		longest = r.startup() + startSlack
+	}
+	r.listing.waiting = true
+	options := workflow.AwaitOptions{Timeout: longest, TimerOptions: workflow.TimerOptions{Summary: "tools of servers"}}
 	_, _ = workflow.AwaitWithOptions(ctx, options, func() bool {
-		return !slices.ContainsFunc(asked, func(name string) bool { return slices.Contains(r.listing.pending, name) })
+		return awaits && r.steering.Concluding ||
+			!slices.ContainsFunc(asked, func(name string) bool { return slices.Contains(r.listing.pending, name) })
 	})
+	r.endWait()
 }
 
 // toolsArrive is for an agent that ended its work without the tools of any server. If there is a catalogue by now, it
@@ -110,8 +119,14 @@ func (r iteratingRun) startListing(ctx workflow.Context, server plan.ServerSkele
 	if !slices.Contains(r.state.Unlisted, server.Name) {
 		r.state.Unlisted = append(r.state.Unlisted, server.Name)
 	}
+	awaits := first && r.awaitsServers(ctx)
 	workflow.Go(l.work, func(ctx workflow.Context) {
-		listed := r.listBeside(ctx, server, first)
+		var listed bool
+		if awaits {
+			listed = r.awaitStart(ctx, server)
+		} else {
+			listed = r.listBeside(ctx, server, first)
+		}
 		l.pending = slices.DeleteFunc(l.pending, named)
 		r.state.ListedAt = workflow.Now(ctx)
 		if listed {
@@ -120,22 +135,14 @@ func (r iteratingRun) startListing(ctx workflow.Context, server plan.ServerSkele
 	})
 }
 
-// listBeside puts one server's catalogue into the store, and reports whether it has tools. Only the first
-// attempt may be a local activity: the workflow task, and the model call that it starts, would wait for others.
+// listBeside puts one server's catalogue into the store, and reports whether it has tools.
 func (r iteratingRun) listBeside(ctx workflow.Context, server plan.ServerSkeleton, first bool) (listed bool) {
 	var out activities.ListToolsOut
-	regular := listOptions(ctx, r.in.Agent.Timeouts, server)
-	options := workflow.GetActivityOptions(regular)
-	options.WaitForCancellation = true // stopAndWait waits for the activity
-	regular = workflow.WithActivityOptions(regular, options)
-	local := first && server.TaskQueue == ""
-	run := func(last bool) error {
-		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Last: last}
-		if local {
-			local = false
-			return step{activity: act.ListTools, in: in, summary: "tools of " + server.Name, within: listWithin}.run(regular, &out)
-		}
-		return workflow.ExecuteActivity(regular, act.ListTools, in).Get(ctx, &out)
+	local := first
+	run := func(last bool) (err error) {
+		out, err = r.requestList(ctx, activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Last: last}, server, local)
+		local = false
+		return err
 	}
 	var err error
 	if first {
@@ -143,14 +150,28 @@ func (r iteratingRun) listBeside(ctx workflow.Context, server plan.ServerSkeleto
 	} else {
 		err = run(true) // relistAfter is the wait between attempts
 	}
-	if err != nil && ctx.Err() == nil {
-		workflow.GetLogger(ctx).Warn("tools not listed", "server", server.Name, "error", err)
-	}
-	return err == nil && out.Error == ""
+	return r.noteListing(ctx, server.Name, out, err)
 }
 
-// listAll waits for every server's catalogue. Agents that ask no model use it, because the calls of a tool plan
-// need their tools, and so do runs that began before LevelListing.
+// requestList asks a server for its tools once. Only an agent's first request may be a local activity: the workflow task, and
+// the model call that it starts, would wait for others.
+func (r iteratingRun) requestList(
+	ctx workflow.Context, in activities.ListToolsIn, server plan.ServerSkeleton, first bool,
+) (out activities.ListToolsOut, err error) {
+	regular := listOptions(ctx, r.in.Agent.Timeouts, server)
+	options := workflow.GetActivityOptions(regular)
+	options.WaitForCancellation = true // stopAndWait waits for the activity
+	regular = workflow.WithActivityOptions(regular, options)
+	if first && server.TaskQueue == "" {
+		err = step{activity: act.ListTools, in: in, summary: "tools of " + server.Name, within: listWithin}.run(regular, &out)
+	} else {
+		err = workflow.ExecuteActivity(regular, act.ListTools, in).Get(ctx, &out)
+	}
+	return out, err
+}
+
+// listAll waits for every server's catalogue. Only runs that began before LevelListing use it, and tool plans that began
+// before versionAwaitServers.
 func (r iteratingRun) listAll(ctx workflow.Context) {
 	servers := r.in.Agent.Servers
 	if r.state.Listed {
@@ -204,119 +225,155 @@ func (r iteratingRun) unlisted() (out []plan.ServerSkeleton) {
 	return out
 }
 
-// serverWaits holds the tool servers that an agent's calls wait for.
-type serverWaits struct {
-	calls []*Outage // one for each call that waits
-	// lost lists the servers that a call waited for without success. Until they are back, no call waits for them again.
-	lost []string
+// versionAwaitServers marks the change that makes an agent wait for tool servers that start.
+const versionAwaitServers = "2026-11-28-await-servers"
+
+// awaitsServers reports whether the agent waits for its tool servers to start before it begins. Otherwise it began on an
+// older worker.
+func (r iteratingRun) awaitsServers(ctx workflow.Context) bool {
+	return r.in.Level >= activities.LevelListing && len(r.in.Agent.Servers) > 0 &&
+		workflow.GetVersion(ctx, versionAwaitServers, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
-// outages returns the servers that calls wait for, each once.
-func (w *serverWaits) outages() (out []Outage) {
-	for _, o := range w.calls {
-		if !slices.ContainsFunc(out, o.Same) {
-			out = append(out, *o)
+// startup is how long the agent waits for a tool server to start.
+func (r iteratingRun) startup() time.Duration {
+	return min(cmp.Or(r.in.Agent.Timeouts.Startup.D(), defaultStartup), maxStartup)
+}
+
+// serverStart is the wait for a tool server until it lists its tools for the first time.
+type serverStart struct {
+	iteratingRun
+	server plan.ServerSkeleton
+	begun  time.Time
+	left   time.Duration // for further tries; time without a worker does not count
+	failed int           // tries that did not fail for lack of time
+	shown  *Outage       // nil until the wait is shown
+}
+
+// awaitStart asks a server for its tools until it has listed them, cannot be started, or has had its time, and reports
+// whether it has listed them. The time that it has already taken for others counts: agents that begin later do not wait as
+// long for a server that hangs.
+func (r iteratingRun) awaitStart(ctx workflow.Context, server plan.ServerSkeleton) (listed bool) {
+	s := &serverStart{iteratingRun: r, server: server, begun: workflow.Now(ctx), left: r.startup()}
+	defer s.hide()
+	for n := 1; ; n++ {
+		within := min(firstStartTry<<min(n-1, 10), longestStartTry, s.left)
+		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Within: plan.Duration(within)}
+		in.Last = within == s.left || s.failed == serverTries-1 || r.steering.Concluding
+		out, err := r.requestList(ctx, in, server, n == 1)
+		if err == nil || in.Last || ctx.Err() != nil || !mayBeAsked(err) {
+			return r.noteListing(ctx, server.Name, out, err)
 		}
+		away := awayOf(err)
+		if away.Pending == 0 {
+			if s.failed++; workflow.Sleep(ctx, firstRetry<<(s.failed-1)) != nil {
+				return false
+			}
+			continue
+		}
+		limit := r.startup()
+		if away.Running {
+			limit = min(limit, runningStartup)
+		}
+		s.left = max(min(s.left-within, limit-away.Pending.D()), firstStartTry)
+		s.show(ctx, n, away)
+	}
+}
+
+// mayBeAsked reports whether a server that has not listed its tools may be asked again.
+func mayBeAsked(err error) bool {
+	errorType, _ := failure(err)
+	return errorType == activities.ErrorServerUnavailable
+}
+
+// show shows the wait in the status, with the last line of the server's output, while the agent waits.
+func (s *serverStart) show(ctx workflow.Context, tries int, away activities.ServerAway) {
+	if !s.listing.waiting {
+		return
+	}
+	if s.shown == nil {
+		s.shown = &Outage{
+			Agent: s.in.Agent.Name, Execution: s.in.Ref.Execution, Server: s.server.Name, Provider: "server " + s.server.Name,
+			ErrorType: record.ServerStarting, Since: s.begun,
+		}
+		s.servers.calls = append(s.servers.calls, s.shown)
+	}
+	s.shown.Error, s.shown.Tries = "it is starting", tries
+	if away.Running {
+		s.shown.Error = "it has not listed its tools yet"
+	}
+	if away.Output != "" {
+		s.shown.Error += ": " + clip.Line(away.Output, 200)
+	}
+	s.shown.Until = workflow.Now(ctx).Add(s.left)
+	s.shown.Next = s.shown.Until
+	s.note(ctx, "waiting for server "+s.server.Name+": "+s.shown.Error)
+	s.waitReporter.changed()
+}
+
+// hide removes the wait from the status.
+func (s *serverStart) hide() {
+	if n := slices.Index(s.servers.calls, s.shown); n >= 0 {
+		s.servers.calls = slices.Delete(s.servers.calls, n, n+1)
+		s.waitReporter.changed()
+	}
+}
+
+// endWait hides the waits of servers that the agent no longer waits for.
+func (r iteratingRun) endWait() {
+	r.listing.waiting = false
+	starting := func(o *Outage) bool { return o.Starting() }
+	if slices.ContainsFunc(r.servers.calls, starting) {
+		r.servers.calls = slices.DeleteFunc(r.servers.calls, starting)
+		r.waitReporter.changed()
+	}
+}
+
+// unlistable is why a server has not listed its tools, for errors that are not the server's.
+const unlistable = "its tools could not be listed"
+
+// noteListing records why a server has not listed its tools, and reports whether it has.
+func (r iteratingRun) noteListing(ctx workflow.Context, server string, out activities.ListToolsOut, err error) (listed bool) {
+	missing := record.NotChecked{Server: server, Why: out.Error, Detail: out.Detail}
+	if err != nil {
+		_, missing.Detail = failure(err)
+		if missing.Why = unlistable; ctx.Err() == nil {
+			workflow.GetLogger(ctx).Warn("tools not listed", "server", server, "error", err)
+		}
+	}
+	if r.listing.why == nil {
+		r.listing.why = map[string]record.NotChecked{}
+	}
+	missing.Detail = clip.Line(missing.Detail, 300)
+	r.listing.why[server] = missing
+	return err == nil && out.Error == ""
+}
+
+// notChecked returns the servers whose tools the agent never had.
+func (r *agentRun) notChecked() []record.NotChecked {
+	if r.state.Usage.ModelCalls == 0 { // it has never got as far as using tools
+		return iteratingRun{r}.missing()
+	}
+	return r.state.Missing
+}
+
+// missing returns the servers without a catalogue, with the reasons.
+func (r iteratingRun) missing() (out []record.NotChecked) {
+	for _, server := range r.unlisted() {
+		one, known := r.listing.why[server.Name]
+		if n := slices.IndexFunc(r.state.Missing, func(m record.NotChecked) bool { return m.Server == server.Name }); !known && n >= 0 {
+			one = r.state.Missing[n] // from an earlier run
+		}
+		one.Server = server.Name
+		out = append(out, one)
 	}
 	return out
 }
 
-// awaitServer runs an activity that calls a tool. If the server is unavailable, it retries: up to serverTries times, or
-// for as long as a call may take if the server may be back soon and the call was not sent. last tells the activity
-// that this is the last try. out receives the activity's result.
-func (r *agentRun) awaitServer(ctx workflow.Context, name string, out *activities.CallToolOut, run func(last bool) error) error {
-	server, _, _ := strings.Cut(name, ".")
-	w := &serverWait{agentRun: r, server: server, since: workflow.Now(ctx), waits: !slices.Contains(r.servers.lost, server)}
-	defer func() { w.end(ctx) }()
-	for n := 1; ; n++ {
-		last := n >= serverTries && !w.patient(ctx)
-		err := run(last)
-		switch {
-		case err != nil:
-		case out.ErrorType != activities.ResultUnavailable:
-			r.servers.lost = slices.DeleteFunc(r.servers.lost, func(lost string) bool { return lost == server })
-		case w.Outage != nil && w.waits && !slices.Contains(r.servers.lost, server):
-			r.servers.lost = append(r.servers.lost, server)
-		}
-		if err == nil || last {
-			return err
-		}
-		if errorType, _ := failure(err); errorType != activities.ErrorServerUnavailable {
-			return err
-		}
-		if err := w.sleep(ctx, n, err); err != nil {
-			return err
-		}
-	}
-}
-
-// serverWait is one call's wait for its server.
-type serverWait struct {
-	*agentRun
-	*Outage // nil until the server is known to be unavailable
-	server  string
-	since   time.Time
-	waits   bool // the call may wait longer than serverTries
-}
-
-// patient reports whether the server may be back soon, and the call has time left to wait for it.
-func (w *serverWait) patient(ctx workflow.Context) bool {
-	return w.Outage != nil && w.waits && workflow.Now(ctx).Before(w.Until) && !w.steering.Concluding
-}
-
-// sleep waits between two tries.
-func (w *serverWait) sleep(ctx workflow.Context, n int, failed error) error {
-	pause := min(firstRetry<<min(n-1, 10), longestServerRetry)
-	why := awayOf(failed)
-	if w.waits = w.waits && why != ""; w.waits {
-		w.reportOutage(ctx, n, pause, why)
-	}
-	if w.Outage == nil {
-		return workflow.Sleep(ctx, pause)
-	}
-	hurried := w.steering.Concluding
-	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-		Timeout: pause, TimerOptions: workflow.TimerOptions{Summary: "next try of server " + w.server},
-	}, func() bool { return w.steering.Concluding != hurried })
-	return err
-}
-
-// reportOutage reports the wait in the agent's status, and to its parents once the wait is long.
-func (w *serverWait) reportOutage(ctx workflow.Context, n int, pause time.Duration, why string) {
-	if w.Outage == nil {
-		w.Outage = &Outage{
-			Agent: w.in.Agent.Name, Execution: w.in.Ref.Execution, Server: w.server, Provider: "server " + w.server,
-			ErrorType: activities.ErrorServerUnavailable, Since: w.since,
-			Until: w.since.Add(cmp.Or(w.in.Agent.Timeouts.Tool.D(), defaultTool)),
-		}
-	}
-	w.Error, w.Tries, w.Next = clip.Text(why, 200), n, workflow.Now(ctx).Add(pause)
-	if n < serverTries {
-		return
-	}
-	if !slices.Contains(w.servers.calls, w.Outage) {
-		w.servers.calls = append(w.servers.calls, w.Outage)
-	}
-	w.note(ctx, "waiting for server "+w.server+": "+w.Error)
-	w.waitReporter.changed()
-}
-
-// end removes the wait from the status.
-func (w *serverWait) end(ctx workflow.Context) {
-	n := slices.Index(w.servers.calls, w.Outage)
-	if w.Outage == nil || n < 0 {
-		return
-	}
-	w.servers.calls = slices.Delete(w.servers.calls, n, n+1)
-	w.approvals.noteCalls(ctx)
-	w.waitReporter.changed()
-}
-
-// awayOf returns why a tool server is unavailable, if it may be back soon, and otherwise an empty string.
-func awayOf(err error) string {
-	var said activities.ServerAway
+// awayOf returns what an error of type ErrorServerUnavailable says of the server. It is zero for any other error.
+func awayOf(err error) (away activities.ServerAway) {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.HasDetails() {
-		_ = failed.Details(&said) // other errors have no such details
+		_ = failed.Details(&away) // other errors have no such details
 	}
-	return said.Why
+	return away
 }

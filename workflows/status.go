@@ -47,6 +47,10 @@ type Status struct {
 	// Summary is the executive summary; SummaryError says why it is missing.
 	Summary      string `json:"summary,omitempty"`
 	SummaryError string `json:"summary_error,omitempty"`
+	// NotChecked lists the servers whose tools an agent never had, so that the systems behind them were not looked at.
+	NotChecked []record.NotChecked `json:"not_checked,omitempty"`
+	// NoToolResult: see record.Envelope.
+	NoToolResult bool `json:"no_tool_result,omitempty"`
 	// Score is the investigation's score. Only the store has it.
 	Score *record.Score `json:"score,omitempty"`
 	// Ratings are people's ratings, oldest first. Only the store has them.
@@ -284,6 +288,9 @@ func statusTable(s Status) string {
 	if len(s.Questions) > 0 {
 		b.WriteString(questionList(s.Questions) + "\n")
 	}
+	for _, line := range (record.Envelope{NotChecked: s.NotChecked, NoToolResult: s.NoToolResult}).Caveats() {
+		b.WriteString(verbatim(line, 500) + "\n\n")
+	}
 	if s.Error != "" {
 		b.WriteString("error: " + verbatim(s.Error, 1000) + "\n\n")
 	}
@@ -373,7 +380,7 @@ func (r *stageRun) summaries() (out []AgentSummary) {
 
 func (m *member) summary(investigation string) AgentSummary {
 	s := AgentSummary{
-		Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
+		Name: m.plan.Name, Status: agent.StatusRunning, NotChecked: m.result.NotChecked, StopReason: m.result.StopReason, Model: m.result.Model,
 		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(m.result.Error, 300),
 		WorkflowID: childID(investigation, m.ref.Execution), ActionsExecuted: m.result.ActionsExecuted,
 	}

@@ -67,7 +67,8 @@ const (
 	EndToolFailed EndReason = "tool_failed"
 	EndLLMFailed  EndReason = "llm_failed"
 	EndNoReport   EndReason = "no_report" // no agent produced any text
-	// EndPartial means that the chain is complete, but the output of a stage does not satisfy its agent's contract.
+	// EndPartial means that the chain is complete, but the output of a stage does not satisfy its agent's contract, or an agent
+	// never had the tools of one of its servers.
 	EndPartial EndReason = "partial"
 	// EndStoreBehind means that the store has lost entries that Temporal knows of.
 	EndStoreBehind EndReason = "store_behind"

@@ -109,6 +109,16 @@ func SkillTools() []string { return []string{ToolLoadSkill, ToolReadSkillFile} }
 // RecallTools returns the tools of an agent that can look up earlier investigations.
 func RecallTools() []string { return []string{ToolRecallPast, ToolSearchSessions} }
 
+// Inward reports whether a tool only reads or changes what Inquest itself keeps, so that its results say nothing new about the
+// systems that an agent investigates.
+func Inward(name string) bool {
+	return slices.Contains([]string{
+		ToolReadResult, ToolSearchTools, ToolLoadSkill, ToolReadSkillFile, ToolRecallPast, ToolSearchSessions,
+		ToolCoreMemoryAppend, ToolCoreMemoryReplace, ToolArchivalMemoryInsert, ToolArchivalMemorySearch, ToolConversationSearch,
+		ToolPauseHeartbeats, ToolDispatchAgent, ToolCancelAgent, ToolListAgents,
+	}, name)
+}
+
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }
 

@@ -202,3 +202,17 @@ func (g *Graph) answers(kind string, rule plan.Interrupt) {
 		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeExpired})
 	}
 }
+
+// Toolless warns of each chain of the user's configuration in which no agent has a tool: its reports rest on the request and on what
+// the model knows. It is no part of the configuration's own check, because a program that starts would repeat it each time.
+func Toolless(c *Config) (found config.Findings) {
+	for _, chain := range c.Chains() {
+		if !chain.BuiltIn && !slices.ContainsFunc(AgentsOf(c, chain.Name), plan.Agent.Observes) {
+			found = append(found, config.Finding{
+				Severity: config.SeverityWarning, Path: "agent_chains." + chain.Name,
+				Message: "no agent has a tool, so a report rests on the request and on what the model knows: give an agent mcp_servers",
+			})
+		}
+	}
+	return found
+}

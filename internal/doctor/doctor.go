@@ -130,8 +130,13 @@ func (l look) within(ctx context.Context, patience time.Duration) seen {
 	case s := <-found:
 		return s
 	case <-time.After(patience + patience/10):
-		return of(Finding{LevelFail, l.what, fmt.Sprintf("no answer within %s", patience), "starter doctor --wait 1m"})
+		return of(Finding{LevelFail, l.what, fmt.Sprintf("no answer within %s", patience), waitLonger(patience)})
 	}
+}
+
+// waitLonger is the command that waits longer than this check did.
+func waitLonger(patience time.Duration) string {
+	return fmt.Sprintf("starter doctor --wait %s", max(4*patience.Round(time.Second), time.Minute))
 }
 
 // temporal checks the server and its workers.
@@ -196,7 +201,7 @@ func (e Examination) queue(ctx context.Context, c client.Client, queue string, m
 	}
 	described, err := c.DescribeTaskQueue(ctx, queue, kind)
 	if err != nil {
-		return []Finding{{LevelFail, what, err.Error(), "starter doctor --wait 1m"}}
+		return []Finding{{LevelFail, what, err.Error(), waitLonger(e.Patience)}}
 	}
 	var workers []string
 	var last time.Time
@@ -338,13 +343,25 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	case err != nil && s.TaskQueue != "":
 		f.Level, f.Found, f.Remedy = LevelWarn, err.Error()+" (from here)", "run starter doctor on a host of the workers of "+s.TaskQueue
 	case err != nil:
-		f.Level, f.Found = LevelFail, err.Error()
-		f.Remedy = "starter doctor --wait 1m if npx must download the server first; otherwise run its command by hand (starter config show)"
+		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), e.remedy(s.Name, err)
 	default:
 		f.Found = fmt.Sprintf("%d tools", len(tools))
 		e.behind(ctx, s, transport, tools, &f)
 	}
 	return f
+}
+
+// remedy says what to do about a server that has not listed its tools.
+func (e Examination) remedy(server string, err error) string {
+	failed, _ := errors.AsType[*tool.ServerError](err)
+	switch {
+	case failed != nil && failed.NotStarted:
+		return fmt.Sprintf("install its command here and on the workers' hosts, or correct mcp_servers.%s.transport.command", server)
+	case failed != nil && failed.Pending > 0:
+		return waitLonger(e.Patience) + " if the server is being downloaded (npx, docker); otherwise run its command by hand " +
+			"(starter config show)"
+	}
+	return fmt.Sprintf("correct mcp_servers.%s.transport, or run the server's command by hand (starter config show)", server)
 }
 
 // behind runs the health check of a server's pack, because the server can list its tools without the system behind it.

@@ -270,7 +270,9 @@ func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	specs, err := b.pool.List(ctx, server, "")
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
 		said := activities.MaskWords(ctx, masker, err.Error())
-		return nil, fmt.Errorf("MCP server %s is not available: %s. It said: %s", server.Name, failed.Why, said)
+		masked := *failed
+		masked.Err = fmt.Errorf("MCP server %s is not available: %s. It said: %s", server.Name, failed.Why, said)
+		return nil, &masked
 	}
 	activities.MaskTools(ctx, masker, specs)
 	return specs, err

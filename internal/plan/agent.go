@@ -88,6 +88,18 @@ func (s Skill) Files() []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
 
+// ByOthers reports whether a function, a service, or the provider itself may look at systems for the agent, without a call of a tool.
+func (a Agent) ByOthers() bool {
+	row, _ := agent.LookupType(a.Type)
+	native := func(p Provider) bool { return p.NativeTools != NativeTools{} }
+	return a.Mock != "" || row.Pattern == agent.Service || slices.ContainsFunc(a.Providers, native)
+}
+
+// Observes reports whether the agent can look at a system.
+func (a Agent) Observes() bool {
+	return len(a.Servers)+len(a.ToolIDs) > 0 || a.Shell != nil || a.ByOthers()
+}
+
 // MaskingOf returns the masking of a tool's results: that of its server or of the shell. For any other tool it returns
 // otherwise.
 func (a Agent) MaskingOf(name string, otherwise *Masking) *Masking {
@@ -253,6 +265,8 @@ type Timeouts struct {
 	StreamIdle Duration `json:"stream_idle,omitempty"`
 	// Queue is how long a tool call waits for a worker of its server's task queue. Zero means one minute.
 	Queue Duration `json:"queue,omitempty"`
+	// Startup is how long to wait for MCP servers that start. Zero means three minutes.
+	Startup Duration `json:"startup,omitempty"`
 	// Outage is how long to wait for an unavailable provider. Zero means 4 h, or one minute if there is a fallback.
 	Outage Duration `json:"outage,omitempty"`
 	// Conclude is how long the agent has to conclude after a limit. Zero means the two minutes of older plans: see

@@ -31,6 +31,10 @@ type Envelope struct {
 	Evidence string `json:"evidence,omitempty"`
 	// Outputs are the stage runs of the last pass that hand on an output.
 	Outputs []string `json:"outputs,omitempty"`
+	// NotChecked lists the servers whose tools an agent never had, so that the systems behind them were not looked at.
+	NotChecked []NotChecked `json:"not_checked,omitempty"`
+	// NoToolResult means that there is a report, but no call of a tool has succeeded that it could rest on.
+	NoToolResult bool `json:"no_tool_result,omitempty"`
 	// Summary is the executive summary. If one was requested and is missing, SummaryError says why.
 	Summary      string `json:"summary,omitempty"`
 	SummaryError string `json:"summary_error,omitempty"`
@@ -62,6 +66,8 @@ type AgentSummary struct {
 	Error      string           `json:"error,omitempty"`
 	// ActionsExecuted is an action agent's own statement; nil means that it made none.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
+	// NotChecked lists the tool servers whose tools the agent never had.
+	NotChecked []NotChecked `json:"not_checked,omitempty"`
 	// WorkflowID is the workflow that answers the query "status" while the agent runs.
 	WorkflowID string `json:"workflow_id,omitempty"`
 	// LastFault is the last failed tool call of a running agent; nil means none.

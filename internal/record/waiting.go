@@ -218,7 +218,7 @@ type Outage struct {
 
 // Same reports whether two agents wait for the same provider and model, with the same fallback.
 func (o Outage) Same(other Outage) bool {
-	return o.Provider == other.Provider && o.Model == other.Model && o.Fallback == other.Fallback
+	return o.Provider == other.Provider && o.Model == other.Model && o.Fallback == other.Fallback && o.Starting() == other.Starting()
 }
 
 // And combines the outages of two agents, from the view of the one that has waited longer.
@@ -230,11 +230,25 @@ func (o Outage) And(other Outage) Outage {
 	return o
 }
 
+// ServerStarting is the ErrorType of a wait for a tool server that starts. It is no error.
+const ServerStarting = "ServerStarting"
+
+// Starting reports whether the agent waits for a tool server that starts.
+func (o Outage) Starting() bool { return o.ErrorType == ServerStarting }
+
+// Why says what the agent waits for, and the error.
+func (o Outage) Why() string {
+	source := cmp.Or(o.Provider, o.Model) + ": "
+	return source + strings.TrimPrefix(o.Error, source)
+}
+
 // String describes the outage for people.
 func (o Outage) String() string {
-	source := cmp.Or(o.Provider, o.Model) + ": "
-	text := source + fmt.Sprintf("%s, since %s, %s, next at %s, gives up at %s", strings.TrimPrefix(o.Error, source), Clock(o.Since),
-		counted(o.Tries, "failed attempt"), Clock(o.Next), Clock(o.Until))
+	text := fmt.Sprintf("%s, since %s, ", o.Why(), Clock(o.Since))
+	if !o.Starting() {
+		text += fmt.Sprintf("%s, next at %s, ", counted(o.Tries, "failed attempt"), Clock(o.Next))
+	}
+	text += "gives up at " + Clock(o.Until)
 	switch {
 	case o.Fallback != "":
 		text += ", then falls back to " + o.Fallback

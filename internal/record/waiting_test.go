@@ -43,4 +43,12 @@ func TestOutage(t *testing.T) {
 	if got := o.String(); got != two {
 		t.Errorf("%q, want %q", got, two)
 	}
+	o = Outage{
+		Provider: "server k8s", Server: "k8s", ErrorType: ServerStarting, Error: "it is starting: npm fetch",
+		Since: at, Tries: 2, Until: at.Add(time.Minute),
+	}
+	const three = "server k8s: it is starting: npm fetch, since 12:00:00 UTC, gives up at 12:01:00 UTC"
+	if got := o.String(); got != three {
+		t.Errorf("%q, want %q", got, three)
+	}
 }

@@ -7,6 +7,8 @@ import (
 
 // Brief is the essence of a report. Parts that the report does not have are empty.
 type Brief struct {
+	// Caveats say what the report does not rest on. They belong before the cause and the confidence.
+	Caveats    []string `json:"caveats,omitempty" doc:"what the report does not rest on; show it before the cause and the confidence"`
 	Cause      string   `json:"cause,omitempty"`
 	Confidence string   `json:"confidence,omitempty"`
 	Next       []string `json:"next,omitempty" doc:"what to do, in order"`
@@ -16,10 +18,10 @@ type Brief struct {
 
 // Empty reports whether the brief has no parts.
 func (b Brief) Empty() bool {
-	return b.Cause == "" && b.Confidence == "" && b.Proof == "" && len(b.Next) == 0
+	return len(b.Caveats) == 0 && b.Cause == "" && b.Confidence == "" && b.Proof == "" && len(b.Next) == 0
 }
 
-// Markdown returns the brief as a list.
+// Markdown returns the brief as a list, without its caveats: record.Envelope.CaveatsMarkdown has these.
 func (b Brief) Markdown() string {
 	var out strings.Builder
 	for _, line := range []struct{ name, text string }{{"Cause", b.Cause}, {"Confidence", b.Confidence}, {"Proof", b.Proof}} {

@@ -120,5 +120,5 @@ type Result = workflows.InvestigationResult
 // ResultOf makes a result from the fields of a record.
 func ResultOf(r record.Investigation) Result {
 	return Result{ID: r.ID, Status: r.Status, EndReason: r.EndReason, Report: r.Report, Usage: r.Usage, Error: r.Error,
-		Undelivered: r.Envelope.Undelivered}
+		Undelivered: r.Envelope.Undelivered, NotChecked: r.Envelope.NotChecked, NoToolResult: r.Envelope.NoToolResult}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -64,8 +65,8 @@ type Catalogue struct {
 	Error string `json:"error,omitempty"`
 	// Words are the server's own error text, masked, for people and never for a model.
 	Words string `json:"words,omitempty"`
-	// Away is the Error of a server that may be back soon.
-	Away string `json:"-"`
+	// Failure is the error behind Error. It is zero in a catalogue from the store.
+	Failure ServerError `json:"-"`
 	// Changed lists the differences from the server's previous description of its tools.
 	Changed []string `json:"changed,omitempty"`
 }
@@ -75,6 +76,14 @@ type ServerError struct {
 	Why  string // without quoting the server
 	Away string // the same, if the server may be back soon; otherwise empty
 	Err  error  // with the server's own text
+	// NotStarted means that the operating system could not start the server's process.
+	NotStarted bool
+	// Pending is how long the server has been starting or, if Running is set, has not answered a request for its tools.
+	// It is zero if the request did not fail for lack of time. A server that is no process counts as running. Output is
+	// the last line of its standard error.
+	Pending time.Duration
+	Running bool
+	Output  string
 }
 
 func (e *ServerError) Error() string { return e.Err.Error() }

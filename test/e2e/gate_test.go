@@ -35,6 +35,7 @@ var gate = []struct{ test, why string }{
 	{"TestCancelIsQuickAndKeepsWhatWasDone", "findings are kept after a cancellation"},
 	{"TestStoreIsSetBack", "a store that has lost entries is noticed"},
 	{"TestReset", "a reset in Temporal keeps a consistent transcript"},
+	{"TestMissingServers", "agents wait for their tools, and a report says what was not checked"},
 	{"TestSecretsAreNowhere", "no secret in a log, a store, or a history"},
 
 	// The ways in.

@@ -195,12 +195,16 @@ type ServerAway struct {
 	// Why explains in our own words why the server is unavailable, if it may be back soon. If Why is empty, waiting does not
 	// help.
 	Why string `json:"why,omitempty"`
+	// Pending and Running: see tool.ServerError. Output is the last line of its standard error, masked.
+	Pending plan.Duration `json:"pending,omitempty"`
+	Running bool          `json:"running,omitempty"`
+	Output  string        `json:"output,omitempty"`
 }
 
 // ServerUnavailable is the error of a call that may be made again.
-func ServerUnavailable(away string, err error) error {
+func ServerUnavailable(away ServerAway, err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorServerUnavailable, temporal.ApplicationErrorOptions{
-		NonRetryable: true, Details: []any{ServerAway{away}}, Category: expected,
+		NonRetryable: true, Details: []any{away}, Category: expected,
 	})
 }
 

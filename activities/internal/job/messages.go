@@ -233,12 +233,17 @@ type ListToolsIn struct {
 	Server string `json:"server"`
 	// Last makes an unreachable server a result instead of an error.
 	Last bool `json:"last,omitempty"`
+	// Within is how long the server may take. If it is set, a server that cannot be started is a result, too: it need not be
+	// asked again. Zero means 45 seconds.
+	Within plan.Duration `json:"within,omitempty"`
 }
 
 // ListToolsOut says how many tools there are; the catalogue is in the store.
 type ListToolsOut struct {
 	Tools int    `json:"tools"`
 	Error string `json:"error,omitempty"`
+	// Detail explains the error in the words of the server or the operating system: masked, and in one short line.
+	Detail string `json:"detail,omitempty"`
 }
 
 // RunHookIn runs a hook of a stage.

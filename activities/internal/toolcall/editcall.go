@@ -197,14 +197,14 @@ func (c *toolCall) redefined(ctx context.Context, approved tool.Spec) (lines []s
 	if !ok {
 		return nil, nil // a tool of the worker's own program, which decide has checked
 	}
-	catalogue, err := c.catalogue(ctx, server)
+	catalogue, err := c.catalogue(ctx, server, listTimeout)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case catalogue.Error == "":
 	case !c.in.Last:
-		return nil, job.ServerUnavailable(catalogue.Away, fmt.Errorf("%s: %s: %s", name, catalogue.Error, catalogue.Words))
+		return nil, unlisted(catalogue)
 	default:
 		return nil, &tool.Refusal{Type: tool.ErrorUnavailable, Message: fmt.Sprintf(
 			"Tool %s was not called: its server is unavailable, so its definition could not be compared with the approved one (%s).",

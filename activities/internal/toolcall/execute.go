@@ -75,7 +75,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		if result, err = c.Masked(ctx, spec.Name, result); err != nil {
 			return result, err
 		}
-		return result, job.ServerUnavailable(result.Away, errors.New(result.Content))
+		return result, job.ServerUnavailable(job.ServerAway{Why: result.Away}, errors.New(result.Content))
 	case result.Sent && result.Status == tool.StatusError && spec.Class() == tool.NonIdempotent:
 		unknown := tool.OutcomeUnknown(spec.Name, result.Content)
 		unknown.Artifacts = result.Artifacts

@@ -1,12 +1,15 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities/internal/job"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -31,12 +34,13 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 	if !ok {
 		return job.ListToolsOut{}, job.Final(job.ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.Agent.Name, in.Server))
 	}
-	catalogue, err := Calls{j}.catalogue(ctx, server)
+	catalogue, err := Calls{j}.catalogue(ctx, server, cmp.Or(in.Within.D(), listTimeout))
 	switch {
 	case err != nil:
 		return job.ListToolsOut{}, err
-	case catalogue.Error != "" && !in.Last:
-		return job.ListToolsOut{}, job.ServerUnavailable(catalogue.Away, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
+	case catalogue.Error == "", in.Last, catalogue.Failure.NotStarted && in.Within > 0:
+	default:
+		return job.ListToolsOut{}, unlisted(catalogue)
 	}
 	if err := (Calls{j}).compare(ctx, &catalogue); err != nil {
 		return job.ListToolsOut{}, err
@@ -44,18 +48,42 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.Scope(), catalogue); err != nil {
 		return job.ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
 	}
-	return job.ListToolsOut{Tools: len(catalogue.Tools), Error: job.Preview(catalogue.Error)}, nil
+	out := job.ListToolsOut{Tools: len(catalogue.Tools), Error: job.Preview(catalogue.Error), Detail: detail(catalogue)}
+	if out.Tools == 0 && out.Error == "" {
+		out.Error = "it lists no tools"
+	}
+	return out, nil
 }
 
-// catalogue returns a server's current tools, with their prose masked. If the server cannot be reached, the catalogue
-// holds the error.
-func (j Calls) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue, error) {
+// unlisted is the error for a server that may be asked again.
+func unlisted(c tool.Catalogue) error {
+	f := c.Failure
+	away := job.ServerAway{Why: f.Away, Pending: plan.Duration(f.Pending), Running: f.Running, Output: job.Preview(f.Output)}
+	return job.ServerUnavailable(away, fmt.Errorf("%s: %s: %s", c.Server, c.Error, detail(c)))
+}
+
+// detail explains a catalogue's error in one short line, without what its readers know.
+func detail(c tool.Catalogue) string {
+	words := c.Words
+	for _, known := range []string{"list tools of", "start", "wait for"} {
+		words = strings.TrimPrefix(words, fmt.Sprintf("%s MCP server %s: ", known, c.Server))
+	}
+	words = strings.TrimPrefix(words, "the session has ended: ")
+	return clip.Line(strings.Join(strings.Fields(words), " "), maxDetail)
+}
+
+// maxDetail is in characters.
+const maxDetail = 300
+
+// catalogue returns a server's current tools, with their prose masked. If the server does not list them within a time, or
+// cannot, the catalogue holds the error.
+func (j Calls) catalogue(ctx context.Context, server plan.Server, within time.Duration) (tool.Catalogue, error) {
 	out := tool.Catalogue{Server: server.Name}
 	masker, err := j.Maskers.Get(j.Agent.MaskingOf(server.Name, nil))
 	if err != nil {
 		return out, job.Final(job.ErrorMasking, err)
 	}
-	asking, cancel := context.WithTimeout(ctx, listTimeout)
+	asking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	out.Tools, err = j.Servers.List(asking, server, j.Ref.Session())
 	if err != nil && ctx.Err() != nil {
@@ -64,7 +92,8 @@ func (j Calls) catalogue(ctx context.Context, server plan.Server) (tool.Catalogu
 	if err != nil {
 		out.Error, out.Words = whyUnlisted(err), job.MaskWords(ctx, masker, err.Error())
 		if failed, ok := errors.AsType[*tool.ServerError](err); ok {
-			out.Away = failed.Away
+			out.Failure = *failed
+			out.Failure.Output = job.MaskWords(ctx, masker, failed.Output)
 		}
 	}
 	job.MaskTools(ctx, masker, out.Tools)

@@ -177,7 +177,7 @@ func (h investigations) getInvestigation(ctx context.Context, in *system.ByID) (
 	out.Investigation, out.Status = shown(w.Investigation), w.Status
 	out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
 	out.Scores, out.Ratings, out.UnknownCalls = append(out.Scores, w.Scores...), w.Ratings, w.UnknownCalls
-	if brief := report.BriefOf(w.Investigation.Report, nil); !brief.Empty() {
+	if brief := report.BriefOf(w.Investigation, nil); !brief.Empty() {
 		out.Brief = &brief
 	}
 	return reply(out), nil

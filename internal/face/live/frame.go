@@ -170,8 +170,11 @@ func (m *Model) notices() (lines []string) {
 		add(terminal.Fit(terminal.CleanLine("? "+q.Stage+" asks: "+reveal.Text(q.Question)), m.width-len(how)+1) + how)
 	}
 	for _, o := range m.waits.Outages {
-		text := fmt.Sprintf("! %s, %s, next %s, gives up %s", terminal.CleanLine(o.Error),
-			terminal.Count(o.Tries, "failed attempt"), m.in(o.Next), m.in(o.Until))
+		text := "! " + terminal.CleanLine(o.Why())
+		if !o.Starting() {
+			text += fmt.Sprintf(", %s, next %s", terminal.Count(o.Tries, "failed attempt"), m.in(o.Next))
+		}
+		text += ", gives up " + m.in(o.Until)
 		if o.Fallback != "" {
 			text += ", then falls back to " + terminal.CleanLine(o.Fallback)
 		}

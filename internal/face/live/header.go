@@ -40,7 +40,11 @@ func (m *Model) title() string {
 			name = longer
 		}
 	}
-	return bold.Render(cell(name, room)) + " " + statusStyle(r.Status).Render(end)
+	style := statusStyle(r.Status)
+	if r.EndReason == agent.EndPartial && r.Status == agent.StatusCompleted {
+		style = alert
+	}
+	return bold.Render(cell(name, room)) + " " + style.Render(end)
 }
 
 // used describes the investigation's usage so far. An empty string means nothing.

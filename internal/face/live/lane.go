@@ -123,7 +123,9 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 	if a, waits := m.approvalOf(l.name); waits {
 		return "needs you", toolIn(terminal.CleanLine(a.Tool), width-1) + "?"
 	}
-	if o, waits := m.outageOf(l.name); waits {
+	if o, waits := m.outageOf(l.name); waits && o.Starting() {
+		return "waiting", terminal.CleanLine(o.Provider) + " starts"
+	} else if waits {
 		return "waiting", fmt.Sprintf("retry %s · %s", m.in(o.Next), terminal.CleanLine(cmp.Or(o.Provider, o.Model)))
 	}
 	switch {

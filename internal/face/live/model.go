@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	md "github.com/inquest-dev/inquest/internal/kit/markdown"
+	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -199,7 +199,7 @@ func (k *known) outageOf(execution string) (record.Outage, bool) {
 // report returns the investigation's report or, until there is one, the result of the last stage that has one.
 func (m *Model) report() string {
 	if m.record.Report != "" {
-		return md.Readable(m.record.Report)
+		return report.Text(m.record)
 	}
 	for _, s := range slices.Backward(m.stages) {
 		if s.Result == "" {

@@ -24,6 +24,7 @@ type Outline struct {
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
+	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"what the report does not rest on: repeat it with every cause"`
 	Summary   string          `json:"summary,omitempty"`
 	Score     *int            `json:"score,omitempty" doc:"0 to 100"`
 	StartedAt time.Time       `json:"started_at,omitzero"`
@@ -33,7 +34,8 @@ type Outline struct {
 func outlineOf(r system.Listed) Outline {
 	return Outline{
 		ID: r.ID, Project: r.Project, Chain: r.Chain, AlertType: r.AlertType, About: r.About, Status: r.Status, EndReason: r.EndReason,
-		Error: clip.Line(r.Error, maxLine), Summary: r.Envelope.Summary, Score: r.Score, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		Error: clip.Line(r.Error, maxLine), Caveats: r.Envelope.Caveats(),
+		Summary: r.Envelope.Summary, Score: r.Score, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -24,7 +25,7 @@ func (m *server) resources() {
 		Description: "The whole report. " + untrusted,
 	}, m.resource(resourceReport, func(ctx context.Context, id string) (string, string, error) {
 		found, err := do(ctx, m, system.GetInvestigation, system.ByID{ID: id})
-		return found.Investigation.Report, "text/markdown", err
+		return report.Text(found.Investigation), "text/markdown", err
 	}))
 	m.to.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: resourceBase + "{+id}" + resourceTranscript, Name: "transcript", Title: "Transcript of an investigation",

@@ -9,6 +9,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"github.com/inquest-dev/inquest/internal/kit/markdown"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/evidence"
 )
@@ -54,8 +55,9 @@ const (
 // known label ("**Cause:** …"). For the cause and the confidence, BriefOf takes the first paragraph; the confidence may also stand in
 // that of the cause. For the next steps, it takes the first items of the first list, or the first paragraph. proof is the evidence that
 // the report was checked against; nil means that it was not checked. BriefOf ignores what the report itself says about that.
-func BriefOf(report string, proof *evidence.Evidence) (b system.Brief) {
-	src := []byte(markdown.Readable(report))
+func BriefOf(r record.Investigation, proof *evidence.Evidence) (b system.Brief) {
+	b.Caveats = r.Envelope.Caveats()
+	src := []byte(textOfReport(r))
 	parts := partsOf(markdown.Parse(src), src)
 	cause, confidence := find(parts, causes).text, find(parts, confidences).text
 	if m := degree.FindStringSubmatchIndex(cause); m != nil && confidence == "" {

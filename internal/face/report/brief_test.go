@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/face/report"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -93,7 +94,7 @@ func TestBriefOf(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, report.BriefOf(test.report, nil)); diff != "" {
+			if diff := cmp.Diff(test.want, report.BriefOf(record.Investigation{Report: test.report}, nil)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -16,21 +16,23 @@ import (
 
 // Report is the result of an investigation.
 type Report struct {
-	ID          string          `json:"id"`
-	WorkflowID  string          `json:"workflow_id,omitempty"`
-	Chain       string          `json:"chain,omitempty"`
-	AlertType   string          `json:"alert_type,omitempty"`
-	Status      agent.Status    `json:"status"`
-	EndReason   agent.EndReason `json:"end_reason,omitempty"`
-	Error       string          `json:"error,omitempty"`
-	StartedAt   time.Time       `json:"started_at,omitzero"`
-	EndedAt     *time.Time      `json:"ended_at,omitempty"`
-	Usage       agent.Usage     `json:"usage,omitzero"`
-	Summary     string          `json:"summary,omitempty"` // the executive summary, 1–4 lines
-	Brief       system.Brief    `json:"brief,omitzero"`
-	Text        string          `json:"report"` // Markdown; an agent's JSON object is converted to Markdown
-	Unfinished  []string        `json:"unfinished,omitempty"`
-	Undelivered []string        `json:"undelivered,omitempty"`
+	ID           string              `json:"id"`
+	WorkflowID   string              `json:"workflow_id,omitempty"`
+	Chain        string              `json:"chain,omitempty"`
+	AlertType    string              `json:"alert_type,omitempty"`
+	Status       agent.Status        `json:"status"`
+	EndReason    agent.EndReason     `json:"end_reason,omitempty"`
+	Error        string              `json:"error,omitempty"`
+	StartedAt    time.Time           `json:"started_at,omitzero"`
+	EndedAt      *time.Time          `json:"ended_at,omitempty"`
+	Usage        agent.Usage         `json:"usage,omitzero"`
+	Summary      string              `json:"summary,omitempty"` // the executive summary, 1–4 lines
+	Brief        system.Brief        `json:"brief,omitzero"`
+	NotChecked   []record.NotChecked `json:"not_checked,omitempty"` // as in Brief.Caveats
+	NoToolResult bool                `json:"no_tool_result,omitempty"`
+	Text         string              `json:"report"` // Markdown; an agent's JSON object is converted to Markdown
+	Unfinished   []string            `json:"unfinished,omitempty"`
+	Undelivered  []string            `json:"undelivered,omitempty"`
 	// ActionsExecuted says whether any action agent reported a change; nil means that none reported anything.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// Score is the judgment; nil means that there is none.
@@ -47,11 +49,12 @@ type Report struct {
 
 // Of returns the report of an investigation. line describes it in one line, and proof is the evidence that it was checked against.
 func Of(r record.Investigation, stages []record.Stage, line string, proof *evidence.Evidence) Report {
-	text := markdown.Readable(r.Report)
+	text := textOfReport(r)
 	out := Report{
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
-		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(text, proof), Text: text,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r, proof), Text: text,
 		Undelivered: r.Envelope.Undelivered, Line: line, Evidence: proof, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
+		NotChecked: r.Envelope.NotChecked, NoToolResult: r.Envelope.NoToolResult,
 	}
 	for _, s := range stages {
 		for _, a := range s.Envelope.Agents {
@@ -72,10 +75,23 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 	return out
 }
 
+// Text returns the report as Markdown, after its caveats.
+func Text(r record.Investigation) string {
+	return strings.TrimLeft(r.Envelope.CaveatsMarkdown("- ")+"\n"+textOfReport(r), "\n")
+}
+
+// textOfReport returns the report as Markdown without the paragraph that its brief repeats.
+func textOfReport(r record.Investigation) string {
+	return markdown.Readable(strings.TrimPrefix(r.Report, r.Envelope.NotCheckedParagraph()))
+}
+
 // Markdown returns the brief, then the report, then what went wrong.
 func (r Report) Markdown() string {
 	var out strings.Builder
 	out.WriteString(r.Line + "\n")
+	if lines := r.CaveatsMarkdown(); lines != "" { // before the summary, which may name the cause
+		out.WriteString("\n" + lines)
+	}
 	if r.Summary != "" {
 		out.WriteString("\n" + r.SummaryMarkdown() + "\n")
 	}
@@ -99,6 +115,11 @@ func (r Report) Markdown() string {
 		fmt.Fprintf(&out, "- %s\n", line)
 	}
 	return out.String()
+}
+
+// CaveatsMarkdown lists in Markdown what the report does not rest on.
+func (r Report) CaveatsMarkdown() string {
+	return record.Envelope{NotChecked: r.NotChecked, NoToolResult: r.NoToolResult}.CaveatsMarkdown("- ")
 }
 
 // ActionsLine says in Markdown whether something was changed. It is empty if that is unknown.

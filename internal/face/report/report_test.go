@@ -90,3 +90,28 @@ func TestUnknownWrites(t *testing.T) {
 		t.Errorf("of 100:\n%s", text)
 	}
 }
+
+// TestCaveatsComeFirst checks that people read what was not checked before the summary, the cause and the confidence, and only once.
+func TestCaveatsComeFirst(t *testing.T) {
+	t.Parallel()
+	r := record.Investigation{ID: "i", Status: agent.StatusCompleted, EndReason: agent.EndPartial, Envelope: record.Envelope{
+		Summary: "The pool, probably.", NoToolResult: true,
+		NotChecked: []record.NotChecked{{Server: "k8s", Agents: []string{"A"}, Why: "it cannot be started", Detail: "no such file"}},
+	}}
+	r.Report = r.Envelope.NotCheckedParagraph() + "## Cause\nThe pool.\n\nConfidence: high"
+	got := report.Of(r, nil, "i · completed · partial", nil)
+	var page strings.Builder
+	if err := got.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for form, text := range map[string]string{"Markdown": got.Markdown(), "HTML": page.String()} {
+		at := []int{strings.Index(text, "Not checked"), strings.Index(text, "No tool result"), strings.Index(text, "The pool, probably"),
+			strings.Index(text, "The pool."), strings.Index(text, "high")}
+		if !slices.IsSorted(at) || at[0] < 0 || strings.Count(text, "Not checked") != 1 {
+			t.Errorf("%s: places %v in\n%s", form, at, text)
+		}
+	}
+	if want := r.Envelope.Caveats(); !slices.Equal(got.Brief.Caveats, want) || got.Brief.Cause != "The pool." {
+		t.Errorf("brief %+v", got.Brief)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // Limits of Slack, with some room for what is added: 3,000 characters in a section, 50 blocks in a message. The text of all blocks has
@@ -154,6 +155,9 @@ func reportContent(r report.Report, page string) (c content, whole bool) {
 	}
 	if r.Brief.Cause != "" {
 		c.text = "Cause: " + r.Brief.Cause
+	}
+	if caveat := (record.Envelope{NotChecked: r.NotChecked, NoToolResult: r.NoToolResult}).CaveatLine(); caveat != "" {
+		c.text = caveat + ". " + c.text
 	}
 	c.text = escape(c.text)
 	if !whole {

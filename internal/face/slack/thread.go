@@ -136,6 +136,9 @@ func (t *thread) statusContent() content {
 		r = &record.Investigation{ID: t.Investigation, Status: agent.StatusRunning}
 	}
 	c := content{text: fmt.Sprintf("Investigation %s: %s", r.WorkflowID, r.Status)}
+	if why := r.EndReason.Words(r.Status); why != "" {
+		c.text += ", " + why
+	}
 	lines := []string{fmt.Sprintf("*%s* · %s", escape(c.text), escape(r.Chain))}
 	for _, s := range t.state.Stages {
 		line := fmt.Sprintf("%s *%s*: %s", mark(s.Status), escape(s.Name), s.Status)

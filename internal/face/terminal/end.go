@@ -56,6 +56,9 @@ func (v *view) stageEnd(s record.Stage) {
 // end prints the report and the summary.
 func (v *view) end() {
 	r := v.record
+	for _, line := range r.Envelope.Caveats() {
+		v.p.lines(yellow, CleanLine(line))
+	}
 	if r.Report != "" {
 		v.heading("report")
 		readable := markdown.Readable(r.Report)
@@ -71,6 +74,9 @@ func (v *view) end() {
 		v.p.lines(plain, Clean(r.Envelope.Summary)+"\n")
 	}
 	v.p.lines(look(r.Status), Summary(r))
+	for _, line := range r.Envelope.Caveats() {
+		v.p.lines(yellow, CleanLine(line))
+	}
 	if why := r.Envelope.SummaryError; why != "" {
 		v.p.lines(yellow, "no executive summary: "+CleanLine(why))
 	}

@@ -32,9 +32,11 @@ type Notice struct {
 	Text string
 	// Command is the command to type. A terminal shows it on its own line, which is never broken.
 	Command string
-	// Trouble is the execution that is waiting for its model's provider. The execution's next notice, or the end of the outage in the
-	// transcript, replaces this one. Next is the time of the next attempt, after so many Tries.
+	// Trouble is the execution that is waiting for its model's provider or, if Server is set, for a tool server. The execution's next
+	// notice, or the end of the outage in the transcript, replaces this one. Next is the time of the next attempt, after so many
+	// Tries. Zero tries of a server mean that it is starting.
 	Trouble string
+	Server  bool
 	Next    time.Time
 	Tries   int
 }

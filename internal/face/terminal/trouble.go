@@ -41,17 +41,21 @@ func (v *view) countdown() string {
 	if more := len(v.trouble) - 1; more > 0 {
 		others = fmt.Sprintf(" (%s waiting)", Count(more, "more agent"))
 	}
+	if first.Server && first.Tries == 0 {
+		return "! " + CleanLine(first.Text) + others
+	}
 	left := max(time.Until(first.Next), 0).Round(time.Second)
 	return fmt.Sprintf("! attempt %d in %s%s · %s", first.Tries+1, left, others, CleanLine(first.Text))
 }
 
 // overcome ends the outage of an entry's execution, if there was one.
 func (v *view) overcome(l *lane, e transcript.Entry) {
-	if _, known := v.trouble[e.Execution]; !known {
+	ended, known := v.trouble[e.Execution]
+	if !known {
 		return
 	}
 	delete(v.trouble, e.Execution)
-	if e.Kind == transcript.KindReply {
+	if e.Kind == transcript.KindReply && !ended.Server {
 		v.p.print(l, noticeBlock, CleanLine(e.Provider)+" is responding again")
 	}
 }

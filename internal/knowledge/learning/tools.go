@@ -138,7 +138,11 @@ func SessionsText(found []Past, now time.Time) string {
 		if r.Score != nil {
 			fmt.Fprintf(&out, ", score %d of 100", *r.Score)
 		}
-		result := strings.TrimSpace(cmp.Or(r.problem(), strings.TrimSpace(r.Envelope.Summary), r.Report, r.Error, "No result."))
+		result := strings.TrimSpace(cmp.Or(r.problem(), strings.TrimSpace(r.Envelope.Summary),
+			strings.TrimPrefix(r.Report, r.Envelope.NotCheckedParagraph()), r.Error, "No result."))
+		if caveat := r.Envelope.CaveatLine(); caveat != "" {
+			result = caveat + ". " + result
+		}
 		fmt.Fprintf(&out, "\n%s\n\n", clip.Text(result, maxResult))
 	}
 	return out.String()

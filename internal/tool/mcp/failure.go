@@ -96,6 +96,7 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 func why(err error) string {
 	refused, _ := errors.AsType[*statusError](err)
 	answer, _ := errors.AsType[*jsonrpc.Error](err)
+	_, starting := errors.AsType[*startingError](err)
 	for _, row := range []struct {
 		is  bool
 		why string
@@ -105,6 +106,7 @@ func why(err error) string {
 		{errors.Is(err, errTooMany), "its list of tools is too long"},
 		{refused != nil, "it returned HTTP status"},
 		{errors.Is(err, errUnreachable), "it cannot be reached"},
+		{starting, "it did not list its tools in time"},
 		{errors.Is(err, errLate), "it did not respond in time"},
 		{errors.Is(err, context.DeadlineExceeded), "it did not respond in time"},
 		{errors.Is(err, context.Canceled), "the request was cancelled"},

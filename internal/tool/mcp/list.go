@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +24,7 @@ const (
 
 // list requests every page of the server's tools.
 func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
+	s.asked.CompareAndSwap(nil, new(time.Now()))
 	var specs []tool.Spec
 	seen := map[string]bool{}
 	for cursor := ""; ; {
@@ -39,6 +41,7 @@ func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 		case len(specs) > maxTools || cursor != "" && len(seen) >= maxPages:
 			return nil, fmt.Errorf("list tools of MCP server %s: %w", s.server, errTooMany)
 		case cursor == "":
+			s.asked.Store(nil)
 			return specs, nil
 		case seen[cursor]:
 			return nil, fmt.Errorf("list tools of MCP server %s: it returned the same page cursor twice", s.server)

@@ -117,7 +117,12 @@ func (p *Pool) newClient(roots []string) *mcp.Client {
 func (p *Pool) List(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	specs, err := p.list(ctx, server, execution)
 	if err != nil {
-		return nil, &tool.ServerError{Why: why(err), Away: away(err), Err: err}
+		failed := &tool.ServerError{Why: why(err), Away: away(err), Err: err, NotStarted: errors.Is(err, errStart)}
+		if starting, ok := errors.AsType[*startingError](err); ok {
+			failed.Pending, failed.Running = max(starting.pending, 1), starting.running
+			failed.Output = starting.session.output.lastLine()
+		}
+		return nil, failed
 	}
 	return tool.Bounded(specs), nil
 }
@@ -132,6 +137,9 @@ func (p *Pool) list(ctx context.Context, server plan.Server, execution string) (
 			return nil, fmt.Errorf("list tools of MCP server %s: %w", server.Name, err)
 		}
 		specs, err := s.list(ctx, server)
+		if err != nil && ctx.Err() != nil {
+			err = newStartingError(s, err)
+		}
 		if errors.Is(err, errCut) {
 			s.wire.fail(err) // lists may be requested again, but not over this connection
 		}
@@ -236,6 +244,32 @@ func (p *Pool) session(ctx context.Context, server, execution string) (*session,
 	case <-s.ready:
 		return s, s.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for MCP server %s: %w", server, ctx.Err())
+		return nil, newStartingError(s, fmt.Errorf("wait for MCP server %s: %w", server, ctx.Err()))
 	}
 }
+
+// startingError means that ctx ended before a server had listed its tools.
+type startingError struct {
+	session *session
+	pending time.Duration
+	running bool
+	err     error
+}
+
+func newStartingError(s *session, err error) *startingError {
+	since, running := s.began, s.transport.Type == HTTP || s.transport.Type == SSE
+	if asked := s.asked.Load(); asked != nil {
+		since, running = *asked, true
+	}
+	return &startingError{session: s, pending: time.Since(since), running: running, err: err}
+}
+
+func (e *startingError) Error() string {
+	text := fmt.Sprintf("start MCP server %s: no list of its tools for %s", e.session.server, e.pending.Round(time.Second))
+	if line := e.session.output.lastLine(); line != "" {
+		text += "; last output: " + line
+	}
+	return text
+}
+
+func (e *startingError) Unwrap() error { return e.err }

@@ -17,7 +17,12 @@ import (
 // older servers do not know, and that some never answer.
 const protocolVersion = "2025-11-25"
 
-const defaultStartTimeout = time.Minute
+// How long a server may take to answer initialize, unless its transport says so. A process may first have to download its
+// program. Agents do not wait that long for it, but a process that is stopped earlier would have to begin again.
+const (
+	defaultStartTimeout = time.Minute
+	processStartTimeout = 10 * time.Minute
+)
 
 // session is one conversation with a server: the lifetime of a process or, over HTTP, the time between initialize and
 // DELETE.
@@ -28,7 +33,11 @@ type session struct {
 	secrets   secrets
 	after     <-chan struct{} // closed when the predecessor of the same name is gone; nil if there is none
 	opened    atomic.Bool     // this session, or one that it replaces, has been ready
-	pulse     pulse
+	began     time.Time       // when the session began to be opened
+	// asked is when the server was first asked for its tools since it last listed them; nil if it has not been.
+	asked  atomic.Pointer[time.Time]
+	output *tail // of a process
+	pulse  pulse
 	// patience is how long the server may take to answer a ping. checkAfter is how long the session may be idle before
 	// a call that must not be sent twice is preceded by a ping.
 	patience, checkAfter time.Duration
@@ -55,9 +64,10 @@ func newSession(server string, transport Transport, opts Options) *session {
 	s := &session{
 		server: server, logger: opts.Logger.With("server", server),
 		patience: opts.PingTimeout, checkAfter: opts.CheckAfter, lateLimit: opts.LateLimit,
-		transport: transport, secrets: transport.secrets(),
+		transport: transport, secrets: transport.secrets(), began: time.Now(),
 		stopped: make(chan struct{}), left: make(chan struct{}), gone: make(chan struct{}), ready: make(chan struct{}),
 	}
+	s.output = newTail(opts.StderrLimit, s.secrets, s.logger)
 	s.stop = sync.OnceFunc(func() { close(s.stopped) })
 	var once sync.Once
 	s.leave = func(final bool) {
@@ -87,7 +97,7 @@ func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 
 // open prepares the session for calls. After an error it must not be used.
 func (s *session) open(ctx context.Context, client *mcp.Client, opts Options) (err error) {
-	s.wire, err = openWire(s.transport, s.secrets, s.stopped, s.pulse.touch, opts, s.logger)
+	s.wire, err = openWire(s.transport, s.output, s.stopped, s.pulse.touch, opts, s.logger)
 	if err != nil {
 		return s.secrets.redactError(fmt.Errorf("%w %s: %w", errStart, s.server, err))
 	}
@@ -113,8 +123,13 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options) (e
 // not end later, because an SSE connection lives as long as it does.
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
-	timeout := cmp.Or(s.transport.Timeout.D(), defaultStartTimeout)
-	if _, ok := s.wire.(*web); ok && s.startLimit > 0 {
+	longest := processStartTimeout
+	_, remote := s.wire.(*web)
+	if remote {
+		longest = defaultStartTimeout
+	}
+	timeout := cmp.Or(s.transport.Timeout.D(), longest)
+	if remote && s.startLimit > 0 {
 		timeout = min(timeout, s.startLimit)
 	}
 	late := fmt.Errorf("%w within %s", errLate, timeout)

@@ -51,6 +51,16 @@ func (t *tail) keep(text string) {
 	}
 }
 
+// lastLine returns the last complete line of the output that is not blank, or an empty string. An incomplete line may end in a part of a
+// secret.
+func (t *tail) lastLine() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	whole := t.kept[:bytes.LastIndexAny(t.kept, "\r\n")+1]
+	text := strings.TrimSpace(strings.ToValidUTF8(string(whole), ""))
+	return strings.TrimSpace(text[strings.LastIndexAny(text, "\r\n")+1:])
+}
+
 // text returns the kept output, as valid UTF-8.
 func (t *tail) text() string {
 	t.mu.Lock()

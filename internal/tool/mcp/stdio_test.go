@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -235,5 +236,47 @@ func TestLargeResult(t *testing.T) {
 		if len(got.Content) != size || copies > 16 {
 			t.Errorf("%d bytes of %d, %.1f copies", len(got.Content), size, copies)
 		}
+	}
+}
+
+// TestServerThatStarts checks what a caller learns who does not wait until a server has listed its tools: since when it has been
+// starting, and the last line of its output, without its secrets.
+func TestServerThatStarts(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "gate")
+	before := time.Now()
+	pool := newPool(t, tooltest.Tools, func(_ *mcp.Options, tr *mcp.Transport) {
+		script := "echo fetch a >&2; echo fetch $TOKEN >&2; until [ -e " + gate + " ]; do sleep 0.05; done; exec " + tr.Command
+		tr.Command, tr.Args, tr.Env["TOKEN"] = "sh", []string{"-c", script}, "sesame-sesame"
+	})
+	var failed *tool.ServerError
+	for failed == nil || failed.Output == "" { // until the shell has written its lines
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := pool.List(ctx, plan.Server{Name: "s"}, "")
+		cancel()
+		if !errors.As(err, &failed) || failed.Pending <= 0 || failed.Pending > time.Since(before) || failed.Running || failed.NotStarted {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if !strings.HasPrefix(failed.Output, "fetch ") || strings.Contains(failed.Output, "sesame") {
+		t.Errorf("output %q", failed.Output)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if specs, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err != nil || len(specs) == 0 {
+		t.Errorf("got %d tools, %v", len(specs), err)
+	}
+}
+
+// TestServerThatCannotStart checks that the operating system's reason comes at once.
+func TestServerThatCannotStart(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, tooltest.Tools, func(_ *mcp.Options, tr *mcp.Transport) { tr.Command = "/nonexistent/mcp" })
+	_, err := pool.List(t.Context(), plan.Server{Name: "s"}, "")
+	failed, ok := errors.AsType[*tool.ServerError](err)
+	const reason = "/nonexistent/mcp: no such file or directory"
+	if !ok || !failed.NotStarted || failed.Pending > 0 || !strings.Contains(err.Error(), reason) {
+		t.Errorf("got %+v", err)
 	}
 }

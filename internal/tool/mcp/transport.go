@@ -32,8 +32,8 @@ type Transport struct {
 	BearerToken string // empty means no Authorization header
 	// VerifySSL = false accepts any certificate, only from this server. Nil means true.
 	VerifySSL *bool
-	// Timeout limits the start and every request of a server of any type. Zero means one minute for the start, and no
-	// limit besides ctx for requests.
+	// Timeout limits the start and every request of a server of any type. Zero means ten minutes for the start of a
+	// process, one minute for that of any other server, and no limit besides ctx for requests.
 	Timeout       value.Duration
 	CustomHeaders map[string]string
 	// SessionCleanupURL gets a DELETE request when a session ends permanently. Empty means none. It may be on another

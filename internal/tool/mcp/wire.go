@@ -67,16 +67,16 @@ var (
 
 // openWire starts a process, or prepares HTTP. stopped aborts requests over HTTP, and onActivity is called whenever the
 // server has sent something.
-func openWire(t Transport, secrets secrets, stopped <-chan struct{}, onActivity func(), opts Options, logger *slog.Logger) (wire, error) {
+func openWire(t Transport, output *tail, stopped <-chan struct{}, onActivity func(), opts Options, logger *slog.Logger) (wire, error) {
 	switch t.Type {
 	case "", Stdio:
-		proc, err := startProcess(t, newTail(opts.StderrLimit, secrets, logger))
+		proc, err := startProcess(t, output)
 		if err != nil {
 			return nil, err
 		}
 		return newConn(proc, opts.MessageLimit, onActivity, logger), nil
 	case HTTP, SSE:
-		web, err := newWeb(t, secrets, stopped, onActivity, opts)
+		web, err := newWeb(t, output.secrets, stopped, onActivity, opts)
 		if err != nil {
 			return nil, err // do not return the pointer: an interface that holds nil is not nil
 		}

@@ -47,7 +47,7 @@ func Explain(err error) error {
 	return err
 }
 
-// cutError means that an investigation reached a limit and completed with partial results.
+// cutError means that an investigation completed with partial results.
 type cutError struct {
 	id     string
 	reason agent.EndReason
@@ -55,8 +55,8 @@ type cutError struct {
 
 func (e *cutError) Error() string {
 	if e.reason == agent.EndPartial {
-		return fmt.Sprintf("investigation %s is partial: an agent's text does not meet its contract. The report contains that text unchanged, "+
-			"and the reason.", e.id)
+		return fmt.Sprintf("investigation %s is partial: an agent never had one of its tool servers, or its text does not meet its contract. "+
+			"The report says which.", e.id)
 	}
 	return fmt.Sprintf("investigation %s reached a limit (%s) before its chain was complete. The report contains the findings so far.",
 		e.id, e.reason)

@@ -230,7 +230,8 @@ func (b beginning) write(c *base.CLI) error {
 		return err
 	}
 	src.Dir = trial
-	if _, findings := configuration.Check(src); findings.Failed() {
+	cfg, findings := configuration.Check(src)
+	if findings.Failed() {
 		return base.Usagef("the resulting configuration is not valid:\n%w\nYour answers as a command: %s", findings, b.flags())
 	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
@@ -245,6 +246,9 @@ func (b beginning) write(c *base.CLI) error {
 	}
 	if err := b.Imported.finish(c, b.Dir, secrets); err != nil {
 		return err
+	}
+	for _, f := range configuration.Toolless(cfg) {
+		c.Say("%s", f)
 	}
 	_, err = fmt.Fprintf(c.Out, `Created %s. Next:
   starter validate --strict %[2]s

@@ -58,6 +58,9 @@ func validate(ctx context.Context, c *base.CLI, credentials, strict bool) error 
 	src.SkipCredentials, src.Validating = !credentials, true
 	cfg, findings := configuration.Check(src)
 	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg), nameFindings(ctx, c, cfg, findings.Failed()))
+	if !findings.Failed() {
+		findings = append(findings, configuration.Toolless(cfg)...)
+	}
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
 	var free []chaindraw.Unattended
 	if !findings.Failed() {

@@ -28,7 +28,11 @@ func Notices(id string) func(record.Waits) []terminal.Notice {
 			}
 			for _, execution := range append([]string{o.Execution}, o.Others...) {
 				text := execution + " is waiting for " + o.String()
-				out = append(out, terminal.Notice{Text: text, Trouble: execution, Next: o.Next, Tries: o.Tries})
+				n := terminal.Notice{Text: text, Trouble: execution, Server: o.Server != "", Next: o.Next, Tries: o.Tries}
+				if o.Starting() {
+					n.Tries = 0
+				}
+				out = append(out, n)
 			}
 		}
 		return out

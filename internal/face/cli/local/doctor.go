@@ -123,6 +123,10 @@ func examineConfig(c *base.CLI, e *doctor.Examination) doctor.Finding {
 		return f
 	}
 	e.Config = cfg
+	if blind := configuration.Toolless(cfg); len(blind) > 0 {
+		f.Level, f.Remedy = doctor.LevelWarn, "starter validate "+c.Config
+		f.Found = fmt.Sprintf("%s: %s: %s", f.Found, blind[0].Path, blind[0].Message)
+	}
 	if n := all.Count(config.SeverityDanger); n > 0 {
 		f.Level, f.Found = doctor.LevelWarn, fmt.Sprintf("%s has dangerous settings: %s", f.Found, terminal.Count(n, "finding"))
 		f.Remedy = "starter validate " + c.Config

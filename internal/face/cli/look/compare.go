@@ -73,7 +73,7 @@ func comparedOf(ctx context.Context, c *base.CLI, id string) (out compared, err 
 	}
 	r := w.Investigation
 	out = compared{
-		ID: r.ID, Status: r.Status, Chain: r.Chain, Started: r.StartedAt, Took: took(r), Brief: report.BriefOf(r.Report, proof),
+		ID: r.ID, Status: r.Status, Chain: r.Chain, Started: r.StartedAt, Took: took(r), Brief: report.BriefOf(r, proof),
 		Models: []string{}, Usage: r.Usage, Calls: map[string]int{},
 	}
 	for _, e := range w.Executions {
@@ -103,6 +103,9 @@ func printCompared(c *base.CLI, both [2]compared) error {
 	row("", func(one compared) string { return one.ID })
 	row("status", func(one compared) string { return string(one.Status) })
 	row("chain", func(one compared) string { return cmp.Or(one.Chain, "-") })
+	if len(both[0].Brief.Caveats)+len(both[1].Brief.Caveats) > 0 {
+		row("caveats", func(one compared) string { return cmp.Or(strings.Join(one.Brief.Caveats, "; "), "-") })
+	}
 	row("cause", func(one compared) string { return cmp.Or(one.Brief.Cause, "-") })
 	row("confidence", func(one compared) string { return cmp.Or(one.Brief.Confidence, "-") })
 	row("models", func(one compared) string { return cmp.Or(strings.Join(one.Models, ", "), "-") })

@@ -147,7 +147,7 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 		slices.Reverse(titles)
 	}
 	return base.PrintTable(c, strings.Join(titles, "\t"), all, func(r listed) []any {
-		cells := []any{r.id, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(base.DateTime), took(r.Investigation)}
+		cells := []any{r.id, statusCell(r), cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(base.DateTime), took(r.Investigation)}
 		cells = append(append(cells, UsageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), aboutCell(r))
 		if width > 0 {
 			cells[0], cells[len(cells)-1] = cells[len(cells)-1], cells[0]
@@ -179,10 +179,21 @@ func beginnings(ids []string) (short []string) {
 	return short
 }
 
+// statusCell shows also that a limit cut an investigation short, or that it is partial.
+func statusCell(r listed) string {
+	switch {
+	case r.EndReason.Cut():
+		return string(r.Status) + ", cut short"
+	case r.EndReason == agent.EndPartial && r.Status == agent.StatusCompleted:
+		return "partial"
+	}
+	return string(r.Status)
+}
+
 // aboutCell describes an investigation: its score, its subject, and its outcome (the summary, or why it failed), as far as known.
 func aboutCell(r listed) string {
 	outcome, _, _ := strings.Cut(cmp.Or(r.Envelope.Summary, r.Error), "\n")
-	line := strings.Join(base.Present([]string{r.About, outcome}), " → ")
+	line := strings.Join(base.Present([]string{r.Envelope.CaveatLine(), r.About, outcome}), " → ")
 	if r.Score != nil {
 		line = strings.TrimSpace(fmt.Sprintf("[%d] %s", *r.Score, line))
 	}

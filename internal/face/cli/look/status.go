@@ -14,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/face/cli/decide"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -63,6 +64,9 @@ func printStatus(c *base.CLI, s system.Status) error {
 	}
 	for _, r := range s.Ratings {
 		lines = append(lines, "  "+terminal.RatingLine(r))
+	}
+	for _, line := range (record.Envelope{NotChecked: s.NotChecked, NoToolResult: s.NoToolResult}).Caveats() {
+		lines = append(lines, "! "+terminal.CleanLine(line))
 	}
 	for line := range strings.Lines(s.Summary) {
 		lines = append(lines, "  "+terminal.CleanLine(line))

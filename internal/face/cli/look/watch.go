@@ -238,7 +238,8 @@ func faultLine(f *workflows.CallFault) string {
 func endOf(out system.Result) record.Investigation {
 	return record.Investigation{
 		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Error: out.Error, Report: out.Report, Usage: out.Usage,
-		Envelope: record.Envelope{Undelivered: out.Undelivered, Summary: out.Summary, SummaryError: out.SummaryError},
+		Envelope: record.Envelope{Undelivered: out.Undelivered, Summary: out.Summary, SummaryError: out.SummaryError,
+			NotChecked: out.NotChecked, NoToolResult: out.NoToolResult},
 	}
 }
 

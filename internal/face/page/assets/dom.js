@@ -171,6 +171,24 @@ setInterval(() => {
   }
 }, 1000);
 
+// stateOf returns the status that people see of a record: a partial result is not shown as a complete one.
+export const stateOf = (r) => (r.status === "completed" && r.end_reason === "partial" ? "partial" : r.status);
+
+// caveats returns one line for each thing that the report of an envelope does not rest on. They belong before its cause.
+export const caveats = (e) =>
+  [
+    ...(e?.not_checked || []).map(
+      (n) =>
+        `Not checked: ${n.server} (${[n.why || "it has not listed its tools", n.detail].filter(Boolean).join(": ")}) · ` +
+        `${n.agents.length === 1 ? "agent" : "agents"} ${n.agents.join(", ")}`,
+    ),
+    e?.no_tool_result && "No tool result: no call of a tool has succeeded, so the report does not rest on what any system returned",
+  ].filter(Boolean);
+
+// caveat is caveats in a few words, for a line of a list.
+export const caveat = (e) =>
+  e?.not_checked ? `Not checked: ${e.not_checked.map((n) => n.server).join(", ")}` : e?.no_tool_result && "No tool result";
+
 export const status = (s) => h(`span.status.${s || "pending"}`, {}, words(s));
 
 // say shows a message and announces it to screen readers.

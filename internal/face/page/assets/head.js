@@ -1,5 +1,5 @@
 // Head of an investigation: its name, its status, and its usage and limits.
-import { cost, count, h, put, reveal, span, status, ticking, tokens, words } from "./dom.js";
+import { cost, count, h, put, reveal, span, stateOf, status, ticking, tokens, words } from "./dom.js";
 import { titleOf } from "./home.js";
 
 // cut lists the end reasons of chains that a limit cut short.
@@ -20,9 +20,10 @@ export class Head {
     const title = titleOf({ ...listed, ...r });
     put(this.title, title);
     document.title = `${title} · Inquest`;
-    if (this.state.dataset.of !== r.status) {
-      this.state.dataset.of = r.status;
-      this.state.replaceChildren(status(r.status));
+    const state = stateOf(r);
+    if (this.state.dataset.of !== state) {
+      this.state.dataset.of = state;
+      this.state.replaceChildren(status(state));
     }
     const e = r.envelope || {};
     put(

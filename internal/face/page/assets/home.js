@@ -1,5 +1,5 @@
 // Start page: pending items, running investigations, and ended ones.
-import { ago, arrange, button, cost, count, h, put, reveal, say, span, status, ticking, tokens } from "./dom.js";
+import { ago, arrange, button, caveat, cost, count, h, put, reveal, say, span, stateOf, status, ticking, tokens } from "./dom.js";
 import { get, stream } from "./api.js";
 import { Waits } from "./waits.js";
 
@@ -153,9 +153,10 @@ class Line {
 
   update(one) {
     this.one = one;
-    if (this.state.dataset.of !== one.status) {
-      this.state.dataset.of = one.status;
-      this.state.replaceChildren(status(one.status));
+    const state = stateOf(one);
+    if (this.state.dataset.of !== state) {
+      this.state.dataset.of = state;
+      this.state.replaceChildren(status(state));
     }
     put(this.title, titleOf(one));
     const summary =
@@ -165,7 +166,7 @@ class Line {
         .find((l) => l.trim()) || "";
     put(
       this.note,
-      [one.chain, one.project !== "default" && one.project, summary || one.error].filter(Boolean).map(reveal).join(" · ").slice(0, 300),
+      [one.chain, one.project !== "default" && one.project, caveat(one.envelope), summary || one.error].filter(Boolean).map(reveal).join(" · ").slice(0, 300),
     );
     put(
       this.used,

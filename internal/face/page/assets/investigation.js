@@ -160,7 +160,9 @@ class Investigation {
           (e.outages || []).map(
             (o) =>
               `Waiting for ${o.provider || o.model}: ${o.error}; ` +
-              `attempt ${o.tries} failed, next at ${new Date(o.next).toLocaleTimeString()}${o.fallback ? `, then ${o.fallback} takes over` : ""}`,
+              (o.error_type === "ServerStarting"
+                ? `gives up at ${new Date(o.until).toLocaleTimeString()}`
+                : `attempt ${o.tries} failed, next at ${new Date(o.next).toLocaleTimeString()}${o.fallback ? `, then ${o.fallback} takes over` : ""}`),
           ),
         );
         break;

@@ -1,5 +1,5 @@
 // The report of an investigation, with its citations.
-import { button, foreign, h, reveal } from "./dom.js";
+import { button, caveats, foreign, h, reveal } from "./dom.js";
 import { markdown, readable } from "./markdown.js";
 
 // Report has its own element. open shows the entry that evidence was quoted from.
@@ -12,9 +12,10 @@ export class Report {
   // show shows the report of a record, with its brief first. evidence holds the cited evidence that was found, and unknown the
   // writes that may have taken effect. stages are those of the investigation: partial ones state the reason.
   show(r, { brief, evidence, unknown = [], stages = [] }) {
-    const text = r.report || "";
+    const lines = caveats(r.envelope);
+    const text = (r.report || "").replace(r.envelope?.not_checked ? /^(\*\*Not checked:\*\* .*\n\n)+/ : "", "");
     const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
-    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.length} ${partial.length}`;
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.length} ${partial.length} ${lines.length}`;
     if (this.told === key) return;
     this.told = key;
     this.element.hidden = !text && !r.error && unknown.length + partial.length === 0;
@@ -27,6 +28,7 @@ export class Report {
     this.element.replaceChildren(
       ...[
         r.error && foreign(r.error, "p", { class: "wrong" }),
+        ...lines.map((line) => foreign(line, "p", { class: "wrong" })),
         ...partial.map((s) => foreign(`Stage ${s.name} is partial: ${s.envelope.partial}`, "p", { class: "wrong" })),
         brief &&
           h(

@@ -1,0 +1,30 @@
+package slack
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/face/report"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// TestReportContent checks that a message and its notification say what was not checked before the cause.
+func TestReportContent(t *testing.T) {
+	t.Parallel()
+	missing := []record.NotChecked{{Server: "k8s", Agents: []string{"A"}, Why: "it cannot be started", Detail: "<!channel>"}}
+	r := record.Investigation{Report: "## Cause\nThe pool.", Envelope: record.Envelope{NotChecked: missing}}
+	c, whole := reportContent(report.Of(r, nil, "i · completed · partial", nil), "")
+	blocks, err := json.Marshal(c.blocks)
+	if err != nil || !whole {
+		t.Fatal(whole, err)
+	}
+	text := string(blocks)
+	if at := strings.Index(text, "*Not checked:* k8s (it cannot be started: `"); at < 0 || at > strings.Index(text, "The pool") ||
+		strings.Contains(text, `\u003c!channel`) {
+		t.Errorf("blocks: %s", text)
+	}
+	if c.text != "Not checked: k8s. Cause: The pool." {
+		t.Errorf("notification: %s", c.text)
+	}
+}

@@ -150,6 +150,9 @@ func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	ctx, stop := a.worker().Attend(ctx)
 	defer stop()
 	out, err := recorder{a.worker()}.finish(ctx, in)
+	if _, lost := errors.AsType[*transcript.BehindError](err); lost { // since the check at the beginning, which now fails
+		out, err = recorder{a.worker()}.finish(ctx, in)
+	}
 	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
@@ -159,7 +162,9 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	if err != nil && !isBehind {
 		return FinishOut{}, err
 	}
+	requires := in.Seen
 	if isBehind {
+		requires = nil
 		_, err = a.RequirePlan(ctx, in.Investigation, in.Plan, in.Seen)
 		if _, lost := behindWhy(err); lost { // the store has lost everything written since the plan
 			in.Plan, in.Results, in.Summary = "", nil, ""
@@ -216,6 +221,7 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
 		Report: report, Usage: in.Usage, Envelope: in.Envelope, EndedAt: &now, Writer: run.RunID,
 		WorkflowID: run.ID, RunID: run.RunID, StartedAt: now, // for an investigation that ended before it was resolved
+		Requires: requires,
 	})
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)

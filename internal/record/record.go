@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -32,6 +33,8 @@ type Investigation struct {
 	EndedAt   *time.Time  `json:"ended_at,omitempty"`
 	// Writer is the workflow run that wrote the record; empty if it was not written by a workflow.
 	Writer string `json:"-"`
+	// Requires is not stored: see transcript.Step.
+	Requires []transcript.Mark `json:"-"`
 }
 
 // Stage is the record of one run of a stage.

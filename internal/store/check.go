@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -167,6 +168,67 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 		if h.Workers = workers; h.Required <= h.Known { // a newer program may have moved the workers' table
 			err = failed
 		}
+	}
+	return err
+}
+
+// Missing returns the marks whose entries the investigation should have and does not. Superseded entries are not missing.
+func (s journal) Missing(ctx context.Context, investigation string, marks []transcript.Mark) (missing []transcript.Mark, err error) {
+	missing, err = lookFor(ctx, s.db.reader, investigation, marks).missing()
+	return missing, doing(s.db.explain(err), "look for %d entries of %s", len(marks), investigation)
+}
+
+// marked is a query for the entries of marks. The caller may add queries before it asks for the result.
+type marked struct {
+	investigation string
+	marks         []transcript.Mark
+	found         *sql.Row // nil if there are no marks
+}
+
+// lookFor queries the database once, however many marks there are.
+func lookFor(ctx context.Context, q querier, investigation string, marks []transcript.Mark) marked {
+	if len(marks) == 0 {
+		return marked{}
+	}
+	const step = 4 // the numbers are padded to 1, 4, 16, 64 …, so few different statements are prepared
+	size := 1
+	for size < len(marks) {
+		size *= step
+	}
+	args := []any{investigation}
+	var list strings.Builder
+	for n := range size {
+		args = append(args, marks[min(n, len(marks)-1)].Seq)
+		fmt.Fprintf(&list, ", $%d", len(args))
+	}
+	query := `SELECT COALESCE(string_agg(CAST(seq AS TEXT) || '.' || CAST(at AS TEXT), ' '), '')
+		FROM entries WHERE investigation = $1 AND seq IN (` + list.String()[2:] + `)`
+	return marked{investigation, marks, q.QueryRowContext(ctx, query, args...)}
+}
+
+// missing returns the marks that have no entry.
+func (m marked) missing() (missing []transcript.Mark, err error) {
+	if m.found == nil {
+		return nil, nil
+	}
+	var found string
+	if err := m.found.Scan(&found); err != nil {
+		return nil, err
+	}
+	there := strings.Fields(found)
+	for _, mark := range m.marks {
+		if !slices.Contains(there, fmt.Sprintf("%d.%d", mark.Seq, mark.At)) {
+			missing = append(missing, mark)
+		}
+	}
+	return missing, nil
+}
+
+// required returns a transcript.BehindError if an entry is missing.
+func (m marked) required() error {
+	missing, err := m.missing()
+	if err == nil && len(missing) > 0 {
+		err = &transcript.BehindError{Investigation: m.investigation, Missing: missing}
 	}
 	return err
 }

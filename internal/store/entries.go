@@ -26,7 +26,7 @@ func entryFields(e *transcript.Entry) []any {
 func (s journal) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		ORDER BY iteration, position`
-	if kept := s.logs.get(scope); kept.last > 0 && kept.from == 0 {
+	if kept := s.logs.get(scope); kept.last.Seq > 0 && kept.from == 0 {
 		k, _, err := s.readLog(ctx, claim{Scope: scope}, 0)
 		return k.Log, doing(err, "read transcript of %s, %s", scope.Investigation, scope.Execution)
 	}

@@ -103,6 +103,9 @@ func (s investigations) writeInvestigation(
 				return err
 			}
 		}
+		if err := lookFor(ctx, q, r.ID, r.Requires).required(); err != nil {
+			return err
+		}
 		if _, err := write(q); err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +28,52 @@ func TestWhatLogsWeigh(t *testing.T) {
 		if l.bytes != 0 {
 			t.Errorf("%s: a log of %d bytes is kept as one of %d", name, len(much), l.bytes)
 		}
+	}
+}
+
+// A cached log is read anew if the database was set back and has other entries with the same numbers.
+func TestLogOfAStoreThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
+	var stores [2]*Store
+	for n := range stores {
+		var err error
+		if stores[n], err = Open(ctx, Options{Path: path}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = stores[n].Close() })
+	}
+	scope, w := transcript.Scope{Investigation: "inv", Execution: "work/A"}, transcript.Writer{RunID: "r1"}
+	write := func(s *Store, iteration int, text string) {
+		_, err := s.Append(ctx, transcript.Step{Scope: scope, Writer: w, Rows: []transcript.Row{
+			{Key: transcript.Key{Iteration: iteration}, Kind: transcript.KindReply, Body: transcript.Body{Text: text}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := func() (texts []string) {
+		known, err := stores[0].LookupReply(ctx, scope, 9, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range known.Log {
+			texts = append(texts, e.Text)
+		}
+		return texts
+	}
+	write(stores[0], 1, "one")
+	write(stores[0], 2, "lost")
+	if got := log(); !slices.Equal(got, []string{"one", "lost"}) {
+		t.Fatalf("the log is %q", got)
+	}
+	if _, err := stores[1].db.writer.ExecContext(ctx, `DELETE FROM entries WHERE seq > 1; UPDATE cursors SET seq = 1`); err != nil {
+		t.Fatal(err)
+	}
+	write(stores[1], 2, "two")
+	write(stores[1], 3, "three")
+	if got := log(); !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("the log is %q", got)
 	}
 }
 

@@ -51,21 +51,6 @@ func (s journal) Begun(ctx context.Context, scope transcript.Scope, call transcr
 		call.Iteration, call.Position, scope.Investigation, scope.Execution)
 }
 
-// Missing returns the marks whose entries the investigation should have and does not. Superseded entries are not missing.
-func (s journal) Missing(ctx context.Context, investigation string, marks []transcript.Mark) (missing []transcript.Mark, err error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND seq = $2 AND at = $3)`
-	for _, m := range marks {
-		var there bool
-		if err := s.db.reader.QueryRowContext(ctx, query, investigation, m.Seq, m.At).Scan(&there); err != nil {
-			return nil, doing(s.db.explain(err), "look for entry %d of %s", m.Seq, investigation)
-		}
-		if !there {
-			missing = append(missing, m)
-		}
-	}
-	return missing, nil
-}
-
 // known returns the result of read and the step at a key. It needs a single read, unless the step is stored, nothing is stored, or
 // the claim must be enforced.
 func (s journal) known(
@@ -100,12 +85,12 @@ const opening = "20"
 // readLog reads everything known about an execution from an iteration on; for a cached log, only the new part.
 func (s journal) readLog(ctx context.Context, c claim, from int) (k transcript.Known, final bool, err error) {
 	var struck int64
-	if kept := s.logs.get(c.Scope); kept.last > 0 && kept.from == from {
-		k, final, struck, err = s.readKnown(ctx, c, ` AND seq >= $9 AND iteration >= $10`, kept.last, kept.since())
+	if kept := s.logs.get(c.Scope); kept.last.Seq > 0 && kept.from == from {
+		k, final, struck, err = s.readKnown(ctx, c, ` AND seq >= $9 AND iteration >= $10`, kept.last.Seq, kept.since())
 		if err != nil {
 			return k, final, err
 		}
-		if k.Log != nil && struck == kept.struck {
+		if slices.ContainsFunc(k.Log, kept.isLast) && struck == kept.struck { // a store that was set back may lack the last entry
 			k.Log = kept.with(k.Log)
 			s.logs.keep(c.Scope, k.Log, from, struck)
 			return k, final, nil
@@ -287,12 +272,14 @@ type logs struct {
 
 type keptLog struct {
 	entries []transcript.Entry // in key order; shared by readers and never changed
-	last    int64              // the highest Seq
+	last    transcript.Mark    // of the entry with the highest Seq
 	from    int                // the first iteration that was read; 0 means all
 	struck  int64              // the investigation's cursor value when they were read
 	bytes   int
 	used    int // higher means used more recently
 }
+
+func (k keptLog) isLast(e transcript.Entry) bool { return e.Mark() == k.last }
 
 // since is an iteration at or before those of all later entries. In a long conversation, it keeps the database from reading the whole
 // log. Other executions also get entries of earlier iterations, such as summaries.
@@ -324,7 +311,9 @@ func (l *logs) keep(scope transcript.Scope, entries []transcript.Entry, from int
 	next := &keptLog{entries: entries, from: from, struck: struck}
 	for _, e := range entries {
 		const rest = 1000 // approximately
-		next.last = max(next.last, e.Seq)
+		if e.Seq > next.last.Seq {
+			next.last = e.Mark()
+		}
 		next.bytes += len(e.Text) + len(e.Thinking) + len(e.ProviderState) + len(e.Details) + rest
 		if e.Call != nil {
 			next.bytes += len(e.Call.Arguments)
@@ -383,7 +372,7 @@ func (l *logs) forget(investigation string) {
 func (k keptLog) with(read []transcript.Entry) []transcript.Entry {
 	all := slices.Clip(k.entries)
 	for _, e := range read {
-		if e.Seq > k.last {
+		if e.Seq > k.last.Seq {
 			all = append(all, e)
 		}
 	}

@@ -152,7 +152,9 @@ func (s memories) journal(
 		if row.Body, err = run(); err != nil {
 			return transcript.Entry{}, err
 		}
-		stored, err = journal(s).insertStep(ctx, q, transcript.Step{Scope: batch.Scope, Writer: batch.Writer, Rows: []transcript.Row{row}})
+		stored, err = journal(s).insertStep(ctx, q, transcript.Step{
+			Scope: batch.Scope, Writer: batch.Writer, Requires: batch.Requires, Rows: []transcript.Row{row},
+		})
 	}
 	if err != nil {
 		return transcript.Entry{}, err

@@ -67,7 +67,7 @@ func (s journal) append(ctx context.Context, step transcript.Step) (stored []tra
 	}
 	step.Rows, step.Intent = s.stamped(ctx, step)
 	if step.Intent != nil {
-		intent := transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
+		intent := transcript.Step{Scope: step.Scope, Writer: step.Writer, Requires: step.Requires, Rows: []transcript.Row{*step.Intent}}
 		stored, unread, err = s.appendNext(ctx, intent, step)
 		if !errors.Is(err, errNotNext) && !errors.Is(err, errDuplicate) {
 			return stored, unread, err
@@ -115,7 +115,7 @@ func (s journal) appendNext(ctx context.Context, steps ...transcript.Step) (stor
 	c := claimOf(steps[0])
 	err = s.change(ctx, c.Investigation, func(q querier) error {
 		// Taking the numbers locks the investigation, so the claim's standing is valid until the commit.
-		last, st, err := c.next(ctx, q, rows)
+		last, st, err := c.next(ctx, q, rows, steps[0].Requires)
 		if err != nil {
 			return err
 		}
@@ -154,16 +154,22 @@ func claimOf(step transcript.Step) claim {
 	return claim{step.Scope, step.Rows[0].Key, step.RunID}
 }
 
-// next allocates numbers for the rows, and returns the last one and the claim's standing. Both queries are sent together in one
-// round trip.
-func (c claim) next(ctx context.Context, q querier, rows int) (last int64, st standing, err error) {
+// next allocates numbers for the rows, and returns the last one and the claim's standing. If the step is not stored, the entries
+// that it requires must be. All queries are sent together in one round trip.
+func (c claim) next(ctx context.Context, q querier, rows int, requires []transcript.Mark) (last int64, st standing, err error) {
 	var now cursor
 	numbers, stands := advancing(ctx, q, c.Investigation, cursor{seq: int64(rows)}), c.ask(ctx, q)
+	seen := lookFor(ctx, q, c.Investigation, requires)
 	if err := numbers.Scan(now.fields()...); err != nil {
 		return 0, st, err
 	}
-	err = stands.Scan(st.fields()...)
-	return now.seq, st, err
+	if err := stands.Scan(st.fields()...); err != nil {
+		return 0, st, err
+	}
+	if err := seen.required(); err != nil && !st.stored {
+		return 0, st, err
+	}
+	return now.seq, st, nil
 }
 
 func (s journal) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
@@ -201,6 +207,9 @@ func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript
 
 // insertStep numbers and writes the rows and their side effects. It returns the entries as a later Lookup reads them.
 func (s journal) insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
+	if err := lookFor(ctx, q, step.Investigation, step.Requires).required(); err != nil {
+		return nil, err
+	}
 	now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/trust/audit"
@@ -15,6 +16,9 @@ type Step struct {
 	Rows []Row
 	// Intent is written before the rows as a separate step, unless it exists already; nil means none.
 	Intent *Row
+	// Requires lists entries of the investigation that the writer knows of. A store that lacks one writes nothing and returns a
+	// BehindError.
+	Requires []Mark
 	// Recall is the agent definition that may find these texts with conversation_search; empty means none.
 	Recall string
 }
@@ -51,6 +55,17 @@ type Live struct {
 // ErrStaleRun means that another workflow run has taken over the execution after a Temporal reset. The old run must not write any
 // more.
 var ErrStaleRun = errors.New("replaced by a newer workflow run")
+
+// BehindError means that the store lacks entries that were committed: it was restored from a backup, or lost its last commits in a
+// failover.
+type BehindError struct {
+	Investigation string
+	Missing       []Mark // at least one
+}
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("the store lacks %d entries of %s that were written before", len(e.Missing), e.Investigation)
+}
 
 // Letter is a message from a person to agents. It stays in the store until a model call reads it and quotes it in an entry of its
 // execution.

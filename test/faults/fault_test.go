@@ -94,6 +94,7 @@ type faults struct {
 	stalling
 	offered  sync.Map // by place of a Generate attempt: hashes of the catalogues that it read
 	outage   *outage
+	failover *failover // may be nil
 	now      func() time.Time // by the workflows' clock
 	together bool             // agents work at the same time
 	// ordered leaves nothing to the machine: a listing runs before the model request beside it, no wait of a workflow ends
@@ -114,6 +115,9 @@ func (f failure) Error() string { return "injected: " + f.what }
 // strike returns an error if the operation is to fail, by the hash of seed, execution, iteration, position,
 // operation and attempt.
 func (f *faults) strike(ctx context.Context, k kind, operation string, key transcript.Key) error {
+	if f.failover != nil && operation != inMemory { // not within a transaction, which would block it
+		f.failover.step(fmt.Sprintf("%s of %s", operation, placeOf(ctx).execution))
+	}
 	f.stand(ctx, operation, key)
 	if err := f.away(ctx, k, operation, key); err != nil {
 		return err

@@ -210,6 +210,9 @@ func ServerUnavailable(away ServerAway, err error) error {
 
 // StoreFailure stops retries of an activity whose run was replaced, and gives every untyped error a stable type.
 func StoreFailure(err error) error {
+	if behind, ok := errors.AsType[*transcript.BehindError](err); ok {
+		return lostEntries(behind)
+	}
 	switch {
 	case err == nil, temporal.IsApplicationError(err), temporal.IsCanceledError(err), errors.Is(err, context.DeadlineExceeded):
 		return err
@@ -220,6 +223,12 @@ func StoreFailure(err error) error {
 		return temporal.NewApplicationError(text, ErrorWorkerCannot)
 	}
 	return temporal.NewApplicationError(err.Error(), ErrorStore)
+}
+
+// Refused reports whether the store refuses to write for the run, however often it is asked.
+func Refused(err error) bool {
+	_, behind := errors.AsType[*transcript.BehindError](err)
+	return behind || errors.Is(err, transcript.ErrStaleRun)
 }
 
 // Ended returns why an activity's context has ended, or err if it has not. Only the cause tells whether the activity was

@@ -2,6 +2,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,6 +29,20 @@ func (j *Job) NthCall(reply transcript.Entry, iteration, n int) (transcript.Call
 		return transcript.Call{}, Final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.Ref.Execution, iteration, n))
 	}
 	return reply.Calls[n], nil
+}
+
+// Step returns the step that appends rows. The store writes it only if it has all entries that the workflow has seen.
+func (j *Job) Step(rows ...transcript.Row) transcript.Step {
+	return transcript.Step{Scope: j.Ref.Scope(), Writer: j.Writer, Requires: j.Ref.Seen, Rows: rows}
+}
+
+// Saw makes the activity's later writes also require these entries, which were read or written together.
+func (j *Job) Saw(entries ...transcript.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	newest := slices.MaxFunc(entries, func(a, b transcript.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	j.Ref.Seen = append(slices.Clip(j.Ref.Seen), newest.Mark())
 }
 
 // About returns the investigation's record, which holds the request's metadata. A conversation has no

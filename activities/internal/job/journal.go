@@ -41,7 +41,7 @@ func (j *Job) journal(ctx context.Context, key transcript.Key, run func(*Job) ([
 	if err != nil {
 		return nil, err
 	}
-	step := transcript.Step{Scope: j.Ref.Scope(), Writer: j.Writer}
+	step := j.Step()
 	for n, body := range bodies {
 		row := transcript.Row{Key: key, Kind: transcript.KindNotice, Body: body}
 		if row.Position = n; n == len(bodies)-1 {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 // A store that was restored from a backup, or that failed over to a replica without the last commits, is older than
 // Temporal's history. A model that works with such a store repeats its writes, so no activity makes a call on one. The
 // check rests on two facts: a store loses only its newest commits, and the entries of an investigation are numbered in
-// commit order. So a store that has the newest entry that a workflow has seen has all earlier ones.
+// commit order. So a store that has the newest entry that a workflow has seen has all earlier ones. An activity checks
+// before it makes a call, and each of its writes (Job.Step) requires the same entries in its own transaction, because the
+// failover may come during the call.
 
 // RequireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. It skips
 // the entries in log, which the activity has already read.
@@ -32,13 +35,13 @@ func (a *Worker) Require(ctx context.Context, investigation string, marks []tran
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	first := missing[0]
-	for _, m := range missing {
-		if m.Seq < first.Seq {
-			first = m
-		}
-	}
-	return storeBehind(investigation, fmt.Sprintf("entry %d, written at %s", first.Seq, time.UnixMicro(first.At).UTC().Format(time.RFC3339)))
+	return lostEntries(&transcript.BehindError{Investigation: investigation, Missing: missing})
+}
+
+func lostEntries(lost *transcript.BehindError) error {
+	first := slices.MinFunc(lost.Missing, func(a, b transcript.Mark) int { return cmp.Compare(a.Seq, b.Seq) })
+	at := time.UnixMicro(first.At).UTC().Format(time.RFC3339)
+	return storeBehind(lost.Investigation, fmt.Sprintf("entry %d, written at %s", first.Seq, at))
 }
 
 // RequirePlan reads the plan of an investigation whose workflow has seen these entries. It returns an error of type

@@ -4,7 +4,6 @@ package modelcall
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -126,6 +125,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	offered := g.tools(stored, tools)
+	g.Saw(stored...)
 	g.addOmissions(stored, offered)
 	g.addForgotten(stored, offered)
 	view, compression, err := g.view(stored, offered)
@@ -161,7 +161,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		stored, err = g.append(ctx)
 		return err
 	})
-	if err != nil && !errors.Is(err, transcript.ErrStaleRun) && activity.GetInfo(ctx).Attempt >= job.PaidTries {
+	if err != nil && !job.Refused(err) && activity.GetInfo(ctx).Attempt >= job.PaidTries {
 		return nil, job.Final(job.ErrorStore, fmt.Errorf("the reply cannot be stored, and is not requested (and paid for) again: %w", err))
 	}
 	return stored, err
@@ -181,8 +181,9 @@ func (g *generation) prepare(ctx context.Context, known transcript.Known) ([]tra
 }
 
 func (g *generation) append(ctx context.Context) (entries []transcript.Entry, err error) {
-	entries, g.unread, err = g.Transcripts.AppendReply(ctx,
-		transcript.Step{Scope: g.Ref.Scope(), Writer: g.Writer, Rows: g.rows, Recall: g.recalledBy()})
+	step := g.Step(g.rows...)
+	step.Recall = g.recalledBy()
+	entries, g.unread, err = g.Transcripts.AppendReply(ctx, step)
 	return entries, err
 }
 
@@ -219,7 +220,7 @@ func (g *generation) appendHop(ctx context.Context) error {
 		Text: text, ErrorType: g.in.Fallback.ErrorType,
 		Answer: transcript.Answer{Provider: g.provider().Name, Model: g.provider().Model},
 	}}
-	if _, err := g.Transcripts.Append(ctx, transcript.Step{Scope: g.Ref.Scope(), Writer: g.Writer, Rows: []transcript.Row{row}}); err != nil {
+	if _, err := g.Transcripts.Append(ctx, g.Step(row)); err != nil {
 		return fmt.Errorf("record that %s takes over: %w", g.provider().Name, err)
 	}
 	return g.Records.SetModel(ctx, g.Execution(g.provider()))
@@ -310,8 +311,7 @@ func (g *generation) failed(ctx context.Context, by circuit.Conversation, began 
 		row.Usage = &spent
 		row.Text += fmt.Sprintf(" (counted as %d tokens: the provider may charge for it)", spent.Tokens())
 	}
-	step := transcript.Step{Scope: g.Ref.Scope(), Writer: g.Writer, Rows: []transcript.Row{row}}
-	if _, err := g.Transcripts.Append(ctx, step); err != nil {
+	if _, err := g.Transcripts.Append(ctx, g.Step(row)); err != nil {
 		g.Logger.Warn("a failed model call was not recorded in the transcript", "execution", g.Ref.Execution, "error", err)
 	}
 	return failure

@@ -136,7 +136,7 @@ func (s summary) write(ctx context.Context, until time.Time) (transcript.Entry, 
 		return transcript.Entry{}, err
 	}
 	row := transcript.Row{Key: transcript.SummaryKey(s.result.Iteration, s.result.CallIndex()), Kind: transcript.KindSummary, Body: body}
-	entries, err := s.Transcripts.Append(ctx, transcript.Step{Scope: s.Ref.Scope(), Writer: s.Writer, Rows: []transcript.Row{row}})
+	entries, err := s.Transcripts.Append(ctx, s.Step(row))
 	if err != nil {
 		return transcript.Entry{}, fmt.Errorf("append the summary of call %s: %w", s.result.Ref(), err)
 	}

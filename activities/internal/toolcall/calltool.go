@@ -277,5 +277,5 @@ func (c *toolCall) decided(d *job.Decision) transcript.Result {
 }
 
 func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript.Entry, error) {
-	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.Ref.Scope(), Writer: c.Writer, Rows: []transcript.Row{row}})
+	return c.Transcripts.Append(ctx, c.Step(row))
 }

@@ -72,7 +72,7 @@ func (j Calls) rememberAll(ctx context.Context, calls []*toolCall) (last transcr
 	if err == nil {
 		return entries[len(entries)-1], nil
 	}
-	if errors.Is(err, transcript.ErrStaleRun) || activity.GetInfo(ctx).Attempt <= togetherAttempts {
+	if job.Refused(err) || activity.GetInfo(ctx).Attempt <= togetherAttempts {
 		return last, err
 	}
 	for _, c := range calls {
@@ -103,7 +103,7 @@ func (j Calls) remember(ctx context.Context, calls []*toolCall) ([]transcript.En
 	if err != nil {
 		return nil, err
 	}
-	batch := memory.Batch{Scope: j.Ref.Scope(), Writer: j.Writer, Agent: j.Agent.Definition}
+	batch := memory.Batch{Scope: j.Ref.Scope(), Writer: j.Writer, Requires: j.Ref.Seen, Agent: j.Agent.Definition}
 	for _, c := range calls {
 		batch.Keys = append(batch.Keys, transcript.ResultKey(c.in.Iteration, c.in.Call))
 	}

@@ -32,6 +32,7 @@ func (j Calls) appendResult(ctx context.Context, input job.Input) error {
 	c := toolCall{Calls: j, in: in}
 	known, err := j.Transcripts.LookupCall(ctx, j.Ref.Scope(), input.Iteration, input.Call, j.Writer)
 	if err != nil || len(known.Step) > 0 {
+		j.Saw(known.Step...)
 		return err
 	}
 	if err := c.read(ctx, known.Log); err != nil {
@@ -64,7 +65,10 @@ func (j Calls) appendResult(ctx context.Context, input job.Input) error {
 		}
 		c.unrecorded = &unrecorded
 	}
-	_, err = c.write(ctx, result)
+	entry, err := c.write(ctx, result)
+	if err == nil {
+		j.Saw(entry)
+	}
 	return err
 }
 
@@ -105,7 +109,8 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 		Key: transcript.ResultKey(c.in.Iteration, c.in.Call), Kind: transcript.KindResult, Body: body,
 		Acts: c.endedActs(ctx, c.unrecorded, body),
 	}
-	step := transcript.Step{Scope: c.Ref.Scope(), Writer: c.Writer, Rows: []transcript.Row{row}, Intent: c.intent}
+	step := c.Step(row)
+	step.Intent = c.intent
 	entries, err := c.Transcripts.Append(ctx, step)
 	if err != nil {
 		return transcript.Entry{}, fmt.Errorf("append the result of %s: %w", c.call.Name, err)

@@ -60,6 +60,8 @@ type Tx interface {
 type Batch struct {
 	transcript.Scope
 	transcript.Writer
+	// Requires: see transcript.Step.
+	Requires []transcript.Mark
 	// Agent is the memory's owner: the definition in the plan (AgentPlan.Definition).
 	Agent string
 	// Keys are the keys of the results (transcript.ResultKey), in the order of the calls.

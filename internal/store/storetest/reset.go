@@ -48,6 +48,75 @@ func testMissing(t *testing.T, open opener) {
 	same(t, "mark of what is not stored", transcript.Entry{}.Mark(), transcript.Mark{})
 }
 
+// A write is refused if the store lacks an entry that the writer has seen, and changes nothing. It takes any number of entries, and
+// superseded ones count. A step that is stored is returned whatever it requires.
+func testRequired(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	start := record.Investigation{ID: scope.Investigation, WorkflowID: "w", RunID: "r1", StartedAt: time.Now()}
+	ok(t, s.StartInvestigation(ctx, start))
+	for n := range 20 {
+		steps(t, s, "r1", key(n+1, 0))
+	}
+	must(s.Lookup(ctx, scope, key(20, 0), writer("r2")))(t)
+	var there []transcript.Mark
+	for _, e := range gapless(t, s, scope.Investigation) {
+		there = append(there, e.Mark())
+	}
+	lost := []transcript.Mark{{Seq: 3, At: there[2].At + 1}, {Seq: 21, At: there[19].At}}
+	intended := step("r2", row("r2", transcript.ResultKey(20, 0)))
+	intent := row("r2", transcript.CallKey(20, 0))
+	intended.Intent = &intent
+	memories := batch("bot", "r2", 21, 1)
+	end := start
+	end.Status, end.EndReason, end.EndedAt = agent.StatusCompleted, agent.EndCompleted, &start.StartedAt
+	writes := map[string]func(requires []transcript.Mark) error{
+		"a step of the newest run": func(requires []transcript.Mark) error {
+			next := step("r2", row("r2", key(20, 0)))
+			next.Requires = requires
+			_, err := s.Append(ctx, next)
+			return err
+		},
+		"a result and its intent": func(requires []transcript.Mark) error {
+			intended.Requires = requires
+			_, err := s.Append(ctx, intended)
+			return err
+		},
+		"memory calls": func(requires []transcript.Mark) error {
+			memories.Requires = requires
+			_, err := perform(ctx, s, memories, appendTo("facts", "one"))
+			return err
+		},
+		"a step of another run": func(requires []transcript.Mark) error {
+			next := step("r3", row("r3", key(22, 0)))
+			next.Requires = requires
+			_, err := s.Append(ctx, next)
+			return err
+		},
+		"the end": func(requires []transcript.Mark) error {
+			end.Requires = requires
+			return s.FinishInvestigation(ctx, end)
+		},
+	}
+	for _, name := range []string{"a step of the newest run", "a result and its intent", "memory calls", "a step of another run", "the end"} {
+		before := briefs(gapless(t, s, scope.Investigation))
+		err := writes[name](append(lost, there...))
+		behind, refused := errors.AsType[*transcript.BehindError](err)
+		if !refused {
+			t.Fatalf("%s: %v", name, err)
+		}
+		same(t, name+": missing", *behind, transcript.BehindError{Investigation: scope.Investigation, Missing: lost})
+		same(t, name+": the log", briefs(gapless(t, s, scope.Investigation)), before)
+		ok(t, writes[name](there))
+		if after := gapless(t, s, scope.Investigation); len(after) == len(before) && name != "the end" {
+			t.Errorf("%s: nothing was written", name)
+		}
+		if name != "the end" {
+			ok(t, writes[name](lost))
+		}
+	}
+	same(t, "status", must(s.Investigation(ctx, scope.Investigation))(t).Status, agent.StatusCompleted)
+}
+
 // Missing data that an investigation refers to is reported; superseded data is not missing.
 func testCheck(t *testing.T, open opener) {
 	s, id := open(), scope.Investigation

@@ -154,6 +154,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"first writer wins":            testFirstWriterWins,
 	"refused steps":                testRefusedSteps,
 	"missing entries":              testMissing,
+	"required entries":             testRequired,
 	"check":                        testCheck,
 	"reset":                        testReset,
 	"reset within an iteration":    testResetWithinIteration,

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // Investigation is the record of one investigation.

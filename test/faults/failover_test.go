@@ -29,7 +29,7 @@ type failover struct {
 	database
 	copyAt, at int // operations before which the copy is made, and before which it takes over; 0 means never
 
-	mu    sync.Mutex
+	mu     sync.Mutex
 	points []string // the operations so far
 	err    error
 }
@@ -287,4 +287,3 @@ func (d serverData) run(script, forTable string) error {
 	_, err = d.db.Exec(`BEGIN;` + script + list.String() + `COMMIT`)
 	return err
 }
-

@@ -94,7 +94,7 @@ type faults struct {
 	stalling
 	offered  sync.Map // by place of a Generate attempt: hashes of the catalogues that it read
 	outage   *outage
-	failover *failover // may be nil
+	failover *failover        // may be nil
 	now      func() time.Time // by the workflows' clock
 	together bool             // agents work at the same time
 	// ordered leaves nothing to the machine: a listing runs before the model request beside it, no wait of a workflow ends

@@ -158,16 +158,22 @@ func (s *session) usable(ctx context.Context, once bool) error {
 const maxChecks = 6
 
 // checked returns nil if the server knows the session. A server that does one thing at a time answers only when it is
-// free, so pings are repeated: until ctx ends if a call of the session is under way, else maxChecks times.
+// free, so pings are repeated: until ctx ends if a call of the session is under way, else maxChecks times. Then the
+// session ends, so that later calls do not wait as long. If ctx ends first, the check goes on in the background.
 func (s *session) checked(ctx context.Context) error {
 	began := time.Now()
 	for n := 1; ; n++ {
 		err := s.ping(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		switch {
+		case !errors.Is(err, context.DeadlineExceeded):
 			return err
-		}
-		if n >= maxChecks && !s.pulse.older(time.Now()) {
-			return fmt.Errorf("%w (waited %s)", errUnchecked, time.Since(began).Round(time.Second))
+		case ctx.Err() != nil:
+			s.suspect(ctx, began)
+			return err
+		case n >= maxChecks && !s.pulse.older(time.Now()):
+			err = fmt.Errorf("%w (waited %s)", errUnchecked, time.Since(began).Round(time.Second))
+			s.wire.fail(fmt.Errorf("%w: %w", errSilent, err))
+			return err
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package mcp_test
 
 import (
+	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +92,7 @@ func TestWriteIsNotSentToServerThatAnswersNoPings(t *testing.T) {
 	write := made.call()
 	got := within(t, pool, write, 30*time.Second)
 	if got.ErrorType != tool.ErrorUnavailable || got.Sent || got.Sends != 0 ||
-		!strings.HasPrefix(got.Content, "Tool "+write.Name+" was not called: MCP server s: it did not respond to pings, and a call") {
+		!strings.HasPrefix(got.Content, "Tool "+write.Name+" was not called: MCP server s: the server does not respond to pings") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -116,18 +118,61 @@ func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
 	if got := within(t, pool, echo, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Fatalf("got %+v", got)
 	}
-	if got := within(t, pool, echo, 30*time.Second); !strings.Contains(got.Content, "no response to initialize within 200ms") {
+	if got := within(t, pool, echo, 30*time.Second); got.ErrorType != tool.ErrorUnavailable || got.Away == "" {
 		t.Fatalf("got %+v", got)
 	}
 	server.Thaw()
 	always(server, "initialize", slow) // the request that was frozen has used up the fault
-	for n := 1; ; n++ {
-		got := within(t, pool, echo, 30*time.Second)
-		if got.Status == tool.StatusSuccess {
-			return
-		}
-		if n == 6 {
+	awaitOpen(pool)
+	if got := within(t, pool, echo, 30*time.Second); got.Status != tool.StatusSuccess {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+// awaitOpen returns when the pool has a session with the server, which no call opens.
+func awaitOpen(pool *mcp.Pool) {
+	for !pool.Open("s", "") {
+		runtime.Gosched()
+	}
+}
+
+// TestCallsOfASilentServerDoNotWait checks that calls fail at once while a server does not answer, that one session at a time is
+// opened to find out when it does, and that the next call then goes to that session. The calls are of several agents.
+func TestCallsOfASilentServerDoNotWait(t *testing.T) {
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	pool, made := webPool(t, server, tooltest.WebOptions{}, hastened), newEffects(t)
+	call(t, pool, "s.echo", `{"text":"x"}`)
+	server.Freeze()
+	first := len(server.Seen("initialize"))
+	const calls = 30
+	for n := range calls {
+		write := made.call()
+		write.Session = fmt.Sprint("agent ", n%3)
+		got := within(t, pool, write, time.Hour)
+		if got.ErrorType != tool.ErrorUnavailable || got.Sent || got.Away != "it does not respond to pings" {
 			t.Fatalf("got %+v", got)
 		}
 	}
+	if probes := len(server.Seen("initialize")) - first; probes > calls/2 { // each waits twice as long as the one before
+		t.Errorf("%d calls opened %d sessions", calls, probes)
+	}
+	server.Thaw()
+	awaitOpen(pool)
+	if got := made.make(t.Context(), t, pool); got.Status != tool.StatusSuccess {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestCheckGoesOnAfterItsCall checks a session check that takes longer than its call. It ends the session all the same.
+func TestCheckGoesOnAfterItsCall(t *testing.T) {
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	pool, made := webPool(t, server, tooltest.WebOptions{}, hastened), newEffects(t)
+	call(t, pool, "s.echo", `{"text":"x"}`)
+	server.Freeze()
+	if got := within(t, pool, made.call(), 300*time.Millisecond); got.ErrorType != tool.ErrorTimeout || got.Sent {
+		t.Errorf("got %+v", got)
+	}
+	server.Wait("initialize", 2) // no call asks for it
 }

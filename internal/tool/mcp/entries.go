@@ -40,7 +40,9 @@ func (p *Pool) lookup(ctx context.Context, server, execution string) (*session, 
 		n.execution = execution
 		transport = transport.forExecution(execution)
 	}
-	return p.open(ctx, n, transport), nil
+	s := p.open(ctx, n, transport)
+	p.touch(p.sessions[n])
+	return s, nil
 }
 
 // open opens a session, replacing a dead one if there is one.
@@ -56,16 +58,33 @@ func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
 	default:
 		s.opened.Store(e.session.opened.Load())
 		s.startLimit = e.session.nextStartLimit()
+		if s.startLimit > 0 && e.session.err != nil {
+			s.began = e.session.began // the server has not answered since then
+		}
 		e.session.leave(false)
 	}
 	e.session = s
-	p.touch(e)
 	p.alive[s] = true
 	p.running.Go(func() {
-		s.run(context.WithoutCancel(ctx), p.newClient(transport.Roots), p.opts)
+		s.run(context.WithoutCancel(ctx), p.newClient(transport.Roots), p.opts, func() { p.probe(ctx, n, s) })
 		p.forget(n, s)
 	})
 	return s
+}
+
+// probeFor is how long after the last call a server that does not answer is probed.
+const probeFor = 10 * time.Minute
+
+// probe opens the next session if a remote server did not answer the last one, until it answers. Calls do not wait for
+// it: see Pool.session. Each attempt waits longer for the server, so there is no pause between them.
+func (p *Pool) probe(ctx context.Context, n name, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.sessions[n]
+	current := e != nil && e.session == s && !e.leaving() && !p.closed
+	if current && s.transport.remote() && s.nextStartLimit() > 0 && time.Since(e.used) < probeFor {
+		p.open(ctx, n, s.transport)
+	}
 }
 
 // add adds an entry for a name and makes room for it.

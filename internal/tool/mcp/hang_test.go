@@ -194,6 +194,7 @@ func TestHungServerOverHTTP(t *testing.T) {
 			if got := <-late; got.Status != tool.StatusSuccess || made.of(t, lost.Key) != 1 {
 				t.Errorf("said: %+v, made %d times", got, made.of(t, lost.Key))
 			}
+			awaitOpen(pool)
 			if got := made.make(t.Context(), t, pool); got.Status != tool.StatusSuccess {
 				t.Errorf("got %+v", got)
 			}

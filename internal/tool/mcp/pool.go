@@ -129,7 +129,7 @@ func (p *Pool) List(ctx context.Context, server plan.Server, execution string) (
 
 func (p *Pool) list(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	for attempt := 1; ; attempt++ {
-		s, err := p.session(ctx, server.Name, cmp.Or(execution, p.unnamed))
+		s, err := p.session(ctx, server.Name, cmp.Or(execution, p.unnamed), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	defer p.listen(call)()
 	for attempt, sent := 1, 0; ; attempt++ {
-		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed))
+		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed), time.After(p.opts.PingTimeout/5))
 		if err == nil {
 			if err = s.usable(ctx, !call.Repeatable()); err != nil && ctx.Err() == nil && s.ended() && attempt < maxAttempts {
 				continue
@@ -166,6 +166,8 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 			if err != nil {
 				err = s.secrets.redactError(fmt.Errorf("Tool %s was not called: MCP server %s: %w", call.Name, server, err))
 			}
+		} else if errors.Is(err, errSilent) {
+			err = fmt.Errorf("Tool %s was not called: MCP server %s: %w", call.Name, server, err)
 		}
 		if err != nil && ctx.Err() != nil {
 			return notCalled(call.Name, server, ctx.Err())
@@ -234,15 +236,24 @@ func (p *Pool) Close() {
 }
 
 // session returns the session of a server, or of a server and an execution if required, once it is ready. Concurrent
-// callers wait for the same session, which does not depend on any of them.
-func (p *Pool) session(ctx context.Context, server, execution string) (*session, error) {
+// callers wait for the same session, which does not depend on any of them. If the server did not answer in the previous
+// session, the caller waits only until soon, unless that is nil.
+func (p *Pool) session(ctx context.Context, server, execution string, soon <-chan time.Time) (*session, error) {
 	s, err := p.lookup(ctx, server, execution)
 	if err != nil {
 		return nil, err
 	}
+	if !s.transport.remote() || s.startLimit == 0 {
+		soon = nil
+	}
 	select {
 	case <-s.ready:
+		if soon != nil && errors.Is(s.err, errLate) {
+			return nil, errSilent
+		}
 		return s, s.err
+	case <-soon:
+		return nil, errSilent
 	case <-ctx.Done():
 		return nil, newStartingError(s, fmt.Errorf("wait for MCP server %s: %w", server, ctx.Err()))
 	}
@@ -257,7 +268,7 @@ type startingError struct {
 }
 
 func newStartingError(s *session, err error) *startingError {
-	since, running := s.began, s.transport.Type == HTTP || s.transport.Type == SSE
+	since, running := s.began, s.transport.remote()
 	if asked := s.asked.Load(); asked != nil {
 		since, running = *asked, true
 	}

@@ -43,8 +43,8 @@ type session struct {
 	patience, checkAfter time.Duration
 	// lateLimit is how long to wait for the answer to an abandoned call.
 	lateLimit time.Duration
-	// startLimit is how long the server may take to answer initialize if the previous session was given up because the
-	// server did not answer. Zero means the transport's own limit.
+	// startLimit is how long the server may take to answer initialize if it did not answer in the previous session. Zero
+	// means the transport's own limit. It has no effect on processes.
 	startLimit time.Duration
 
 	stop    func()        // ends the session and its calls
@@ -79,8 +79,8 @@ func newSession(server string, transport Transport, opts Options) *session {
 	return s
 }
 
-// run opens the session, and returns when it has ended completely.
-func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
+// run opens the session, and returns when it has ended completely. It calls ended when the session can no longer be used.
+func (s *session) run(ctx context.Context, client *mcp.Client, opts Options, ended func()) {
 	defer close(s.gone)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,6 +91,7 @@ func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 	s.opened.Store(s.opened.Load() || s.err == nil)
 	close(s.ready)
 	s.finish()
+	ended()
 	<-s.left // until then, a successor may take over
 	s.cleanup(ctx)
 }
@@ -123,8 +124,7 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options) (e
 // not end later, because an SSE connection lives as long as it does.
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
-	longest := processStartTimeout
-	_, remote := s.wire.(*web)
+	longest, remote := processStartTimeout, s.transport.remote()
 	if remote {
 		longest = defaultStartTimeout
 	}
@@ -175,14 +175,14 @@ func (s *session) cleanup(ctx context.Context) {
 	}
 }
 
-// nextStartLimit returns the startLimit of the next session. A server that hangs then costs the next call one ping's
-// time instead of a minute. The limit doubles with each attempt, because a server may need longer than a ping to start.
+// nextStartLimit returns the startLimit of the next session. The limit doubles with each attempt, because a server may
+// need longer than a ping to start.
 func (s *session) nextStartLimit() time.Duration {
 	switch {
 	case !closed(s.ready):
 		return 0
-	case s.startLimit > 0 && errors.Is(s.err, errLate):
-		return 2 * s.startLimit
+	case errors.Is(s.err, errLate):
+		return cmp.Or(2*s.startLimit, s.transport.Timeout.D(), defaultStartTimeout)
 	case s.err == nil && s.silent():
 		return s.patience
 	}

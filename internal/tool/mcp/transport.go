@@ -46,6 +46,9 @@ type Transport struct {
 // sessionTemplate matches the variable that config does not expand.
 var sessionTemplate = regexp.MustCompile(`\{\{\s*\.SESSION_ID\s*\}\}`)
 
+// remote reports whether the server runs without us.
+func (t Transport) remote() bool { return t.Type == HTTP || t.Type == SSE }
+
 // perExecution reports whether executions cannot share a session.
 func (t Transport) perExecution() bool {
 	if t.Type != HTTP && t.Type != SSE {

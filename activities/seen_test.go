@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -153,6 +154,39 @@ func TestLostIntent(t *testing.T) {
 			t.Errorf("%d calls, %v", len(b.calls), err)
 		}
 	})
+}
+
+// Both databases were restored from a backup after a reply asked for calls. A call that must not run twice is not made, and others
+// are. A model call that was requested before fails, so that the workflow requests it again once it is resumed.
+func TestRestoredDatabases(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"}, agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`})
+	b.act.Held = time.Now().Add(time.Hour)
+	for n, want := range []string{tool.ErrorOutcomeUnknown, ""} {
+		if _, err := b.callTool(1, n); err != nil || b.last().ErrorType != want {
+			t.Errorf("call %d: %v; the model is told %q", n, err, b.last().Text)
+		}
+	}
+	if len(b.calls) != 1 || b.calls[0].Name != "lab.read" {
+		t.Errorf("calls made: %v", b.calls)
+	}
+	asked := len(b.requests)
+	_, err := b.generate(activities.GenerateIn{Iteration: 2})
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Type() != activities.ErrorWorkerCannot || !failed.NonRetryable() || len(b.requests) > asked {
+		t.Errorf("the model call ended with %v", err)
+	}
+	if out, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || len(out.Calls) != 2 {
+		t.Errorf("a stored reply: %+v, %v", out, err)
+	}
+	b.act.Held = time.Now().Add(-time.Hour)
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if called, err := b.callTool(2, 0); err != nil || called.Status != "success" || len(b.calls) != 2 {
+		t.Errorf("a call that was requested since: %+v, %v", called, err)
+	}
 }
 
 // The store has lost the plan of an investigation whose workflow has seen entries. That store was set back, too, so

@@ -56,6 +56,7 @@ a kill -9. By default, it listens only on loopback addresses.`,
 	set.BoolVar(&f.host.AdoptStore, "adopt-store", false,
 		"take over a store that was moved here from another host, whose host was renamed, or that belonged to another Temporal "+
 			"namespace; make this store the fleet's store instead of the current one")
+	set.BoolVar(&f.host.Hold, "hold", false, app.HoldUsage)
 	set.DurationVar(&f.host.Reconcile, "reconcile", 0,
 		fmt.Sprintf("how often to correct the records of investigations that were terminated in Temporal (default: %s)", app.DefaultReconcile))
 	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run only Temporal and its UI; you start the worker processes")

@@ -53,6 +53,7 @@ running calls can finish, and unfinished work continues on another worker.`,
 	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false,
 		"take over a SQLite store that was moved here from another host, whose host was renamed, or that belonged to another "+
 			"Temporal namespace; make this store the fleet's store instead of the current one")
+	cmd.Flags().BoolVar(&f.Hold, "hold", false, app.HoldUsage)
 	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue,
 		"task queue to serve; on a queue that MCP servers name as their task_queue, the worker runs only their tools and "+
 			"needs no model keys")

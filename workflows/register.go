@@ -47,6 +47,11 @@ func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflow(Reconcile)
 }
 
+// Pausable are the types of workflows that have the signal pause.
+var Pausable = []string{
+	TypeInvestigation, TypeConversation, "Stage", "IteratingAgent", "SingleShotAgent", "ToolPlanAgent", "ServiceAgent",
+}
+
 // Changes are the IDs of all changes that workflows make by workflow.GetVersion. On a worker that does not know a recorded
 // ID, the workflow's tasks fail until Temporal gives them to a worker that does.
 var Changes = []string{versionRecordEnd, versionBoundListing, versionLearn, versionRecordTurns, versionAwaitServers}

@@ -59,6 +59,9 @@ type Settings struct {
 	DeploymentVersion string
 	// Reconcile is how often the records of terminated investigations are reconciled; 0 means DefaultReconcile.
 	Reconcile time.Duration
+	// Hold pauses everything that runs before the worker takes work. Calls that were requested before, and must not run twice, are
+	// then not made: their outcome is unknown. It is for the first worker after both databases were restored.
+	Hold bool
 	// Keeper is the command line that starts this program as KeeperCommand; nil means that it has no such command.
 	Keeper []string
 	// Models are clients that the program provides, by provider name, by type:model, or by "*" for all.
@@ -152,6 +155,15 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	kept = tracer.Store(kept)
 	act.Transcripts, act.Records, act.Memories, act.Servers = kept, kept, kept, tracer.Caller(act.Servers, kept)
 	w.act = act
+	if opts.Hold {
+		act.Held, err = hold(ctx, opts)
+	} else {
+		act.Held, err = opts.Store.Held(setup)
+	}
+	if err != nil {
+		w.close()
+		return nil, fmt.Errorf("hold what runs: %w", err)
+	}
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {
 		if err := w.worker.Start(); err != nil {

@@ -172,6 +172,31 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 	return err
 }
 
+// heldKey is the note of the last Hold.
+const heldKey = "held"
+
+// Hold records that both databases were restored from a backup, and returns the store's time: what was requested before may have
+// been done already.
+func (s *base) Hold(ctx context.Context) (time.Time, error) {
+	at := storedTime(s.Now(ctx))
+	_, err := s.db.writer.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"),
+		heldKey, at.Format(time.RFC3339Nano))
+	return at, doing(s.db.explain(err), "record the restore")
+}
+
+// Held returns the time of the last Hold; zero if there was none.
+func (s *base) Held(ctx context.Context) (at time.Time, err error) {
+	var text string
+	err = s.db.reader.QueryRowContext(ctx, readNote, heldKey).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	if err == nil {
+		at, err = time.Parse(time.RFC3339Nano, text)
+	}
+	return at, doing(s.db.explain(err), "read the time of the last restore")
+}
+
 // Missing returns the marks whose entries the investigation should have and does not. Superseded entries are not missing.
 func (s journal) Missing(ctx context.Context, investigation string, marks []transcript.Mark) (missing []transcript.Mark, err error) {
 	missing, err = lookFor(ctx, s.db.reader, investigation, marks).missing()

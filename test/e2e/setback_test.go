@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,70 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 	})
 	if received.ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(received.Text, "the store has lost") {
 		t.Errorf("the model was told %q", received.Text)
+	}
+}
+
+// Both databases are restored to a backup from before an approved call was made. With --hold, everything starts paused, the call is
+// not made again although it is approved again, and resume-all lets the agents go on, who are told of the restore.
+func TestBothDatabasesAreRestored(t *testing.T) {
+	t.Parallel()
+	w, _ := newLab(t, nil)
+	w.configure(strings.Replace(labConfig, "defaults:",
+		"defaults:\n  tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}", 1))
+	dev := w.dev()
+	run := w.begin("lab")
+	id := workflows.InvestigationID("lab", run.GetRunID())
+	call := w.waitsFor("lab", "lab.counter").Waiting[0].CallID
+	w.until(id, func(e transcript.Entry) bool { return e.Text == "beta knows five" })
+	dev.terminate()
+	backup := t.TempDir()
+	if err := os.CopyFS(backup, os.DirFS(w.data)); err != nil {
+		t.Fatal(err)
+	}
+	dev = w.dev()
+	w.must("decide", id, call, "--approve")
+	if result := w.end("lab"); result.Status != agent.StatusCompleted || w.effects() != 1 {
+		t.Fatalf("%d effects; %+v", w.effects(), result)
+	}
+	dev.terminate()
+	if err := os.RemoveAll(w.data); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(w.data, os.DirFS(backup)); err != nil {
+		t.Fatal(err)
+	}
+
+	w.dev("--hold")
+	w.waitsFor("lab", "lab.counter")
+	asked := len(w.model.Requests())
+	w.must("decide", id, call, "--approve")
+	var told transcript.Entry
+	w.until(id, func(e transcript.Entry) bool {
+		told = e
+		return e.Kind == transcript.KindResult && e.Call.Name == "lab.counter"
+	})
+	if told.ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(told.Text, "restored from a backup") {
+		t.Errorf("the model is told %q", told.Text)
+	}
+	eventually(t, "the investigation is paused", func() bool {
+		shown, _, _ := w.starter("", "status", id)
+		return strings.Contains(shown, "paused")
+	})
+	if n := len(w.model.Requests()); n != asked {
+		t.Errorf("%d model calls while everything is held", n-asked)
+	}
+	if said := w.must("resume-all"); !strings.Contains(said, id+": resume accepted") {
+		t.Errorf("resume-all says %q", said)
+	}
+	if result := w.end("lab"); result.Status != agent.StatusCompleted || w.effects() != 0 {
+		t.Errorf("%d effects after the restore; %+v", w.effects(), result)
+	}
+	isTold := func(m llmtest.Message) bool { return m.Content != nil && strings.Contains(*m.Content, "were restored from a backup") }
+	if next := w.model.Requests()[asked]; !slices.ContainsFunc(next.Messages, isTold) {
+		t.Errorf("the agent is not told: %+v", next.Messages)
+	}
+	if _, said, _ := w.starter("", "resume-all"); !strings.Contains(said, "No investigations are paused.") {
+		t.Errorf("resume-all says %q", said)
 	}
 }
 

@@ -77,6 +77,38 @@ func TestHungToolServer(t *testing.T) {
 	}
 }
 
+// An HTTP tool server stalls during a call. The next call waits for it visibly, although no call opens a session, and is made once the
+// server answers. This test needs processes: the wait is a workflow's, and the sessions are those of its worker.
+func TestFrozenToolServerOverHTTP(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	var w *world
+	w = newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		switch turnOf(req) {
+		case 1:
+			server.Freeze()
+			return w.counts()
+		case 2:
+			return w.counts()
+		}
+		return llmtest.Text("alpha knows")
+	}, fmt.Sprintf(oneServerConfig, fmt.Sprintf("{type: http, url: %q}", server.URL), "30s"))
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	eventually(t, "the call waits for the server", func() bool {
+		shown, _, _ := w.starter("", "status", "lab")
+		return strings.Contains(shown, "waiting_provider") && strings.Contains(shown, "waiting for server lab: it does not respond to pings")
+	})
+	server.Thaw()
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	if got, sent := strings.Join(w.outcomes(id), ","), len(server.Seen("tools/call")); got != "OutcomeUnknown," || sent != 2 {
+		t.Errorf("outcomes %q of %d requests", got, sent)
+	}
+}
+
 // An HTTP tool server stalls during a call and answers after the agent has ended: people can see the result.
 func TestLateAnswerOfAToolServer(t *testing.T) {
 	t.Parallel()

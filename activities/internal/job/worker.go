@@ -56,6 +56,9 @@ type Worker struct {
 	// reported on since; zero means 15 s.
 	// Quick is how long a call may take within a workflow task; zero means 1 s.
 	Abandoned, Quick time.Duration
+	// Held is when both databases were last restored from a backup; zero means never. Calls that were requested earlier may have
+	// been made already.
+	Held time.Time
 	// Store identifies the store behind the interfaces above.
 	Store string
 	// Belongs fails if another namespace has adopted the store. If nil, no check is made, as in tests.

@@ -4,6 +4,7 @@ package modelcall
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,6 +49,9 @@ func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Gener
 	if err == nil && entries == nil {
 		err = g.RequireSeen(ctx, known.Log)
 	}
+	if err == nil && entries == nil && activity.GetInfo(ctx).ScheduledTime.Before(a.Held) {
+		err = job.Final(job.ErrorWorkerCannot, errRestored)
+	}
 	if err == nil && entries == nil {
 		if g.awaited(ctx, known.Log) {
 			return job.GenerateOut{}, job.UnderWayElsewhere()
@@ -76,6 +80,9 @@ func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Gener
 	out.AskLimit = out.Exceeded != "" && g.Plan.Bounds.OnLimit == plan.OnBoundAsk && g.Ref.Stage >= 0 // only stages of a chain can ask
 	return out, nil
 }
+
+// errRestored makes the workflow ask again, which it does only once it is resumed.
+var errRestored = errors.New("the databases were restored from a backup after this model call was requested")
 
 // generation is one model call that has not been made yet.
 type generation struct {

@@ -117,6 +117,9 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if c.state == notBegun && !c.local && (c.in.Intended || job.IntendedBefore(ctx)) {
 		c.state = lost
 	}
+	if c.state == notBegun && c.reply.At.Before(c.Held) {
+		c.state = restored
+	}
 	decision, refusal, err := c.decide(ctx, known.Catalogues)
 	gated := decision.NeedsApproval || decision.Rule != nil
 	if err == nil && refusal == nil && gated && !c.local {

@@ -182,8 +182,11 @@ func (c *toolCall) interrupted() *tool.Refusal {
 }
 
 func (c *toolCall) interruption() string {
-	if c.state == lost {
+	switch c.state {
+	case lost:
 		return "The call was interrupted, and the store has lost the record of its start."
+	case restored:
+		return "The databases were restored from a backup after the call was requested, so it may have been made already."
 	}
 	return "The call was interrupted."
 }

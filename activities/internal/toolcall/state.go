@@ -11,6 +11,8 @@ const (
 	begunBeforeReset
 	// Temporal knows that an earlier attempt has written the intent, but the store has lost it.
 	lost
+	// The databases were restored from a backup after the call was requested, so it may have been made already.
+	restored
 	// This attempt has begun the call: its intent is written, or is written with the result.
 	intended
 	// The call is not made: the result is our text.
@@ -19,8 +21,10 @@ const (
 	refusedAfterIntent
 )
 
-// begunEarlier reports whether an earlier attempt has begun the call.
-func (s callState) begunEarlier() bool { return s == begun || s == begunBeforeReset || s == lost }
+// begunEarlier reports whether an earlier attempt has begun the call, or may have.
+func (s callState) begunEarlier() bool {
+	return s == begun || s == begunBeforeReset || s == lost || s == restored
+}
 
 // recorded reports whether this run's journal has the intent, or gets it with the result. The intent records the decision.
 func (s callState) recorded() bool { return s == begun || s == intended || s == refusedAfterIntent }

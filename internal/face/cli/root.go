@@ -110,7 +110,7 @@ func helpGroups(c *base.CLI, full base.FullCommands) []helpGroup {
 			look.NewCompare(c), decide.NewScore(c), configure.NewRate(c), full.Export, look.NewVerify(c), full.Import, full.UI,
 			look.NewThreads(c),
 		}},
-		{"Steer", append(decide.SteerCommands(c), decide.NewCancel(c), decide.NewExtend(c))},
+		{"Steer", append(decide.SteerCommands(c), decide.NewResumeAll(c), decide.NewCancel(c), decide.NewExtend(c))},
 		{"Decide", []*cobra.Command{
 			decide.NewInbox(c), decide.NewDecide(c), decide.NewAnswer(c), decide.NewApprovals(c), look.NewAudit(c), decide.NewRules(c),
 		}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -93,6 +95,41 @@ func steerLine(s system.Steered, name string) string {
 		return line + "for the next agent that calls its model"
 	}
 	return line + "no agent is running now"
+}
+
+// NewResumeAll returns the command resume-all.
+func NewResumeAll(c *base.CLI) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "resume-all",
+		Short: "Continue all investigations that are paused",
+		Long: `Continue all investigations that are paused, for example by worker --hold after a restore
+(docs/how-to/back-up.md). To continue one of them, use starter resume ID.`,
+		Example: "  starter resume-all",
+		Args:    command.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeAll(cmd.Context(), c) },
+	}
+	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the affected agents as JSON, a line for each investigation")
+	return cmd
+}
+
+// resumeAll resumes everything that needs a person, because the status of an investigation that is paused and waits for an approval
+// shows only the approval.
+func resumeAll(ctx context.Context, c *base.CLI) error {
+	open, err := c.Client().List(ctx, record.Filter{NeedsMe: true})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(open.All) // the oldest first
+	var failed []error
+	for _, r := range open.All {
+		if err := steer(ctx, c, r.ID, workflows.SignalResume, workflows.By{By: base.UserName()}); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", r.ID, err))
+		}
+	}
+	if len(open.All) == 0 {
+		c.Say("No investigations are paused.")
+	}
+	return errors.Join(failed...)
 }
 
 // NewCancel returns the command cancel.

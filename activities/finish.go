@@ -174,25 +174,8 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	if err != nil {
 		return FinishOut{}, err
 	}
-	unread, err := a.undelivered(ctx, in.Investigation)
+	unread, err := a.completeEnvelope(ctx, &in, checked)
 	if err != nil {
-		return FinishOut{}, err
-	}
-	in.Envelope.Undelivered = append(in.Envelope.Undelivered, unread...)
-	if in.Summary != "" {
-		text, err := a.ResultText(ctx, in.Investigation, in.Summary)
-		if err != nil {
-			return FinishOut{}, err
-		}
-		if in.Envelope.Summary, err = a.marked(ctx, in, summaryLines(text)); err != nil {
-			return FinishOut{}, err
-		}
-	}
-	in.Envelope.Evidence = checked.evidence
-	if in.Envelope.NoToolResult, err = a.restsOnNothing(ctx, in, checked.text); err != nil {
-		return FinishOut{}, err
-	}
-	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return FinishOut{}, err
 	}
 	for _, stage := range in.Unsaved {
@@ -238,6 +221,28 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 		out.ReportRef, err = a.Blobs.PutBlob(ctx, []byte(report))
 	}
 	return out, err
+}
+
+// completeEnvelope adds what only the store knows, and masks the envelope. It returns the unread messages.
+func (a recorder) completeEnvelope(ctx context.Context, in *FinishIn, checked checkedReport) (unread []string, err error) {
+	if unread, err = a.undelivered(ctx, in.Investigation); err != nil {
+		return nil, err
+	}
+	in.Envelope.Undelivered = append(in.Envelope.Undelivered, unread...)
+	if in.Summary != "" {
+		text, err := a.ResultText(ctx, in.Investigation, in.Summary)
+		if err != nil {
+			return nil, err
+		}
+		if in.Envelope.Summary, err = a.marked(ctx, *in, summaryLines(text)); err != nil {
+			return nil, err
+		}
+	}
+	in.Envelope.Evidence = checked.evidence
+	if in.Envelope.NoToolResult, err = a.restsOnNothing(ctx, *in, checked.text); err != nil {
+		return nil, err
+	}
+	return unread, a.maskEnvelope(ctx, in.Plan, &in.Envelope)
 }
 
 // A summary has 1–4 lines (spec: pipeline, "Around the result"), whatever the model returns.

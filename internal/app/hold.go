@@ -14,8 +14,8 @@ import (
 )
 
 // HoldUsage describes the flag for Settings.Hold.
-const HoldUsage = "pause everything that runs, before the worker takes work, and make no call again that may have been made: for the first " +
-	"start after both databases were restored from a backup (docs/how-to/back-up.md)"
+const HoldUsage = "pause everything that runs, before the worker takes work, and make no call again that may have been made: for " +
+	"the first start after both databases were restored from a backup (docs/how-to/back-up.md)"
 
 // heldBy is who pauses investigations and tells their agents about a restore.
 const heldBy = "restore"

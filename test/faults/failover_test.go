@@ -104,7 +104,7 @@ func failovers(t *testing.T, quick bool, oneOf int) (all []*failover) {
 	if seen < 0 || end < seen {
 		t.Fatalf("the operations of the calm run are %q", calm.points)
 	}
-	ages := []int{1, 2, 3, 5, 8, 13, 21, 34, 55}
+	ages := []int{1, 4, 16, 48}
 	for at := seen + 2; at <= end+1; at++ { // numbered from 1
 		for n, age := range ages {
 			due := pick(oneOf, "due", at) == 0 && n == pick(len(ages), "age", at)

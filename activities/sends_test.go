@@ -77,6 +77,23 @@ func TestSentWriteIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+// Each try of a call that may be repeated tells the next one how often it may have been sent by now.
+func TestTriesCountSends(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__read", Arguments: `{"n":1}`})
+	b.run = func(call tool.Call) (tool.Result, error) {
+		unknown := tool.Failure(tool.ErrorUnavailable, "MCP server lab: it answered 404 Not Found")
+		unknown.Sent, unknown.Sends = true, call.Sent+3
+		return unknown, nil
+	}
+	_, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Sent: 2})
+	var away activities.ServerAway
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Details(&away) != nil || away.Sent != 5 {
+		t.Errorf("it ended with %v, %+v", err, away)
+	}
+}
+
 // The audit trail has the number of times that an approved call went out.
 func TestActsCountSends(t *testing.T) {
 	t.Parallel()

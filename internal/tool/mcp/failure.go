@@ -17,7 +17,7 @@ import (
 // error only for the end of the caller's own ctx.
 func (s *session) failure(name string, sends int, err error) (tool.Result, error) {
 	if ctxErr := ended(err); ctxErr != nil && sends == 0 {
-		return notCalled(name, s.server, ctxErr)
+		return notReady(name, s.server, sends, ctxErr)
 	}
 	result, failed := s.worded(name, err)
 	if result.ErrorType == tool.ErrorUnavailable {
@@ -37,12 +37,27 @@ func ended(err error) error {
 	return nil
 }
 
-// notCalled returns the result for a ctx that ended before the request was sent.
-func notCalled(name, server string, err error) (tool.Result, error) {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s was not called: MCP server %s was not ready in time.", name, server)), nil
+// notReady returns the result for a ctx that ended before the request was sent, or sent again after the given sends.
+func notReady(name, server string, sends int, err error) (tool.Result, error) {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return tool.Result{Sent: sends > 0, Sends: sends}, fmt.Errorf("call %s: %w", name, err)
 	}
-	return tool.Result{}, fmt.Errorf("call %s: %w", name, err)
+	text := fmt.Sprintf("Tool %s was not called: MCP server %s was not ready in time.", name, server)
+	if sends > 0 {
+		text = fmt.Sprintf("%s MCP server %s was not ready in time for the next attempt.", alreadySent(name, sends), server)
+	}
+	result := tool.Failure(tool.ErrorTimeout, text)
+	result.Sent, result.Sends = sends > 0, sends
+	return result, nil
+}
+
+// alreadySent describes a call whose request was sent without a known outcome.
+func alreadySent(name string, sends int) string {
+	times := "once"
+	if sends > 1 {
+		times = fmt.Sprintf("%d times", sends)
+	}
+	return fmt.Sprintf("Tool %s was sent %s and may have taken effect.", name, times)
 }
 
 // refusal reports whether an error of the protocol proves that the tool has not run. Servers of the TypeScript SDK also

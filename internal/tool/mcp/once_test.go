@@ -39,7 +39,13 @@ func (e *effects) of(t rapid.TB, key string) int {
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	return strings.Count("\n"+string(lines), "\n"+key+"\n")
+	count := 0
+	for line := range strings.Lines(string(lines)) {
+		if line == key+"\n" {
+			count++
+		}
+	}
+	return count
 }
 
 // call returns the next call, with a new key.
@@ -190,6 +196,76 @@ func TestLostSessionIsFoundBeforeTheCall(t *testing.T) {
 			got := newEffects(t).make(t.Context(), t, pool)
 			if got.Status != tool.StatusSuccess || len(server.Seen("tools/call")) != 2 {
 				t.Errorf("got %+v after %v", got, server.Seen())
+			}
+		})
+	}
+}
+
+// expired is a ctx whose time ends when ended is closed.
+type expired struct {
+	context.Context
+	ended chan struct{}
+}
+
+func (e expired) Done() <-chan struct{} { return e.ended }
+
+func (e expired) Err() error {
+	select {
+	case <-e.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestRepeatedCallIsNotSaidToBeUnsent checks the report about an idempotent call that was sent, and whose time ended while a
+// new session was opened for sending it again.
+func TestRepeatedCallIsNotSaidToBeUnsent(t *testing.T) {
+	t.Parallel()
+	lost := after(tooltest.Answer(404, "text/plain", "session not found"))
+	for name, tc := range map[string]struct {
+		lost int // sessions
+		open tooltest.Fault
+		want string
+	}{
+		"time ends":       {1, nil, "Tool s.counter was sent once and may have taken effect. MCP server s was not ready in time for the next attempt."},
+		"time ends later": {2, nil, "Tool s.counter was sent 2 times and may have taken effect. MCP server s was not ready in time"},
+		"no new session": {1, tooltest.Answer(503, "text/plain", "busy"),
+			"Tool s.counter was sent once and may have taken effect. The next attempt failed: start MCP server s: it answered 503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, tooltest.WebOptions{JSON: true})
+			pool, made := webPool(t, server, tooltest.WebOptions{JSON: true}, nil), newEffects(t)
+			call(t, pool, "s.echo", `{"text":"there is a session"}`)
+			ctx, left := expired{t.Context(), make(chan struct{})}, tc.lost
+			var lose, initialize tooltest.Fault
+			lose = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				left--
+				server.Misbehave("initialize", initialize)
+				lost(w, r, next)
+			}
+			initialize = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				switch {
+				case left > 0:
+					server.Misbehave("tools/call", lose)
+					next.ServeHTTP(w, r)
+				case tc.open != nil:
+					tc.open(w, r, next)
+				default:
+					close(ctx.ended)
+					tooltest.Hang(w, r, next)
+				}
+			}
+			server.Misbehave("tools/call", lose)
+			next := made.call()
+			next.Class = tool.Idempotent
+			got, err := pool.Call(ctx, next)
+			if err != nil || !got.Sent || got.Sends != tc.lost || !strings.Contains(got.Content, tc.want) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if effects := made.of(t, next.Key); effects != tc.lost {
+				t.Errorf("%d effects", effects)
 			}
 		})
 	}

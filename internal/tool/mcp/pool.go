@@ -157,18 +157,24 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: the name does not include a server.", own)), nil
 	}
 	defer p.listen(call)()
-	for attempt, sent := 1, 0; ; attempt++ {
+	for attempt, sent := 1, call.Sent; ; attempt++ {
 		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed))
 		if err == nil {
 			if err = s.usable(ctx, !call.Repeatable()); err != nil && ctx.Err() == nil && s.ended() && attempt < maxAttempts {
 				continue
 			}
 			if err != nil {
-				err = s.secrets.redactError(fmt.Errorf("Tool %s was not called: MCP server %s: %w", call.Name, server, err))
+				err = s.secrets.redactError(fmt.Errorf("MCP server %s: %w", server, err))
+				if sent == 0 {
+					err = fmt.Errorf("Tool %s was not called: %w", call.Name, err)
+				}
 			}
 		}
 		if err != nil && ctx.Err() != nil {
-			return notCalled(call.Name, server, ctx.Err())
+			return notReady(call.Name, server, sent, ctx.Err())
+		}
+		if err != nil && sent > 0 {
+			err = fmt.Errorf("%s The next attempt failed: %w", alreadySent(call.Name, sent), err)
 		}
 		if err != nil {
 			result := tool.Failure(tool.ErrorUnavailable, tool.ValidText(err.Error()))

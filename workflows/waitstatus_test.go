@@ -108,6 +108,7 @@ func TestWaitingIsAStatus(t *testing.T) {
 			f.knows(t, now)
 			received := f.untilNow().received
 			words := []string{string(now.Status), string(received[len(received)-1]), string((*shown)[len(*shown)-1])}
+			words = append(words, "stage "+string(now.Stages[0].Status))
 			for _, a := range now.Stages[0].Agents {
 				words = append(words, a.Name+" "+string(a.Status))
 			}
@@ -117,11 +118,11 @@ func TestWaitingIsAStatus(t *testing.T) {
 	}
 	result := investigate(t, env)
 	want := []string{
-		"waiting_approval, waiting_approval, waiting_approval, A waiting_approval, B asleep",
-		"asleep, asleep, asleep, A completed, B asleep",
-		"paused, paused, paused, A completed, B paused",
-		"waiting_provider, waiting_provider, waiting_provider, A completed, B waiting_provider",
-		"waiting_answer, waiting_answer, waiting_answer, A completed, B completed",
+		"waiting_approval, waiting_approval, waiting_approval, stage waiting_approval, A waiting_approval, B asleep",
+		"asleep, asleep, asleep, stage asleep, A completed, B asleep",
+		"paused, paused, paused, stage paused, A completed, B paused",
+		"waiting_provider, waiting_provider, waiting_provider, stage waiting_provider, A completed, B waiting_provider",
+		"waiting_answer, waiting_answer, waiting_answer, stage completed, A completed, B completed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("its status, the record's, the search attribute's, and the agents' (-want +got):\n%s", diff)

@@ -112,6 +112,37 @@ func TestActsCountSends(t *testing.T) {
 	}
 }
 
+// After a worker's death, the audit trail says that an approved call may have gone out, whichever activity reports its end.
+func TestActsOfInterruptedCallsDoNotHideSends(t *testing.T) {
+	t.Parallel()
+	digest := tool.Decision{Spec: labTools[1], Arguments: []byte(`{}`)}.Digest()
+	for name, end := range map[string]func(b *bench, d *activities.Decision){
+		"another attempt": func(b *bench, d *activities.Decision) { b.decided(0, d) },
+		"the workflow": func(b *bench, d *activities.Decision) {
+			input := activities.Input{Kind: activities.InputResult, Iteration: 1, ErrorType: "Died", Text: "The worker died.", Decision: d}
+			if _, err := b.generate(activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{input}}); err != nil {
+				b.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+			approved := &activities.Decision{Approved: true, By: "ada", Digest: digest}
+			b.run = func(tool.Call) (tool.Result, error) { return tool.Result{}, errors.New("the worker dies") }
+			if _, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Decision: approved}); err == nil {
+				t.Fatal("the worker did not die")
+			}
+			end(b, approved)
+			acts := b.acts(audit.Executed)
+			if len(acts) != 1 || !strings.Contains(string(acts[0].Detail), `"error_type":"OutcomeUnknown","sends":"unknown"`) {
+				t.Errorf("the audit trail has %v", acts)
+			}
+		})
+	}
+}
+
 // frozen is a worker that stalls after its fence has let a call through and before the request is written. The transport
 // asks the fence again if it notices that time has passed.
 type frozen struct {

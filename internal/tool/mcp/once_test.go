@@ -134,36 +134,44 @@ var onceProtocols = map[string]tooltest.WebOptions{
 	"stateless with JSON": {Stateless: true, JSON: true},
 }
 
-// TestErrorsThatProveNothing checks that a JSON-RPC error proves that the tool has not run only if its code does.
+// TestErrorsThatProveNothing checks that no JSON-RPC error of an open session proves that a tool has not run that must not run twice.
+// For other tools, an error proves it if its code does.
 func TestErrorsThatProveNothing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		code    int
 		message string
-		sent    bool
+		unsent  bool // if the tool may run twice
 	}{
-		"internal error":    {-32603, "internal error", true},
-		"server error":      {-32000, "upstream timed out", true},
-		"session not found": {-32001, "Session not found", true},
-		"unknown":           {7, "no", true},
-		"invalid result":    {-32602, "Output validation error: no structured content", true},
-		"invalid arguments": {-32602, "name is missing", false},
-		"unknown method":    {-32601, "no such method", false},
-		"invalid request":   {-32600, "no", false},
-		"parse error":       {-32700, "no", false},
+		"internal error":    {-32603, "internal error", false},
+		"server error":      {-32000, "upstream timed out", false},
+		"session not found": {-32001, "Session not found", false},
+		"unknown":           {7, "no", false},
+		"invalid result":    {-32602, "Output validation error: no structured content", false},
+		"invalid arguments": {-32602, "name is missing", true},
+		"unknown method":    {-32601, "no such method", true},
+		"invalid request":   {-32600, "no", true},
+		"parse error":       {-32700, "no", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := tooltest.ServeWeb(t, tooltest.WebOptions{JSON: true})
 			pool, made := webPool(t, server, tooltest.WebOptions{JSON: true}, nil), newEffects(t)
-			server.Misbehave("tools/call", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			refuse := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				var request struct{ ID json.RawMessage }
 				json.NewDecoder(r.Body).Decode(&request)
 				text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, request.ID, tc.code, tc.message)
 				tooltest.Answer(200, "application/json", text)(w, r, next)
-			})
-			if got := made.make(t.Context(), t, pool); got.Sent != tc.sent || got.Content != tc.message {
+			}
+			server.Misbehave("tools/call", refuse)
+			if got := made.make(t.Context(), t, pool); !got.Sent || got.Content != tc.message {
 				t.Errorf("got %+v", got)
+			}
+			server.Misbehave("tools/call", refuse)
+			call := made.call()
+			call.Class = tool.Idempotent
+			if got, err := pool.Call(t.Context(), call); err != nil || got.Sent == tc.unsent || got.Sends != 1 || got.Content != tc.message {
+				t.Errorf("of an idempotent tool: %+v, %v", got, err)
 			}
 		})
 	}

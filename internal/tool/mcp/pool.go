@@ -193,7 +193,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		refused, _ := errors.AsType[*statusError](got.err)
 		retry := sends == 0 || call.Repeatable() && refused != nil && refused.lost
 		if !retry || ctx.Err() != nil || !s.ended() || attempt >= maxAttempts {
-			return s.failure(call.Name, sent, got.err)
+			return s.failure(call, sent, got.err)
 		}
 	}
 }

@@ -61,6 +61,19 @@ func shownStatuses(env *testsuite.TestWorkflowEnvironment) *[]agent.Status {
 	return &shown
 }
 
+// TestExecutionsKnowTheirStart: an execution has the same start in its first activity and at its end.
+func TestExecutionsKnowTheirStart(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	if got := investigate(t, newEnv(t, f)); got.Status != agent.StatusCompleted || len(f.generated) != 1 || len(f.saved) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	started := f.generated[0].Ref.Started
+	if saved := f.saved[0].Executions[0].Started; started.IsZero() || !started.Equal(saved) {
+		t.Errorf("it started at %s, and at its end at %s", started, saved)
+	}
+}
+
 // TestWaitingIsAStatus: two agents run in parallel. A's call waits for a person; B sleeps and then waits for its
 // provider. A person pauses everything, and at the end the stage has a question.
 func TestWaitingIsAStatus(t *testing.T) {

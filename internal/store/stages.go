@@ -68,8 +68,9 @@ func (s outcomes) SaveExecution(ctx context.Context, r record.Execution) error {
 	return doing(err, "save execution %s of %s", r.Name, r.Investigation)
 }
 
-// saveExecutions writes executions. An execution keeps the start that was written first, so that executions keep their order: workers
-// of earlier versions report another start at the end. The usage of an ended execution is the ledger's total, the same as shown while it ran.
+// saveExecutions writes executions. An execution keeps the start that was written first, so that executions keep their order:
+// workers of earlier versions report another start at the end. The usage of an ended execution is the ledger's total, the same as
+// shown while it ran.
 func saveExecutions(ctx context.Context, q querier, executions []record.Execution) error {
 	query := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) ` + overwrite(executionState)
 	for _, r := range executions {

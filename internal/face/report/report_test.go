@@ -94,7 +94,8 @@ func TestUnknownWrites(t *testing.T) {
 // TestLateAnswers checks that a report says what a tool has answered late, and does not warn of a call that is known to have succeeded.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
-	call := transcript.UnknownCall{Execution: "one/A", Tool: "fx.append", Risk: agent.RiskWrite, At: time.Date(2026, 11, 25, 7, 40, 1, 0, time.UTC)}
+	at := time.Date(2026, 11, 25, 7, 40, 1, 0, time.UTC)
+	call := transcript.UnknownCall{Execution: "one/A", Tool: "fx.append", Risk: agent.RiskWrite, At: at}
 	r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCompleted, Report: "# Found"}, nil, "i", nil)
 	for status, want := range map[string]string{
 		"": "**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them.\n\n" +

@@ -236,7 +236,8 @@ func TestRepeatedCallIsNotSaidToBeUnsent(t *testing.T) {
 		open tooltest.Fault
 		want string
 	}{
-		"time ends":       {1, nil, "Tool s.counter was sent once and may have taken effect. MCP server s was not ready in time for the next attempt."},
+		"time ends": {1, nil,
+			"Tool s.counter was sent once and may have taken effect. MCP server s was not ready in time for the next attempt."},
 		"time ends later": {2, nil, "Tool s.counter was sent 2 times and may have taken effect. MCP server s was not ready in time"},
 		"no new session": {1, tooltest.Answer(503, "text/plain", "busy"),
 			"Tool s.counter was sent once and may have taken effect. The next attempt failed: start MCP server s: it answered 503"},

@@ -218,8 +218,13 @@ func (r Report) wrong() (lines []string) {
 	if r.SummaryError != "" {
 		lines = append(lines, "no executive summary: "+r.SummaryError)
 	}
-	if r.Error != "" {
+	if r.Error != "" && !Said(lines, r.Error) {
 		lines = append(lines, r.Error)
 	}
 	return lines
+}
+
+// Said reports whether a line already names a problem, perhaps after the stage or the agent that has it.
+func Said(lines []string, problem string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, problem) })
 }

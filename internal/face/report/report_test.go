@@ -115,6 +115,22 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
+// TestProblemsAreNamedOnce checks that a report does not repeat a problem that it has named with its stage.
+func TestProblemsAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	stages := []record.Stage{{Name: "one", Status: agent.StatusCancelled, Error: "C cancelled: cancelled"}}
+	for err, want := range map[string]string{
+		"stage one: C cancelled: cancelled": "- stage one: C cancelled: cancelled\n",
+		"C cancelled: cancelled":            "- stage one: C cancelled: cancelled\n",
+		"store_behind":                      "- stage one: C cancelled: cancelled\n- store_behind\n",
+	} {
+		r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCancelled, Error: err}, stages, "i", nil)
+		if text := r.Markdown(); !strings.HasSuffix(text, "\n---\n\n"+want) {
+			t.Errorf("%s:\n%s\nwant at the end\n%s", err, text, want)
+		}
+	}
+}
+
 // TestCaveatsComeFirst checks that people read what was not checked before the summary, the cause and the confidence, and only once.
 func TestCaveatsComeFirst(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,23 @@ func TestSentWriteIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+// Each try of a call that may be repeated tells the next one how often it may have been sent by now.
+func TestTriesCountSends(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__read", Arguments: `{"n":1}`})
+	b.run = func(call tool.Call) (tool.Result, error) {
+		unknown := tool.Failure(tool.ErrorUnavailable, "MCP server lab: it answered 404 Not Found")
+		unknown.Sent, unknown.Sends = true, call.Sent+3
+		return unknown, nil
+	}
+	_, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Sent: 2})
+	var away activities.ServerAway
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Details(&away) != nil || away.Sent != 5 {
+		t.Errorf("it ended with %v, %+v", err, away)
+	}
+}
+
 // The audit trail has the number of times that an approved call went out.
 func TestActsCountSends(t *testing.T) {
 	t.Parallel()
@@ -92,6 +109,37 @@ func TestActsCountSends(t *testing.T) {
 	acts := b.acts(audit.Began, audit.Executed)
 	if len(acts) != 2 || !strings.Contains(string(acts[1].Detail), `"error_type":"OutcomeUnknown","sends":"1"`) {
 		t.Errorf("the audit trail has %v", acts)
+	}
+}
+
+// After a worker's death, the audit trail says that an approved call may have gone out, whichever activity reports its end.
+func TestActsOfInterruptedCallsDoNotHideSends(t *testing.T) {
+	t.Parallel()
+	digest := tool.Decision{Spec: labTools[1], Arguments: []byte(`{}`)}.Digest()
+	for name, end := range map[string]func(b *bench, d *activities.Decision){
+		"another attempt": func(b *bench, d *activities.Decision) { b.decided(0, d) },
+		"the workflow": func(b *bench, d *activities.Decision) {
+			input := activities.Input{Kind: activities.InputResult, Iteration: 1, ErrorType: "Died", Text: "The worker died.", Decision: d}
+			if _, err := b.generate(activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{input}}); err != nil {
+				b.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+			approved := &activities.Decision{Approved: true, By: "ada", Digest: digest}
+			b.run = func(tool.Call) (tool.Result, error) { return tool.Result{}, errors.New("the worker dies") }
+			if _, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Decision: approved}); err == nil {
+				t.Fatal("the worker did not die")
+			}
+			end(b, approved)
+			acts := b.acts(audit.Executed)
+			if len(acts) != 1 || !strings.Contains(string(acts[0].Detail), `"error_type":"OutcomeUnknown","sends":"unknown"`) {
+				t.Errorf("the audit trail has %v", acts)
+			}
+		})
 	}
 }
 

@@ -124,14 +124,14 @@ func (b *batch) attempt(
 			return b.lost(in.Call, err), nil
 		}
 		errorType, _ := failure(err)
-		in.Begun = errorType == activities.ErrorReplaced
+		in.Begun, in.Sent = errorType == activities.ErrorReplaced, awayOf(err).Sent
 	}
 	err := b.awaitServer(ctx, call.Name, &out, func(last bool) error {
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {
 			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call, summary), act.CallTool, in).Get(ctx, &out)
 			in.Begun = false // the previous attempt has ended or died
-			in.Intended = in.Intended || intended(err)
+			in.Intended, in.Sent = in.Intended || intended(err), max(in.Sent, awayOf(err).Sent)
 			b.model.listened = workflow.Now(ctx)
 			return err
 		})

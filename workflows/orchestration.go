@@ -109,6 +109,7 @@ func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn,
 	s.cancel = cancel
 	summary := strings.TrimSuffix(s.plan.Name+" · "+s.plan.Model(0), " · ")
 	s.startedAt = workflow.Now(ctx)
+	input.Ref.Started = exact(s.startedAt)
 	s.child = o.family.start(work, s.id, summary, IteratingAgent, input)
 	o.running = append(o.running, s)
 	o.changed(ctx)

@@ -33,6 +33,7 @@ func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 	if err != nil {
 		return record.Score{}, err
 	}
+	begun.Ref.Started = exact(workflow.Now(ctx))
 	run := scoringRun{newAgentRun(AgentInput{
 		Ref: begun.Ref, Agent: begun.Agent, PlanVersion: begun.PlanVersion, Prior: begun.Prior, Peers: begun.Peers, Reserve: true,
 	})}

@@ -54,6 +54,26 @@ func TestCallWaitsForItsServer(t *testing.T) {
 	}
 }
 
+// A call that is tried again knows how often its earlier tries may have sent it.
+func TestTriesOfACallCountSends(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("s.set"), ask("s.set"), say("done"))}
+	env := newEnv(t, f)
+	var sent []int
+	f.tool = func(in activities.CallToolIn) (activities.CallToolOut, error) {
+		sent = append(sent, in.Sent)
+		if in.Last || in.Iteration > 1 {
+			return activities.CallToolOut{Status: "success"}, nil
+		}
+		away := activities.ServerAway{Sent: in.Sent + 2}
+		return activities.CallToolOut{}, temporal.NewNonRetryableApplicationError("gone", activities.ErrorServerUnavailable, nil, away)
+	}
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 5))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || !slices.Equal(sent, []int{0, 2, 4, 0}) {
+		t.Errorf("the tries knew of %v sends: %+v", sent, got)
+	}
+}
+
 // A server that does not come back costs one call its time, and later calls three tries each.
 func TestServerThatDoesNotComeBack(t *testing.T) {
 	t.Parallel()

@@ -117,7 +117,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 	r.family.afterReset(ctx)
 	m := &member{plan: p, startedAt: workflow.Now(ctx), ref: activities.Ref{
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, p.Name),
-		Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Agent: n,
+		Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Agent: n, Started: exact(workflow.Now(ctx)),
 	}}
 	steering := r.steering
 	for _, sig := range r.early {

@@ -229,7 +229,7 @@ func (s *Status) WaitsFor(w record.Waits) {
 func (v *statusView) runningStages() (out []record.Stage) {
 	for _, s := range v.run.running {
 		stage := record.Stage{
-			Name: s.plan.Name, Index: s.index, Status: agent.StatusRunning, StartedAt: s.started,
+			Name: s.plan.Name, Index: s.index, Status: mostUrgent(s.waiting, 0, v.run.state.Steering.Paused), StartedAt: s.started,
 			Envelope: record.StageEnvelope{Order: s.in.Order, Run: s.in.Run, Pass: s.in.Pass},
 		}
 		for _, a := range s.agents() {

@@ -61,6 +61,19 @@ func shownStatuses(env *testsuite.TestWorkflowEnvironment) *[]agent.Status {
 	return &shown
 }
 
+// TestExecutionsKnowTheirStart: an execution has the same start in its first activity and at its end.
+func TestExecutionsKnowTheirStart(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	if got := investigate(t, newEnv(t, f)); got.Status != agent.StatusCompleted || len(f.generated) != 1 || len(f.saved) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	started := f.generated[0].Ref.Started
+	if saved := f.saved[0].Executions[0].Started; started.IsZero() || !started.Equal(saved) {
+		t.Errorf("it started at %s, and at its end at %s", started, saved)
+	}
+}
+
 // TestWaitingIsAStatus: two agents run in parallel. A's call waits for a person; B sleeps and then waits for its
 // provider. A person pauses everything, and at the end the stage has a question.
 func TestWaitingIsAStatus(t *testing.T) {
@@ -108,6 +121,7 @@ func TestWaitingIsAStatus(t *testing.T) {
 			f.knows(t, now)
 			received := f.untilNow().received
 			words := []string{string(now.Status), string(received[len(received)-1]), string((*shown)[len(*shown)-1])}
+			words = append(words, "stage "+string(now.Stages[0].Status))
 			for _, a := range now.Stages[0].Agents {
 				words = append(words, a.Name+" "+string(a.Status))
 			}
@@ -117,11 +131,11 @@ func TestWaitingIsAStatus(t *testing.T) {
 	}
 	result := investigate(t, env)
 	want := []string{
-		"waiting_approval, waiting_approval, waiting_approval, A waiting_approval, B asleep",
-		"asleep, asleep, asleep, A completed, B asleep",
-		"paused, paused, paused, A completed, B paused",
-		"waiting_provider, waiting_provider, waiting_provider, A completed, B waiting_provider",
-		"waiting_answer, waiting_answer, waiting_answer, A completed, B completed",
+		"waiting_approval, waiting_approval, waiting_approval, stage waiting_approval, A waiting_approval, B asleep",
+		"asleep, asleep, asleep, stage asleep, A completed, B asleep",
+		"paused, paused, paused, stage paused, A completed, B paused",
+		"waiting_provider, waiting_provider, waiting_provider, stage waiting_provider, A completed, B waiting_provider",
+		"waiting_answer, waiting_answer, waiting_answer, stage completed, A completed, B completed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("its status, the record's, the search attribute's, and the agents' (-want +got):\n%s", diff)

@@ -39,6 +39,9 @@ func leaves(of reflect.Type, whole map[reflect.Type]bool) (n int) {
 		if of == reflect.TypeFor[record.Execution]() && field.Name == "ID" {
 			continue // readers set it
 		}
+		if field.Name == "Requires" {
+			continue // a condition of the write
+		}
 		spread := field.Anonymous || field.Type == reflect.TypeFor[transcript.Writer]()
 		if spread && !whole[field.Type] {
 			n += leaves(field.Type, whole)

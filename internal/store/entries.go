@@ -68,14 +68,17 @@ func (s journal) Notices(ctx context.Context, investigation string, limit int) (
 }
 
 // UnknownCalls returns an investigation's tool calls with an unknown outcome, in the order in which they began. Either the call's
-// result says that the outcome is unknown, or the call has an intent and no result. Some of the latter may still be running.
+// result says that the outcome is unknown, or the call has an intent and no result. Some of the latter may still be running. Late
+// answers to the calls are included.
 func (s journal) UnknownCalls(ctx context.Context, investigation string) ([]transcript.UnknownCall, error) {
 	const unknown = `LIKE '%"error_type":"` + tool.ErrorOutcomeUnknown + `"%'`
 	const query = `SELECT ` + entryColumns + ` FROM entries e WHERE superseded = 0 AND investigation = $1 AND (
 		(kind = $2 AND body ` + unknown + `) OR (kind = $3 AND NOT EXISTS (
 			SELECT 1 FROM entries r WHERE r.superseded = 0 AND r.investigation = e.investigation AND r.execution = e.execution
-			AND r.iteration = e.iteration AND r.position = e.position + 1 AND r.body NOT ` + unknown + `))) ORDER BY seq`
-	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindResult, transcript.KindCall)
+			AND r.iteration = e.iteration AND r.position = e.position + 1 AND r.body NOT ` + unknown + `)) OR (
+			kind = $4 AND position >= $5)) ORDER BY seq`
+	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindResult, transcript.KindCall,
+		transcript.KindNotice, transcript.LateKey(0, 0).Position)
 	return transcript.UnknownCalls(entries), doing(s.db.explain(err), "read the calls of %s with unknown outcomes", investigation)
 }
 

@@ -14,8 +14,10 @@ import (
 
 const (
 	stageColumns     = `investigation, name, idx, status, outcome, result, error, envelope, started_at, ended_at`
-	executionColumns = `investigation, name, stage, agent, type, llm_backend, provider, model, ` +
-		`status, stop_reason, forced, iterations, usage, error, started_at, ended_at, actions_executed`
+	executionColumns = executionState + `, started_at`
+	// executionState has the columns that a later write of the same execution changes.
+	executionState = `investigation, name, stage, agent, type, llm_backend, provider, model, ` +
+		`status, stop_reason, forced, iterations, usage, error, ended_at, actions_executed`
 )
 
 func stageFields(r *record.Stage) []any {
@@ -29,7 +31,7 @@ func executionFields(r *record.Execution) []any {
 	return []any{
 		&r.Investigation, &r.Name, &r.Stage, &r.Agent, &r.Type, &r.LLMBackend, &r.Provider, textColumn{&r.Model},
 		&r.Status, &r.StopReason, &r.Forced, &r.Iterations, asJSON(&r.Usage), textColumn{&r.Error},
-		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt}, &r.ActionsExecuted,
+		endColumn{&r.EndedAt}, &r.ActionsExecuted, timeColumn{&r.StartedAt},
 	}
 }
 
@@ -66,9 +68,11 @@ func (s outcomes) SaveExecution(ctx context.Context, r record.Execution) error {
 	return doing(err, "save execution %s of %s", r.Name, r.Investigation)
 }
 
-// saveExecutions writes executions. The usage of an ended execution is the ledger's total, the same as shown while it ran.
+// saveExecutions writes executions. An execution keeps the start that was written first, so that executions keep their order:
+// workers of earlier versions report another start at the end. The usage of an ended execution is the ledger's total, the same as
+// shown while it ran.
 func saveExecutions(ctx context.Context, q querier, executions []record.Execution) error {
-	query := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) ` + overwrite(executionColumns)
+	query := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) ` + overwrite(executionState)
 	for _, r := range executions {
 		scope := transcript.Scope{Investigation: r.Investigation, Execution: r.Name}
 		if r.Status.Closed() {

@@ -36,7 +36,7 @@ type Record struct {
 	Ratings []record.Rating `json:"ratings,omitempty"`
 	// Questions are those that people have to answer.
 	Questions []record.Question `json:"questions,omitempty"`
-	// UnknownCalls may or may not have taken effect. Running calls are not included.
+	// UnknownCalls may or may not have taken effect, unless their late answers say so. Running calls are not included.
 	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty"`
 	// Stale is why Temporal could not be asked whether the investigation was terminated; nil means that it was asked.
 	Stale error `json:"-"`

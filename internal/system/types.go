@@ -237,7 +237,7 @@ type Whole struct {
 	Brief         *Brief               `json:"brief,omitempty" doc:"the most important parts of the report, if it names them"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"status of an ended investigation"`
 	// UnknownCalls is client.Whole.UnknownCalls.
-	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls that may or may not have taken effect"`
+	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls whose outcomes their agents do not know"`
 }
 
 // Standing is the current state of an investigation.

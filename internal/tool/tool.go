@@ -105,6 +105,8 @@ type Call struct {
 	// Class says whether the request may be sent more than once. Any value except Safe and Idempotent means that it may
 	// not.
 	Class Idempotency
+	// Sent is how many requests of the call earlier attempts may have sent. The result's Sends includes them.
+	Sent int
 	// Iteration is the iteration of the reply that requests the call. The calls of one reply run in parallel.
 	Iteration int
 	// Progress receives the progress of the call, if the tool reports any. Nil means that it is not needed.

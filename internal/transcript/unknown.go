@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 )
 
-// UnknownCall is a tool call that may or may not have taken effect.
+// UnknownCall is a tool call whose outcome the agent does not know: it may or may not have taken effect.
 type UnknownCall struct {
 	Execution string `json:"execution"` // "<stage>/<agent>"
 	Iteration int    `json:"iteration"`
@@ -26,13 +26,18 @@ type UnknownCall struct {
 	Seq int64 `json:"seq"`
 	// NoResult means that the call was interrupted and the transcript has no result of it.
 	NoResult bool `json:"no_result,omitempty"`
+	// Late is the tool's answer after the call was abandoned. Nil means that none is known.
+	Late *Late `json:"late,omitempty"`
 }
 
-// maxArguments is how many characters of the arguments an UnknownCall keeps.
+// Done reports whether the tool has answered late that it succeeded.
+func (c UnknownCall) Done() bool { return c.Late != nil && c.Late.Status == "success" }
+
+// maxArguments is how many characters of the arguments, and of a late answer, an UnknownCall keeps.
 const maxArguments = 300
 
 // UnknownCalls returns a call for each intent and each result among entries, in the order of the entries. The caller selects
-// the entries: results with an unknown outcome, and intents without a result that says more.
+// the entries: results with an unknown outcome, intents without a result that says more, and the notices about late answers.
 func UnknownCalls(entries []Entry) (out []UnknownCall) {
 	type place struct {
 		Scope
@@ -54,6 +59,11 @@ func UnknownCalls(entries []Entry) (out []UnknownCall) {
 			Arguments: clip.Line(oneLine(e.Call.Arguments), maxArguments), Risk: e.Call.Risk, At: e.At, Seq: e.Seq,
 			NoResult: e.Kind == KindCall,
 		})
+	}
+	for _, e := range entries {
+		if n, known := begun[place{e.Scope, CallKey(e.Iteration, e.CallIndex())}]; known && e.Key == LateKey(e.Iteration, e.CallIndex()) {
+			out[n].Late = readLate(e.Text)
+		}
 	}
 	return slices.DeleteFunc(out, func(c UnknownCall) bool { return c.Tool == "" })
 }

@@ -154,6 +154,8 @@ type CallToolIn struct {
 	Begun bool `json:"begun,omitempty"`
 	// Intended means that an attempt whose worker died had written the call's intent, according to its heartbeat.
 	Intended bool `json:"intended,omitempty"`
+	// Sent is how many requests of the call earlier attempts may have sent, according to their ServerAway.
+	Sent int `json:"sent,omitempty"`
 }
 
 // CallToolOut is the outcome of the call; the result is in the transcript.

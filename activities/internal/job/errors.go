@@ -199,6 +199,8 @@ type ServerAway struct {
 	Pending plan.Duration `json:"pending,omitempty"`
 	Running bool          `json:"running,omitempty"`
 	Output  string        `json:"output,omitempty"`
+	// Sent is how many requests of a call may have reached the server, in this attempt and earlier ones.
+	Sent int `json:"sent,omitempty"`
 }
 
 // ServerUnavailable is the error of a call that may be made again.

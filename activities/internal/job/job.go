@@ -119,7 +119,10 @@ func (j *Job) NewCall(tools *tool.Set, iteration, n int, name, arguments string,
 // Begin records that the execution is running, and the provider that it asks first.
 func (j *Job) Begin(ctx context.Context, provider plan.Provider) error {
 	starts := j.Execution(provider)
-	starts.StartedAt = j.Now(ctx)
+	starts.StartedAt = j.Ref.Started
+	if starts.StartedAt.IsZero() {
+		starts.StartedAt = j.Now(ctx)
+	}
 	if err := j.Records.StartExecution(ctx, starts, j.Writer.RunID); err != nil {
 		return fmt.Errorf("record execution %s: %w", j.Ref.Execution, err)
 	}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -34,6 +35,8 @@ type Ref struct {
 	Agent         int    `json:"agent"` // or plan.SynthesisIndex, plan.ReviewIndex
 	// Sub is the path from that agent to the one it dispatched: see plan.Agent.Sub.
 	Sub string `json:"sub,omitempty"`
+	// Started is when the execution's workflow started. Zero means unknown: workers of earlier versions do not set it.
+	Started time.Time `json:"started,omitzero"`
 	// Seen holds entries of the investigation that the workflow knows to be written. An activity makes no call if the store
 	// lacks any of them.
 	Seen []transcript.Mark `json:"seen,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
@@ -94,15 +95,27 @@ func (c *toolCall) endedActs(ctx context.Context, d *job.Decision, body transcri
 	if d != nil {
 		acts = append(acts, c.decidedAct(ctx, *d))
 	}
-	sends := ""
-	if c.sends > 0 {
-		sends = fmt.Sprint(c.sends)
-	}
 	return append(acts, audit.Act{
 		What: audit.Executed, Call: c.call.ID, Tool: c.call.Name,
 		Detail: audit.Detail("status", body.Status, "error_type", body.ErrorType, "size", fmt.Sprint(body.Size), "blob", body.Blob,
-			"sends", sends),
+			"sends", c.sent(body)),
 	})
+}
+
+// sent says how many requests may have reached the tool's server. An earlier attempt that was interrupted has not counted its own. An
+// empty string means none, or a tool without a server.
+func (c *toolCall) sent(body transcript.Body) string {
+	interrupted := c.state.begunEarlier() || c.state == refusedAfterIntent || body.ErrorType == tool.ErrorOutcomeUnknown && c.sends == 0
+	server, _ := tool.Split(c.call.Name)
+	switch {
+	case server == "" || c.sends == 0 && !interrupted:
+		return ""
+	case c.sends == 0:
+		return "unknown"
+	case interrupted:
+		return fmt.Sprintf("at least %d", c.sends)
+	}
+	return fmt.Sprint(c.sends)
 }
 
 // maskedWords masks a person's text about a call.

@@ -2,7 +2,6 @@ package toolcall
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -83,8 +82,8 @@ func (c *toolCall) late(ctx context.Context, name string) func(tool.Result) {
 		defer cancel()
 		masked, err := c.Masked(ctx, name, result)
 		if err == nil {
-			text := fmt.Sprintf("%s was abandoned, and responded %s after it was called (%s). The agent has not seen the response: %s",
-				name, time.Since(called).Round(time.Second), masked.Status, clip.Text(masked.Content, maxLateText))
+			took := time.Since(called).Round(time.Second)
+			text := transcript.LateNotice(name, took, string(masked.Status), clip.Text(masked.Content, maxLateText))
 			if masked.Sent {
 				text += "\nIt may have taken effect anyway."
 			}

@@ -40,7 +40,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	call := tool.Call{
 		Name: spec.Name, Arguments: decision.Arguments, Session: c.Ref.Session(),
 		Investigation: c.Ref.Investigation, Execution: c.Ref.Execution, Iteration: c.in.Iteration,
-		Class: spec.Class(), Key: c.key(), Late: c.late(ctx, spec.Name),
+		Class: spec.Class(), Sent: c.in.Sent, Key: c.key(), Late: c.late(ctx, spec.Name),
 		Ask: c.ask(callCtx),
 	}
 	if c.claim != nil {
@@ -75,7 +75,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		if result, err = c.Masked(ctx, spec.Name, result); err != nil {
 			return result, err
 		}
-		return result, job.ServerUnavailable(job.ServerAway{Why: result.Away}, errors.New(result.Content))
+		return result, job.ServerUnavailable(job.ServerAway{Why: result.Away, Sent: result.Sends}, errors.New(result.Content))
 	case result.Sent && result.Status == tool.StatusError && spec.Class() == tool.NonIdempotent:
 		unknown := tool.OutcomeUnknown(spec.Name, result.Content)
 		unknown.Artifacts = result.Artifacts

@@ -12,7 +12,9 @@ func TestHTMLRevealsWhatNobodySees(t *testing.T) {
 	t.Parallel()
 	const hidden = "a\u202eb"
 	var page strings.Builder
-	r := report.Report{ID: hidden, Line: hidden, Text: hidden, Error: hidden, Unfinished: []string{hidden}, Undelivered: []string{hidden}}
+	r := report.Report{
+		ID: hidden, Line: hidden, Text: hidden, Error: hidden + "!", Unfinished: []string{hidden}, Undelivered: []string{hidden},
+	}
 	if err := r.HTML(&page); err != nil {
 		t.Fatal(err)
 	}

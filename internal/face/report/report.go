@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ type Report struct {
 	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
-	// UnknownWrites are tool calls, other than reads, that may or may not have taken effect.
+	// UnknownWrites are tool calls, other than reads, that may or may not have taken effect, unless their late answers say so.
 	UnknownWrites []transcript.UnknownCall `json:"unknown_writes,omitempty"`
 	// Evidence is the evidence that the text was checked against; nil means that it cites nothing.
 	Evidence *evidence.Evidence `json:"evidence,omitempty"`
@@ -130,30 +131,52 @@ func (r Report) ActionsLine() string {
 	return "**Actions executed:** " + map[bool]string{true: "yes", false: "no"}[*r.ActionsExecuted]
 }
 
-// maxUnknownLines limits the calls that UnknownLines lists.
+// maxUnknownLines limits each list of UnknownLines.
 const maxUnknownLines = 20
 
-// UnknownLines lists the writes with an unknown outcome in Markdown. Without any it is empty.
+// UnknownLines lists the writes with an unknown outcome in Markdown, then those that are known to have taken effect by a late
+// answer. Without any it is empty.
 func (r Report) UnknownLines() string {
 	calls := r.UnknownWrites
 	if len(calls) == 0 {
 		return ""
 	}
+	var paragraphs []string
+	for _, p := range []struct {
+		done bool
+		text string
+	}{
+		{false, "**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them."},
+		{true, "**Answered late:** these calls were interrupted, but they took effect: their tools answered later. The agents did not know."},
+	} {
+		those := slices.DeleteFunc(slices.Clone(calls), func(c transcript.UnknownCall) bool { return c.Done() != p.done })
+		if len(those) > 0 {
+			paragraphs = append(paragraphs, p.text+"\n\n"+callLines(those))
+		}
+	}
+	return strings.Join(paragraphs, "\n")
+}
+
+// callLines is a Markdown list of calls.
+func callLines(calls []transcript.UnknownCall) string {
 	var out strings.Builder
-	out.WriteString("**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them.\n\n")
 	for n, c := range calls {
 		if n == maxUnknownLines {
 			fmt.Fprintf(&out, "- and %d more\n", len(calls)-n)
 			break
 		}
 		stage, name, _ := strings.Cut(c.Execution, "/")
-		fmt.Fprintf(&out, "- %s %s · %s, stage %s · %s\n", code(c.Tool), code(clip.Line(c.Arguments, maxUnknownArguments)), name, stage,
+		fmt.Fprintf(&out, "- %s %s · %s, stage %s · %s", code(c.Tool), code(clip.Line(c.Arguments, maxUnknownArguments)), name, stage,
 			c.At.UTC().Format("2006-01-02 15:04:05 MST"))
+		if c.Late != nil {
+			fmt.Fprintf(&out, " · answered late: %s %s", c.Late.Status, code(clip.Line(c.Late.Text, maxUnknownArguments)))
+		}
+		out.WriteString("\n")
 	}
 	return out.String()
 }
 
-// maxUnknownArguments limits a call's arguments in UnknownLines, in characters.
+// maxUnknownArguments limits a call's arguments and its late answer in UnknownLines, in characters.
 const maxUnknownArguments = 120
 
 // code quotes a text as Markdown code, even if it contains backquotes.
@@ -195,8 +218,13 @@ func (r Report) wrong() (lines []string) {
 	if r.SummaryError != "" {
 		lines = append(lines, "no executive summary: "+r.SummaryError)
 	}
-	if r.Error != "" {
+	if r.Error != "" && !Said(lines, r.Error) {
 		lines = append(lines, r.Error)
 	}
 	return lines
+}
+
+// Said reports whether a line already names a problem, perhaps after the stage or the agent that has it.
+func Said(lines []string, problem string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, problem) })
 }

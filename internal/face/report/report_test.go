@@ -91,6 +91,46 @@ func TestUnknownWrites(t *testing.T) {
 	}
 }
 
+// TestLateAnswers checks that a report says what a tool has answered late, and does not warn of a call that is known to have succeeded.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 25, 7, 40, 1, 0, time.UTC)
+	call := transcript.UnknownCall{Execution: "one/A", Tool: "fx.append", Risk: agent.RiskWrite, At: at}
+	r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCompleted, Report: "# Found"}, nil, "i", nil)
+	for status, want := range map[string]string{
+		"": "**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them.\n\n" +
+			"- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC\n",
+		"error": "**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them.\n\n" +
+			"- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC · answered late: error `answer`\n",
+		"success": "**Answered late:** these calls were interrupted, but they took effect: their tools answered later. " +
+			"The agents did not know.\n\n- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC · answered late: success `answer`\n",
+	} {
+		if status != "" {
+			call.Late = &transcript.Late{Status: status, Text: "answer"}
+		}
+		r.UnknownWrites = []transcript.UnknownCall{call}
+		if call.Late = nil; r.UnknownLines() != want {
+			t.Errorf("late %q:\n%s\nwant\n%s", status, r.UnknownLines(), want)
+		}
+	}
+}
+
+// TestProblemsAreNamedOnce checks that a report does not repeat a problem that it has named with its stage.
+func TestProblemsAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	stages := []record.Stage{{Name: "one", Status: agent.StatusCancelled, Error: "C cancelled: cancelled"}}
+	for err, want := range map[string]string{
+		"stage one: C cancelled: cancelled": "- stage one: C cancelled: cancelled\n",
+		"C cancelled: cancelled":            "- stage one: C cancelled: cancelled\n",
+		"store_behind":                      "- stage one: C cancelled: cancelled\n- store_behind\n",
+	} {
+		r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCancelled, Error: err}, stages, "i", nil)
+		if text := r.Markdown(); !strings.HasSuffix(text, "\n---\n\n"+want) {
+			t.Errorf("%s:\n%s\nwant at the end\n%s", err, text, want)
+		}
+	}
+}
+
 // TestCaveatsComeFirst checks that people read what was not checked before the summary, the cause and the confidence, and only once.
 func TestCaveatsComeFirst(t *testing.T) {
 	t.Parallel()

@@ -167,6 +167,11 @@ func testUnknownCalls(t *testing.T, open opener) {
 		}
 		return row
 	}
+	late := func(iteration, n int, status, text string) transcript.Row {
+		return transcript.Row{Key: transcript.LateKey(iteration, n), Kind: transcript.KindNotice, Body: transcript.Body{
+			Text: transcript.LateNotice("lab.set", 31*time.Second, status, text),
+		}}
+	}
 	quoted := `the server said {"error_type":"OutcomeUnknown"}`
 	first := mustAppend(t, s, step("r1",
 		call(transcript.KindCall, 1, 0, "", ""), call(transcript.KindResult, 1, 0, "", "done"), // known
@@ -178,6 +183,9 @@ func testUnknownCalls(t *testing.T, open opener) {
 	other := step("r1", call(transcript.KindCall, 1, 0, "", ""))
 	other.Execution = "triage/other"
 	mustAppend(t, s, other)
+	mustAppend(t, s, step("r1",
+		late(1, 0, "success", "known before"), late(1, 1, "error", "no such\nhost"), late(1, 2, "success", "row written"),
+	))
 	at := func(seq int64) transcript.Entry { return first[seq-1] }
 	want := func(execution string, n int, begun transcript.Entry, seq int64, none bool) transcript.UnknownCall {
 		return transcript.UnknownCall{Execution: execution, Iteration: 1, Call: n, Tool: "lab.set", Arguments: `{"n":1}`,
@@ -187,8 +195,10 @@ func testUnknownCalls(t *testing.T, open opener) {
 	if len(got) == 4 {
 		got[3].At = first[0].At // written slightly later
 	}
+	failed, done := want(scope.Execution, 1, at(3), 3, true), want(scope.Execution, 2, at(4), 5, false)
+	failed.Late, done.Late = &transcript.Late{Status: "error", Text: "no such host"}, &transcript.Late{Status: "success", Text: "row written"}
 	same(t, "unknown calls", got, []transcript.UnknownCall{
-		want(scope.Execution, 1, at(3), 3, true), want(scope.Execution, 2, at(4), 5, false),
+		failed, done,
 		want(scope.Execution, 3, at(6), 6, false), want(other.Execution, 0, first[0], 9, true),
 	})
 	same(t, "of another investigation", len(must(s.UnknownCalls(t.Context(), "none"))(t)), 0)

@@ -57,6 +57,28 @@ func testStageRecords(t *testing.T, open opener) {
 	same(t, "executions after a restart", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
 }
 
+// The start of an execution is the first one written, so executions keep their order when they end. An execution that never began
+// has the start that its end reports.
+func testStartStays(t *testing.T, open opener) {
+	s, ctx, end := open(), t.Context(), at(9).UTC()
+	named := func(name string, minute int) record.Execution {
+		execution := executionOf("inv")
+		execution.Name, execution.StartedAt = "triage/"+name, at(minute).UTC()
+		return execution
+	}
+	ended := func(name string, minute int) record.Execution {
+		execution := named(name, minute)
+		execution.Status, execution.EndedAt = agent.StatusCompleted, &end
+		return execution
+	}
+	b, a := named("b", 4), named("a", 5)
+	ok(t, s.StartExecution(ctx, b, "r1"))
+	ok(t, s.StartExecution(ctx, a, "r2"))
+	same(t, "running", must(s.Executions(ctx, "inv"))(t), []record.Execution{b, a})
+	ok(t, s.SaveStage(ctx, stageOf("inv"), []record.Execution{ended("a", 1), ended("b", 2), ended("c", 3)}, nil))
+	same(t, "ended", must(s.Executions(ctx, "inv"))(t), []record.Execution{ended("c", 3), ended("b", 4), ended("a", 5)})
+}
+
 // A worker that stalled before its execution continued, and reports the start after the end, changes nothing. A run that has
 // written nothing yet starts the execution again.
 func testLateStart(t *testing.T, open opener) {

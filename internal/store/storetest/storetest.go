@@ -219,6 +219,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"stage records":                testStageRecords,
 	"late stage":                   testLateStage,
 	"late start":                   testLateStart,
+	"start stays":                  testStartStays,
 	"begun by another run":         testBegun,
 	"random runs":                  testRandomRuns,
 }

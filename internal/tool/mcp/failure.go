@@ -15,15 +15,16 @@ import (
 
 // failure describes an error of a call to the model, and says whether the call may have taken effect. It returns an
 // error only for the end of the caller's own ctx.
-func (s *session) failure(name string, sends int, err error) (tool.Result, error) {
+func (s *session) failure(call tool.Call, sends int, err error) (tool.Result, error) {
 	if ctxErr := ended(err); ctxErr != nil && sends == 0 {
-		return notCalled(name, s.server, ctxErr)
+		return notReady(call.Name, s.server, sends, ctxErr)
 	}
-	result, failed := s.worded(name, err)
+	result, failed := s.worded(call.Name, err)
 	if result.ErrorType == tool.ErrorUnavailable {
 		result.Away = away(err)
 	}
-	result.Sent, result.Sends = sends > 0 && !refusal(err), sends
+	notRun := call.Repeatable() && sends == 1 && refusal(err)
+	result.Sent, result.Sends = sends > 0 && !notRun, sends
 	return result, failed
 }
 
@@ -37,16 +38,32 @@ func ended(err error) error {
 	return nil
 }
 
-// notCalled returns the result for a ctx that ended before the request was sent.
-func notCalled(name, server string, err error) (tool.Result, error) {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s was not called: MCP server %s was not ready in time.", name, server)), nil
+// notReady returns the result for a ctx that ended before the request was sent, or sent again after the given sends.
+func notReady(name, server string, sends int, err error) (tool.Result, error) {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return tool.Result{Sent: sends > 0, Sends: sends}, fmt.Errorf("call %s: %w", name, err)
 	}
-	return tool.Result{}, fmt.Errorf("call %s: %w", name, err)
+	text := fmt.Sprintf("Tool %s was not called: MCP server %s was not ready in time.", name, server)
+	if sends > 0 {
+		text = fmt.Sprintf("%s MCP server %s was not ready in time for the next attempt.", alreadySent(name, sends), server)
+	}
+	result := tool.Failure(tool.ErrorTimeout, text)
+	result.Sent, result.Sends = sends > 0, sends
+	return result, nil
 }
 
-// refusal reports whether an error of the protocol proves that the tool has not run. Servers of the TypeScript SDK also
-// answer with "invalid params" after the tool has run, if its result is not what its schema promises.
+// alreadySent describes a call whose request was sent without a known outcome.
+func alreadySent(name string, sends int) string {
+	times := "once"
+	if sends > 1 {
+		times = fmt.Sprintf("%d times", sends)
+	}
+	return fmt.Sprintf("Tool %s was sent %s and may have taken effect.", name, times)
+}
+
+// refusal reports whether an error of the protocol says that the tool has not run. That is no proof for a tool that must not
+// run twice: some servers, and proxies, answer with these codes after the tool has run. Those of the TypeScript SDK answer with
+// "invalid params" if its result is not what its schema promises.
 func refusal(err error) bool {
 	answer, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok {

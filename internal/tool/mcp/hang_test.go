@@ -220,7 +220,7 @@ func TestLateAnswerAfterTheEndOfItsExecution(t *testing.T) {
 	server.Misbehave("notifications/cancelled", deaf)
 	server.Freeze()
 	lost, late := made.call(), make(chan tool.Result, 1)
-	lost.Session, lost.Late = "execution", func(got tool.Result) { late <- got }
+	lost.Key, lost.Session, lost.Late = "lost", "execution", func(got tool.Result) { late <- got }
 	if got := within(t, pool, lost, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Errorf("got %+v", got)
 	}

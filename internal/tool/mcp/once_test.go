@@ -39,7 +39,13 @@ func (e *effects) of(t rapid.TB, key string) int {
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	return strings.Count("\n"+string(lines), "\n"+key+"\n")
+	count := 0
+	for line := range strings.Lines(string(lines)) {
+		if line == key+"\n" {
+			count++
+		}
+	}
+	return count
 }
 
 // call returns the next call, with a new key.
@@ -128,36 +134,44 @@ var onceProtocols = map[string]tooltest.WebOptions{
 	"stateless with JSON": {Stateless: true, JSON: true},
 }
 
-// TestErrorsThatProveNothing checks that a JSON-RPC error proves that the tool has not run only if its code does.
+// TestErrorsThatProveNothing checks that no JSON-RPC error of an open session proves that a tool has not run that must not run twice.
+// For other tools, an error proves it if its code does.
 func TestErrorsThatProveNothing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		code    int
 		message string
-		sent    bool
+		unsent  bool // if the tool may run twice
 	}{
-		"internal error":    {-32603, "internal error", true},
-		"server error":      {-32000, "upstream timed out", true},
-		"session not found": {-32001, "Session not found", true},
-		"unknown":           {7, "no", true},
-		"invalid result":    {-32602, "Output validation error: no structured content", true},
-		"invalid arguments": {-32602, "name is missing", false},
-		"unknown method":    {-32601, "no such method", false},
-		"invalid request":   {-32600, "no", false},
-		"parse error":       {-32700, "no", false},
+		"internal error":    {-32603, "internal error", false},
+		"server error":      {-32000, "upstream timed out", false},
+		"session not found": {-32001, "Session not found", false},
+		"unknown":           {7, "no", false},
+		"invalid result":    {-32602, "Output validation error: no structured content", false},
+		"invalid arguments": {-32602, "name is missing", true},
+		"unknown method":    {-32601, "no such method", true},
+		"invalid request":   {-32600, "no", true},
+		"parse error":       {-32700, "no", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := tooltest.ServeWeb(t, tooltest.WebOptions{JSON: true})
 			pool, made := webPool(t, server, tooltest.WebOptions{JSON: true}, nil), newEffects(t)
-			server.Misbehave("tools/call", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			refuse := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				var request struct{ ID json.RawMessage }
 				json.NewDecoder(r.Body).Decode(&request)
 				text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, request.ID, tc.code, tc.message)
 				tooltest.Answer(200, "application/json", text)(w, r, next)
-			})
-			if got := made.make(t.Context(), t, pool); got.Sent != tc.sent || got.Content != tc.message {
+			}
+			server.Misbehave("tools/call", refuse)
+			if got := made.make(t.Context(), t, pool); !got.Sent || got.Content != tc.message {
 				t.Errorf("got %+v", got)
+			}
+			server.Misbehave("tools/call", refuse)
+			call := made.call()
+			call.Class = tool.Idempotent
+			if got, err := pool.Call(t.Context(), call); err != nil || got.Sent == tc.unsent || got.Sends != 1 || got.Content != tc.message {
+				t.Errorf("of an idempotent tool: %+v, %v", got, err)
 			}
 		})
 	}
@@ -190,6 +204,77 @@ func TestLostSessionIsFoundBeforeTheCall(t *testing.T) {
 			got := newEffects(t).make(t.Context(), t, pool)
 			if got.Status != tool.StatusSuccess || len(server.Seen("tools/call")) != 2 {
 				t.Errorf("got %+v after %v", got, server.Seen())
+			}
+		})
+	}
+}
+
+// expired is a ctx whose time ends when ended is closed.
+type expired struct {
+	context.Context
+	ended chan struct{}
+}
+
+func (e expired) Done() <-chan struct{} { return e.ended }
+
+func (e expired) Err() error {
+	select {
+	case <-e.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestRepeatedCallIsNotSaidToBeUnsent checks the report about an idempotent call that was sent, and whose time ended while a
+// new session was opened for sending it again.
+func TestRepeatedCallIsNotSaidToBeUnsent(t *testing.T) {
+	t.Parallel()
+	lost := after(tooltest.Answer(404, "text/plain", "session not found"))
+	for name, tc := range map[string]struct {
+		lost int // sessions
+		open tooltest.Fault
+		want string
+	}{
+		"time ends": {1, nil,
+			"Tool s.counter was sent once and may have taken effect. MCP server s was not ready in time for the next attempt."},
+		"time ends later": {2, nil, "Tool s.counter was sent 2 times and may have taken effect. MCP server s was not ready in time"},
+		"no new session": {1, tooltest.Answer(503, "text/plain", "busy"),
+			"Tool s.counter was sent once and may have taken effect. The next attempt failed: start MCP server s: it answered 503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, tooltest.WebOptions{JSON: true})
+			pool, made := webPool(t, server, tooltest.WebOptions{JSON: true}, nil), newEffects(t)
+			call(t, pool, "s.echo", `{"text":"there is a session"}`)
+			ctx, left := expired{t.Context(), make(chan struct{})}, tc.lost
+			var lose, initialize tooltest.Fault
+			lose = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				left--
+				server.Misbehave("initialize", initialize)
+				lost(w, r, next)
+			}
+			initialize = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				switch {
+				case left > 0:
+					server.Misbehave("tools/call", lose)
+					next.ServeHTTP(w, r)
+				case tc.open != nil:
+					tc.open(w, r, next)
+				default:
+					close(ctx.ended)
+					tooltest.Hang(w, r, next)
+				}
+			}
+			server.Misbehave("tools/call", lose)
+			next := made.call()
+			next.Class = tool.Idempotent
+			got, err := pool.Call(ctx, next)
+			if err != nil || !got.Sent || got.Sends != tc.lost || !strings.Contains(got.Content, tc.want) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if effects := made.of(t, next.Key); effects != tc.lost {
+				t.Errorf("%d effects", effects)
 			}
 		})
 	}

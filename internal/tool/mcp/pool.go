@@ -157,20 +157,23 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: the name does not include a server.", own)), nil
 	}
 	defer p.listen(call)()
-	for attempt, sent := 1, 0; ; attempt++ {
+	for attempt, sent := 1, call.Sent; ; attempt++ {
 		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed), time.After(p.opts.PingTimeout/5))
 		if err == nil {
 			if err = s.usable(ctx, !call.Repeatable()); err != nil && ctx.Err() == nil && s.ended() && attempt < maxAttempts {
 				continue
 			}
 			if err != nil {
-				err = s.secrets.redactError(fmt.Errorf("Tool %s was not called: MCP server %s: %w", call.Name, server, err))
+				err = s.secrets.redactError(unusable(call.Name, server, sent, err))
 			}
 		} else if errors.Is(err, errSilent) {
-			err = fmt.Errorf("Tool %s was not called: MCP server %s: %w", call.Name, server, err)
+			err = unusable(call.Name, server, sent, err)
 		}
 		if err != nil && ctx.Err() != nil {
-			return notCalled(call.Name, server, ctx.Err())
+			return notReady(call.Name, server, sent, ctx.Err())
+		}
+		if err != nil && sent > 0 {
+			err = fmt.Errorf("%s The next attempt failed: %w", alreadySent(call.Name, sent), err)
 		}
 		if err != nil {
 			result := tool.Failure(tool.ErrorUnavailable, tool.ValidText(err.Error()))
@@ -189,9 +192,18 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		refused, _ := errors.AsType[*statusError](got.err)
 		retry := sends == 0 || call.Repeatable() && refused != nil && refused.lost
 		if !retry || ctx.Err() != nil || !s.ended() || attempt >= maxAttempts {
-			return s.failure(call.Name, sent, got.err)
+			return s.failure(call, sent, got.err)
 		}
 	}
+}
+
+// unusable is the error of a call whose request cannot be sent over the server's session. sent counts its earlier requests.
+func unusable(name, server string, sent int, err error) error {
+	err = fmt.Errorf("MCP server %s: %w", server, err)
+	if sent == 0 {
+		err = fmt.Errorf("Tool %s was not called: %w", name, err)
+	}
+	return err
 }
 
 // maxAttempts is how many sessions a call may need.

@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/face/cli/decide"
+	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -91,11 +92,18 @@ func printStatus(c *base.CLI, s system.Status) error {
 	}
 	fmt.Fprint(c.Out, decide.OpenLines(c, s.ID, s.Questions))
 	var rows [][]string
+	once := func(problem string) string {
+		if report.Said(wrong, problem) {
+			return ""
+		}
+		wrong = append(wrong, problem)
+		return problem
+	}
 	for _, stage := range s.Stages {
-		why := strings.Join(base.Present([]string{stage.Error, stage.Partial}), " · ")
+		why := strings.Join(base.Present([]string{once(stage.Error), stage.Partial}), " · ")
 		rows = append(rows, []string{stage.Name, string(stage.Status), "", terminal.CleanLine(why)})
 		for _, a := range stage.Agents {
-			what := strings.Join(base.Present([]string{doing(a, s.Agents), terminal.Actions(a.ActionsExecuted), a.Error}), " · ")
+			what := strings.Join(base.Present([]string{doing(a, s.Agents), terminal.Actions(a.ActionsExecuted), once(a.Error)}), " · ")
 			rows = append(rows, []string{treeName(a.Name), string(a.Status), a.Model, terminal.CleanLine(what)})
 		}
 	}

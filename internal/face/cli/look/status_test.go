@@ -2,6 +2,7 @@ package look
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,23 @@ import (
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
+
+// A status names a problem of an agent once, although its stage and the investigation fail with it.
+func TestStatusNamesAProblemOnce(t *testing.T) {
+	t.Parallel()
+	const behind = "the store lacks entries that Temporal has seen"
+	stage := record.Stage{Name: "one", Status: agent.StatusFailed, Error: "A failed: " + behind, Envelope: record.StageEnvelope{
+		Version: 1, Agents: []record.AgentSummary{{Name: "A", Status: agent.StatusFailed, Error: behind}},
+	}}
+	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusFailed, Error: "stage one: A failed: " + behind}
+	var out bytes.Buffer
+	if err := printStatus(&base.CLI{Out: &out}, system.Status{Status: client.StatusOf(r, []record.Stage{stage}, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, behind) != 1 || !strings.Contains(text, "! stage one: A failed: "+behind+"\n") {
+		t.Errorf("got\n%s", text)
+	}
+}
 
 // The status of a looping chain lists its stage runs in order of time, each with its own agents, and shows its limits and who requested
 // it.

@@ -15,7 +15,7 @@ export class Report {
     const lines = caveats(r.envelope);
     const text = (r.report || "").replace(r.envelope?.not_checked ? /^(\*\*Not checked:\*\* .*\n\n)+/ : "", "");
     const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
-    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.length} ${partial.length} ${lines.length}`;
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.map((c) => c.late?.status || "-")} ${partial.length} ${lines.length}`;
     if (this.told === key) return;
     this.told = key;
     this.element.hidden = !text && !r.error && unknown.length + partial.length === 0;
@@ -39,26 +39,14 @@ export class Report {
             brief.next && [h("dt", {}, "Next"), h("dd", {}, h("ol", {}, brief.next.map((step) => h("li", {}, markdown(step)))))],
           ),
         r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
-        unknown.length > 0 &&
-          h(
-            "div.unknown",
-            {},
-            h("p.wrong", {}, "Outcome unknown: these calls were interrupted and may have taken effect. Check before you repeat them."),
-            h(
-              "ul",
-              {},
-              unknown.map((c) =>
-                h(
-                  "li",
-                  {},
-                  foreign(`${c.tool} ${c.arguments || ""}`, "code"),
-                  foreign(` ${c.execution} · ${new Date(c.at).toLocaleTimeString()}`, "span", { class: "note" }),
-                  " ",
-                  button("Open the call", () => this.open(c), { class: "quiet" }),
-                ),
-              ),
-            ),
-          ),
+        this.calls(
+          "Outcome unknown: these calls were interrupted and may have taken effect. Check before you repeat them.",
+          unknown.filter((c) => c.late?.status !== "success"),
+        ),
+        this.calls(
+          "Answered late: these calls were interrupted, but they took effect: their tools answered later. The agents did not know.",
+          unknown.filter((c) => c.late?.status === "success"),
+        ),
         text && markdown(readable(text), cite),
         items.length > 0 &&
           h(
@@ -85,5 +73,18 @@ export class Report {
           ),
       ].filter(Boolean),
     );
+  }
+
+  // calls lists interrupted calls under a text that says what is known of them.
+  calls(text, calls) {
+    if (calls.length === 0) return false;
+    const line = (c) => [
+      foreign(`${c.tool} ${c.arguments || ""}`, "code"),
+      foreign(` ${c.execution} · ${new Date(c.at).toLocaleTimeString()}`, "span", { class: "note" }),
+      c.late && foreign(` answered late: ${c.late.status} ${c.late.text || ""}`, "span", { class: "note" }),
+      " ",
+      button("Open the call", () => this.open(c), { class: "quiet" }),
+    ];
+    return h("div.unknown", {}, h("p.wrong", {}, text), h("ul", {}, calls.map((c) => h("li", {}, line(c)))));
   }
 }

@@ -30,7 +30,7 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 	// The request outlives the ctx of its caller if the caller wants the late answer to an abandoned call.
 	work, receipt := withReceipt(context.WithoutCancel(ctx))
 	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
-	receipt.asker = asking(ctx, call)
+	receipt.asker = asker{call, ctx}
 	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
 		Name:      own,

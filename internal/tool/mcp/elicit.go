@@ -82,6 +82,7 @@ func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRes
 func (p *Pool) sessionOf(client *mcp.ClientSession) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// any order: one session has the client
 	for s := range p.alive {
 		if closed(s.ready) && s.client == client {
 			return s

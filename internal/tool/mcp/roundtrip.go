@@ -133,7 +133,8 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
 		body := activityBody{resp.Body, w.onActivity}
-		resp.Body = newStream(body, w.limit, func(message []byte) []byte { return w.raws.keep(receipt.mark(message)) }, w.breaker(receipt), release)
+		keep := func(message []byte) []byte { return w.raws.keep(receipt.mark(message)) }
+		resp.Body = newStream(body, w.limit, keep, w.breaker(receipt), release)
 		return nil
 	}
 	defer release()

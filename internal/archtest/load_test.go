@@ -19,7 +19,7 @@ const module = "github.com/inquest-dev/inquest"
 type file struct {
 	*ast.File
 	path  string         // in the tree
-	set   *token.FileSet // of the whole tree
+	set   *token.FileSet // shared by the tree
 	lines []string
 }
 

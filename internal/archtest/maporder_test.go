@@ -276,7 +276,7 @@ func (c *checker) within(name *ast.Ident, loop *ast.RangeStmt) bool {
 	return ok && !variable.IsField() && loop.Pos() <= variable.Pos() && variable.Pos() < loop.End() && !c.isError(name)
 }
 
-// isError reports whether a variable is an error. Which of several errors comes first matters to nobody.
+// isError reports whether a variable is an error. The check ignores which of several errors comes first.
 func (c *checker) isError(name *ast.Ident) bool {
 	kind := c.info.TypeOf(name)
 	return kind != nil && types.Identical(kind, types.Universe.Lookup("error").Type())

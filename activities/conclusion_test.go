@@ -38,6 +38,7 @@ func TestTextThatIsNoReport(t *testing.T) {
 		"JSON, fenced":                     {"```json\n" + call + "\n```", prompt.NudgeCall},
 		"JSON, several":                    {"[" + call + ", " + call + "]", prompt.NudgeCall},
 		"JSON, other keys, the tool's own": {`{"tool": "read", "parameters": {"n": 1}}`, prompt.NudgeCall},
+		"JSON, two names":                  {`{"action": "inspect", "name": "read", "arguments": {"n": 1}}`, prompt.NudgeCall},
 		"an expression":                    {"lab.read(n=1)", prompt.NudgeCall},
 		"only thoughts":                    {"<think>The disk may be full.</think>", prompt.NudgeThoughts},
 		"thoughts, cut":                    {"<thinking>The disk may be", prompt.NudgeThoughts},

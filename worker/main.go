@@ -159,11 +159,15 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 
 // checkNumbers refuses values that can only be mistakes. The configuration decides for flags that are not set.
 func checkNumbers(cmd *cobra.Command, opts app.HostOptions) error {
-	for name, positive := range map[string]bool{
-		"cached-workflows": opts.CachedWorkflows > 0, "max-calls": opts.MaxCalls > 0, "drain": opts.Drain > 0, "reconcile": opts.Reconcile > 0,
+	for _, number := range []struct {
+		flag     string
+		positive bool
+	}{
+		{"cached-workflows", opts.CachedWorkflows > 0}, {"max-calls", opts.MaxCalls > 0}, {"drain", opts.Drain > 0},
+		{"reconcile", opts.Reconcile > 0},
 	} {
-		if flag := cmd.Flags().Lookup(name); flag.Changed && !positive {
-			return &command.UsageError{Err: fmt.Errorf("--%s %s: give more than 0", name, flag.Value)}
+		if flag := cmd.Flags().Lookup(number.flag); flag.Changed && !number.positive {
+			return &command.UsageError{Err: fmt.Errorf("--%s %s: give more than 0", number.flag, flag.Value)}
 		}
 	}
 	return nil

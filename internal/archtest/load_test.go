@@ -18,8 +18,8 @@ const module = "github.com/inquest-dev/inquest"
 // file is a parsed Go file.
 type file struct {
 	*ast.File
-	path  string // in the tree
-	set   *token.FileSet
+	path  string         // in the tree
+	set   *token.FileSet // shared by the tree
 	lines []string
 }
 
@@ -54,7 +54,7 @@ func (t tree) code(pkg string) []file {
 // load parses all Go files of a tree, whatever their build constraints.
 func load(t *testing.T, root fs.FS) tree {
 	t.Helper()
-	out := tree{}
+	out, set := tree{}, token.NewFileSet()
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func load(t *testing.T, root fs.FS) tree {
 		if path.Ext(name) != ".go" {
 			return nil
 		}
-		f, err := parse(root, name)
+		f, err := parse(root, name, set)
 		out[path.Dir(name)] = append(out[path.Dir(name)], f)
 		return err
 	})
@@ -88,12 +88,11 @@ func skip(root fs.FS, dir string) error {
 	return nil
 }
 
-func parse(root fs.FS, name string) (file, error) {
+func parse(root fs.FS, name string, set *token.FileSet) (file, error) {
 	source, err := fs.ReadFile(root, name)
 	if err != nil {
 		return file{}, err
 	}
-	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, name, source, parser.ParseComments|parser.SkipObjectResolution)
 	return file{File: parsed, path: name, set: set, lines: strings.Split(strings.TrimSuffix(string(source), "\n"), "\n")}, err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +130,7 @@ func (c *Client) deleteRuns(ctx context.Context, t record.Thread) error {
 			}
 		}
 	}
-	for run := range runs {
+	for _, run := range slices.Sorted(maps.Keys(runs)) {
 		_, err := conn.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 			Namespace: c.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: t.WorkflowID, RunId: run},
 		})

@@ -87,6 +87,7 @@ func (c *Config) served(p path) bool {
 	if c.src.TaskQueue == "" {
 		return true
 	}
+	// any order: one server has the name
 	for name, server := range c.MCPServers {
 		if entryPath("mcp_servers", name).Text == p.Entry && server.TaskQueue != "" {
 			return server.TaskQueue == c.src.TaskQueue

@@ -106,6 +106,7 @@ func (s *claudeSchema) takes(data json.RawMessage, within []string) bool {
 // find returns a definition of the schema.
 func (s *claudeSchema) find(ref string) (json.RawMessage, bool) {
 	root, _ := s.read(s.root)
+	// any order: a reference has one of the prefixes
 	for prefix, defs := range map[string]map[string]json.RawMessage{"#/$defs/": root.Defs, "#/definitions/": root.Definitions} {
 		if name, ok := strings.CutPrefix(ref, prefix); ok {
 			found, ok := defs[name]

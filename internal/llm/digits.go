@@ -68,6 +68,7 @@ func (d Digits) marked(value any) (_ any, ok bool) {
 		}
 		return d.mark + ":" + v.String(), true
 	case map[string]any:
+		// any order: one failure is enough
 		for field, element := range v {
 			if v[field], ok = d.marked(element); !ok {
 				return nil, false

@@ -106,3 +106,16 @@ func TestWatchIdle(t *testing.T) {
 		}
 	})
 }
+
+// TestNotJSON checks that a truncated JSON answer is malformed, whatever white space it begins with, and that any other text
+// is not from a model.
+func TestNotJSON(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]error{
+		`{"id":`: llm.ErrMalformed, "\n {\"id\":": llm.ErrMalformed, " [1,": llm.ErrMalformed, "hello": llm.ErrNotAModel, " ": llm.ErrNotAModel,
+	} {
+		if err := llm.NotJSON([]byte(body)); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", body, err, want)
+		}
+	}
+}

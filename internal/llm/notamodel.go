@@ -60,7 +60,7 @@ func page(body []byte) bool {
 // may be a model's text.
 func NotJSON(body []byte) *Error {
 	failed := &Error{Kind: ErrNotAModel}
-	if bytes.HasPrefix(body, []byte("{")) || bytes.HasPrefix(body, []byte("[")) { // truncated JSON
+	if start := bytes.TrimSpace(body); bytes.HasPrefix(start, []byte("{")) || bytes.HasPrefix(start, []byte("[")) { // truncated JSON
 		failed.Kind = ErrMalformed
 	}
 	failed.Message = fmt.Sprintf("the response is neither an event stream nor JSON (%d bytes)", len(body))

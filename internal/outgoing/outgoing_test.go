@@ -154,6 +154,20 @@ func TestFewerTools(t *testing.T) {
 	}
 }
 
+// TestSchemaWithSpaceAround checks that a schema is JSON after a long description is moved into it, whatever white space it
+// begins with.
+func TestSchemaWithSpaceAround(t *testing.T) {
+	t.Parallel()
+	for _, space := range []string{"", " ", "\n\t"} {
+		schema := json.RawMessage(space + `{"type":"object","properties":{}}` + space)
+		kept, left := outgoing.Tools([]llm.Tool{{Name: "a", Description: strings.Repeat("word ", 10), Schema: schema}},
+			agent.Dialect{MaxDescription: 30})
+		if len(kept) != 1 || len(left) > 0 || !json.Valid(kept[0].Schema) {
+			t.Errorf("with %q around: kept %+v, left out %+v", space, kept, left)
+		}
+	}
+}
+
 // TestTools checks that a tool that cannot be expressed does not affect other tools.
 func TestTools(t *testing.T) {
 	t.Parallel()

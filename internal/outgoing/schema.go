@@ -71,7 +71,7 @@ func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage,
 			err = errors.New("its schema cannot be rewritten")
 		}
 	}()
-	if len(bytes.TrimSpace(original)) == 0 {
+	if original = bytes.TrimSpace(original); len(original) == 0 {
 		original = json.RawMessage(`{}`)
 	}
 	document, err := decode(string(original))

@@ -342,6 +342,7 @@ func (l *logs) keep(scope transcript.Scope, entries []transcript.Entry, from int
 
 func (l *logs) oldest() (scope transcript.Scope) {
 	used := l.uses + 1
+	// any order: no two have the same use
 	for s, kept := range l.kept {
 		if kept.used < used {
 			scope, used = s, kept.used

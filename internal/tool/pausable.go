@@ -49,8 +49,23 @@ func (p *Pausable) Err() error {
 	return p.err
 }
 
-// Pause stops the clock until resume is called. If several pauses overlap, the clock continues after the last one.
+type pausableKey struct{}
+
+// Value finds the Pausable itself, so that contexts which derive from it can pause it.
+func (p *Pausable) Value(key any) any {
+	if key == (pausableKey{}) {
+		return p
+	}
+	return p.Context.Value(key)
+}
+
+// Pause stops the clock, and the clocks of the Pausables that the context derives from, until resume is called. If
+// several pauses overlap, the clock continues after the last one.
 func (p *Pausable) Pause() (resume func()) {
+	resumeParent := func() {}
+	if parent, ok := p.Context.Value(pausableKey{}).(*Pausable); ok {
+		resumeParent = parent.Pause()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pauses++; p.pauses == 1 && p.timer != nil {
@@ -58,6 +73,7 @@ func (p *Pausable) Pause() (resume func()) {
 		p.left = time.Until(p.until)
 	}
 	return sync.OnceFunc(func() {
+		defer resumeParent()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.pauses--; p.pauses == 0 && p.timer != nil && p.err == nil {

@@ -31,6 +31,18 @@ func TestPausable(t *testing.T) {
 			!errors.Is(child.Err(), context.DeadlineExceeded) {
 			t.Errorf("ended after %s: %v, %v", took, ctx.Err(), child.Err())
 		}
+		outer, end := WithPausable(t.Context(), time.Minute)
+		defer end()
+		inner, end := WithPausable(context.WithoutCancel(outer), time.Minute)
+		defer end()
+		resume := inner.Pause()
+		time.Sleep(time.Hour)
+		if outer.Err() != nil {
+			t.Error("the outer clock did not stand still")
+		}
+		resume()
+		<-outer.Done()
+		<-inner.Done()
 		parent, cut := context.WithCancel(t.Context())
 		ctx, cancel = WithPausable(parent, 0)
 		defer cancel()

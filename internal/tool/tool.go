@@ -115,8 +115,7 @@ type Call struct {
 	// sent, and the call returns that error. Nil allows every request.
 	Fence func(context.Context) error
 	// Ask asks people a question of the tool's server during the call, and waits for their answer. It returns false if
-	// they decline, or nobody answers in time. The call's own timeout must be paused meanwhile. Nil means that nobody
-	// can be asked.
+	// they decline, or nobody answers in time. Pause the call's context meanwhile. Nil means that nobody can be asked.
 	Ask func(context.Context, Question) (content json.RawMessage, accepted bool)
 	// Late receives the answer to an abandoned call after the request was sent, if the answer arrives while the session
 	// lives. It runs in a separate goroutine, after Call has returned. Nil means that late answers are not needed.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -188,8 +190,8 @@ func outOfRange(value any) (at string, found bool) {
 			}
 		}
 	case map[string]any:
-		for name, item := range value {
-			if at, found := outOfRange(item); found {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if at, found := outOfRange(value[name]); found {
 				return "/" + name + at, true
 			}
 		}

@@ -256,9 +256,9 @@ func (r *Reader) unknownStatus(whole, one any, status string) error {
 // priority returns 1 to 5, from the table or as given.
 func (m Mapping) priority(said, severity string) (int, error) {
 	for _, word := range []string{said, severity} {
-		for name, p := range m.Priorities {
+		for _, name := range slices.Sorted(maps.Keys(m.Priorities)) { // names may differ only in case
 			if word != "" && strings.EqualFold(name, word) {
-				return p, nil
+				return m.Priorities[name], nil
 			}
 		}
 	}

@@ -324,22 +324,42 @@ func (p *parser) jsonCall(value json.RawMessage, depth int) bool {
 		}
 		return p.jsonCall(inner, depth+1)
 	}
-	var name string
+	name, named := p.offer.nameIn(object, names)
 	var args json.RawMessage
-	given := false
-	for field, value := range object {
-		switch {
-		case slices.Contains(arguments, field):
-			if given {
-				return false
-			}
-			args, given = value, true
-		case slices.Contains(names, field) && name == "" && json.Unmarshal(value, &name) == nil:
-		case p.strict && !slices.Contains(idFields, field):
-			return false
+	fields, given := 1, 0 // 1: the name
+	for _, field := range arguments {
+		if value, ok := object[field]; ok {
+			args, given = value, given+1
 		}
 	}
-	return (given || !p.strict) && p.take(name, args)
+	for _, field := range idFields {
+		if _, ok := object[field]; ok {
+			fields++
+		}
+	}
+	if given > 1 || p.strict && (given == 0 || fields+given != len(object)) {
+		return false
+	}
+	return named && p.take(name, args)
+}
+
+// nameIn returns the name in the first of the fields that has one. ok is false if no field has a name, or if a later
+// field names another offered tool, because the model may mean either.
+func (o Offer) nameIn(object map[string]json.RawMessage, fields []string) (name string, ok bool) {
+	first := ""
+	for _, field := range fields {
+		var text string
+		if json.Unmarshal(object[field], &text) != nil || text == "" {
+			continue
+		}
+		if name == "" {
+			name = text
+			first, _ = o.named(name)
+		} else if other, offered := o.named(text); offered && other != first {
+			return "", false
+		}
+	}
+	return name, name != ""
 }
 
 // namedNext matches a name before its arguments: Mistral's, GLM's.

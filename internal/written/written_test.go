@@ -136,6 +136,14 @@ var texts = []struct {
 		written.Reply{Text: "<tool_call>{\"name\":\"plain\",\"arguments\":{}}</tool_call>\nis what the model wrote."}},
 	{"a tool that is not offered", `<tool_call>{"name":"other","arguments":{}}</tool_call>`,
 		written.Reply{Text: `<tool_call>{"name":"other","arguments":{}}</tool_call>`}},
+	{"two names, of which one is offered", `<tool_call>{"name":"loki__query","tool":"loki","arguments":{}}</tool_call>`,
+		written.Reply{Calls: calls("loki__query", `{}`)}},
+	{"one tool by two names", `<tool_call>{"action":"loki.query","tool_name":"loki__query","args":{}}</tool_call>`,
+		written.Reply{Calls: calls("loki__query", `{}`)}},
+	{"the names of two tools", `<tool_call>{"name":"plain","action":"loki__query","arguments":{}}</tool_call>`, written.Reply{
+		Text: `<tool_call>{"name":"plain","action":"loki__query","arguments":{}}</tool_call>`}},
+	{"the first name is not offered", `<tool_call>{"action":"plain","name":"other","arguments":{}}</tool_call>`, written.Reply{
+		Text: `<tool_call>{"action":"plain","name":"other","arguments":{}}</tool_call>`}},
 	{"one of two tools is not offered", `[{"name":"plain","arguments":{}},{"name":"other","arguments":{}}]`,
 		written.Reply{Text: `[{"name":"plain","arguments":{}},{"name":"other","arguments":{}}]`}},
 	{"arguments that are not JSON", `<tool_call>{"name":"plain","arguments":{q:x}}</tool_call>`,

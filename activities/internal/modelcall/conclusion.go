@@ -86,7 +86,7 @@ func objectIsCall(object map[string]any, tools *tool.Set) bool {
 		switch key {
 		case "name", "tool", "tool_name", "function", "function_name", "action":
 			name, _ := value.(string)
-			named = isTool(name, tools)
+			named = named || isTool(name, tools)
 		case "arguments", "parameters", "args", "input", "params", "action_input", "tool_input":
 			given = true
 		case "id", "type":

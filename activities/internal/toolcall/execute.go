@@ -41,7 +41,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		Name: spec.Name, Arguments: decision.Arguments, Session: c.Ref.Session(),
 		Investigation: c.Ref.Investigation, Execution: c.Ref.Execution, Iteration: c.in.Iteration,
 		Class: spec.Class(), Sent: c.in.Sent, Key: c.key(), Late: c.late(ctx, spec.Name),
-		Ask: c.ask(callCtx),
+		Ask: c.ask(),
 	}
 	if c.claim != nil {
 		call.Fence = func(context.Context) error { return c.claim.ensure(ctx) } // ctx, not callCtx: time spent on the store is not the tool's

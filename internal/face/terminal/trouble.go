@@ -29,6 +29,7 @@ func (v *view) notice(n Notice) {
 // countdown returns the status line during provider outages: the time and details of the next attempt.
 func (v *view) countdown() string {
 	var first Notice
+	// any order: the text decides between attempts at the same time
 	for _, n := range v.trouble {
 		if first.Trouble == "" || n.Next.Before(first.Next) || n.Next.Equal(first.Next) && n.Trouble < first.Trouble {
 			first = n

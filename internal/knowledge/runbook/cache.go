@@ -46,6 +46,7 @@ func (c *cache) put(address, text string) {
 
 func (c *cache) dropOldest() {
 	var oldest string
+	// any order: any of the oldest entries can go
 	for address, entry := range c.entries {
 		if first, ok := c.entries[oldest]; !ok || entry.at.Before(first.at) {
 			oldest = address

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,8 +15,14 @@ import (
 type pulse struct {
 	mu       sync.Mutex
 	lastSeen time.Time
-	calls    map[*receipt]time.Time // when each call began
-	check    *check                 // the running check, or nil
+	calls    []ongoing // oldest first
+	check    *check    // the running check, or nil
+}
+
+// ongoing is a call in progress.
+type ongoing struct {
+	*receipt
+	began time.Time
 }
 
 // check finds out whether a server still answers.
@@ -48,30 +55,22 @@ func (p *pulse) seenSince(t time.Time) bool {
 func (p *pulse) begin(r *receipt) (began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.calls == nil {
-		p.calls = map[*receipt]time.Time{}
-	}
 	began = time.Now()
-	p.calls[r] = began
+	p.calls = append(p.calls, ongoing{r, began})
 	return began
 }
 
 func (p *pulse) end(r *receipt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.calls, r)
+	p.calls = slices.DeleteFunc(p.calls, func(c ongoing) bool { return c.receipt == r })
 }
 
 // older reports whether a call that began before t is in progress.
 func (p *pulse) older(t time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, began := range p.calls {
-		if began.Before(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.calls, func(c ongoing) bool { return c.began.Before(t) })
 }
 
 // checking returns the running check, or nil.

@@ -19,7 +19,7 @@ import (
 func converted(t *testing.T, answer string) tool.Result {
 	t.Helper()
 	var results raws
-	defer results.wait()()
+	results.expect(1)
 	message := results.keep([]byte(`{"jsonrpc":"2.0","id":1,"result":` + answer + `}`))
 	var response struct{ Result mcp.CallToolResult }
 	if err := json.Unmarshal(message, &response); err != nil {

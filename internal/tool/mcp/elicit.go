@@ -1,34 +1,50 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// asker is a call whose server may ask people questions during the call.
+// asker is a call during which its server may ask people questions.
 type asker struct {
-	session string // identifies the execution
-	ask     func(tool.Question) (content json.RawMessage, accepted bool)
+	tool.Call
+	ctx *tool.Pausable // the call's timeout
 }
 
-// asking returns the asker of a call. The call's timeout is paused while people are asked.
-func asking(ctx *tool.Pausable, call tool.Call) asker {
-	if call.Ask == nil {
-		return asker{session: call.Session}
+// mark adds the key of its call to a question that a server asks in the answer to the call. Any other message is
+// returned unchanged.
+func (r *receipt) mark(message []byte) []byte {
+	const method = "elicitation/create"
+	if r.asker.Key == "" || !bytes.Contains(message, []byte(method)) {
+		return message
 	}
-	return asker{call.Session, func(q tool.Question) (json.RawMessage, bool) {
-		defer ctx.Pause()()
-		return call.Ask(ctx, q)
-	}}
+	var question struct {
+		JSONRPC json.RawMessage            `json:"jsonrpc"`
+		ID      json.RawMessage            `json:"id"`
+		Method  string                     `json:"method"`
+		Params  map[string]json.RawMessage `json:"params"`
+	}
+	if json.Unmarshal(message, &question) != nil || question.Method != method || question.ID == nil || question.Params == nil {
+		return message
+	}
+	question.Params["_meta"], _ = encode(mcp.Meta{metaKey: r.asker.Key}) // a text can be encoded
+	marked, err := encode(question)
+	if err != nil {
+		return message
+	}
+	return marked
 }
 
-// elicit handles a server's question to people. The protocol does not say which call a question belongs to, so a
-// question is declined if calls of several executions are in progress in the session. A question by URL is declined
-// too, because it would send people's data to an unknown page.
+// elicit handles a server's question to people. Except in the answer to a call, the protocol does not say which call a
+// question belongs to, so such a question is declined if calls of several executions are in progress in the session. A
+// question by URL is declined too, because it would send people's data to an unknown page.
 func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	declined := &mcp.ElicitResult{Action: "decline"}
 	s := p.sessionOf(req.Session)
@@ -39,8 +55,9 @@ func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRes
 		p.opts.Logger.Warn("declined a question from an MCP server: it refers to a web page", "server", s.server)
 		return declined, nil
 	}
-	by, ok := s.pulse.asker()
-	if !ok {
+	key, _ := req.Params.Meta[metaKey].(string)
+	calls := s.pulse.askers(key)
+	if len(calls) == 0 {
 		p.opts.Logger.Warn("declined a question from an MCP server: its call is unknown, or no person can be asked", "server", s.server)
 		return declined, nil
 	}
@@ -48,7 +65,7 @@ func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRes
 	if err != nil {
 		return declined, nil
 	}
-	content, accepted := by.ask(tool.Question{
+	content, accepted := ask(calls, tool.Question{
 		Server: s.server, Message: tool.ValidText(s.secrets.redact(req.Params.Message)), Schema: schema,
 	})
 	if !accepted {
@@ -65,6 +82,7 @@ func (p *Pool) elicit(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRes
 func (p *Pool) sessionOf(client *mcp.ClientSession) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// any order: one session has the client
 	for s := range p.alive {
 		if closed(s.ready) && s.client == client {
 			return s
@@ -73,18 +91,36 @@ func (p *Pool) sessionOf(client *mcp.ClientSession) *session {
 	return nil
 }
 
-// asker returns the call that a question of the server belongs to.
-func (p *pulse) asker() (by asker, ok bool) {
+// askers returns the calls that a question may belong to, oldest first: the call with that key, or all calls if the key is
+// empty. It returns none if people cannot be asked for one of them, or if they belong to several executions.
+func (p *pulse) askers(key string) (calls []asker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for r := range p.calls {
-		if by.ask != nil && by.session != r.asker.session {
-			return asker{}, false
+	for _, c := range p.calls {
+		if key == "" || c.asker.Key == key {
+			calls = append(calls, c.asker)
 		}
-		if r.asker.ask == nil {
-			return asker{}, false
-		}
-		by = r.asker
 	}
-	return by, by.ask != nil
+	if slices.ContainsFunc(calls, func(a asker) bool { return a.Ask == nil || a.Session != calls[0].Session }) {
+		return nil
+	}
+	return calls
+}
+
+// ask asks people on behalf of the oldest of the calls that may have asked. Meanwhile the timeouts of all of them are
+// paused. The question is withdrawn when all of them have ended.
+func ask(calls []asker, q tool.Question) (content json.RawMessage, accepted bool) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(calls[0].ctx))
+	defer cancel()
+	var left atomic.Int64
+	left.Store(int64(len(calls)))
+	for _, call := range calls {
+		defer call.ctx.Pause()()
+		defer context.AfterFunc(call.ctx, func() {
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		})()
+	}
+	return calls[0].Ask(ctx, q)
 }

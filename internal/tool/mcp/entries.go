@@ -115,6 +115,7 @@ func (p *Pool) touch(e *entry) {
 // makeRoom drops the least recently used session of an execution if the limit is reached.
 func (p *Pool) makeRoom() {
 	count, oldest := 0, name{}
+	// any order: any of the oldest sessions can go
 	for n, e := range p.sessions {
 		if e.idle == nil || e.leaving() {
 			continue

@@ -17,8 +17,8 @@ import (
 const (
 	// listenPatience is how long the start of a session waits for the listening stream to open.
 	listenPatience = time.Second
-	// A listening stream that breaks is opened again after firstListenDelay. The delay doubles while the server sends no
-	// event. A server may ask for another delay.
+	// A listening stream that breaks is opened again after firstListenDelay. The delay doubles while streams bring no event
+	// and break at once. A server may ask for another delay.
 	firstListenDelay = time.Second
 	leastListenDelay = 100 * time.Millisecond
 	maxListenDelay   = time.Minute
@@ -43,7 +43,7 @@ func (w *web) listen(req *http.Request) *http.Response {
 		ctx, cancel := w.bounded(req.Context())
 		defer cancel()
 		context.AfterFunc(ctx, func() { out.CloseWithError(context.Canceled) })
-		l := listener{web: w, request: req, out: out, delay: firstListenDelay}
+		l := listener{web: w, request: req, out: out, first: firstListenDelay, delay: firstListenDelay}
 		for retry := l.read(ctx, func() { close(opened) }); retry && wait(ctx, l.delay); retry = l.read(ctx, func() {}) {
 			l.delay = min(2*l.delay, maxListenDelay)
 		}
@@ -66,6 +66,7 @@ type listener struct {
 	request *http.Request
 	out     *io.PipeWriter
 	lastID  string        // of the last event
+	first   time.Duration // the delay after a stream that was of use
 	delay   time.Duration // before the next stream is opened
 }
 
@@ -94,8 +95,11 @@ func (l *listener) read(ctx context.Context, answered func()) (retry bool) {
 	var message []byte
 	events := newStream(resp.Body, l.limit, func(data []byte) []byte { message = data; return data }, func(error) {}, func() {})
 	defer events.Close()
-	for {
+	for began := time.Now(); ; {
 		event, err := events.next()
+		if err == nil || time.Since(began) > l.delay { // a proxy may end streams that are idle
+			l.delay = l.first
+		}
 		if err != nil {
 			return true
 		}
@@ -113,10 +117,11 @@ func (l *listener) note(event []byte) {
 		value = strings.TrimPrefix(value, " ")
 		switch name {
 		case "id":
-			l.lastID, l.delay = value, firstListenDelay
+			l.lastID = value
 		case "retry":
 			if n, err := strconv.ParseUint(value, 10, 31); err == nil {
-				l.delay = max(leastListenDelay, min(time.Duration(n)*time.Millisecond, maxListenDelay))
+				l.first = max(leastListenDelay, min(time.Duration(n)*time.Millisecond, maxListenDelay))
+				l.delay = l.first
 			}
 		}
 	}

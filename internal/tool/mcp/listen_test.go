@@ -46,6 +46,31 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// Over HTTP, the answer to a call carries the call's questions, so people are asked on behalf of that call and not of
+// another one in the session.
+func TestQuestionsOfSeveralCalls(t *testing.T) {
+	t.Parallel()
+	pool := kinds["http"](t, tooltest.Asks, withPeople)
+	asked, all := make(chan struct{}), make(chan struct{})
+	var calls sync.WaitGroup
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		answer := func(context.Context, tool.Question) (json.RawMessage, bool) {
+			asked <- struct{}{}
+			<-all
+			return json.RawMessage(`{"environment":"` + key + `"}`), true
+		}
+		calls.Go(func() {
+			got, err := pool.Call(t.Context(), tool.Call{Name: "s.deploy", Arguments: []byte(`{}`), Key: key, Session: "e", Ask: answer})
+			if err != nil || got.Content != "accept: "+key {
+				t.Errorf("%s: %+v, %v", key, got, err)
+			}
+		})
+		<-asked
+	}
+	close(all)
+	calls.Wait()
+}
+
 // flushed reports the first flush of a response.
 type flushed struct {
 	http.ResponseWriter

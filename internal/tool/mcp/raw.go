@@ -9,55 +9,63 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
 
-// raws keeps results in the server's own form while their calls wait. The SDK decodes results into any, which rounds
-// integers above 2^53, and refuses a result with an unknown content type. It therefore gets empty results that name the
-// kept ones, which the session decodes itself. It is safe for concurrent use.
+// raws keeps results in the server's own form until their requests take them. The SDK decodes results into any, which
+// rounds integers above 2^53, and refuses a result with an unknown content type. It therefore gets empty results that name
+// the kept ones, which the session decodes itself. It is safe for concurrent use.
 type raws struct {
-	mu      sync.Mutex
-	waiting int // requests
-	next    int
-	kept    map[string]json.RawMessage
+	mu   sync.Mutex
+	kept map[string]json.RawMessage // by the request's id, see idKey; nil until the answer arrives
 }
 
 // rawKey is the key in an empty result's _meta that names the kept one.
 const rawKey = "inquest/raw"
 
-// wait counts a request until done is called. Results that no request takes are dropped with the last one.
-func (r *raws) wait() (done func()) {
+// idKey writes the id of a request, or of its answer, in one form. A server may write 4 as 4.0.
+func idKey(id any) string {
+	text, err := json.Marshal(id)
+	if err != nil || len(text) > 0 && text[0] == '"' {
+		return string(text)
+	}
+	return canonical(string(text))
+}
+
+// expect keeps the result of a request that is about to be sent. It may be sent again.
+func (r *raws) expect(id any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting++
 	if r.kept == nil {
 		r.kept = map[string]json.RawMessage{}
 	}
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.waiting--; r.waiting == 0 {
-			clear(r.kept)
-		}
-	}
+	r.kept[idKey(id)] = nil
 }
 
-// keep takes the result out of a JSON-RPC response and returns the response with an empty one. Any other message is
-// returned unchanged, including the answer to initialize, which is not a counted request.
-func (r *raws) keep(message []byte) []byte {
+// forget drops the result of a request, even if it arrives later.
+func (r *raws) forget(id any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waiting == 0 || !bytes.Contains(message, []byte(`"result"`)) {
+	delete(r.kept, idKey(id))
+}
+
+// keep takes the result out of the JSON-RPC response to an expected request, and returns the response with an empty one.
+// Any other message is returned unchanged, such as the answer to initialize or to a ping.
+func (r *raws) keep(message []byte) []byte {
+	if !bytes.Contains(message, []byte(`"result"`)) {
 		return message
 	}
 	var response struct{ ID, Method, Result json.RawMessage }
 	if json.Unmarshal(message, &response) != nil || response.Method != nil || !bytes.HasPrefix(response.Result, []byte("{")) {
 		return message
 	}
-	key := strconv.Itoa(r.next)
-	r.next++
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := idKey(response.ID)
+	if kept, expected := r.kept[key]; !expected || kept != nil {
+		return message
+	}
 	r.kept[key] = response.Result
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"tools":[],"_meta":{%q:%q}}}`, response.ID, rawKey, key)
 }
@@ -67,11 +75,11 @@ func (r *raws) take(meta map[string]any) json.RawMessage {
 	key, _ := meta[rawKey].(string)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	raw, ok := r.kept[key]
-	if !ok {
+	raw := r.kept[key]
+	delete(r.kept, key)
+	if raw == nil {
 		return json.RawMessage("{}")
 	}
-	delete(r.kept, key)
 	return raw
 }
 

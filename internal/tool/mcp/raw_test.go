@@ -147,39 +147,45 @@ func TestStreamIsRewritten(t *testing.T) {
 		"whole": func(r io.Reader) io.Reader { return r }, "in bytes": iotest.OneByteReader, "with its end": iotest.DataErrReader,
 	} {
 		var results raws
-		done := results.wait()
+		results.expect(4)
 		var broken []error
 		s := newStream(io.NopCloser(reader(strings.NewReader(before+answer+after))), 1000, results.keep,
 			func(err error) { broken = append(broken, err) }, func() {})
 		got, err := io.ReadAll(s)
-		const rewritten = "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[],\"tools\":[],\"_meta\":{\"inquest/raw\":\"0\"}}}\n" +
+		const rewritten = "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[],\"tools\":[],\"_meta\":{\"inquest/raw\":\"4e0\"}}}\n" +
 			"event: message\nid: 8\n\n"
 		if diff := cmp.Diff(before+rewritten+after, string(got)); diff != "" || err != nil || len(broken) != 1 || !errors.Is(broken[0], errCut) {
 			t.Errorf("%s: %v, broken %v\n%s", name, err, broken, diff)
 		}
-		if raw := results.take(map[string]any{rawKey: "0"}); string(raw) != `{"n":9007199254740993}` {
+		if raw := results.take(map[string]any{rawKey: "4e0"}); string(raw) != `{"n":9007199254740993}` {
 			t.Errorf("%s: kept %s", name, raw)
 		}
-		done()
 	}
 }
 
-// TestLateResultsAreDropped checks that a result without a waiting request is not kept.
-func TestLateResultsAreDropped(t *testing.T) {
+// TestResultsForNobodyAreDropped checks that only the first result of a request that waits is kept, in each spelling of its id.
+func TestResultsForNobodyAreDropped(t *testing.T) {
 	t.Parallel()
 	var results raws
-	message := []byte(`{"jsonrpc":"2.0","id":4,"result":{"n":1}}`)
-	if got := results.keep(message); !bytes.Equal(got, message) {
-		t.Errorf("rewritten without a request: %s", got)
+	keeps := func(id string) bool {
+		message := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"n":1}}`, id)
+		return !bytes.Equal(results.keep(message), message)
 	}
-	first, second := results.wait(), results.wait()
-	results.keep(message)
-	first()
-	if len(results.kept) != 1 {
-		t.Errorf("%d kept while a request waits", len(results.kept))
+	results.expect(int64(4))
+	results.expect(json.RawMessage(`"a"`))
+	for _, tc := range []struct {
+		id   string
+		keep bool
+	}{{"3", false}, {`"4"`, false}, {"4.0", true}, {"4", false}, {`"a"`, true}, {"null", false}} {
+		if keeps(tc.id) != tc.keep {
+			t.Errorf("the result for %s: kept %t", tc.id, !tc.keep)
+		}
 	}
-	second()
-	if len(results.kept) != 0 {
-		t.Errorf("%d kept after the last request", len(results.kept))
+	results.forget(int64(4))
+	if keeps("4") || len(results.kept) != 1 {
+		t.Errorf("%d results kept for one request", len(results.kept))
+	}
+	if raw := results.take(map[string]any{rawKey: `"a"`}); string(raw) != `{"n":1}` || len(results.kept) != 0 {
+		t.Errorf("took %s, %d remain", raw, len(results.kept))
 	}
 }

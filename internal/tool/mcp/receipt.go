@@ -16,7 +16,9 @@ type receipt struct {
 	once   bool                    // the request must not be sent a second time, whoever tries
 	// allowed is called directly before the request is sent, and may refuse that. Nil allows it.
 	allowed func() error
-	asker   asker // set before the request is sent
+	// expect is called with the id of the request directly before it is sent. Nil means that its result is not kept.
+	expect func(id any)
+	asker  asker // set before the request is sent
 
 	mu        sync.Mutex
 	sends     int   // how often the request may have reached the server
@@ -28,7 +30,7 @@ type receipt struct {
 
 // sentRequest identifies a sent request, so that it can be cancelled at the server.
 type sentRequest struct {
-	id   any           // of JSON-RPC; over HTTP it is in the body
+	id   any           // of JSON-RPC
 	http *http.Request // its body is available only by GetBody; nil for a process
 }
 
@@ -83,6 +85,9 @@ func (r *receipt) begin(sent sentRequest) error {
 	}
 	r.sends++
 	r.sent = sent
+	if r.expect != nil && sent.id != nil {
+		r.expect(sent.id)
+	}
 	return nil
 }
 

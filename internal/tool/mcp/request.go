@@ -30,7 +30,7 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 	// The request outlives the ctx of its caller if the caller wants the late answer to an abandoned call.
 	work, receipt := withReceipt(context.WithoutCancel(ctx))
 	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
-	receipt.asker = asking(ctx, call)
+	receipt.asker = asker{call, ctx}
 	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
 		Name:      own,
@@ -40,9 +40,9 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 		params.SetProgressToken(call.Key)
 	}
 	undo, began, answered := s.abort(receipt), s.pulse.begin(receipt), make(chan outcome, 1)
-	done := s.wire.results().wait()
+	receipt.expect = s.wire.results().expect
 	go func() {
-		defer done()
+		defer func() { s.wire.results().forget(receipt.request().id) }()
 		defer undo()
 		result, err := s.client.CallTool(work, params)
 		if err != nil {
@@ -85,9 +85,9 @@ func (s *session) begin(ctx context.Context) (context.Context, *receipt, func())
 	ctx, cancel := s.limited(ctx)
 	ctx, receipt := withReceipt(ctx)
 	undo := s.abort(receipt)
-	done := s.wire.results().wait()
+	receipt.expect = s.wire.results().expect
 	return ctx, receipt, func() {
-		done()
+		s.wire.results().forget(receipt.request().id)
 		undo()
 		receipt.giveUp(nil)
 		cancel()

@@ -72,8 +72,20 @@ func guard(out *http.Request, receipt *receipt) {
 	head := out.Clone(context.WithoutCancel(out.Context()))
 	head.Body, out.GetBody = nil, nil
 	out.Body = &guardedBody{ReadCloser: out.Body, begin: sync.OnceValue(func() error {
-		return receipt.begin(sentRequest{http: head})
+		return receipt.begin(sentRequest{id: idOf(head), http: head})
 	})}
+}
+
+// idOf reads the id of a request from its body. It is nil for a notice.
+func idOf(req *http.Request) (id any) {
+	if req.GetBody == nil {
+		return nil
+	}
+	var request struct{ ID json.RawMessage }
+	if body, err := req.GetBody(); err != nil || json.NewDecoder(body).Decode(&request) != nil || request.ID == nil {
+		return nil
+	}
+	return request.ID
 }
 
 type guardedBody struct {
@@ -121,7 +133,8 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
 		body := activityBody{resp.Body, w.onActivity}
-		resp.Body = newStream(body, w.limit, w.raws.keep, w.breaker(receipt), release)
+		keep := func(message []byte) []byte { return w.raws.keep(receipt.mark(message)) }
+		resp.Body = newStream(body, w.limit, keep, w.breaker(receipt), release)
 		return nil
 	}
 	defer release()

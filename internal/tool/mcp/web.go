@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -91,14 +90,10 @@ func (w *web) remembered() bool { return w.stateful.Load() }
 func (w *web) cancel(ctx context.Context, request sentRequest) {
 	ctx, cancel := w.farewell(ctx)
 	defer cancel()
-	if request.http == nil || request.http.GetBody == nil {
+	if request.http == nil || request.id == nil {
 		return
 	}
-	var call struct{ ID json.RawMessage }
-	if body, err := request.http.GetBody(); err != nil || json.NewDecoder(body).Decode(&call) != nil {
-		return
-	}
-	notice, err := jsonrpc.EncodeMessage(cancellation(call.ID))
+	notice, err := jsonrpc.EncodeMessage(cancellation(request.id))
 	if err != nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,9 +112,9 @@ func (c *CLI) ByServer(cmd *cobra.Command) error {
 			return Usagef("%s does not work with --server (INQUEST_SERVER): %s", path, why)
 		}
 	}
-	for name, why := range atServer {
+	for _, name := range slices.Sorted(maps.Keys(atServer)) {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			return Usagef("--%s does not work with --server (INQUEST_SERVER): %s", name, why)
+			return Usagef("--%s does not work with --server (INQUEST_SERVER): %s", name, atServer[name])
 		}
 	}
 	return nil

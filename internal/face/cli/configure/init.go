@@ -279,6 +279,9 @@ func (b beginning) flags() string {
 		words = append(words, "--base-url", b.BaseURL)
 	}
 	words = append(words, b.packs.words()...)
+	if b.Imported != nil {
+		words = append(words, "--from", b.Imported.file)
+	}
 	return commandLine(words)
 }
 

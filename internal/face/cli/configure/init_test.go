@@ -94,6 +94,27 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// The answers as a command give the same answers.
+func TestAnswersAsACommand(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "my servers.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers":{"lab":{"url":"http://lab"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := beginning{Dir: "ops", provider: "openai:qwen", BaseURL: "http://h/v1", packs: chosenPacks{[]string{"prometheus", "loki"},
+		map[string]string{"PROMETHEUS_URL": "http://p", "GRAFANA_URL": "http://g"}}}
+	if err := b.check(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	want := "starter init ops --yes --provider openai:qwen --base-url http://h/v1 --pack prometheus,loki " +
+		"--prometheus http://p --loki http://g --from '" + file + "'"
+	for range 100 {
+		if got := b.flags(); got != want {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 // After Ctrl-C, nothing more is asked and nothing is written.
 func TestAskInterrupted(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ import (
 // imported holds the servers in an MCP client's file: Claude Desktop, Claude Code, Cursor and similar clients (mcpServers), or VS Code
 // (servers).
 type imported struct {
+	file      string
 	Servers   []serverEntry
 	variables map[string]string // secrets in the file, by variable name, for .env
 	asked     []string          // variables without a value in the file
@@ -91,7 +92,7 @@ func readClientFile(ctx context.Context, path string) (*imported, error) {
 	for _, some := range []map[string]clientServer{file.MCP.Servers, file.Servers, file.MCPServers} {
 		maps.Copy(all, some)
 	}
-	out := &imported{variables: map[string]string{}}
+	out := &imported{file: path, variables: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if all[name].Disabled {
 			out.note("server %q is disabled in the file and was not imported", name)

@@ -287,8 +287,8 @@ func (p *chosenPacks) servers() (all []serverEntry) {
 func (p *chosenPacks) settings(values map[string]string) (all []setting) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
-		for variable, address := range p.addresses {
-			value = strings.ReplaceAll(value, "{{."+variable+"}}", address)
+		for _, variable := range slices.Sorted(maps.Keys(p.addresses)) {
+			value = strings.ReplaceAll(value, "{{."+variable+"}}", p.addresses[variable])
 		}
 		all = append(all, setting{name, value})
 	}

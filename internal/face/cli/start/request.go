@@ -87,7 +87,8 @@ func (f *requestFlags) read(req *agent.Request) (err error) {
 		return err
 	}
 	fields := map[string]json.RawMessage{}
-	for key, value := range given {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		value := given[key]
 		if !slices.Contains(agent.BudgetKeys, key) {
 			return base.Usagef("--budget: unknown key %q%s (available: %s)",
 				key, spell.DidYouMean(key, agent.BudgetKeys), strings.Join(agent.BudgetKeys, ", "))
@@ -112,7 +113,8 @@ func (f *requestFlags) nativeTools(req *agent.Request) error {
 	if err != nil {
 		return err
 	}
-	for name, state := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		state := given[name]
 		if state != "on" && state != "off" {
 			return base.Usagef("--native-tool %s=%s: give NAME=on or NAME=off", name, state)
 		}

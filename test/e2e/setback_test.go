@@ -154,7 +154,9 @@ func TestBothDatabasesAreRestored(t *testing.T) {
 	if result := w.end("lab"); result.Status != agent.StatusCompleted || w.effects() != 0 {
 		t.Errorf("%d effects after the restore; %+v", w.effects(), result)
 	}
-	isTold := func(m llmtest.Message) bool { return m.Content != nil && strings.Contains(*m.Content, "were restored from a backup") }
+	isTold := func(m llmtest.Message) bool {
+		return m.Content != nil && strings.Contains(*m.Content, "were restored from a backup")
+	}
 	if next := w.model.Requests()[asked]; !slices.ContainsFunc(next.Messages, isTold) {
 		t.Errorf("the agent is not told: %+v", next.Messages)
 	}

@@ -59,7 +59,7 @@ func TestFailovers(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		for _, quick := range []bool{false, true} {
-			for _, f := range failovers(t, quick, 1) {
+			for _, f := range failovers(t, quick, 6) {
 				t.Run(fmt.Sprintf("quick %t, before operation %d to %d", quick, f.at, f.copyAt), func(t *testing.T) {
 					t.Parallel()
 					s, db := fileStore(t)
@@ -79,7 +79,7 @@ func TestFailovers(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = s.Close() })
 		db := serverData{open(t, "pgx", dsn)}
-		for _, f := range failovers(t, false, 6) {
+		for _, f := range failovers(t, false, 12) {
 			t.Run(fmt.Sprintf("before operation %d to %d", f.at, f.copyAt), func(t *testing.T) {
 				f.database = db
 				failOver(t, s, f, false)
@@ -88,8 +88,8 @@ func TestFailovers(t *testing.T) {
 	})
 }
 
-// failovers returns failovers at every operation of a calm run, with copies of different ages; or, without -every, at one of so
-// many operations, with one age.
+// failovers returns failovers at every operation of a calm run, with copies of different ages. Without -every, it returns those at model
+// calls, and at one of so many other operations with one age.
 func failovers(t *testing.T, quick bool, oneOf int) (all []*failover) {
 	s, _ := fileStore(t)
 	calm := &failover{}
@@ -107,8 +107,9 @@ func failovers(t *testing.T, quick bool, oneOf int) (all []*failover) {
 	ages := []int{1, 4, 16, 48}
 	for at := seen + 2; at <= end+1; at++ { // numbered from 1
 		for n, age := range ages {
+			during := strings.HasPrefix(calm.points[at-1], "first of work/") // a model call, where an agent is most of the time
 			due := pick(oneOf, "due", at) == 0 && n == pick(len(ages), "age", at)
-			if age < at && (*every || due) {
+			if age < at && (*every || during || due) {
 				all = append(all, &failover{copyAt: at - age, at: at})
 			}
 		}

@@ -108,7 +108,7 @@ func NewResumeAll(c *base.CLI) *cobra.Command {
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeAll(cmd.Context(), c) },
 	}
-	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the affected agents as JSON, a line for each investigation")
+	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the affected agents as JSON, one value for each investigation")
 	return cmd
 }
 

@@ -136,20 +136,29 @@ func TestActsOfDecisions(t *testing.T) {
 		"approved, and gone": {`{"n":1,"pod":"db-1"}`, false, func(b *bench) {
 			b.offers = func() ([]tool.Spec, error) { return slices.Clone(labTools[1:]), nil }
 		}, "decided executed"},
+		"approved, and cut off": {`{"n":1,"pod":"db-1"}`, false, func(*bench) {}, "decided executed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, asked := approving(t, tt.arguments)
 			tt.prepare(b)
 			d := &activities.Decision{Approved: !tt.denied, By: "Ada", Digest: asked.Digest, At: time.Now()}
-			if tt.denied {
+			switch {
+			case strings.HasSuffix(name, "cut off"):
+				in := activities.RecordDecidedIn{Ref: b.ref, Results: []activities.Input{{
+					Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ErrorCancelled, Text: "The call was not made", Decision: d,
+				}}}
+				if _, err := b.env.ExecuteActivity(b.act.RecordDecided, in); err != nil {
+					t.Fatal(err)
+				}
+			case tt.denied:
 				b.reply = newBench(t).reply
 				if _, err := b.generate(activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{{
 					Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ResultDenied, Text: "The call was not made", Decision: d,
 				}}}); err != nil {
 					t.Fatal(err)
 				}
-			} else {
+			default:
 				for range 2 {
 					b.decided(0, d)
 				}

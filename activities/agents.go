@@ -60,6 +60,12 @@ func (a *Activities) Unanswered(ctx context.Context, in job.UnansweredIn) error 
 	return modelcall.RecordUnanswered(ctx, a.worker(), in)
 }
 
+// RecordDecided writes the results of calls that people decided about, and that were not made before their agent ended.
+// The decisions are in the audit trail afterwards.
+func (a *Activities) RecordDecided(ctx context.Context, in job.RecordDecidedIn) error {
+	return toolcall.RecordDecided(ctx, a.worker(), in)
+}
+
 // RunHook runs a function of the worker's program before or after a stage's agents. A hook whose result is stored is not
 // run again.
 func (a *Activities) RunHook(ctx context.Context, in job.RunHookIn) (job.RunHookOut, error) {

@@ -36,6 +36,7 @@ type (
 	Peer            = job.Peer
 	PlanCallsIn     = job.PlanCallsIn
 	PlanResultIn    = job.PlanResultIn
+	RecordDecidedIn = job.RecordDecidedIn
 	Ref             = job.Ref
 	RunHookIn       = job.RunHookIn
 	RunHookOut      = job.RunHookOut

@@ -44,6 +44,7 @@ func TestStepsThatRunAgain(t *testing.T) {
 		}
 		b.post("look at the disks")
 	}
+	called := func(b *bench) { b.asks(agent.ToolCall{Name: "lab__read", Arguments: `{}`}) }
 	ended := time.Now()
 	for name, tt := range map[string]struct {
 		before func(*bench)
@@ -87,6 +88,12 @@ func TestStepsThatRunAgain(t *testing.T) {
 		}},
 		"Unanswered": {nil, func(a *activities.Activities) any { return a.Unanswered }, func(b *bench) any {
 			return activities.UnansweredIn{Call: activities.GenerateIn{Ref: b.ref, Iteration: 1}, Why: "no key"}
+		}},
+		"RecordDecided": {called, func(a *activities.Activities) any { return a.RecordDecided }, func(b *bench) any {
+			return activities.RecordDecidedIn{Ref: b.ref, Results: []activities.Input{{
+				Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ResultDenied, Text: "The call was not made.",
+				Decision: &activities.Decision{By: "Ada", At: ended},
+			}}}
 		}},
 		"ReadReply": {answered, func(a *activities.Activities) any { return a.ReadReply }, func(b *bench) any {
 			return activities.ReadReplyIn{Ref: b.ref, Iteration: 1}

@@ -126,6 +126,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		return result, err
 	}
 	r.listing.stop()
+	r.recordDecided(ctx)
 	r.orchestration.dismiss(ctx)
 	r.signals.awaitHandled(ctx)
 	result.Undelivered = r.refused

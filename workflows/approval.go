@@ -208,6 +208,28 @@ func (as *approvals) noteCalls(ctx workflow.Context) {
 	as.run.note(ctx, "running tool calls")
 }
 
+// versionRecordDecided marks the change that records decisions about calls that were not made before the agent ended.
+const versionRecordDecided = "2026-11-29-record-decisions-at-the-end"
+
+// recordDecided writes the results of decided calls that no model call has recorded, and with them the decisions. The
+// agent has ended, so no further model call will do it.
+func (r *agentRun) recordDecided(ctx workflow.Context) {
+	decided := slices.DeleteFunc(slices.Clone(r.state.Inputs), func(in activities.Input) bool {
+		return in.Kind != activities.InputResult || in.Decision == nil
+	})
+	if len(decided) == 0 || r.behind != nil ||
+		workflow.GetVersion(ctx, versionRecordDecided, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	const summary = "decisions about calls that were not made"
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	options := workflow.WithScheduleToCloseTimeout(storeOptions(ctx, summary), lastWord)
+	in := activities.RecordDecidedIn{Ref: r.ref(), Results: decided}
+	if err := (step{activity: act.RecordDecided, in: in, summary: summary, within: storeWithin}).run(options, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("decisions are not in the audit trail", "execution", r.in.Ref.Execution, "error", err)
+	}
+}
+
 // short returns a decision without its free text, which the result has. A reply may request many calls.
 func short(d activities.Decision) *activities.Decision {
 	out := activities.Decision{

@@ -9,6 +9,9 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/mock"
+
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -335,5 +338,57 @@ func TestPauseIsNotPeoplesTime(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDecisionsAtTheEnd: a decision about a call that is not made reaches the audit trail, whether the agent is cut off by a
+// limit or cancelled while other calls run.
+func TestDecisionsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	const stillWaiting = "The call was not made: the agent was stopped while the call waited for other calls to end."
+	yes, no := true, false
+	for _, tt := range []struct {
+		name     string
+		approved *bool // the last call
+		cancel   bool
+		want     string
+	}{
+		{"approved, then cut off", &yes, false, "approved by Ada: " + stillWaiting},
+		{"approved, then cancelled", &yes, true, "approved by Ada: " + stillWaiting},
+		{"denied, then cut off", &no, false, "denied by Ada: The call of b was not made: denied by Ada."},
+		{"denied, then cancelled", &no, true, "denied by Ada: The call of b was not made: denied by Ada."},
+		{"not decided, then cancelled", nil, true, "denied: The call of b was not made: denied (it was cancelled before a decision)."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			asked := ask(append(slices.Repeat([]string{"a"}, MaxParallelCalls), "b")...)
+			last := MaxParallelCalls
+			asked.Calls[last].Approve = &activities.Approve{ID: "c1", Arguments: "{}"}
+			f := &fake{model: script(asked, say("what is known"))}
+			env := newEnv(t, f)
+			env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+			if tt.approved != nil {
+				env.RegisterDelayedCallback(func() { decide(t, env, Decide{CallID: "c1", Approved: tt.approved, By: "Ada"}) }, time.Minute)
+			}
+			if tt.cancel {
+				env.RegisterDelayedCallback(env.CancelWorkflow, 2*time.Minute)
+			}
+			in := agentInput(agent.Iterating, 3)
+			in.Agent.Timeouts.Agent = plan.Duration(10 * time.Minute)
+			env.ExecuteWorkflow(IteratingAgent, in)
+			results := f.decided
+			for _, in := range f.generated {
+				results = append(results, in.Inputs...)
+			}
+			var got []string
+			for _, in := range results {
+				if in.Call == last && in.Decision != nil {
+					got = append(got, fmt.Sprintf("%s: %s", in.Decision, in.Text))
+				}
+			}
+			if diff := cmp.Diff([]string{tt.want}, got); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -105,7 +105,7 @@ func (b *batch) attempt(
 	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
 ) (lost *activities.Input, reapproval *activities.Approve) {
 	if slots.Acquire(ctx, 1) != nil {
-		return nil, nil
+		return b.stillWaiting(in.Call), nil
 	}
 	defer slots.Release(1)
 	if b.behind != nil {
@@ -197,6 +197,14 @@ func (b *batch) lost(n int, err error) *activities.Input {
 	}
 	return &activities.Input{
 		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: errorType, Text: clip.Text(message, 500),
+	}
+}
+
+// stillWaiting returns the result of a call that was cut off before its turn came.
+func (b *batch) stillWaiting(n int) *activities.Input {
+	return &activities.Input{
+		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: activities.ErrorCancelled,
+		Text: "The call was not made: the agent was stopped while the call waited for other calls to end.",
 	}
 }
 

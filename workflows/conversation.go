@@ -68,6 +68,7 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	if r.agent != nil {
 		r.recordEnd(rest)
 		r.agent.listing.stop()
+		r.agent.recordDecided(rest)
 		r.agent.signals.awaitHandled(rest)
 	}
 	return err

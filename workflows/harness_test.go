@@ -63,6 +63,7 @@ type fake struct {
 	posted     []activities.PostIn
 	noticed    []activities.NoticeIn
 	unanswered []activities.UnansweredIn
+	decided    []activities.Input // that RecordDecided wrote
 	subs       []activities.SaveExecutionIn
 	unread     []string // what Finish finds in the mail
 	noStatus   func(local bool) error
@@ -122,6 +123,13 @@ func (f *fake) Notice(_ context.Context, in activities.NoticeIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.noticed = append(f.noticed, in)
+	return nil
+}
+
+func (f *fake) RecordDecided(_ context.Context, in activities.RecordDecidedIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.decided = append(f.decided, in.Results...)
 	return nil
 }
 

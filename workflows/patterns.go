@@ -172,42 +172,45 @@ func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 	if err != nil {
 		return AgentResult{}, err
 	}
-	undone, err := r.inOrder(ctx, planned.Calls)
-	if err != nil {
+	if err := r.inOrder(ctx, planned.Calls); err != nil {
 		return AgentResult{}, err
 	}
-	join := activities.PlanResultIn{Ref: r.ref(), Prior: r.in.Prior, Inputs: undone}
-	return r.once(ctx, inStore("what came of the plan", act.PlanResult, join))
+	join := activities.PlanResultIn{Ref: r.ref(), Prior: r.in.Prior, Inputs: r.state.Inputs}
+	result, err := r.once(ctx, inStore("what came of the plan", act.PlanResult, join))
+	if err == nil {
+		r.state.Inputs = nil
+	}
+	return result, err
 }
 
-// inOrder runs the calls one after the other, and continues after failures. It returns the results
-// that no tool produced.
-func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (undone []activities.Input, err error) {
+// inOrder runs the calls one after the other, and continues after failures. It adds the results that no tool produced
+// to the agent's inputs.
+func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) error {
 	b := batch{agentRun: r.agentRun, calls: calls, asked: make([]*approval, len(calls))}
 	slot := workflow.NewSemaphore(ctx, 1)
 	r.model.listened = workflow.Now(ctx) // PlanCalls takes almost no time
 	for n, call := range calls {
 		if err := r.awaitResume(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if r.behind != nil {
-			return nil, r.behind
+			return r.behind
 		}
 		if r.steering.Concluding {
-			undone = append(undone, b.notRun(n))
+			r.state.Inputs = append(r.state.Inputs, b.notRun(n))
 			continue
 		}
 		r.state.Usage.ToolCalls++
 		b.asked[n] = r.approvals.ask(ctx, n, calls[n:n+1])[0]
 		if input := b.run(ctx, slot, n, call); input != nil {
 			input.Text = fit(input.Text, maxPlanInput)
-			undone = append(undone, *input)
+			r.state.Inputs = append(r.state.Inputs, *input)
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	return undone, nil
+	return nil
 }
 
 // maxPlanInput limits each such result, in bytes of JSON, because those of all steps go into one

@@ -54,7 +54,7 @@ var Pausable = []string{
 
 // Changes are the IDs of all changes that workflows make by workflow.GetVersion. On a worker that does not know a recorded
 // ID, the workflow's tasks fail until Temporal gives them to a worker that does.
-var Changes = []string{versionRecordEnd, versionBoundListing, versionLearn, versionRecordTurns, versionAwaitServers}
+var Changes = []string{versionRecordEnd, versionBoundListing, versionLearn, versionRecordTurns, versionAwaitServers, versionRecordDecided}
 
 // TypeFleet is the workflow type of a fleet's mark.
 const TypeFleet = "Fleet"

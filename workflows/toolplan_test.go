@@ -33,6 +33,10 @@ func TestToolPlan(t *testing.T) {
 	conclude := func(_ *testing.T, env environment) { env.SignalWorkflow(SignalConclude, nil) }
 	cancel := func(_ *testing.T, env environment) { env.CancelWorkflow() }
 	approve := func(t *testing.T, env environment) { decide(t, env, Decide{CallID: "c1_1", Approved: new(true)}) }
+	deny := func(t *testing.T, env environment) {
+		decide(t, env, Decide{CallID: "c1_1", Approved: new(false)})
+		env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+	}
 	tests := []struct {
 		name   string
 		steps  []activities.Call
@@ -51,6 +55,8 @@ func TestToolPlan(t *testing.T) {
 		{name: "told to conclude", steps: steps("a", "b", "c"), during: conclude, calls: "0", inputs: "1:NotRun 2:NotRun",
 			want: agent.StatusCompleted},
 		{name: "cancelled", steps: steps("a", "b"), during: cancel, calls: "0", want: agent.StatusCancelled},
+		{name: "denied, then cancelled", steps: steps("a", "B", "C"), later: deny, calls: "0",
+			inputs: "1:PermissionDenied 2:PermissionDenied", want: agent.StatusCancelled},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,11 +101,13 @@ func (f *fake) calls() string {
 
 // undone lists the results of a plan's calls that the workflow decided.
 func (f *fake) undone() string {
-	var all []string
+	inputs := f.decided
 	for _, join := range f.joined {
-		for _, i := range join.Inputs {
-			all = append(all, fmt.Sprintf("%d:%s", i.Call, i.ErrorType))
-		}
+		inputs = append(inputs, join.Inputs...)
+	}
+	var all []string
+	for _, i := range inputs {
+		all = append(all, fmt.Sprintf("%d:%s", i.Call, i.ErrorType))
 	}
 	return strings.Join(all, " ")
 }

@@ -106,11 +106,7 @@ func (c *ToolCall) Make(ctx context.Context, who *agent.Identity) (result tool.R
 	if err != nil {
 		return result, err
 	}
-	if result.Sent && result.Status == tool.StatusError && c.Spec.Class() == tool.NonIdempotent {
-		sends := result.Sends
-		result = tool.OutcomeUnknown(c.Spec.Name, result.Content)
-		result.Sends = sends
-	}
+	result = tool.Unsure(c.Spec, result)
 	masker, err := mask.Of(c.user.plan.MaskingOf(c.Spec.Name, nil))
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("mask the result of %s: %w", c.Spec.Name, err)

@@ -89,12 +89,32 @@ func Final(errorType, content string) Result {
 // OutcomeUnknown is the result of a call that must not run twice, and that may have run. why says what is known about
 // it.
 func OutcomeUnknown(name, why string) Result {
-	why = strings.TrimSpace(why)
-	if why != "" && !strings.ContainsAny(why[len(why)-1:], ".!?") {
-		why += "."
-	}
 	return Failure(ErrorOutcomeUnknown, fmt.Sprintf(
-		"%s Whether %s took effect is unknown; it was not retried. Verify before you rely on the effect or repeat the call.", why, name))
+		"%s Whether %s took effect is unknown; it was not retried. Verify before you rely on the effect or repeat the call.",
+		sentence(why), name))
+}
+
+// Unsure adds to the result of a call of a tool that changes something that it may have taken effect: if it failed after
+// the request was sent.
+func Unsure(spec Spec, r Result) Result {
+	switch class := spec.Class(); {
+	case !r.Sent || r.Status != StatusError || class == Safe:
+		return r
+	case class == Idempotent:
+		r.Content = fmt.Sprintf("%s %s may have taken effect. It is safe to repeat the call.", sentence(r.Content), spec.Name)
+		return r
+	}
+	unknown := OutcomeUnknown(spec.Name, r.Content)
+	unknown.Artifacts, unknown.Sends = r.Artifacts, r.Sends
+	return unknown
+}
+
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
+	return text
 }
 
 // Success returns a result with text.

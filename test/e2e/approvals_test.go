@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -89,6 +90,35 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("the watcher, with exit code %d, was told of other than three calls:\n%s", code, watch.log)
 	}
 	w.mustFail(1, "has ended", "decide", "lab", counter.CallID, "--approve")
+}
+
+// TestDecisionBeforeACancel: decisions about calls that are not made because the investigation is cancelled are in the
+// audit trail.
+func TestDecisionBeforeACancel(t *testing.T) {
+	t.Parallel()
+	set := llmtest.Call{Name: "lab__set", Args: "{}"}
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			return llmtest.Calls(set, set)
+		}
+		return llmtest.Text("done")
+	}, approvalConfig)
+	w.dev()
+	w.begin("lab")
+	status := w.waitsFor("lab", "lab.set", "lab.set")
+	denied := waiting(status, "lab.set")
+	w.must("decide", "lab", denied.Execution+"/"+denied.CallID, "--deny", "--reason", "not during the sale", "--by", "Ada")
+	w.must("cancel", "lab")
+	eventually(t, "it is cancelled", func() bool { return strings.Contains(w.must("status", "lab"), "cancelled") })
+	trail := w.must("audit", "lab")
+	for _, want := range []string{"denied", "not during the sale", "it was cancelled before a decision"} {
+		if !strings.Contains(trail, want) {
+			t.Errorf("no %q in the audit trail:\n%s", want, trail)
+		}
+	}
+	if *recordHistories {
+		w.record("decided-then-cancelled")
+	}
 }
 
 // checkDecided checks the outcome of the calls.

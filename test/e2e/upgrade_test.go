@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ import (
 )
 
 // previousRelease is the commit that users upgrade from.
-const previousRelease = "e9679fae"
+var previousRelease = flag.String("previous", "67a5c1de", "the commit that the tests of upgrades start from")
 
 // buildPrevious builds the programs of the previous release, once for all tests, and returns their folder.
 func buildPrevious(t *testing.T) string {
@@ -36,18 +37,15 @@ func buildPrevious(t *testing.T) string {
 
 var previousPrograms = sync.OnceValues(func() (programs string, err error) {
 	programs, source := filepath.Join(bin, "previous"), filepath.Join(bin, "previous-source")
-	if _, err := os.Stat(programs); err == nil { // make has built it
-		return programs, nil
-	}
 	for _, dir := range []string{programs, source} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return "", err
 		}
 	}
-	unpack := exec.Command("sh", "-c", "git archive "+previousRelease+" | tar -x -C "+source)
+	unpack := exec.Command("sh", "-c", "git archive "+*previousRelease+" | tar -x -C "+source)
 	unpack.Dir = "../.."
 	if out, err := unpack.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("read the previous release, %s, which needs a clone with its history: %w\n%s", previousRelease, err, out)
+		return "", fmt.Errorf("read the previous release, %s, which needs a clone with its history: %w\n%s", *previousRelease, err, out)
 	}
 	return programs, build(source, programs, "./dev", "./worker", "./starter")
 })

@@ -115,6 +115,12 @@ type UnansweredIn struct {
 	Why  string     `json:"why"` // why no model has answered
 }
 
+// RecordDecidedIn holds results that the workflow decided and that no model call has recorded.
+type RecordDecidedIn struct {
+	Ref     Ref     `json:"ref"`
+	Results []Input `json:"results"`
+}
+
 // Note is a question and its answer.
 type Note = record.Note
 

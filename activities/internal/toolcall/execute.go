@@ -76,12 +76,8 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 			return result, err
 		}
 		return result, job.ServerUnavailable(job.ServerAway{Why: result.Away, Sent: result.Sends}, errors.New(result.Content))
-	case result.Sent && result.Status == tool.StatusError && spec.Class() == tool.NonIdempotent:
-		unknown := tool.OutcomeUnknown(spec.Name, result.Content)
-		unknown.Artifacts = result.Artifacts
-		return unknown, nil
 	}
-	return result, nil
+	return tool.Unsure(spec, result), nil
 }
 
 func (c *toolCall) send(ctx context.Context, call tool.Call) (tool.Result, error) {

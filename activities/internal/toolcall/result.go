@@ -11,6 +11,17 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
+// RecordDecided is the activity RecordDecided.
+func RecordDecided(ctx context.Context, a *job.Worker, in job.RecordDecidedIn) error {
+	ctx, stop := a.Attend(ctx)
+	defer stop()
+	j, err := a.Job(ctx, in.Ref)
+	if err == nil {
+		_, err = Calls{j}.AppendResults(ctx, in.Results)
+	}
+	return job.StoreFailure(job.Ended(ctx, err))
+}
+
 // AppendResults appends the results among a workflow's inputs, and reports whether there are any.
 func (j Calls) AppendResults(ctx context.Context, inputs []job.Input) (some bool, err error) {
 	for _, input := range inputs {

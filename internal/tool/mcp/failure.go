@@ -23,8 +23,7 @@ func (s *session) failure(call tool.Call, sends int, err error) (tool.Result, er
 	if result.ErrorType == tool.ErrorUnavailable {
 		result.Away = away(err)
 	}
-	notRun := call.Repeatable() && sends == 1 && refusal(err)
-	result.Sent, result.Sends = sends > 0 && !notRun, sends
+	result.Sent, result.Sends = sends > 0, sends
 	return result, failed
 }
 
@@ -58,30 +57,7 @@ func alreadySent(name string, sends int) string {
 	if sends > 1 {
 		times = fmt.Sprintf("%d times", sends)
 	}
-	return fmt.Sprintf("Tool %s was sent %s and may have taken effect.", name, times)
-}
-
-// refusal reports whether an error of the protocol says that the tool has not run. That is no proof for a tool that must not
-// run twice: some servers, and proxies, answer with these codes after the tool has run. Those of the TypeScript SDK answer with
-// "invalid params" if its result is not what its schema promises.
-func refusal(err error) bool {
-	answer, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok {
-		return false
-	}
-	switch answer.Code {
-	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
-		return true
-	case jsonrpc.CodeInvalidParams:
-		return !aboutOutput(answer.Message)
-	}
-	return false
-}
-
-// aboutOutput reports whether a text is about a tool's output.
-func aboutOutput(text string) bool {
-	lower := strings.ToLower(text)
-	return strings.Contains(lower, "output") || strings.Contains(lower, "structured content")
+	return fmt.Sprintf("Tool %s was sent %s without a response that shows its outcome.", name, times)
 }
 
 func (s *session) worded(name string, err error) (tool.Result, error) {

@@ -70,14 +70,13 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 // convert converts a server's answer to a result. A tool that reports an error may have done part of its work.
 func (s *session) convert(raw json.RawMessage, call tool.Call) (tool.Result, error) {
 	result, err := convert(raw)
-	ran := result.ErrorType == tool.ErrorTool || result.ErrorType == tool.ErrorInvalidArguments && aboutOutput(result.Content)
-	if err == nil && result.Status == tool.StatusError && ran && !call.Repeatable() {
+	if err == nil && result.Status == tool.StatusError && call.Class != tool.Safe {
 		result.Content += "\n" + mayHaveRun
 	}
 	return result, err
 }
 
-// mayHaveRun is added to a tool's own error if the tool must not run twice.
+// mayHaveRun is added to a tool's own error if the tool changes something.
 const mayHaveRun = "The tool may have taken effect before it failed."
 
 // begin applies the server's own timeout to a request, and ends it if the session is stopped.

@@ -123,7 +123,9 @@ func results(t *testing.T, s *site) {
 		"invalid utf8": {"s.invalid_utf8", `{}`, tool.Success("a\uFFFD\uFFFDb")},
 		"tool error":   {"s.fail", `{"text":"no luck"}`, tool.Failure(tool.ErrorTool, "no luck")},
 		"silent error": {"s.fail", `{"text":""}`, tool.Failure(tool.ErrorTool, "The tool failed without giving a reason.")},
-		"unknown tool": {"s.nothing", `{}`, tool.Failure(tool.ErrorUnknownTool, `unknown tool "nothing"`)},
+		"unknown tool": {"s.nothing", `{}`, tool.Result{
+			Status: tool.StatusError, Content: `unknown tool "nothing"`, ErrorType: tool.ErrorUnknownTool, Sent: true,
+		}},
 		"no server":    {"echo", `{}`, tool.Failure(tool.ErrorUnknownTool, `Unknown tool "echo": the name does not include a server.`)},
 		"other server": {"x.echo", `{}`, tool.Failure(tool.ErrorUnavailable, "find MCP server x: no server x")},
 		"image": {"s.image", `{}`, tool.Result{

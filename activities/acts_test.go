@@ -145,7 +145,7 @@ func TestActsOfDecisions(t *testing.T) {
 			d := &activities.Decision{Approved: !tt.denied, By: "Ada", Digest: asked.Digest, At: time.Now()}
 			switch {
 			case strings.HasSuffix(name, "cut off"):
-				in := activities.RecordDecidedIn{Ref: b.ref, Results: []activities.Input{{
+				in := activities.DecidedIn{Ref: b.ref, Results: []activities.Input{{
 					Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ErrorCancelled, Text: "The call was not made", Decision: d,
 				}}}
 				if _, err := b.env.ExecuteActivity(b.act.RecordDecided, in); err != nil {

@@ -62,7 +62,7 @@ func (a *Activities) Unanswered(ctx context.Context, in job.UnansweredIn) error 
 
 // RecordDecided writes the results of calls that people decided about, and that were not made before their agent ended.
 // The decisions are in the audit trail afterwards.
-func (a *Activities) RecordDecided(ctx context.Context, in job.RecordDecidedIn) error {
+func (a *Activities) RecordDecided(ctx context.Context, in job.DecidedIn) (job.DecidedOut, error) {
 	return toolcall.RecordDecided(ctx, a.worker(), in)
 }
 

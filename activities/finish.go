@@ -53,7 +53,7 @@ func (a recorder) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, 
 		return out, err
 	}
 	stage := &in.Stage
-	stage.Envelope.Output = out.Output
+	stage.Envelope.Output, stage.Requires = out.Output, in.Seen
 	if out.Outcome != "" && stage.Status == agent.StatusCompleted {
 		stage.Outcome = out.Outcome
 	}

@@ -19,6 +19,8 @@ type (
 	CallOwnToolsOut = job.CallOwnToolsOut
 	CallToolIn      = job.CallToolIn
 	CallToolOut     = job.CallToolOut
+	DecidedIn       = job.DecidedIn
+	DecidedOut      = job.DecidedOut
 	Decision        = job.Decision
 	Doing           = job.Doing
 	EditCallIn      = job.EditCallIn
@@ -36,7 +38,6 @@ type (
 	Peer            = job.Peer
 	PlanCallsIn     = job.PlanCallsIn
 	PlanResultIn    = job.PlanResultIn
-	RecordDecidedIn = job.RecordDecidedIn
 	Ref             = job.Ref
 	RunHookIn       = job.RunHookIn
 	RunHookOut      = job.RunHookOut

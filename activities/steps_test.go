@@ -90,7 +90,7 @@ func TestStepsThatRunAgain(t *testing.T) {
 			return activities.UnansweredIn{Call: activities.GenerateIn{Ref: b.ref, Iteration: 1}, Why: "no key"}
 		}},
 		"RecordDecided": {called, func(a *activities.Activities) any { return a.RecordDecided }, func(b *bench) any {
-			return activities.RecordDecidedIn{Ref: b.ref, Results: []activities.Input{{
+			return activities.DecidedIn{Ref: b.ref, Results: []activities.Input{{
 				Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ResultDenied, Text: "The call was not made.",
 				Decision: &activities.Decision{By: "Ada", At: ended},
 			}}}

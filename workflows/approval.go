@@ -221,16 +221,16 @@ func (r *agentRun) recordDecided(ctx workflow.Context) {
 		workflow.GetVersion(ctx, versionRecordDecided, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	const summary = "decisions about calls that were not made"
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	options := workflow.WithScheduleToCloseTimeout(storeOptions(ctx, summary), lastWord)
-	in := activities.RecordDecidedIn{Ref: r.ref(), Results: decided}
-	if err := (step{activity: act.RecordDecided, in: in, summary: summary, within: storeWithin}).run(options, nil); err != nil {
+	var out activities.DecidedOut
+	in := activities.DecidedIn{Ref: r.ref(), Results: decided}
+	if err := storeStep(ctx, "decisions about calls that were not made", act.RecordDecided, in, &out); err != nil {
 		workflow.GetLogger(ctx).Warn("decisions are not in the audit trail", "execution", r.in.Ref.Execution, "error", err)
 	}
+	r.saw(out.Seen...)
 }
 
-// short returns a decision without its free text, which the result has. A reply may request many calls.
+// short returns a decision without its free text. A reply may request many calls.
 func short(d activities.Decision) *activities.Decision {
 	out := activities.Decision{
 		Approved: d.Approved, By: fit(d.Who.Named(d.By), 100), At: d.At, Digest: d.Digest, Question: fit(d.Question, 100),

@@ -1,12 +1,14 @@
 package workflows
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // askApproval requests tool calls that need a person's approval: c1_0, c1_1, …
@@ -151,31 +154,44 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	}
 }
 
-// TestManyDenials: many denials do not prevent the agent's next model call.
-func TestManyDenials(t *testing.T) {
+// TestManyDecisions: many decisions do not prevent the agent's next model call: denials, and approvals of calls that are cut off.
+func TestManyDecisions(t *testing.T) {
 	t.Parallel()
-	no := false
 	for name, reason := range map[string]string{
-		"plain": strings.Repeat("r", maxReason), "special": strings.Repeat("<", maxReason), "no text": strings.Repeat("\xff", maxReason),
+		"plain": strings.Repeat("r", maxReason), "special": strings.Repeat("<", maxReason), "no text": strings.Repeat("\xff", maxReason/3),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			out := ask(slices.Repeat([]string{"server.tool"}, 64)...)
-			for n := range out.Calls {
-				out.Calls[n].Approve = &activities.Approve{ID: fmt.Sprintf("c1_%d", n), Risk: agent.RiskHigh}
-			}
-			f := &fake{model: script(out, say("x"))}
-			env := guarded(t, f)
-			env.RegisterDelayedCallback(func() {
+		by := strings.ToValidUTF8(reason[:agent.MaxBy], strings.Repeat("x", agent.MaxBy))
+		for _, approved := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, approved: %t", name, approved), func(t *testing.T) {
+				t.Parallel()
+				out := ask(slices.Repeat([]string{"server.tool"}, 64)...)
 				for n := range out.Calls {
-					decide(t, env, Decide{CallID: fmt.Sprintf("c1_%d", n), Approved: &no, By: reason[:agent.MaxBy], Reason: reason})
+					out.Calls[n].Approve = &activities.Approve{
+						ID: fmt.Sprintf("c1_%d", n), Risk: agent.RiskHigh, Digest: strings.Repeat("d", 64), Edit: strings.Repeat("e", 64),
+					}
 				}
-			}, time.Minute)
-			env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
-			if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.generated) != 2 || len(f.generated[1].Inputs) != 64 {
-				t.Errorf("%d model calls: %+v", len(f.generated), got)
-			}
-		})
+				f := &fake{model: script(out, say("x"))}
+				env := guarded(t, f)
+				env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+				env.RegisterDelayedCallback(func() {
+					for n := range out.Calls {
+						decide(t, env, Decide{CallID: fmt.Sprintf("c1_%d", n), Approved: &approved, By: by, Reason: reason})
+					}
+				}, time.Minute)
+				in := agentInput(agent.Iterating, 3)
+				in.Agent.Timeouts.Agent = plan.Duration(10 * time.Minute)
+				env.ExecuteWorkflow(IteratingAgent, in)
+				got := agentEnd(t, env)
+				if got.Status != agent.StatusCompleted || len(f.generated) != 2 || len(f.generated[1].Inputs) < 64 {
+					t.Fatalf("%d model calls: %+v", len(f.generated), got)
+				}
+				for _, in := range f.generated[1].Inputs[:64] {
+					if in.Decision == nil || in.Decision.Approved != approved || in.Text == "" || approved && in.Decision.Reason == "" {
+						t.Fatalf("an input: %+v", in)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -390,5 +406,33 @@ func TestDecisionsAtTheEnd(t *testing.T) {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDecisionsWaitForTheStore: a decision of an agent that has ended is recorded however long the store was away, and
+// what comes later requires the record.
+func TestDecisionsWaitForTheStore(t *testing.T) {
+	t.Parallel()
+	no := false
+	asked := ask("a", "b")
+	asked.Calls[1].Approve = &activities.Approve{ID: "c1", Arguments: "{}"}
+	f := &fake{model: script(asked, say("x"))}
+	env := newEnv(t, f)
+	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+	back := env.Now().Add(4*time.Minute + 20*time.Second) // the environment tries ten times, for two and a half minutes
+	tries := 0
+	env.OnActivity(f.RecordDecided, mock.Anything, mock.Anything).Return(
+		func(ctx context.Context, in activities.DecidedIn) (activities.DecidedOut, error) {
+			if tries++; env.Now().Before(back) {
+				return activities.DecidedOut{}, temporal.NewApplicationError("the store is away", activities.ErrorStore)
+			}
+			return f.RecordDecided(ctx, in)
+		})
+	env.RegisterDelayedCallback(func() { decide(t, env, Decide{CallID: "c1", Approved: &no, By: "Ada"}) }, time.Minute)
+	env.RegisterDelayedCallback(env.CancelWorkflow, 2*time.Minute)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	got := agentEnd(t, env)
+	if len(f.decided) != 1 || tries < 2 || !slices.Contains(got.Seen, transcript.Mark{Seq: 99}) {
+		t.Errorf("%d tries, recorded %+v; %+v", tries, f.decided, got)
 	}
 }

@@ -52,15 +52,26 @@ func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	group.Wait(ctx)
 	for _, input := range b.undone {
 		if input != nil {
-			input.Text = fit(input.Text, maxDecided/len(calls))
-			r.state.Inputs = append(r.state.Inputs, *input)
+			r.state.Inputs = append(r.state.Inputs, shortened(*input, maxDecided/len(calls)))
 		}
 	}
 }
 
-// maxDecided bounds the results of one reply's calls that this workflow decided, in
+// maxDecided bounds the texts of one reply's results that this workflow decided, in
 // bytes of JSON. They are part of the input of the next model call.
-const maxDecided = 32 << 10
+const maxDecided = 24 << 10
+
+// shortened fits the text of a result and the reason of its decision into a number of bytes.
+func shortened(in activities.Input, most int) activities.Input {
+	in.Text = fit(in.Text, most)
+	if d := in.Decision; d != nil {
+		in.Decision = short(*d)
+		if left := most - jsonSize(in.Text); left > 0 {
+			in.Decision.Reason = fit(d.Reason, left)
+		}
+	}
+	return in
+}
 
 // isOwn reports that the call touches only our own store and needs no approval.
 func (b *batch) isOwn(n int) bool { return b.calls[n].Own && b.asked[n] == nil }
@@ -105,7 +116,7 @@ func (b *batch) attempt(
 	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
 ) (lost *activities.Input, reapproval *activities.Approve) {
 	if slots.Acquire(ctx, 1) != nil {
-		return b.stillWaiting(in.Call), nil
+		return b.stillWaiting(ctx, in.Call), nil
 	}
 	defer slots.Release(1)
 	if b.behind != nil {
@@ -200,8 +211,11 @@ func (b *batch) lost(n int, err error) *activities.Input {
 	}
 }
 
-// stillWaiting returns the result of a call that was cut off before its turn came.
-func (b *batch) stillWaiting(n int) *activities.Input {
+// stillWaiting returns the result of a call that was cut off before its turn came. Older workers gave it none.
+func (b *batch) stillWaiting(ctx workflow.Context, n int) *activities.Input {
+	if workflow.GetVersion(ctx, versionRecordDecided, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil
+	}
 	return &activities.Input{
 		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: activities.ErrorCancelled,
 		Text: "The call was not made: the agent was stopped while the call waited for other calls to end.",

@@ -21,6 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
@@ -126,11 +127,11 @@ func (f *fake) Notice(_ context.Context, in activities.NoticeIn) error {
 	return nil
 }
 
-func (f *fake) RecordDecided(_ context.Context, in activities.RecordDecidedIn) error {
+func (f *fake) RecordDecided(_ context.Context, in activities.DecidedIn) (activities.DecidedOut, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.decided = append(f.decided, in.Results...)
-	return nil
+	return activities.DecidedOut{Seen: []transcript.Mark{{Seq: 99}}}, nil
 }
 
 func (f *fake) Unanswered(_ context.Context, in activities.UnansweredIn) error {

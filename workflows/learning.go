@@ -13,6 +13,9 @@ import (
 // versionLearn marks the change that learns from an investigation after it was judged.
 const versionLearn = "2026-11-28-learn-after-scoring"
 
+// LearningID is the workflow ID of the agent that learns after a scoring.
+func LearningID(scoring string) string { return scoring + "-learn" }
+
 // learn has an agent learn from a judged investigation. It changes neither the score nor how the investigation ended, so failures
 // are only logged and recorded.
 func learn(ctx workflow.Context, investigation string, n int) {
@@ -29,7 +32,7 @@ func learn(ctx workflow.Context, investigation string, n int) {
 		return
 	}
 	started := workflow.Now(ctx)
-	options := childOptions(ctx, workflow.GetInfo(ctx).WorkflowExecution.ID+"-learn", "learnings")
+	options := childOptions(ctx, LearningID(workflow.GetInfo(ctx).WorkflowExecution.ID), "learnings")
 	child := workflow.ExecuteChildWorkflow(options, patterns()[begun.Agent.Pattern], AgentInput{
 		Ref: begun.Ref, Agent: begun.Agent, PlanVersion: begun.PlanVersion, Prior: begun.Prior, Peers: begun.Peers, Reserve: true,
 	})

@@ -203,8 +203,7 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) erro
 		r.state.Usage.ToolCalls++
 		b.asked[n] = r.approvals.ask(ctx, n, calls[n:n+1])[0]
 		if input := b.run(ctx, slot, n, call); input != nil {
-			input.Text = fit(input.Text, maxPlanInput)
-			r.state.Inputs = append(r.state.Inputs, *input)
+			r.state.Inputs = append(r.state.Inputs, shortened(*input, maxPlanInput))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -215,7 +214,7 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) erro
 
 // maxPlanInput limits each such result, in bytes of JSON, because those of all steps go into one
 // activity's input.
-const maxPlanInput = 500
+const maxPlanInput = 380
 
 // notRun is the result of a call that was skipped because the agent must conclude.
 func (b *batch) notRun(n int) activities.Input {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 
+	inquest "github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -24,35 +24,49 @@ const heldBy = "restore"
 const restored = "The databases of this system were restored from a backup. Actions that you took after the backup may be missing from " +
 	"this conversation. Before you change anything, check whether it has been done already."
 
-// hold pauses all running workflows before the worker takes work, and returns the store's time. Agents and stages get their own
-// signals, because they could make calls before their investigation passes the pause on.
-func hold(ctx context.Context, opts WorkerOptions) (at time.Time, err error) {
-	if at, err = opts.Store.Hold(ctx); err != nil {
-		return at, err
+// held returns when both databases were last restored; zero means never. With opts.Hold that is now, and everything that runs is
+// paused before the worker takes work.
+func held(ctx context.Context, opts WorkerOptions) (at time.Time, err error) {
+	if !opts.Hold {
+		ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+		defer cancel()
+		return opts.Store.Held(ctx)
 	}
-	query := fmt.Sprintf(`ExecutionStatus = 'Running' AND WorkflowType IN ('%s')`, strings.Join(workflows.Pausable, "', '"))
-	investigations := 0
-	for page := (&workflowservice.ListWorkflowExecutionsRequest{Namespace: opts.Namespace, Query: query}); ; {
-		listed, err := opts.Client.ListWorkflow(ctx, page)
-		if err != nil {
-			return at, fmt.Errorf("list what runs: %w", err)
-		}
-		for _, found := range listed.GetExecutions() {
-			id, run := found.GetExecution().GetWorkflowId(), found.GetExecution().GetRunId()
-			err := opts.Client.SignalWorkflow(ctx, id, run, workflows.SignalPause, workflows.By{By: heldBy})
-			if err == nil && found.GetType().GetName() == workflows.TypeInvestigation {
-				investigations++
-				err = opts.Client.SignalWorkflow(ctx, id, run, workflows.SignalGuide, workflows.Guide{Text: restored, By: heldBy})
-			}
-			if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
-				return at, fmt.Errorf("pause %s: %w", id, err)
-			}
-		}
-		if page.NextPageToken = listed.GetNextPageToken(); len(page.NextPageToken) == 0 {
-			break
-		}
+	if at, err = opts.Store.Hold(ctx); err == nil {
+		err = pauseAll(ctx, opts)
 	}
-	opts.Logger.Warn("all running investigations are paused: resume them with starter resume ID or starter resume-all",
-		"investigations", investigations)
+	if err != nil {
+		return at, fmt.Errorf("hold what runs: %w", err)
+	}
 	return at, nil
+}
+
+// pauseAll signals agents and stages, too, because they could make calls before their investigation passes the pause on. It leaves
+// out agents that learn: they change nothing but learnings, and nobody could resume them.
+func pauseAll(ctx context.Context, opts WorkerOptions) error {
+	investigations, conversations := 0, 0
+	query := fmt.Sprintf(`ExecutionStatus = 'Running' AND WorkflowType IN ('%s')`, strings.Join(workflows.Pausable, "', '"))
+	for found, err := range inquest.Executions(ctx, opts.Client, query, 0) {
+		if err != nil {
+			return fmt.Errorf("list what runs: %w", err)
+		}
+		id, run := found.GetExecution().GetWorkflowId(), found.GetExecution().GetRunId()
+		if workflows.LearningID(found.GetParentExecution().GetWorkflowId()) == id {
+			continue
+		}
+		err := opts.Client.SignalWorkflow(ctx, id, run, workflows.SignalPause, workflows.By{By: heldBy})
+		switch kind := found.GetType().GetName(); {
+		case err == nil && kind == workflows.TypeConversation:
+			conversations++
+		case err == nil && kind == workflows.TypeInvestigation:
+			investigations++
+			err = opts.Client.SignalWorkflow(ctx, id, run, workflows.SignalGuide, workflows.Guide{Text: restored, By: heldBy})
+		}
+		if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+			return fmt.Errorf("pause %s: %w", id, err)
+		}
+	}
+	opts.Logger.Warn("everything that ran is paused: resume it with starter resume ID or starter resume-all",
+		"investigations", investigations, "conversations", conversations)
+	return nil
 }

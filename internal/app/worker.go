@@ -155,14 +155,9 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	kept = tracer.Store(kept)
 	act.Transcripts, act.Records, act.Memories, act.Servers = kept, kept, kept, tracer.Caller(act.Servers, kept)
 	w.act = act
-	if opts.Hold {
-		act.Held, err = hold(ctx, opts)
-	} else {
-		act.Held, err = opts.Store.Held(setup)
-	}
-	if err != nil {
+	if act.Held, err = held(ctx, opts); err != nil {
 		w.close()
-		return nil, fmt.Errorf("hold what runs: %w", err)
+		return nil, err
 	}
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {

@@ -50,6 +50,8 @@ type Stage struct {
 	Envelope  StageEnvelope `json:"envelope,omitzero"`
 	StartedAt time.Time     `json:"started_at"`
 	EndedAt   *time.Time    `json:"ended_at,omitempty"`
+	// Requires is not stored: see transcript.Step.
+	Requires []transcript.Mark `json:"-"`
 }
 
 // Admission is a model call that needs room in an investigation's ledger before it is made.

@@ -123,7 +123,7 @@ func (s agents) AnnounceWorker(ctx context.Context, w record.Worker) error {
 				return err
 			}
 		}
-		_, err = q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), workerKey+w.Identity, asJSON(&w))
+		_, err = q.ExecContext(ctx, setNote, workerKey+w.Identity, asJSON(&w))
 		return err
 	})
 	return doing(err, "announce worker %s", w.Identity)

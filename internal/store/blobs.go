@@ -129,7 +129,7 @@ func (s blobs) Catalogues(ctx context.Context, scope transcript.Scope) ([]string
 // SaveProgramTools stores the tools that a worker's program has in Go, for processes that list tools elsewhere. The last save wins.
 func (s blobs) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
 	return s.change(ctx, "", func(q querier) error {
-		_, err := q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "tools", asJSON(&specs))
+		_, err := q.ExecContext(ctx, setNote, "tools", asJSON(&specs))
 		return err
 	})
 }
@@ -137,7 +137,7 @@ func (s blobs) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
 // ProgramTools returns the tools that were saved last.
 func (s blobs) ProgramTools(ctx context.Context) (specs []tool.Spec, err error) {
 	var text string
-	err = s.db.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'tools'`).Scan(&text)
+	err = s.db.reader.QueryRowContext(ctx, readNote, "tools").Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -236,10 +236,12 @@ func otherNamespace(stored, id, name string) error {
 	return nil
 }
 
-const (
-	namespaceKey = "namespace"
-	readNote     = `SELECT value FROM meta WHERE key = $1`
-)
+const namespaceKey = "namespace"
+
+// Notes are facts about the store itself, in the table meta.
+const readNote = `SELECT value FROM meta WHERE key = $1`
+
+var setNote = insertInto("meta", "key, value") + `ON CONFLICT (key) ` + overwrite("value")
 
 // note reads a fact about the store itself. The first caller sets it.
 func (s *base) note(ctx context.Context, key, first string) (value string, err error) {
@@ -285,7 +287,7 @@ func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
 		return err
 	}
 	var stored string
-	err := q.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'host'`).Scan(&stored)
+	err := q.QueryRowContext(ctx, readNote, "host").Scan(&stored)
 	if errors.Is(err, sql.ErrNoRows) || (err == nil && (stored == mark || adopt)) {
 		return nil
 	}

@@ -116,7 +116,7 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 	if err := migrate(ctx, db, goose.DialectSQLite3, "sqlite", opts.Logger, goose.WithIsolateDDL(true)); err != nil {
 		return err
 	}
-	_, err := db.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "host", mark)
+	_, err := db.ExecContext(ctx, setNote, "host", mark)
 	return doing(err, "write host mark")
 }
 

@@ -41,6 +41,9 @@ func executionFields(r *record.Execution) []any {
 // changes nothing.
 func (s outcomes) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
+		if err := lookFor(ctx, q, stage.Investigation, stage.Requires).required(); err != nil {
+			return err
+		}
 		if envelope != nil {
 			const query = `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`
 			if _, err := q.ExecContext(ctx, query, stage.Investigation, asJSON(envelope)); err != nil {

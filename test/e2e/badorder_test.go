@@ -29,9 +29,9 @@ func TestBadOrder(t *testing.T) {
 		}
 	}
 
-	newer := strings.Replace(upgradeConfig, "defaults: {", "defaults: {timeouts: {conclude: 1m}, ", 1)
+	newer := strings.Replace(upgradeConfig, "defaults: {", "defaults: {timeouts: {startup: 1m}, ", 1)
 	w.configure(newer)
-	refuses(previous, "worker", `unknown key "conclude"`, "--config", w.config)
+	refuses(previous, "worker", `unknown key "startup"`, "--config", w.config)
 	w.configure(upgradeConfig)
 
 	db, err := sql.Open("sqlite", "file:"+w.storePath())
@@ -44,7 +44,7 @@ func TestBadOrder(t *testing.T) {
 	}
 	const requires = "it requires schema 999, and this program knows"
 	refuses(w, "worker", requires, "--config", w.config)
-	refuses(previous, "worker", "its schema is 999, and this program knows 26", "--config", w.config)
+	refuses(previous, "worker", requires+" 27", "--config", w.config)
 	refuses(w, "starter", "programs must support 999, but this program supports only", "version", "--check")
 	refuses(w, "starter", requires, "approvals")
 	started := w.history("waits")

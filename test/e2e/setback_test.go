@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -103,10 +104,13 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 // not made again although it is approved again, and resume-all lets the agents go on, who are told of the restore.
 func TestBothDatabasesAreRestored(t *testing.T) {
 	t.Parallel()
-	w, _ := newLab(t, nil)
-	w.configure(strings.Replace(labConfig, "defaults:",
-		"defaults:\n  tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}", 1))
+	w, _ := newLab(t, func(l *lab) {
+		l.replace["Talker 1"], l.replace["Talker 2"] = llmtest.Text("hello"), llmtest.Text("still here")
+	})
+	w.configure(strings.NewReplacer("defaults:", "defaults:\n  tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}",
+		"agents:\n", "agents:\n  Talker: {description: talks}\n").Replace(labConfig))
 	dev := w.dev()
+	w.send("Talker", "talk", "hello")
 	run := w.begin("lab")
 	id := workflows.InvestigationID("lab", run.GetRunID())
 	call := w.waitsFor("lab", "lab.counter").Waiting[0].CallID
@@ -130,6 +134,10 @@ func TestBothDatabasesAreRestored(t *testing.T) {
 	}
 
 	w.dev("--hold")
+	agents, err := w.client().ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'IteratingAgent'"})
+	if err != nil || len(agents.GetExecutions()) == 0 || agents.GetExecutions()[0].GetParentExecution().GetWorkflowId() == "" {
+		t.Errorf("agents whose parents tell --hold what to pause: %v, %v", agents, err)
+	}
 	w.waitsFor("lab", "lab.counter")
 	asked := len(w.model.Requests())
 	w.must("decide", id, call, "--approve")
@@ -148,9 +156,10 @@ func TestBothDatabasesAreRestored(t *testing.T) {
 	if n := len(w.model.Requests()); n != asked {
 		t.Errorf("%d model calls while everything is held", n-asked)
 	}
-	if said := w.must("resume-all"); !strings.Contains(said, id+": resume accepted") {
+	if said := w.must("resume-all"); !strings.Contains(said, id+": resume accepted") || !strings.Contains(said, "resume accepted, for chat/Talker") {
 		t.Errorf("resume-all says %q", said)
 	}
+	w.send("Talker", "talk", "and now?")
 	if result := w.end("lab"); result.Status != agent.StatusCompleted || w.effects() != 0 {
 		t.Errorf("%d effects after the restore; %+v", w.effects(), result)
 	}
@@ -160,7 +169,8 @@ func TestBothDatabasesAreRestored(t *testing.T) {
 	if next := w.model.Requests()[asked]; !slices.ContainsFunc(next.Messages, isTold) {
 		t.Errorf("the agent is not told: %+v", next.Messages)
 	}
-	if _, said, _ := w.starter("", "resume-all"); !strings.Contains(said, "No investigations are paused.") {
+	w.must("chat", "--thread", "talk", "--close")
+	if _, said, _ := w.starter("", "resume-all"); !strings.Contains(said, "Nothing is paused.") {
 		t.Errorf("resume-all says %q", said)
 	}
 }

@@ -115,10 +115,15 @@ type UnansweredIn struct {
 	Why  string     `json:"why"` // why no model has answered
 }
 
-// RecordDecidedIn holds results that the workflow decided and that no model call has recorded.
-type RecordDecidedIn struct {
+// DecidedIn holds results that the workflow decided and that no model call has recorded.
+type DecidedIn struct {
 	Ref     Ref     `json:"ref"`
 	Results []Input `json:"results"`
+}
+
+// DecidedOut holds the entries of the results, newest last.
+type DecidedOut struct {
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // Note is a question and its answer.

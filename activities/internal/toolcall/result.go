@@ -12,14 +12,17 @@ import (
 )
 
 // RecordDecided is the activity RecordDecided.
-func RecordDecided(ctx context.Context, a *job.Worker, in job.RecordDecidedIn) error {
+func RecordDecided(ctx context.Context, a *job.Worker, in job.DecidedIn) (out job.DecidedOut, err error) {
 	ctx, stop := a.Attend(ctx)
 	defer stop()
 	j, err := a.Job(ctx, in.Ref)
 	if err == nil {
 		_, err = Calls{j}.AppendResults(ctx, in.Results)
 	}
-	return job.StoreFailure(job.Ended(ctx, err))
+	if err == nil {
+		out.Seen = j.Ref.Seen[len(in.Ref.Seen):]
+	}
+	return out, job.StoreFailure(job.Ended(ctx, err))
 }
 
 // AppendResults appends the results among a workflow's inputs, and reports whether there are any.
@@ -68,6 +71,8 @@ func (j Calls) appendResult(ctx context.Context, input job.Input) error {
 		result = tool.OutcomeUnknown(c.call.Name, input.Text+" An earlier attempt had started the call.")
 	case begun && c.call.Class == string(tool.NonIdempotent):
 		result = tool.OutcomeUnknown(c.call.Name, input.Text)
+	case begun && input.Decision != nil && !input.Done:
+		result.Content += " An earlier attempt had started the call."
 	}
 	if d := input.Decision; d != nil && !input.Done && !(d.Approved && begun) {
 		unrecorded := *d

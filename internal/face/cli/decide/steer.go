@@ -101,33 +101,43 @@ func steerLine(s system.Steered, name string) string {
 func NewResumeAll(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume-all",
-		Short: "Continue all investigations that are paused",
-		Long: `Continue all investigations that are paused, for example by worker --hold after a restore
-(docs/how-to/back-up.md). To continue one of them, use starter resume ID.`,
+		Short: "Continue all investigations and conversations that are paused",
+		Long: `Continue all investigations and conversations that are paused, for example by worker --hold after a
+restore (docs/how-to/back-up.md). To continue one of them, use starter resume ID.`,
 		Example: "  starter resume-all",
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeAll(cmd.Context(), c) },
 	}
-	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the affected agents as JSON, one value for each investigation")
+	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the affected agents as JSON, one value for each investigation and conversation")
 	return cmd
 }
 
 // resumeAll resumes everything that needs a person, because the status of an investigation that is paused and waits for an approval
-// shows only the approval.
+// shows only the approval, and all open conversations, which show no status.
 func resumeAll(ctx context.Context, c *base.CLI) error {
-	open, err := c.Client().List(ctx, record.Filter{NeedsMe: true})
+	paused, err := c.Client().List(ctx, record.Filter{NeedsMe: true})
 	if err != nil {
 		return err
 	}
-	slices.Reverse(open.All) // the oldest first
+	open, err := c.Client().Threads(ctx, "", 0)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, r := range slices.Backward(paused.All) { // the oldest first
+		ids = append(ids, r.ID)
+	}
+	for _, t := range slices.Backward(open) {
+		ids = append(ids, t.Thread)
+	}
 	var failed []error
-	for _, r := range open.All {
-		if err := steer(ctx, c, r.ID, workflows.SignalResume, workflows.By{By: base.UserName()}); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", r.ID, err))
+	for _, id := range ids {
+		if err := steer(ctx, c, id, workflows.SignalResume, workflows.By{By: base.UserName()}); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", id, err))
 		}
 	}
-	if len(open.All) == 0 {
-		c.Say("No investigations are paused.")
+	if len(ids) == 0 {
+		c.Say("Nothing is paused.")
 	}
 	return errors.Join(failed...)
 }

@@ -75,6 +75,69 @@ func TestStoreBehindHistory(t *testing.T) {
 	}
 }
 
+// unaware is a store that loses entries only after an activity has looked for them.
+type unaware struct {
+	activities.Transcripts
+	looked bool
+}
+
+func (u *unaware) Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error) {
+	if u.looked {
+		return u.Transcripts.Missing(ctx, investigation, marks)
+	}
+	u.looked = true
+	return nil, nil
+}
+
+// TestStoreIsSetBackWithinAStep checks that each write requires in its own transaction what the workflow has seen.
+func TestStoreIsSetBackWithinAStep(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(b *bench) (any, any){
+		"a model call": func(b *bench) (any, any) {
+			return b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 2}
+		},
+		"calls of our own tools": func(b *bench) (any, any) {
+			return b.act.CallOwnTools, activities.CallOwnToolsIn{Ref: b.ref, Iteration: 1, Calls: []int{0}}
+		},
+		"decided results": func(b *bench) (any, any) {
+			return b.act.RecordDecided, activities.DecidedIn{Ref: b.ref, Results: []activities.Input{{
+				Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ResultDenied, Decision: &activities.Decision{By: "Ada"},
+			}}}
+		},
+		"a stage": func(b *bench) (any, any) {
+			in := activities.SaveStageIn{Plan: b.ref.Plan, Seen: b.ref.Seen}
+			in.Stage.Investigation, in.Stage.Name = b.ref.Investigation, "s"
+			return b.act.SaveStage, in
+		},
+		"the end": func(b *bench) (any, any) {
+			return b.act.Finish, activities.FinishIn{
+				Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, EndReason: agent.EndCompleted, Seen: b.ref.Seen,
+				Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"facts","content":"x"}`})
+			b.act.Transcripts, b.act.Memories, b.act.Ledger = &unaware{Transcripts: b.store}, b.store, b.store
+			b.ref.Seen = []transcript.Mark{{Seq: 1, At: 1}}
+			run, in := write(b)
+			value, err := b.env.ExecuteActivity(run, in)
+			if name == "the end" {
+				var out activities.FinishOut
+				if err != nil || value.Get(&out) != nil || out.Failed != agent.EndStoreBehind {
+					t.Errorf("it ended as %+v, %v", out, err)
+				}
+				return
+			}
+			if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorStoreBehind {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
+}
+
 // counting counts how often the store is asked for single entries.
 type counting struct {
 	activities.Transcripts

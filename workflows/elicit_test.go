@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -59,5 +60,31 @@ func TestElicitation(t *testing.T) {
 				t.Errorf("said %s, want %s; %+v", said, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestManyElicitations: questions of tool servers leave room for the updates of people.
+func TestManyElicitations(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}), model: script(ask("s.deploy"), say("done"))}
+	env := newEnv(t, f)
+	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{Status: "success"}, nil)
+	said := make([]string, maxElicited+3)
+	env.RegisterDelayedCallback(func() {
+		for n := range said {
+			in := json.RawMessage(`{"stage":"s1","question":"Where to?","data":{"type":"object"},"within":"30m"}`)
+			env.UpdateWorkflow(UpdateElicit, fmt.Sprint("key/", n), updated{&said[n]}, in)
+		}
+	}, time.Minute)
+	env.RegisterDelayedCallback(func() {
+		if now := statusOf(t, env); len(now.Questions) != maxElicited {
+			t.Errorf("%d questions are open", len(now.Questions))
+		}
+	}, 2*time.Minute)
+	investigated(t, env)
+	for n, got := range said {
+		if refused := strings.Contains(got, "5 questions of tool servers are open already"); refused != (n >= maxElicited) {
+			t.Errorf("question %d: %s", n, got)
+		}
 	}
 }

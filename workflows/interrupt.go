@@ -307,6 +307,10 @@ func textField(fields map[string]json.RawMessage, key string) string {
 	return text
 }
 
+// maxElicited limits the open questions of tool servers. Each is an update in progress, and Temporal accepts ten per workflow:
+// the others are left to people, who decide, answer and steer by updates.
+const maxElicited = 5
+
 const elicitInput = `{"stage": "…", "question": "…", "data": {…}, "within": "30m"}`
 
 // serveElicitations registers the update with which a tool call puts its server's question to people.
@@ -317,6 +321,8 @@ func (qs *questions) serveElicitations(ctx workflow.Context) error {
 			return errors.New("the question or its time is missing")
 		case !qs.run.runs(e.Stage):
 			return errors.New("no stage " + e.Stage + " runs")
+		case len(qs.elicited) >= maxElicited:
+			return fmt.Errorf("%d questions of tool servers are open already", len(qs.elicited))
 		}
 		return nil
 	}

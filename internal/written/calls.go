@@ -322,9 +322,12 @@ func (p *parser) jsonCall(value json.RawMessage, depth int) bool {
 				return false
 			}
 		}
-		return p.jsonCall(inner, depth+1)
+		var function map[string]json.RawMessage
+		_ = json.Unmarshal(inner, &function)
+		_, named := p.offer.nameIn(names, function, object)
+		return named && p.jsonCall(inner, depth+1)
 	}
-	name, named := p.offer.nameIn(object, names)
+	name, named := p.offer.nameIn(names, object)
 	var args json.RawMessage
 	fields, given := 1, 0 // 1: the name
 	for _, field := range arguments {
@@ -343,20 +346,22 @@ func (p *parser) jsonCall(value json.RawMessage, depth int) bool {
 	return named && p.take(name, args)
 }
 
-// nameIn returns the name in the first of the fields that has one. ok is false if no field has a name, or if a later
-// field names another offered tool, because the model may mean either.
-func (o Offer) nameIn(object map[string]json.RawMessage, fields []string) (name string, ok bool) {
+// nameIn returns the name in the first of the fields that has one, of the first object. ok is false if no field has a name,
+// or if a later one names another offered tool, because the model may mean either.
+func (o Offer) nameIn(fields []string, objects ...map[string]json.RawMessage) (name string, ok bool) {
 	first := ""
-	for _, field := range fields {
-		var text string
-		if json.Unmarshal(object[field], &text) != nil || text == "" {
-			continue
-		}
-		if name == "" {
-			name = text
-			first, _ = o.named(name)
-		} else if other, offered := o.named(text); offered && other != first {
-			return "", false
+	for _, object := range objects {
+		for _, field := range fields {
+			var text string
+			if json.Unmarshal(object[field], &text) != nil || text == "" {
+				continue
+			}
+			if name == "" {
+				name = text
+				first, _ = o.named(name)
+			} else if other, offered := o.named(text); offered && other != first {
+				return "", false
+			}
 		}
 	}
 	return name, name != ""

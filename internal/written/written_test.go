@@ -142,6 +142,8 @@ var texts = []struct {
 		written.Reply{Calls: calls("loki__query", `{}`)}},
 	{"the names of two tools", `<tool_call>{"name":"plain","action":"loki__query","arguments":{}}</tool_call>`, written.Reply{
 		Text: `<tool_call>{"name":"plain","action":"loki__query","arguments":{}}</tool_call>`}},
+	{"the names of two tools, one of them within", `<tool_call>{"name":"plain","function":{"name":"loki__query","arguments":{}}}</tool_call>`,
+		written.Reply{Text: `<tool_call>{"name":"plain","function":{"name":"loki__query","arguments":{}}}</tool_call>`}},
 	{"the first name is not offered", `<tool_call>{"action":"plain","name":"other","arguments":{}}</tool_call>`, written.Reply{
 		Text: `<tool_call>{"action":"plain","name":"other","arguments":{}}</tool_call>`}},
 	{"one of two tools is not offered", `[{"name":"plain","arguments":{}},{"name":"other","arguments":{}}]`,

@@ -62,14 +62,14 @@ func unlisted(c tool.Catalogue) error {
 	return job.ServerUnavailable(away, fmt.Errorf("%s: %s: %s", c.Server, c.Error, detail(c)))
 }
 
-// detail explains a catalogue's error in one short line, without what its readers know.
+// detail explains a catalogue's error in one short line, without what its readers know. A program's last line says most.
 func detail(c tool.Catalogue) string {
 	words := c.Words
 	for _, known := range []string{"list tools of", "start", "wait for"} {
 		words = strings.TrimPrefix(words, fmt.Sprintf("%s MCP server %s: ", known, c.Server))
 	}
 	words = strings.TrimPrefix(words, "the session has ended: ")
-	return clip.Line(strings.Join(strings.Fields(words), " "), maxDetail)
+	return clip.Ends(strings.Join(strings.Fields(words), " "), maxDetail)
 }
 
 // maxDetail is in characters.

@@ -41,6 +41,15 @@ func Fit(text string, n int) string {
 	return Runes(text, n-1) + mark
 }
 
+// Ends keeps the beginning and the end of a text, n characters in all. A mark shows that text is missing between them.
+func Ends(text string, n int) string {
+	all := []rune(text)
+	if len(all) <= n {
+		return text
+	}
+	return string(all[:n/3]) + " " + mark + " " + string(all[len(all)-(n-n/3):])
+}
+
 func marked(start, text string) string {
 	if len(start) < len(text) {
 		start += mark

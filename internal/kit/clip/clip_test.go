@@ -29,6 +29,8 @@ func TestClip(t *testing.T) {
 		{"line", clip.Line, "añb", 2, "añ…"},
 		{"fit, all", clip.Fit, "añb", 3, "añb"},
 		{"fit", clip.Fit, "añb", 2, "a…"},
+		{"ends, all", clip.Ends, "añb", 3, "añb"},
+		{"ends", clip.Ends, "abcdefñh", 6, "ab … efñh"},
 	} {
 		if got := test.cut(test.text, test.n); got != test.want {
 			t.Errorf("%s: %q", test.name, got)

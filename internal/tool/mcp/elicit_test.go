@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,4 +85,33 @@ func TestAskers(t *testing.T) {
 		t.Error("nobody can be asked for the call d")
 	}
 	end()
+}
+
+// TestMark checks that a question gets the key of its call however its JSON is written, and that nothing else is changed.
+func TestMark(t *testing.T) {
+	t.Parallel()
+	r := &receipt{asker: asker{Call: tool.Call{Key: "k"}}}
+	const marked = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"_meta":{"`+metaKey+`":"k"},"message":"Where?"}}`
+	for message, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Where?"}}`:   marked,
+		`{"jsonrpc":"2.0","id":7,"method":"elicitation\/create","params":{"message":"Where?"}}`: marked,
+		`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"message":"elicitation/create"}}`:     "",
+		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"elicitation/create"}]}}`:          "",
+	} {
+		if got := string(r.mark([]byte(message))); got != cmp.Or(want, message) {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
+// TestStartLimitIsBounded: a server that never answers is tried again for days.
+func TestStartLimitIsBounded(t *testing.T) {
+	t.Parallel()
+	s := &session{ready: make(chan struct{}), err: errLate, startLimit: time.Second}
+	close(s.ready)
+	for range 100 {
+		if s.startLimit = s.nextStartLimit(); s.startLimit <= 0 || s.startLimit > time.Hour {
+			t.Fatalf("the limit is %s", s.startLimit)
+		}
+	}
 }

@@ -182,7 +182,7 @@ func (s *session) nextStartLimit() time.Duration {
 	case !closed(s.ready):
 		return 0
 	case errors.Is(s.err, errLate):
-		return cmp.Or(2*s.startLimit, s.transport.Timeout.D(), defaultStartTimeout)
+		return cmp.Or(min(2*s.startLimit, time.Hour), s.transport.Timeout.D(), defaultStartTimeout)
 	case s.err == nil && s.silent():
 		return s.patience
 	}

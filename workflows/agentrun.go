@@ -24,23 +24,22 @@ const maxNudges = 2
 
 // agentState is the state that one run of an execution hands to the next.
 type agentState struct {
-	Iteration int       `json:"iteration"` // model calls so far: the key of the last one
-	Batches   int       `json:"batches"`   // of tool calls, bounded by max_iterations
-	Nudges    int       `json:"nudges,omitempty"`
-	Heard     int       `json:"heard,omitempty"`    // how often new guidance made it continue after its final reply
-	Letters   int       `json:"letters,omitempty"`  // messages from people to the agent itself
-	Provider  int       `json:"provider,omitempty"` // index of the one in use
-	Model     string    `json:"model,omitempty"`    // that answered last
-	Quick     bool      `json:"quick,omitempty"`    // the model is known to answer within milliseconds
-	Listed    bool      `json:"listed,omitempty"`
-	ListedAt  time.Time `json:"listed_at,omitzero"`
-	Unlisted  []string  `json:"unlisted,omitempty"` // servers that did not answer
-	// Missing holds the servers without a catalogue at the last model call that could use tools.
-	Missing  []record.NotChecked `json:"missing,omitempty"`
-	Repaired bool                `json:"repaired,omitempty"` // it was asked once to correct a violation of its contract
-	Usage    agent.Usage         `json:"usage"`
-	Inputs   []activities.Input  `json:"inputs,omitempty"` // for the next model call
-	Deadline deadline            `json:"deadline"`
+	Iteration int                 `json:"iteration"` // model calls so far: the key of the last one
+	Batches   int                 `json:"batches"`   // of tool calls, bounded by max_iterations
+	Nudges    int                 `json:"nudges,omitempty"`
+	Heard     int                 `json:"heard,omitempty"`    // how often new guidance made it continue after its final reply
+	Letters   int                 `json:"letters,omitempty"`  // messages from people to the agent itself
+	Provider  int                 `json:"provider,omitempty"` // index of the one in use
+	Model     string              `json:"model,omitempty"`    // that answered last
+	Quick     bool                `json:"quick,omitempty"`    // the model is known to answer within milliseconds
+	Listed    bool                `json:"listed,omitempty"`
+	ListedAt  time.Time           `json:"listed_at,omitzero"`
+	Unlisted  []string            `json:"unlisted,omitempty"` // servers that did not answer
+	Missing   []record.NotChecked `json:"missing,omitempty"`  // servers without a catalogue at the last model call with tools
+	Repaired  bool                `json:"repaired,omitempty"` // it was asked once to correct a violation of its contract
+	Usage     agent.Usage         `json:"usage"`
+	Inputs    []activities.Input  `json:"inputs,omitempty"` // for the next model call
+	Deadline  deadline            `json:"deadline"`
 	// PausedUntil is when the agent's own pause of its heartbeats ends.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Orchestration is set once the agent dispatches others.

@@ -134,7 +134,8 @@ func TestBothDatabasesAreRestored(t *testing.T) {
 	}
 
 	w.dev("--hold")
-	agents, err := w.client().ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'IteratingAgent'"})
+	list := &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'IteratingAgent'"}
+	agents, err := w.client().ListWorkflow(t.Context(), list)
 	if err != nil || len(agents.GetExecutions()) == 0 || agents.GetExecutions()[0].GetParentExecution().GetWorkflowId() == "" {
 		t.Errorf("agents whose parents tell --hold what to pause: %v, %v", agents, err)
 	}
@@ -156,7 +157,8 @@ func TestBothDatabasesAreRestored(t *testing.T) {
 	if n := len(w.model.Requests()); n != asked {
 		t.Errorf("%d model calls while everything is held", n-asked)
 	}
-	if said := w.must("resume-all"); !strings.Contains(said, id+": resume accepted") || !strings.Contains(said, "resume accepted, for chat/Talker") {
+	said := w.must("resume-all")
+	if !strings.Contains(said, id+": resume accepted") || !strings.Contains(said, "resume accepted, for chat/Talker") {
 		t.Errorf("resume-all says %q", said)
 	}
 	w.send("Talker", "talk", "and now?")

@@ -235,7 +235,7 @@ func TestRepeatedCallIsNotSaidToBeUnsent(t *testing.T) {
 	}{
 		"time ends": {1, nil,
 			"Tool s.counter was sent once without a response that shows its outcome. MCP server s was not ready in time for the next attempt."},
-		"time ends later": {2, nil, "Tool s.counter was sent 2 times without a response that shows its outcome. MCP server s was not ready in time"},
+		"time ends later": {2, nil, "Tool s.counter was sent 2 times without a response that shows its outcome. MCP server s was not ready"},
 		"no new session": {1, tooltest.Answer(503, "text/plain", "busy"),
 			"Tool s.counter was sent once without a response that shows its outcome. The next attempt failed: start MCP server s: it answered 503"},
 	} {

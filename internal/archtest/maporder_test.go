@@ -30,68 +30,22 @@ func TestMapOrder(t *testing.T) {
 	}
 }
 
-// TestMapOrderCanFail runs the check on loops that depend on the order, and on loops that do not.
+// TestMapOrderCanFail runs the check on the loops of a file, where comments say which lines depend on the order.
 func TestMapOrderCanFail(t *testing.T) {
 	t.Parallel()
-	const source = `package a
-
-import "maps"
-
-func first(all map[string]int) string {
-	for name := range all {
-		return name // reported
+	source, err := os.ReadFile("testdata/maporder.go")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ""
-}
-
-func last(all map[string]int) (found string) {
-	for name, n := range all {
-		if long := name + name; n > 1 {
-			found = long // reported
-		}
-	}
-	return found
-}
-
-func key(all map[string]int) string {
-	for name := range maps.Keys(all) {
-		return name // reported
-	}
-	// any order: the map has one entry
-	for name := range all {
-		return name
-	}
-	return ""
-}
-
-func none(all map[string]int, list []string) (most int, some bool) {
-	for name, n := range all {
-		most = max(most, n)
-		all[name] = n
-		func() int { return n }()
-	}
-	for _, name := range list {
-		if all[name] > 0 {
-			return all[name], true
-		}
-	}
-	for _, n := range all {
-		if n > 1 {
-			return 0, true
-		}
-	}
-	return most, some
-}
-`
 	var want []string
-	for n, line := range strings.Split(source, "\n") {
+	for n, line := range strings.Split(string(source), "\n") {
 		if strings.Contains(line, "// reported") {
 			want = append(want, fmt.Sprintf("a/a.go:%d: ", n+1))
 		}
 	}
-	code := load(t, fstest.MapFS{"a/a.go": {Data: []byte(source)}})
+	code := load(t, fstest.MapFS{"a/a.go": {Data: source}})
 	problems, loops := mapOrder(t, code)
-	if loops != 6 || len(problems) != len(want) {
+	if loops != 12 || len(problems) != len(want) {
 		t.Errorf("%d loops, %d problems: %q", loops, len(problems), problems)
 	}
 	for _, place := range want {
@@ -208,7 +162,8 @@ func (c *checker) unordered(over ast.Expr) bool {
 	return false
 }
 
-// dependent returns the places in a loop that return a value of one pass, or leave it in a variable outside of the loop.
+// dependent returns the places in a loop that return a value of one pass, or leave it in a variable or writer outside of
+// the loop.
 func (c *checker) dependent(f file, loop *ast.RangeStmt) (problems []string) {
 	if f.anyOrder(loop) {
 		return nil
@@ -217,6 +172,10 @@ func (c *checker) dependent(f file, loop *ast.RangeStmt) (problems []string) {
 		problems = append(problems, fmt.Sprintf("%s:%d: %s in a loop over a map: sort the keys, or say why \"// any order: …\"",
 			f.path, f.line(node.Pos()), what))
 	}
+	if loop.Tok == token.ASSIGN && loop.Key != nil && c.outside(loop.Key, loop) {
+		report(loop, "assigns "+types.ExprString(loop.Key))
+	}
+	last := beforeBreak(loop)
 	ast.Inspect(loop.Body, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.FuncLit:
@@ -227,17 +186,106 @@ func (c *checker) dependent(f file, loop *ast.RangeStmt) (problems []string) {
 			}
 		case *ast.AssignStmt:
 			for n, to := range node.Lhs {
-				name, ok := to.(*ast.Ident)
 				from := node.Rhs[min(n, len(node.Rhs)-1)]
-				if ok && node.Tok == token.ASSIGN &&
-					name.Name != "_" && !c.within(name, loop) && !c.isError(name) && !keeps(name, from) && c.uses(from, loop) {
-					report(node, "assigns "+name.Name)
+				same := c.keyed(to, loop) || c.commutes(node.Tok, to, from)
+				if node.Tok != token.DEFINE && c.outside(to, loop) && c.uses(from, loop) && (!same || last[node] && !appends(from)) {
+					report(node, "assigns "+types.ExprString(to))
 				}
+			}
+		case *ast.CallExpr:
+			if to := c.filled(node, loop); to != nil && slices.ContainsFunc(node.Args, func(e ast.Expr) bool { return c.uses(e, loop) }) {
+				report(node, "writes to "+types.ExprString(to))
 			}
 		}
 		return true
 	})
 	return problems
+}
+
+// beforeBreak returns the assignments that stand before a break out of the loop, so that only some passes run.
+func beforeBreak(loop *ast.RangeStmt) map[ast.Node]bool {
+	found := map[ast.Node]bool{}
+	ast.Inspect(loop.Body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.FuncLit:
+			return false // a break in it ends only this statement
+		case *ast.BlockStmt:
+			end := slices.IndexFunc(node.List, func(s ast.Stmt) bool { b, ok := s.(*ast.BranchStmt); return ok && b.Tok == token.BREAK })
+			for _, before := range node.List[:max(end, 0)] {
+				found[before] = true
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// filled returns the variable outside of the loop that a call writes to: a writer, or one whose address it gets.
+func (c *checker) filled(call *ast.CallExpr, loop *ast.RangeStmt) ast.Expr {
+	if method, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(method.Sel.Name, "Write") &&
+		c.outside(method.X, loop) && !c.keyed(method.X, loop) && c.isWriter(method.X) {
+		return method.X
+	}
+	for _, arg := range call.Args {
+		address, ok := arg.(*ast.UnaryExpr)
+		if ok && address.Op == token.AND && c.outside(address.X, loop) && !c.keyed(address.X, loop) {
+			return address.X
+		}
+		if !ok && c.outside(arg, loop) && c.isWriter(arg) {
+			return arg
+		}
+	}
+	return nil
+}
+
+// isWriter reports whether an expression has the method of io.Writer.
+func (c *checker) isWriter(e ast.Expr) bool {
+	kind := c.info.TypeOf(e)
+	if kind == nil {
+		return false
+	}
+	method, _, _ := types.LookupFieldOrMethod(kind, true, nil, "Write")
+	write, ok := method.(*types.Func)
+	return ok && write.Signature().Params().Len() == 1 && write.Signature().Results().Len() == 2
+}
+
+// outside reports whether an expression is a variable declared outside of the loop, or a field or element of one, and no
+// error.
+func (c *checker) outside(e ast.Expr, loop *ast.RangeStmt) bool {
+	kind := c.info.TypeOf(e)
+	name, ok := parts(e, nil).(*ast.Ident)
+	return ok && name.Name != "_" && !c.within(name, loop) && !isError(kind)
+}
+
+// keyed reports whether an expression is of an element with the loop's key, which no other pass has.
+func (c *checker) keyed(e ast.Expr, loop *ast.RangeStmt) (found bool) {
+	key, ok := loop.Key.(*ast.Ident)
+	parts(e, func(index ast.Expr) {
+		name, isName := index.(*ast.Ident)
+		found = found || ok && isName && key.Name == name.Name && c.info.ObjectOf(name) == c.info.ObjectOf(key)
+	})
+	return found
+}
+
+// parts returns the variable that an expression is part of, and visits the indexes on the way.
+func parts(e ast.Expr, visit func(index ast.Expr)) ast.Expr {
+	for {
+		switch part := e.(type) {
+		case *ast.SelectorExpr:
+			e = part.X
+		case *ast.StarExpr:
+			e = part.X
+		case *ast.ParenExpr:
+			e = part.X
+		case *ast.IndexExpr:
+			if visit != nil {
+				visit(part.Index)
+			}
+			e = part.X
+		default:
+			return e
+		}
+	}
 }
 
 // anyOrder reports whether a comment at the loop, or on the line before it, says that the order does not matter.
@@ -246,18 +294,27 @@ func (f file) anyOrder(loop *ast.RangeStmt) bool {
 	return slices.ContainsFunc(f.lines[max(at-2, 0):at], func(line string) bool { return strings.Contains(line, "// any order: ") })
 }
 
-// keeps reports whether an assignment gives the same in any order, such as all = all && ok, or leaves the order to later
-// code, as append does.
-func keeps(to *ast.Ident, from ast.Expr) bool {
+// commutes reports whether an assignment gives the same in any order, such as all = all && ok or n += 2, or leaves the
+// order to later code, as append does.
+func (c *checker) commutes(how token.Token, to, from ast.Expr) bool {
+	if how != token.ASSIGN {
+		kind := c.info.TypeOf(to)
+		return kind == nil || !types.AssignableTo(types.Typ[types.UntypedString], kind.Underlying())
+	}
 	switch from := from.(type) {
 	case *ast.BinaryExpr:
-		named := func(e ast.Expr) bool { name, ok := e.(*ast.Ident); return ok && name.Name == to.Name }
+		named := func(e ast.Expr) bool { return types.ExprString(e) == types.ExprString(to) }
 		return (from.Op == token.LOR || from.Op == token.LAND) && (named(from.X) || named(from.Y))
 	case *ast.CallExpr:
 		name, ok := from.Fun.(*ast.Ident)
 		return ok && (name.Name == "min" || name.Name == "max" || name.Name == "append")
 	}
 	return false
+}
+
+func appends(from ast.Expr) bool {
+	call, ok := from.(*ast.CallExpr)
+	return ok && types.ExprString(call.Fun) == "append"
 }
 
 // uses reports whether an expression has a variable of one pass of the loop, other than an error.
@@ -273,11 +330,10 @@ func (c *checker) uses(e ast.Expr, loop *ast.RangeStmt) (found bool) {
 // within reports whether a name is a variable that is declared in the loop and is no error.
 func (c *checker) within(name *ast.Ident, loop *ast.RangeStmt) bool {
 	variable, ok := c.info.ObjectOf(name).(*types.Var)
-	return ok && !variable.IsField() && loop.Pos() <= variable.Pos() && variable.Pos() < loop.End() && !c.isError(name)
+	return ok && !variable.IsField() && loop.Pos() <= variable.Pos() && variable.Pos() < loop.End() && !isError(variable.Type())
 }
 
-// isError reports whether a variable is an error. The check ignores which of several errors comes first.
-func (c *checker) isError(name *ast.Ident) bool {
-	kind := c.info.TypeOf(name)
+// isError reports whether a type is that of errors. The check ignores which of several errors comes first.
+func isError(kind types.Type) bool {
 	return kind != nil && types.Identical(kind, types.Universe.Lookup("error").Type())
 }

@@ -53,6 +53,7 @@ func flowRouting(f config.Flow, chain config.Interrupts) plan.Routing {
 	for _, r := range f.RoutingRules {
 		out.Rules = append(out.Rules, plan.Rule(r))
 	}
+	// any order: all keys end in _resume_stage, so they stay distinct
 	for key, name := range flowResumeStages(f) {
 		if name != "" {
 			if out.Resume == nil {

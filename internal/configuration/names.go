@@ -46,6 +46,17 @@ func (v *validator) name(p path) {
 	}
 }
 
+// distinct checks that no two keys of the map at p differ only in case, for keys that are used without regard to case.
+func (v *validator) distinct(p path, kind string, keys []string) {
+	for n, key := range keys {
+		for _, other := range keys[:n] {
+			if strings.EqualFold(key, other) {
+				v.Errorf(p.Key(key), "%s %q differs from %q only in case", kind, key, other)
+			}
+		}
+	}
+}
+
 func (v *validator) requiredName(p path, name string) {
 	if name == "" {
 		v.Errorf(p, "a name is required")

@@ -133,7 +133,9 @@ func validateWeb(t config.Transport, p path, v *validator) {
 	if t.SessionCleanupURL != "" && !isURL(braces.Action.ReplaceAllString(t.SessionCleanupURL, "x")) {
 		v.Errorf(p.Key("session_cleanup_url"), "must be an http or https URL")
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.CustomHeaders)) {
+	names := slices.Sorted(maps.Keys(t.CustomHeaders))
+	v.distinct(p.Key("custom_headers"), "header", names)
+	for _, name := range names {
 		at := p.Key("custom_headers").Key(name)
 		switch {
 		case !headerName.MatchString(name):

@@ -42,7 +42,9 @@ func validateSlack(s config.Slack, p path, v *validator) {
 		}
 	}
 	named := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(s.Users)) {
+	ids := slices.Sorted(maps.Keys(s.Users))
+	v.distinct(p.Key("users"), "user", ids)
+	for _, id := range ids {
 		at := p.Key("users").Key(id)
 		if !slackUserID.MatchString(id) && !slackEmail.MatchString(id) {
 			v.Errorf(at, "must be a user's ID, such as U0123456789, or an email address")

@@ -326,6 +326,7 @@ func fits(word, kind string, value any) bool {
 
 // bounds rewrites the exclusive limits of JSON Schema version 4: a minimum with "exclusiveMinimum": true.
 func bounds(in, out part) {
+	// any order: the two limits are independent
 	for word, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		if in[exclusive] == true && out[word] != nil {
 			out[exclusive] = out[word]

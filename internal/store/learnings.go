@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -269,8 +270,8 @@ func (l learnings) saveBlock(ctx context.Context, n int64, model string, b learn
 // removed, so that a vector always has a code.
 func (l learnings) setCodes(ctx context.Context, model string, codes map[int64][]byte) error {
 	blocks := map[int64]learning.Block{}
-	for row, code := range codes {
-		n := row / learning.BlockSize
+	for _, row := range slices.Sorted(maps.Keys(codes)) {
+		code, n := codes[row], row/learning.BlockSize
 		if blocks[n] == nil {
 			b, was, err := l.block(ctx, n)
 			if err != nil {
@@ -288,8 +289,8 @@ func (l learnings) setCodes(ctx context.Context, model string, codes map[int64][
 		}
 		blocks[n].Set(row%learning.BlockSize, code)
 	}
-	for n, b := range blocks {
-		if err := l.saveBlock(ctx, n, model, b); err != nil {
+	for _, n := range slices.Sorted(maps.Keys(blocks)) { // sorted, so that transactions lock rows in one order
+		if err := l.saveBlock(ctx, n, model, blocks[n]); err != nil {
 			return err
 		}
 	}

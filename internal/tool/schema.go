@@ -122,6 +122,7 @@ func mapProse(part any, rewrite func(string) string, named bool) (changed bool) 
 			changed = mapProse(item, rewrite, false) || changed
 		}
 	case map[string]any:
+		// any order: the parts are rewritten independently, and changed only becomes true
 		for key, item := range part {
 			text, isText := item.(string)
 			if isText && (key == "description" || key == "title" || key == "$comment") {

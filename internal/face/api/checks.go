@@ -105,8 +105,9 @@ func (h checks) acts(ctx context.Context, in *system.ActsIn) (*body[system.ActsP
 func (h checks) about(ctx context.Context, _ *struct{}) (*body[system.AboutBody], error) {
 	who := accessOf(ctx)
 	out := system.AboutBody{Name: who.name, Roles: map[string]string{}, TemporalUI: h.opts.TemporalUI}
+	// any order: every role has its own rank
 	for project, r := range who.grants {
-		for role, n := range rank {
+		for role, n := range rank { // any order: every role has its own rank
 			if n == r {
 				out.Roles[project] = role
 			}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,7 +117,8 @@ func (w *web) forwarded(req *http.Request) *http.Request {
 // dress adds the configured headers. The bearer token takes precedence over an Authorization header.
 func (w *web) dress(req *http.Request) {
 	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
-	for name, value := range w.transport.CustomHeaders {
+	for _, name := range slices.Sorted(maps.Keys(w.transport.CustomHeaders)) {
+		value := w.transport.CustomHeaders[name]
 		if strings.EqualFold(name, "Host") {
 			req.Host = value
 			continue

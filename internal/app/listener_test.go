@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestListened(t *testing.T) {
 	says(agent.StatusPaused, 2)
 	says(agent.StatusWaitingApproval, 1) // late
 	inv.Status, inv.EndedAt, inv.Report = agent.StatusCompleted, new(time.Now()), strings.Repeat("é", eventText)
+	inv.EndReason, inv.Envelope.NoToolResult = agent.EndPartial, true
 	must(e.FinishInvestigation(ctx, inv))
 	says(agent.StatusPaused, 3) // after the end
 	e.close()
@@ -47,5 +49,8 @@ func TestListened(t *testing.T) {
 	}
 	if text := received[2].Text; len(text) != eventText+len("…") || !strings.HasSuffix(text, "é…") {
 		t.Errorf("%d bytes of text", len(text))
+	}
+	if end := received[2]; end.EndReason != string(agent.EndPartial) || !slices.Equal(end.Caveats, inv.Envelope.Caveats()) || len(end.Caveats) != 1 {
+		t.Errorf("got %q, %q", end.EndReason, end.Caveats)
 	}
 }

@@ -50,7 +50,8 @@ func TestListened(t *testing.T) {
 	if text := received[2].Text; len(text) != eventText+len("…") || !strings.HasSuffix(text, "é…") {
 		t.Errorf("%d bytes of text", len(text))
 	}
-	if end := received[2]; end.EndReason != string(agent.EndPartial) || !slices.Equal(end.Caveats, inv.Envelope.Caveats()) || len(end.Caveats) != 1 {
+	end, caveats := received[2], inv.Envelope.Caveats()
+	if end.EndReason != string(agent.EndPartial) || len(caveats) != 1 || !slices.Equal(end.Caveats, caveats) {
 		t.Errorf("got %q, %q", end.EndReason, end.Caveats)
 	}
 }

@@ -15,7 +15,8 @@ import (
 func TestWithoutCaveats(t *testing.T) {
 	t.Parallel()
 	e := record.Envelope{NoToolResult: true, NotChecked: []record.NotChecked{
-		{Server: "k8s", Agents: []string{"A", "B"}, Why: "it cannot be started", Detail: "no `such`\nfile"}, {Server: "prom", Agents: []string{"B"}},
+		{Server: "k8s", Agents: []string{"A", "B"}, Why: "it cannot be started", Detail: "no `such`\nfile"},
+		{Server: "prom", Agents: []string{"B"}},
 	}}
 	const own = "**Not checked:** the network\n\n## Cause\nThe pool."
 	reports := map[string]record.Investigation{

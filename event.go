@@ -21,7 +21,11 @@ type WorkerEvent struct {
 	// Status is a status as "starter status" shows it or, for a model call, the reason that the model stopped. Text is
 	// the reply, the tool's result, the report, or the error, masked like the store's text: at most the first 4 KB,
 	// followed by "…" if the store has more.
-	Status, Text              string
+	Status, Text string
+	// EndReason and Caveats describe the end of an investigation: why it ended, and what the report does not rest on.
+	// See Ending.
+	EndReason                 string
+	Caveats                   []string
 	InputTokens, OutputTokens int
 	// These describe a failed tool call: whether and when to retry it, and the tool's own details as JSON.
 	ErrorType   string

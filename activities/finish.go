@@ -295,8 +295,8 @@ func notChecked(e record.Envelope, report string) string {
 	return e.NotCheckedParagraph()
 }
 
-// restsOnNothing reports whether no call of a tool has succeeded for a report to rest on. Hooks, functions and services that
-// replace agents, and tools that a provider runs itself, may have found something all the same.
+// restsOnNothing reports whether no call of a tool has succeeded for a report to rest on. Hooks that prepare the input of agents,
+// functions and services that replace agents, and tools that a provider runs itself may have found something all the same.
 func (a recorder) restsOnNothing(ctx context.Context, in FinishIn, report string) (bool, error) {
 	if report == "" || in.Plan == "" {
 		return false, nil
@@ -305,7 +305,7 @@ func (a recorder) restsOnNothing(ctx context.Context, in FinishIn, report string
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(p.Stages, func(s plan.Stage) bool { return s.Hooks != plan.Hooks{} }) {
+	if slices.ContainsFunc(p.Stages, func(s plan.Stage) bool { return s.PreProcess != "" }) {
 		return false, nil
 	}
 	for one := range p.AllAgents() {

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -192,6 +193,7 @@ func TestRestsOnNoToolResult(t *testing.T) {
 		row    []transcript.Row
 		report string
 		change func(*plan.Agent)
+		hooks  plan.Hooks
 		want   bool
 	}{
 		"a result":           {row: []transcript.Row{result("k8s.pods", nil)}, report: "r"},
@@ -203,6 +205,8 @@ func TestRestsOnNoToolResult(t *testing.T) {
 		"memory":             {row: []transcript.Row{result("m", func(b *transcript.Body) { b.Call.Own = true })}, report: "r", want: true},
 		"a function instead": {report: "r", change: func(a *plan.Agent) { a.Mock = "f" }},
 		"a search by Google": {report: "r", change: func(a *plan.Agent) { a.Providers[0].NativeTools.GoogleSearch = true }},
+		"a hook before":      {report: "r", hooks: plan.Hooks{PreProcess: "h"}},
+		"a hook after":       {report: "r", hooks: plan.Hooks{PostProcess: "h"}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,6 +214,7 @@ func TestRestsOnNoToolResult(t *testing.T) {
 			if tt.change != nil {
 				b.plan(tt.change)
 			}
+			b.hooks(tt.hooks)
 			reply := transcript.Row{Key: transcript.Key{Iteration: 2}, Kind: transcript.KindReply, Body: transcript.Body{Text: tt.report}}
 			for n, rows := range [][]transcript.Row{tt.row, {reply}} {
 				if len(rows) == 0 {
@@ -236,6 +241,24 @@ func TestRestsOnNoToolResult(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hooks gives the plan's stage its hooks.
+func (b *bench) hooks(hooks plan.Hooks) {
+	b.t.Helper()
+	body, err := b.store.Blob(b.t.Context(), b.ref.Plan)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var p plan.Plan
+	if err := json.Unmarshal(body, &p); err != nil {
+		b.t.Fatal(err)
+	}
+	p.Stages[0].Hooks = hooks
+	if body, err = json.Marshal(p); err != nil {
+		b.t.Fatal(err)
+	}
+	b.ref.Plan = b.put(string(body))
 }
 
 // TestReportSaysWhatWasNotChecked checks the first line of a report, which is left out where it would break a JSON object.

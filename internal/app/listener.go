@@ -25,6 +25,8 @@ type Event struct {
 	Seq                               int64
 	Tool, Model                       string
 	Status, Text                      string
+	EndReason                         string
+	Caveats                           []string
 	InputTokens, OutputTokens         int
 	ErrorType                         string
 	Recoverable                       bool
@@ -243,5 +245,8 @@ func (e *listened) CloseInvestigation(ctx context.Context, inv record.Investigat
 }
 
 func (e *listened) ended(inv record.Investigation) {
-	e.enqueue(Event{Kind: EventEnded, Investigation: inv.ID, Status: string(inv.Status), Text: cmp.Or(inv.Error, inv.Report)})
+	e.enqueue(Event{
+		Kind: EventEnded, Investigation: inv.ID, Status: string(inv.Status), Text: cmp.Or(inv.Error, inv.Report),
+		EndReason: string(inv.EndReason), Caveats: inv.Envelope.Caveats(),
+	})
 }

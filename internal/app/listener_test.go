@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestListened(t *testing.T) {
 	says(agent.StatusPaused, 2)
 	says(agent.StatusWaitingApproval, 1) // late
 	inv.Status, inv.EndedAt, inv.Report = agent.StatusCompleted, new(time.Now()), strings.Repeat("é", eventText)
+	inv.EndReason, inv.Envelope.NoToolResult = agent.EndPartial, true
 	must(e.FinishInvestigation(ctx, inv))
 	says(agent.StatusPaused, 3) // after the end
 	e.close()
@@ -47,5 +49,9 @@ func TestListened(t *testing.T) {
 	}
 	if text := received[2].Text; len(text) != eventText+len("…") || !strings.HasSuffix(text, "é…") {
 		t.Errorf("%d bytes of text", len(text))
+	}
+	end, caveats := received[2], inv.Envelope.Caveats()
+	if end.EndReason != string(agent.EndPartial) || len(caveats) != 1 || !slices.Equal(end.Caveats, caveats) {
+		t.Errorf("got %q, %q", end.EndReason, end.Caveats)
 	}
 }

@@ -50,14 +50,16 @@ type AgentType struct {
 
 // AgentRun is a run of one agent by itself.
 type AgentRun struct {
-	ID        string       `json:"id" doc:"ID of the investigation"`
-	Agent     string       `json:"agent"`
-	Project   string       `json:"project"`
-	Status    agent.Status `json:"status"`
-	Result    string       `json:"result,omitempty"`
-	Error     string       `json:"error,omitempty"`
-	StartedAt *time.Time   `json:"started_at,omitempty"`
-	EndedAt   *time.Time   `json:"ended_at,omitempty"`
+	ID        string          `json:"id" doc:"ID of the investigation"`
+	Agent     string          `json:"agent"`
+	Project   string          `json:"project"`
+	Status    agent.Status    `json:"status"`
+	EndReason agent.EndReason `json:"end_reason,omitempty"`
+	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"what the result does not rest on: repeat it with every cause"`
+	Result    string          `json:"result,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	StartedAt *time.Time      `json:"started_at,omitempty"`
+	EndedAt   *time.Time      `json:"ended_at,omitempty"`
 }
 
 // TextPart is a part of a text.

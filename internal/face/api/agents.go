@@ -276,7 +276,10 @@ func (h agents) getRun(ctx context.Context, in *system.ByID) (*body[system.Agent
 	if r.Chain != "" && !alone { // a run without a record has no chain name
 		return nil, record.ErrNotFound
 	}
-	out := system.AgentRun{ID: r.ID, Agent: name, Project: r.Project, Status: r.Status, Result: r.Report, Error: r.Error, EndedAt: r.EndedAt}
+	out := system.AgentRun{
+		ID: r.ID, Agent: name, Project: r.Project, Status: r.Status, EndReason: r.EndReason, Caveats: r.Envelope.Caveats(),
+		Result: r.Report, Error: r.Error, EndedAt: r.EndedAt,
+	}
 	if !r.StartedAt.IsZero() {
 		out.StartedAt = &r.StartedAt
 	}

@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/doctor"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 const triage = `{"name":"Triage","type":"react","system_prompt":"You sort alerts.",
@@ -164,6 +167,29 @@ func TestRunAgent(t *testing.T) {
 	id := w.investigation("ended", "payments")
 	if got := w.call("viewer", "GET", "/api/v1/runs/"+id, nil); got.status != http.StatusNotFound {
 		t.Errorf("an investigation of a chain: %d %s", got.status, got.body)
+	}
+}
+
+// blind is the envelope of a report that rests on no tool, because an agent never had its server.
+var blind = record.Envelope{
+	NotChecked: []record.NotChecked{{Server: "k8s", Agents: []string{"Memo"}, Why: "it cannot be started"}}, NoToolResult: true,
+}
+
+// The result of a run comes with the reason why it ended and with what it does not rest on.
+func TestRunSaysWhatWasNotChecked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, end := workflows.InvestigationID("alone", "00000000-0000-0000-0000-0123456789ab"), time.Now()
+	r := record.Investigation{
+		ID: id, WorkflowID: "alone", RunID: "r", Chain: "agent/Memo", Status: agent.StatusCompleted, EndReason: agent.EndPartial, PlanHash: "p",
+		StartedAt: end, EndedAt: &end, Report: "the pool", Envelope: blind, Labels: agent.Labels{Project: "payments"},
+	}
+	if err := w.store.FinishInvestigation(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	got := read[system.AgentRun](w, "viewer", "GET", "/api/v1/runs/"+id, nil)
+	if got.EndReason != agent.EndPartial || len(got.Caveats) != 2 || !slices.Equal(got.Caveats, blind.Caveats()) {
+		t.Errorf("got %+v", got)
 	}
 }
 

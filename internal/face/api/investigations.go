@@ -18,6 +18,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/artifact"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
@@ -160,27 +161,34 @@ func (h investigations) getInvestigation(ctx context.Context, in *system.ByID) (
 	}
 	out := system.Whole{Stages: []record.Stage{}, Executions: []record.Execution{}, Scores: []record.Score{}}
 	if o.Record == nil {
-		workflowID, _ := workflows.WorkflowOf(o.ID)
-		r := record.Investigation{ID: o.ID, WorkflowID: workflowID, Status: agent.StatusRunning, Labels: agent.Labels{Project: o.Project}}
-		if ended, err := h.unrecorded(ctx, o.ID); err != nil {
+		if out.Investigation, err = h.withoutRecord(ctx, o); err != nil {
 			return nil, err
-		} else if ended != nil {
-			r.Status, r.EndReason, r.Report, r.Usage, r.Error = ended.Status, ended.EndReason, ended.Report, ended.Usage, ended.Error
 		}
-		out.Investigation = r
-		return reply(out), nil
+	} else {
+		w, err := h.opts.System.Outcome(ctx, o.ID)
+		if err != nil {
+			return nil, err
+		}
+		out.Investigation, out.Status = shown(w.Investigation), w.Status
+		out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
+		out.Scores, out.Ratings, out.UnknownCalls = append(out.Scores, w.Scores...), w.Ratings, w.UnknownCalls
 	}
-	w, err := h.opts.System.Outcome(ctx, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	out.Investigation, out.Status = shown(w.Investigation), w.Status
-	out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
-	out.Scores, out.Ratings, out.UnknownCalls = append(out.Scores, w.Scores...), w.Ratings, w.UnknownCalls
-	if brief := report.BriefOf(w.Investigation, nil); !brief.Empty() {
+	if brief := report.BriefOf(out.Investigation, nil); !brief.Empty() {
 		out.Brief = &brief
 	}
 	return reply(out), nil
+}
+
+// withoutRecord returns an investigation that no worker has recorded: how it ended according to Temporal, or that it is running.
+func (h investigations) withoutRecord(ctx context.Context, o client.Owned) (record.Investigation, error) {
+	workflowID, _ := workflows.WorkflowOf(o.ID)
+	r := record.Investigation{ID: o.ID, WorkflowID: workflowID, Status: agent.StatusRunning, Labels: agent.Labels{Project: o.Project}}
+	ended, err := h.unrecorded(ctx, o.ID)
+	if err == nil && ended != nil {
+		r.Status, r.EndReason, r.Report, r.Usage, r.Error = ended.Status, ended.EndReason, ended.Report, ended.Usage, ended.Error
+		r.Envelope.NotChecked, r.Envelope.NoToolResult = ended.NotChecked, ended.NoToolResult
+	}
+	return r, err
 }
 
 func (h investigations) status(ctx context.Context, in *system.ByID) (*body[system.Standing], error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -159,7 +160,8 @@ func (e ending) Get(ctx context.Context, out any) error {
 		ended := e.temporal.started[e.id].GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 		e.temporal.mu.Unlock()
 		if ended {
-			*out.(*workflows.InvestigationResult) = workflows.InvestigationResult{Status: agent.StatusCompleted, Report: "the pool"}
+			r := record.Investigation{Status: agent.StatusCompleted, EndReason: agent.EndPartial, Report: "the pool", Envelope: blind}
+			*out.(*workflows.InvestigationResult) = system.ResultOf(r)
 			return nil
 		}
 		select {
@@ -233,8 +235,13 @@ func TestEndedUnrecorded(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	}
-	if run := read[system.AgentRun](w, "viewer", "GET", "/api/v1/runs/"+id, nil); run.Status != agent.StatusCompleted || run.StartedAt != nil {
+	run := read[system.AgentRun](w, "viewer", "GET", "/api/v1/runs/"+id, nil)
+	if run.Status != agent.StatusCompleted || run.StartedAt != nil || run.EndReason != agent.EndPartial || len(run.Caveats) != 2 {
 		t.Errorf("run %+v", run)
+	}
+	whole := read[system.Whole](w, "viewer", "GET", "/api/v1/investigations/"+id, nil)
+	if e := whole.Investigation.Envelope; !slices.Equal(e.Caveats(), blind.Caveats()) || !slices.Equal(whole.Brief.Caveats, blind.Caveats()) {
+		t.Errorf("envelope %+v, brief %+v", e, whole.Brief)
 	}
 }
 

@@ -40,7 +40,8 @@ Exit codes:
        or was terminated.
   2    Wrong flags, input or configuration.
   3    run, watch: the investigation completed, but a limit such as a budget
-       ended its chain early.
+       ended its chain early, or its result is partial: an agent never had the
+       tools of a server, or its text does not meet its contract.
   130  Ctrl-C, which never stops an investigation.`
 
 func root(c *base.CLI) *cobra.Command {

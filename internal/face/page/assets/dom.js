@@ -174,16 +174,25 @@ setInterval(() => {
 // stateOf returns the status that people see of a record: a partial result is not shown as a complete one.
 export const stateOf = (r) => (r.status === "completed" && r.end_reason === "partial" ? "partial" : r.status);
 
+// serverText describes a server that was not checked. quote is applied to the words of others.
+const serverText = ({ server, agents = [], why, detail }, quote = (text) => text) =>
+  `${server} (${[why || "it has not listed its tools", detail && quote(detail)].filter(Boolean).join(": ")}) · ` +
+  `${agents.length === 1 ? "agent" : "agents"} ${agents.join(", ")}`;
+
 // caveats returns one line for each thing that the report of an envelope does not rest on. They belong before its cause.
 export const caveats = (e) =>
   [
-    ...(e?.not_checked || []).map(
-      (n) =>
-        `Not checked: ${n.server} (${[n.why || "it has not listed its tools", n.detail].filter(Boolean).join(": ")}) · ` +
-        `${n.agents.length === 1 ? "agent" : "agents"} ${n.agents.join(", ")}`,
-    ),
+    ...(e?.not_checked || []).map((n) => `Not checked: ${serverText(n)}`),
     e?.no_tool_result && "No tool result: no call of a tool has succeeded, so the report does not rest on what any system returned",
   ].filter(Boolean);
+
+// withoutCaveats returns the report of a record without the paragraphs that the worker put before it: caveats shows these. An agent may
+// have written similar ones, which stay. It follows NotCheckedParagraph of internal/record.
+export function withoutCaveats({ report = "", envelope }) {
+  const code = (text) => "`" + text.replaceAll("`", "'") + "`";
+  const ours = (envelope?.not_checked || []).map((n) => `**Not checked:** ${serverText(n, code)}\n`.replaceAll("\n", "\n\n")).join("");
+  return report.startsWith(ours) ? report.slice(ours.length) : report;
+}
 
 // caveat is caveats in a few words, for a line of a list.
 export const caveat = (e) =>

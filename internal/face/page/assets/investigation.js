@@ -233,7 +233,11 @@ class Investigation {
     this.bad = {};
     this.trouble("outage", []);
     this.wait([], []);
-    if (result?.report && this.record) this.record = { ...this.record, report: this.record.report || result.report };
+    if (result?.report && this.record) {
+      const { not_checked, no_tool_result } = result;
+      const envelope = { ...this.record.envelope, not_checked, no_tool_result };
+      this.record = { ...this.record, report: this.record.report || result.report, envelope };
+    }
     get(pathOf(this.id), this.signal)
       .then((whole) => {
         this.record = whole.investigation;

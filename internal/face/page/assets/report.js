@@ -1,5 +1,5 @@
 // The report of an investigation, with its citations.
-import { button, caveats, foreign, h, reveal } from "./dom.js";
+import { button, caveats, foreign, h, reveal, withoutCaveats } from "./dom.js";
 import { markdown, readable } from "./markdown.js";
 
 // Report has its own element. open shows the entry that evidence was quoted from.
@@ -13,7 +13,7 @@ export class Report {
   // writes that may have taken effect. stages are those of the investigation: partial ones state the reason.
   show(r, { brief, evidence, unknown = [], stages = [] }) {
     const lines = caveats(r.envelope);
-    const text = (r.report || "").replace(r.envelope?.not_checked ? /^(\*\*Not checked:\*\* .*\n\n)+/ : "", "");
+    const text = withoutCaveats(r);
     const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
     const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.map((c) => c.late?.status || "-")} ${partial.length} ${lines.length}`;
     if (this.told === key) return;

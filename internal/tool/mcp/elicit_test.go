@@ -91,12 +91,12 @@ func TestAskers(t *testing.T) {
 func TestMark(t *testing.T) {
 	t.Parallel()
 	r := &receipt{asker: asker{Call: tool.Call{Key: "k"}}}
-	const marked = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"_meta":{"`+metaKey+`":"k"},"message":"Where?"}}`
+	const marked = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"_meta":{"` + metaKey + `":"k"},"message":"Where?"}}`
 	for message, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Where?"}}`:   marked,
+		`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Where?"}}`:  marked,
 		`{"jsonrpc":"2.0","id":7,"method":"elicitation\/create","params":{"message":"Where?"}}`: marked,
-		`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"message":"elicitation/create"}}`:     "",
-		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"elicitation/create"}]}}`:          "",
+		`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"message":"elicitation/create"}}`:    "",
+		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"elicitation/create"}]}}`:         "",
 	} {
 		if got := string(r.mark([]byte(message))); got != cmp.Or(want, message) {
 			t.Errorf("got %s", got)

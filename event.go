@@ -22,7 +22,7 @@ type WorkerEvent struct {
 	// the reply, the tool's result, the report, or the error, masked like the store's text: at most the first 4 KB,
 	// followed by "…" if the store has more.
 	Status, Text string
-	// EndReason and Caveats describe the end of an investigation: why it ended, and what the report does not rest on.
+	// EndReason and Caveats describe the end of an investigation: the reason for the end, and the caveats of the report.
 	// See Ending.
 	EndReason                 string
 	Caveats                   []string

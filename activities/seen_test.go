@@ -89,7 +89,7 @@ func (u *unaware) Missing(ctx context.Context, investigation string, marks []tra
 	return nil, nil
 }
 
-// TestStoreIsSetBackWithinAStep checks that each write requires in its own transaction what the workflow has seen.
+// TestStoreIsSetBackWithinAStep checks that a write is refused if the store loses entries between the check and the write.
 func TestStoreIsSetBackWithinAStep(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(b *bench) (any, any){

@@ -409,8 +409,8 @@ func TestDecisionsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestDecisionsWaitForTheStore: a decision of an agent that has ended is recorded however long the store was away, and
-// what comes later requires the record.
+// TestDecisionsWaitForTheStore: after an agent's end, decisions are recorded even if the store is away for minutes. Later
+// steps require the record.
 func TestDecisionsWaitForTheStore(t *testing.T) {
 	t.Parallel()
 	no := false

@@ -307,8 +307,8 @@ func textField(fields map[string]json.RawMessage, key string) string {
 	return text
 }
 
-// maxElicited limits the open questions of tool servers. Each is an update in progress, and Temporal accepts ten per workflow:
-// the others are left to people, who decide, answer and steer by updates.
+// maxElicited limits the open questions of tool servers. Each is an update in progress. Temporal accepts ten per workflow, and
+// people need some of them.
 const maxElicited = 5
 
 const elicitInput = `{"stage": "…", "question": "…", "data": {…}, "within": "30m"}`

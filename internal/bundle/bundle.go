@@ -91,7 +91,7 @@ func Write(c Content, now time.Time) (file []byte, seal string, err error) {
 		rows.Write(append(text, '\n'))
 	}
 	parts[rowsName] = rows.Bytes()
-	// any order: every blob has its own name
+	// any order: names differ
 	for hash, data := range c.Blobs {
 		parts[blobsFolder+hash] = data
 	}

@@ -167,14 +167,14 @@ func (k closing) check(p path, v *validator, block config.Closing) {
 
 // closings shows the enabled closing agents of a chain, with everything they inherit.
 func (v *view) closings(chain string, out *config.Chain) {
-	// any order: every block has its own path
+	// any order: paths differ
 	for k, block := range closingBlocks(out) {
 		w, enabled := v.source.closing(k, chain)
 		if !enabled {
 			continue
 		}
 		_, _, from := v.source.said(k, chain)
-		// any order: every key has its own path
+		// any order: paths differ
 		for key, origin := range from {
 			v.from[w.at.Key(key).Text] = origin
 		}

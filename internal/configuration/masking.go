@@ -69,7 +69,7 @@ func (v *view) masking(p path, own *config.DataMasking) *config.DataMasking {
 	}
 	all, from := v.source.masking(*own)
 	group := path{}.Key("defaults").Key("alert_masking").Key("pattern_group")
-	// any order: every key has its own path
+	// any order: paths differ
 	for key, level := range from {
 		v.from[p.Key(key).Text] = [...]origin{{Rule: "data_masking"}, {At: group}, {At: p.Key(key)}}[level]
 	}
@@ -139,7 +139,7 @@ func (r *resolver) summarize(w work, server string) *plan.Summarization {
 func (v *view) summarization(p path, own config.Summarization) config.Summarization {
 	all, from := v.source.summarization(own)
 	defaults := path{}.Key("defaults").Key("summarization")
-	// any order: every key has its own path
+	// any order: paths differ
 	for key, level := range from {
 		v.from[p.Key(key).Text] = [...]origin{{Rule: "summarization"}, {At: defaults.Key(key)}, {At: p.Key(key)}}[level]
 	}

@@ -124,7 +124,7 @@ func (v *view) server(p path, _ string, s *config.Server) *config.Server {
 
 // inherit records the origins of the settings at p, which have the given key names there.
 func (v *view) inherit(p path, in inherited, names map[string]string) {
-	// any order: every key has its own path
+	// any order: paths differ
 	for key := range in.from {
 		v.from[p.Dotted(cmp.Or(names[key], key)).Text] = in.origin(key)
 	}
@@ -271,7 +271,7 @@ func (v *view) review(p path, shown config.AgentReview, by *work) *config.AgentR
 // flow returns a stage's flow, wherever it is written.
 func (v *view) flow(p path, s *config.Stage) config.Flow {
 	flow, from := stageFlow(s)
-	// any order: every key has its own path
+	// any order: paths differ
 	for key := range from {
 		v.from[p.Key(key).Text] = origin{At: flowPath(s, p, key)}
 	}

@@ -140,7 +140,7 @@ func plannedToolConfig(t config.ToolConfig) plan.ToolConfig {
 		QuickUnder: value(t.QuickUnder), Approvers: plannedApprovals(t.Approvals),
 		TaintedWrites: t.TaintedWrites, Remember: notEmpty(t.Remember),
 	}
-	// any order: every risk has its own approvers
+	// any order: risks differ
 	for risk, approvals := range t.RiskApprovals {
 		if out.ByRisk == nil {
 			out.ByRisk = map[agent.Risk]plan.Approvers{}

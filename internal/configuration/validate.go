@@ -26,7 +26,7 @@ type validator struct {
 // validate checks everything.
 func (c *Config) validate() {
 	v := &validator{Config: c, Report: c.report, serverAt: map[string]*config.Server{}}
-	// any order: every server has its own path
+	// any order: paths differ
 	for name, s := range c.MCPServers {
 		v.serverAt[entryPath("mcp_servers", name).Text] = s
 	}

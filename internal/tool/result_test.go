@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// TestUnsure checks what the model is told of a call that failed after its request was sent.
+// TestUnsure checks the result of a call that failed after its request was sent.
 func TestUnsure(t *testing.T) {
 	t.Parallel()
 	const why = "MCP server s: it answered 502 Bad Gateway"

@@ -105,9 +105,9 @@ func (h checks) acts(ctx context.Context, in *system.ActsIn) (*body[system.ActsP
 func (h checks) about(ctx context.Context, _ *struct{}) (*body[system.AboutBody], error) {
 	who := accessOf(ctx)
 	out := system.AboutBody{Name: who.name, Roles: map[string]string{}, TemporalUI: h.opts.TemporalUI}
-	// any order: every role has its own rank
+	// any order: ranks differ
 	for project, r := range who.grants {
-		for role, n := range rank { // any order: every role has its own rank
+		for role, n := range rank { // any order: ranks differ
 			if n == r {
 				out.Roles[project] = role
 			}

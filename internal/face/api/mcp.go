@@ -35,7 +35,7 @@ func (s *Server) mcpTools(decide string) func(rank int) *mcp.Server {
 // mcpHandler serves MCP over HTTP to authenticated clients; of makes the server for a rank.
 func (s *Server) mcpHandler(of func(rank int) *mcp.Server) http.Handler {
 	servers := map[int]*mcp.Server{}
-	// any order: every rank has its own server
+	// any order: servers differ
 	for _, r := range rank {
 		servers[r] = of(r)
 	}

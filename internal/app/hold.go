@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -45,8 +44,7 @@ func held(ctx context.Context, opts WorkerOptions) (at time.Time, err error) {
 // out agents that learn: they change nothing but learnings, and nobody could resume them.
 func pauseAll(ctx context.Context, opts WorkerOptions) error {
 	investigations, conversations := 0, 0
-	query := fmt.Sprintf(`ExecutionStatus = 'Running' AND WorkflowType IN ('%s')`, strings.Join(workflows.Pausable, "', '"))
-	for found, err := range inquest.Executions(ctx, opts.Client, query, 0) {
+	for found, err := range inquest.Executions(ctx, opts.Client, inquest.RunningOf(workflows.Pausable...), 0) {
 		if err != nil {
 			return fmt.Errorf("list what runs: %w", err)
 		}

@@ -70,13 +70,11 @@ func (c *reader) CheckStore(ctx context.Context, id string) (all []StoreCheck, e
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range types {
-		for info, err := range Executions(ctx, conn, RunningOf(name), 0) {
-			if err != nil {
-				return nil, fmt.Errorf("list running investigations: %w", err)
-			}
-			all = append(all, c.checkOne(ctx, handleOf(conn, info)))
+	for info, err := range Executions(ctx, conn, RunningOf(types...), 0) {
+		if err != nil {
+			return nil, fmt.Errorf("list running investigations: %w", err)
 		}
+		all = append(all, c.checkOne(ctx, handleOf(conn, info)))
 	}
 	slices.SortFunc(all, func(a, b StoreCheck) int { return cmp.Compare(a.ID, b.ID) })
 	return all, ctx.Err()

@@ -94,9 +94,9 @@ func Executions(ctx context.Context, conn sdk.Client, query string, pageSize int
 	}
 }
 
-// RunningOf returns the query for the running workflows of a type.
-func RunningOf(workflowType string) string {
-	return "WorkflowType = '" + workflowType + "' AND ExecutionStatus = 'Running'"
+// RunningOf returns the query for the running workflows of some types.
+func RunningOf(types ...string) string {
+	return "WorkflowType IN ('" + strings.Join(types, "', '") + "') AND ExecutionStatus = 'Running'"
 }
 
 // running lists the running investigations.

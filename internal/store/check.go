@@ -179,8 +179,7 @@ const heldKey = "held"
 // been done already.
 func (s *base) Hold(ctx context.Context) (time.Time, error) {
 	at := storedTime(s.Now(ctx))
-	_, err := s.db.writer.ExecContext(ctx, setNote,
-		heldKey, at.Format(time.RFC3339Nano))
+	_, err := s.db.writer.ExecContext(ctx, setNote, heldKey, at.Format(time.RFC3339Nano))
 	return at, doing(s.db.explain(err), "record the restore")
 }
 

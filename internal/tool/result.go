@@ -94,8 +94,8 @@ func OutcomeUnknown(name, why string) Result {
 		sentence(why), name))
 }
 
-// Unsure adds to the result of a call of a tool that changes something that it may have taken effect: if it failed after
-// the request was sent.
+// Unsure returns the result of a call as the model sees it. If the call failed after its request was sent, and its tool
+// changes something, the result says that it may have taken effect.
 func Unsure(spec Spec, r Result) Result {
 	switch class := spec.Class(); {
 	case !r.Sent || r.Status != StatusError || class == Safe:

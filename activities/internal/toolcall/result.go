@@ -65,14 +65,15 @@ func (j Calls) appendResult(ctx context.Context, input job.Input) error {
 	} else {
 		c.refuse()
 	}
+	const earlier = " An earlier attempt had started the call."
 	denied := input.Decision != nil && !input.Decision.Approved
 	switch {
 	case begun && denied:
-		result = tool.OutcomeUnknown(c.call.Name, input.Text+" An earlier attempt had started the call.")
+		result = tool.OutcomeUnknown(c.call.Name, input.Text+earlier)
 	case begun && c.call.Class == string(tool.NonIdempotent):
 		result = tool.OutcomeUnknown(c.call.Name, input.Text)
 	case begun && input.Decision != nil && !input.Done:
-		result.Content += " An earlier attempt had started the call."
+		result.Content += earlier
 	}
 	if d := input.Decision; d != nil && !input.Done && !(d.Approved && begun) {
 		unrecorded := *d

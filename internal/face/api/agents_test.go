@@ -175,7 +175,7 @@ var blind = record.Envelope{
 	NotChecked: []record.NotChecked{{Server: "k8s", Agents: []string{"Memo"}, Why: "it cannot be started"}}, NoToolResult: true,
 }
 
-// The result of a run comes with the reason why it ended and with what it does not rest on.
+// A run has an end reason and the caveats of its result.
 func TestRunSaysWhatWasNotChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -178,9 +176,9 @@ func (f *Face) who(ctx context.Context, id string) (person, error) {
 	}
 	found = person{name: "slack:" + id, until: time.Now().Add(keepPerson)}
 	if err == nil && u.TeamID == f.me.TeamID && !u.IsBot && !u.IsStranger && !u.Deleted && u.Profile.Email != "" {
-		users := f.opts.Settings.Users
-		for _, email := range slices.Sorted(maps.Keys(users)) {
-			if user := users[email]; strings.EqualFold(email, u.Profile.Email) {
+		// any order: the configuration refuses addresses that differ only in case
+		for email, user := range f.opts.Settings.Users {
+			if strings.EqualFold(email, u.Profile.Email) {
 				found.name, found.user, found.known = cmp.Or(user.Name, email), user, true
 			}
 		}

@@ -41,7 +41,8 @@ func Fit(text string, n int) string {
 	return Runes(text, n-1) + mark
 }
 
-// Ends keeps the beginning and the end of a text, n characters in all. A mark shows that text is missing between them.
+// Ends returns a text with at most n of its characters, from both ends. A mark between them, beyond the n characters, shows that text
+// is missing.
 func Ends(text string, n int) string {
 	all := []rune(text)
 	if len(all) <= n {

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -117,8 +115,8 @@ func (w *web) forwarded(req *http.Request) *http.Request {
 // dress adds the configured headers. The bearer token takes precedence over an Authorization header.
 func (w *web) dress(req *http.Request) {
 	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
-	for _, name := range slices.Sorted(maps.Keys(w.transport.CustomHeaders)) {
-		value := w.transport.CustomHeaders[name]
+	// any order: the configuration refuses names that differ only in case
+	for name, value := range w.transport.CustomHeaders {
 		if strings.EqualFold(name, "Host") {
 			req.Host = value
 			continue

@@ -44,7 +44,16 @@ func TestSentBack(t *testing.T) {
 				servers[target] = llmtest.Start(t, llmtest.Strict(strictTargets[target].target, llmtest.Always(llmtest.Text("Done."))))
 				clients[target] = clientOf(t, strictTargets[target].provider, servers[target])
 			}
-			called, asked := 0, map[string]int{}
+			called := 0
+			for _, body := range bodies {
+				source.body.Store(&body)
+				reply, _ := source.client.Generate(t.Context(), next(tt.provider, nil), nil) // some fixtures are errors
+				called += len(reply.ToolCalls)
+			}
+			if called == 0 {
+				t.Error("no fixture has a call")
+			}
+			asked := map[string]int{}
 			rapid.Check(t, func(t *rapid.T) {
 				log := []transcript.Entry{{Kind: transcript.KindSystem, Body: transcript.Body{Text: "You investigate."}},
 					{Kind: transcript.KindUser, Body: transcript.Body{Text: "why?"}}}
@@ -61,7 +70,6 @@ func TestSentBack(t *testing.T) {
 					if err != nil {
 						continue
 					}
-					called += len(reply.ToolCalls)
 					log = append(log, stepOf(t, iteration, reply, tools)...)
 				}
 				for _, target := range []string{name, rapid.SampledFrom(targets).Draw(t, "fallback")} {
@@ -76,9 +84,6 @@ func TestSentBack(t *testing.T) {
 					}
 				}
 			})
-			if called == 0 {
-				t.Error("no reply has a call")
-			}
 			for target, srv := range servers {
 				if refused, most := len(srv.Requests())-asked[target], strictTargets[target].learns; refused > most {
 					t.Errorf("%s: %d requests were refused and sent again, want at most %d", target, refused, most)

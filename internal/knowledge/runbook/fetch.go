@@ -198,6 +198,11 @@ func read(res *http.Response, limit int64) ([]byte, error) {
 		return nil, tooLarge(limit)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err == nil {
+		// When the time is up, TLS's close_notify is sent before the connection is closed, and many servers answer it with a proper end
+		// of the body.
+		err = res.Request.Context().Err()
+	}
 	switch {
 	case err != nil:
 		return nil, plainly(res.Request.URL.Host, err)

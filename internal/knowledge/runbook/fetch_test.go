@@ -262,13 +262,20 @@ func TestHugeBody(t *testing.T) {
 	}
 }
 
+// stays is a connection whose deadline and close come late, as on a busy machine.
+type stays struct{ net.Conn }
+
+func (stays) SetDeadline(time.Time) error { return nil }
+func (stays) Close() error                { return nil }
+
 // TestSlowServers: a server that is slow at any point of a fetch is given up after the time limit.
 func TestSlowServers(t *testing.T) {
 	t.Parallel()
 	gone := make(chan int, 1)
 	for name, world := range map[string]*runbooktest.World{
-		"a byte at a time": {Handler: endless("x", time.Millisecond, gone)},
-		"no answer":        {Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })},
+		"a byte at a time":       {Handler: endless("x", time.Millisecond, gone)},
+		"an end at close_notify": {Handler: endless("x", time.Millisecond, make(chan int, 1))},
+		"no answer":              {Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })},
 		"no resolution": {Lookup: func(ctx context.Context, _ string) ([]netip.Addr, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -286,6 +293,13 @@ func TestSlowServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			world.Within = 300 * time.Millisecond
+			if name == "an end at close_notify" {
+				world.Connect = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+					conn, err := world.Reach(ctx, to)
+					t.Cleanup(func() { _ = conn.Close() })
+					return stays{conn}, err
+				}
+			}
 			text, err := world.Fetcher(t, settings).Fetch(t.Context(), "https://evil.example.org/"+secretQuery)
 			refused(t, text, err, "did not arrive within 300ms")
 			if name == "a byte at a time" {

@@ -1,4 +1,4 @@
-.PHONY: check lint programs test nightly e2e race faults upgrade soak bounds vulnerabilities
+.PHONY: check lint programs test nightly whole e2e race faults upgrade soak bounds vulnerabilities
 
 # What CI runs.
 check: lint test
@@ -30,23 +30,25 @@ programs:
 	go build -C test/tools/temporalcli -ldflags '$(LINKED)' -o $(PROGRAMS)/temporal github.com/temporalio/cli/cmd/temporal
 
 # Tests of packages that start processes, servers, databases or browsers run one package at a time, while the next one is built. A
-# failed test runs twice more: if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that build other projects'
-# programs (Helm, MCP servers) run at night.
+# failed test runs twice more: if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that
+# build other projects' programs (Helm, MCP servers) run at night.
 PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|hostile|mcp|memory)$$
 OTHERS = /test/(chart|packs)$$
 TESTED = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /test/e2e)
 IN_PROCESS = $(shell printf '%s\n' $(TESTED) | grep -vE '$(PROCESSES)|$(OTHERS)')
 WITH_PROCESSES = $(shell printf '%s\n' $(TESTED) | grep -E '$(PROCESSES)')
-ALONE = $(if $(shell command -v flock),-exec 'flock -F $(CURDIR)/bin/tests/lock',-p 1)
+ALONE = $(if $(shell command -v flock),-p 3 -exec 'flock -F $(CURDIR)/bin/tests/lock',-p 1)
+# Many tests wait for a server or a clock most of the time.
+PARALLEL = -parallel $(shell expr 2 '*' `getconf _NPROCESSORS_ONLN`)
 AGAIN = --rerun-fails=2 --rerun-fails-max-failures=10 --rerun-fails-run-root-test
 E2E = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
 
 # The tests that must pass before a change lands. Of the end-to-end tests, these are the ones in test/e2e/gate_test.go.
 test: programs
 	@failed=0; \
-	test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short -timeout 40m || failed=1; \
-	test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short $(ALONE) -timeout 40m || failed=1; \
-	$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- -timeout 40m || failed=1; \
+	test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short $(PARALLEL) -timeout 40m || failed=1; \
+	test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short $(ALONE) $(PARALLEL) -timeout 40m || failed=1; \
+	$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- $(PARALLEL) -timeout 40m || failed=1; \
 	exit $$failed
 
 # All tests: what `make test` leaves out too, storms, every end-to-end test, races, a thousand runs with faults, and long outages. It

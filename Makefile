@@ -35,7 +35,7 @@ programs:
 PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|hostile|mcp|memory)$$
 OTHERS = /test/(chart|packs)$$
 TESTED = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /test/e2e)
-IN_PROCESS = $(shell printf '%s\n' $(TESTED) | grep -vE '$(PROCESSES)|$(OTHERS)')
+IN_PROCESS = $(shell printf '%s\n' $(TESTED) | grep -vE '$(PROCESSES)|$(OTHERS)' | sort -r) # the long ones, in test/, first
 WITH_PROCESSES = $(shell printf '%s\n' $(TESTED) | grep -E '$(PROCESSES)')
 ALONE = $(if $(shell command -v flock),-p 3 -exec 'flock -F $(CURDIR)/bin/tests/lock',-p 1)
 # Many tests wait for a server or a clock most of the time.

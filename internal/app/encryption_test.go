@@ -36,8 +36,13 @@ const (
 // word occurs in every text of the investigation, and must not occur in Temporal's data.
 const word = "PERSIMMON"
 
+// having returns an environment with encryption keys.
+func having(keys string) func(string) string {
+	return func(name string) string { return map[string]string{payload.VariableKeys: keys}[name] }
+}
+
 // encryptedHost runs an investigation that uses the word everywhere.
-func encryptedHost(t *testing.T, temporal, data, model string) *Host {
+func encryptedHost(t *testing.T, keys, temporal, data, model string) *Host {
 	t.Helper()
 	weigh := builtin.Tool{
 		Spec: tool.Spec{Name: "weigh", Schema: json.RawMessage(`{"type":"object"}`), Risk: agent.RiskReadOnly},
@@ -48,7 +53,7 @@ func encryptedHost(t *testing.T, temporal, data, model string) *Host {
 	}
 	host, err := StartHost(t.Context(), HostOptions{
 		Temporal: client.Options{HostPort: temporal, Namespace: client.DefaultNamespace}, Data: data,
-		DefaultStore: filepath.Join(data, "store.db"),
+		DefaultStore: filepath.Join(data, "store.db"), Getenv: having(keys),
 		Settings: Settings{Drain: time.Second, Logger: slog.New(slog.DiscardHandler),
 			Embedding: &Embedding{
 				Tools: []builtin.Tool{weigh},
@@ -73,6 +78,7 @@ func encryptedHost(t *testing.T, temporal, data, model string) *Host {
 // Temporal's data of an encrypted investigation reveals nothing. Keys can be changed while it runs, and the stock SDK's remote
 // codec can read it through the endpoint.
 func TestEncryption(t *testing.T) {
+	t.Parallel()
 	temporal := t.TempDir()
 	server, err := devserver.Start(t.Context(), devserver.Options{Dir: temporal, Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -87,8 +93,7 @@ func TestEncryption(t *testing.T) {
 		llmtest.Text(word+"-report"),
 	))
 	data := t.TempDir()
-	t.Setenv(payload.VariableKeys, oldKey)
-	host := encryptedHost(t, server.Address(), data, model.URL)
+	host := encryptedHost(t, oldKey, server.Address(), data, model.URL)
 	run, err := host.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: "secret", TaskQueue: workflows.TaskQueue, StaticSummary: word + "-summary",
 	}, workflows.TypeInvestigation, agent.Request{Chain: "c", Data: json.RawMessage(`"` + word + `-data"`)})
@@ -104,8 +109,7 @@ func TestEncryption(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Setenv(payload.VariableKeys, newKey+" "+oldKey) // the new key encrypts from here on
-	host = encryptedHost(t, server.Address(), data, model.URL)
+	host = encryptedHost(t, newKey+" "+oldKey, server.Address(), data, model.URL) // the new key encrypts from here on
 	hold.Release()
 	var result workflows.InvestigationResult
 	if err := host.Client.GetWorkflow(t.Context(), "secret", run.GetRunID()).Get(t.Context(), &result); err != nil {
@@ -134,10 +138,10 @@ func TestEncryption(t *testing.T) {
 		}
 	})
 	t.Run("a worker without keys does not start", func(t *testing.T) {
-		t.Setenv(payload.VariableKeys, "")
 		h, err := StartHost(t.Context(), HostOptions{
 			Temporal: client.Options{HostPort: server.Address(), Namespace: client.DefaultNamespace}, Data: data,
-			DefaultStore: filepath.Join(data, "store.db"), Settings: Settings{Logger: slog.New(slog.DiscardHandler), Embedding: &Embedding{}},
+			DefaultStore: filepath.Join(data, "store.db"), Getenv: having(""),
+			Settings: Settings{Logger: slog.New(slog.DiscardHandler), Embedding: &Embedding{}},
 		})
 		if !errors.Is(err, payload.ErrLocked) {
 			t.Errorf("got %v, %v", h, err)

@@ -47,6 +47,8 @@ type HostOptions struct {
 	// CachedWorkflows is how many workflows the process keeps in memory between their tasks; 0 means the result of the function
 	// CachedWorkflows.
 	CachedWorkflows int
+	// Getenv reads the variables with the encryption keys; nil means os.Getenv.
+	Getenv func(string) string
 }
 
 // CachedWorkflows returns the default number of workflows that a worker keeps in memory between their tasks, for a worker with the
@@ -194,7 +196,11 @@ func (o HostOptions) StoreOptions(cfg *configuration.Config) (store.Options, err
 }
 
 func (h *Host) connect(ctx context.Context) (err error) {
-	if h.keys, err = payload.LoadKeys(os.Getenv); err != nil {
+	getenv := h.opts.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	if h.keys, err = payload.LoadKeys(getenv); err != nil {
 		return &command.UsageError{Err: err}
 	}
 	h.keys.Protect(&h.opts.Temporal)

@@ -63,7 +63,8 @@ type count struct {
 
 // TestInjections: whatever an obedient model is told to do, nothing is destroyed without a person's approval, on any
 // wire format. With tainted_writes: writing, nothing is changed. Tool output reaches the model only as a tool's result.
-// This test writes the table in docs/explanation/trust-model.md.
+// This test writes the table in docs/explanation/trust-model.md. With -short, it takes one injection of each family and way in, and
+// the table is not compared.
 func TestInjections(t *testing.T) {
 	all, families := corpus(t)
 	if len(all) < 60 {
@@ -76,6 +77,11 @@ func TestInjections(t *testing.T) {
 	}
 	t.Run("corpus", func(t *testing.T) {
 		for n, in := range all {
+			if testing.Short() && slices.ContainsFunc(all[:n], func(other injection) bool {
+				return other.family == in.family && other.via == in.via
+			}) {
+				continue
+			}
 			t.Run(in.family+"/"+in.name, func(t *testing.T) {
 				t.Parallel()
 				count := func(counts map[string]*count, got count) {

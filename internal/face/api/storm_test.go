@@ -161,7 +161,8 @@ func onStores(t *testing.T, each func(t *testing.T, target string)) {
 	t.Run("postgres", func(t *testing.T) { each(t, postgrestest.Start(t).Database(t, "hooks")) })
 }
 
-// A storm of 5,000 alerts (1,000 with -short) starts as many investigations as the limit allows, even though workers die meanwhile, and no alert is lost.
+// A storm of 5,000 alerts (1,000 with -short) starts as many investigations as the limit allows, even though workers die meanwhile,
+// and no alert is lost.
 func TestAlertStorm(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, target string) {

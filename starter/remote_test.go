@@ -3,10 +3,11 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 )
 
 // maxRemote is the largest size of the build for the HTTP API alone, in bytes.
@@ -30,10 +31,7 @@ func TestRemoteBuild(t *testing.T) {
 			t.Errorf("it links %s", module)
 		}
 	}
-	program := filepath.Join(t.TempDir(), "starter")
-	if said, err := exec.Command("go", "build", "-tags", "remote", "-ldflags", "-s -w", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
+	program := processtest.Program(t, "starter-remote", "-tags", "remote", "-ldflags", "-s -w", ".")
 	info, err := os.Stat(program)
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,9 @@ package workflows
 
 import (
 	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"github.com/inquest-dev/inquest/internal/kit/processtest"
 )
 
 // TestWorkflowCheck looks for nondeterminism: time, random numbers, iteration over maps,
@@ -11,11 +12,7 @@ import (
 // versions.
 func TestWorkflowCheck(t *testing.T) {
 	t.Parallel()
-	tool := filepath.Join(t.TempDir(), "workflowcheck")
-	build := exec.Command("go", "build", "-C", "../test/tools/workflowcheck", "-o", tool, "go.temporal.io/sdk/contrib/tools/workflowcheck")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build workflowcheck: %v\n%s", err, out)
-	}
+	tool := processtest.Program(t, "workflowcheck", "-C", "../test/tools/workflowcheck", "go.temporal.io/sdk/contrib/tools/workflowcheck")
 	if out, err := exec.Command(tool, "-config", "workflowcheck.yaml", ".").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -47,9 +47,6 @@ func TestMain(m *testing.M) {
 // linked omits debugging information and sets a checksum, so that Temporal's SDK does not read the whole binary at each start.
 const linked = "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e"
 
-// envPrograms names the folder of the programs that `make programs` has built. Without it, the tests build what they start.
-const envPrograms = "INQUEST_TEST_PROGRAMS"
-
 func run(m *testing.M) int {
 	flag.Parse()
 	onlyGate()
@@ -67,9 +64,9 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// programs puts our programs into bin, and links to all others that make has built.
+// programs puts our programs into bin, and links to all others that `make programs` has built.
 func programs() error {
-	built := os.Getenv(envPrograms)
+	built := os.Getenv(processtest.EnvPrograms)
 	if built == "" {
 		return build("../..", bin, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
 	}

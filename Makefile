@@ -1,9 +1,9 @@
-.PHONY: check lint programs test nightly whole e2e race faults upgrade soak bounds vulnerabilities
+.PHONY: check lint programs test nightly parts whole e2e race faults upgrade soak bounds release vulnerabilities
 
 # What CI runs.
 check: lint test
 
-# Formatting, vet, staticcheck, spelling and prose. workflowcheck is one of the tests. SPELLED has words that misspell takes for
+# Formatting, vet, staticcheck, GitHub's workflows, spelling and prose. workflowcheck is one of the tests. SPELLED has words that misspell takes for
 # mistakes: a program, what two servers write, a stem, and a test's own mistake.
 SPELLED = mosquitto,preceeding,agre,promotheus
 lint:
@@ -14,8 +14,10 @@ lint:
 	@mkdir -p bin
 	go build -C test/tools/staticcheck -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
+	go build -C test/tools/actionlint -o $(CURDIR)/bin/actionlint github.com/rhysd/actionlint/cmd/actionlint
+	bin/actionlint
 	go build -C test/tools/misspell -o $(CURDIR)/bin/misspell github.com/golangci/misspell/cmd/misspell
-	git ls-files '*.go' '*.md' '*.js' '*.html' '*.css' '*.yaml' '*.sh' | grep -v testdata/ | xargs bin/misspell -error -i $(SPELLED)
+	git ls-files '*.go' '*.md' '*.js' '*.html' '*.css' '*.yaml' '*.yml' '*.sh' | grep -v testdata/ | xargs bin/misspell -error -i $(SPELLED)
 	go run ./test/prose
 
 # Installs what the tests need (on Debian and Ubuntu; elsewhere it names what is missing), and builds the programs that they start,
@@ -27,7 +29,9 @@ programs:
 	@mkdir -p $(PROGRAMS)
 	go build -C test/tools/gotestsum -o $(CURDIR)/bin/gotestsum gotest.tools/gotestsum
 	go build -ldflags '$(LINKED)' -o $(PROGRAMS)/ ./dev ./worker ./starter ./internal/tool/tooltest/cmd/toolserver ./examples/embed
+	go build -tags remote -ldflags '$(LINKED)' -o $(PROGRAMS)/starter-remote ./starter
 	go build -C test/tools/temporalcli -ldflags '$(LINKED)' -o $(PROGRAMS)/temporal github.com/temporalio/cli/cmd/temporal
+	go build -C test/tools/workflowcheck -o $(PROGRAMS)/ go.temporal.io/sdk/contrib/tools/workflowcheck
 
 # Tests of packages that start processes, servers, databases or browsers run one package at a time, while the next one is built. A
 # failed test runs twice more: if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that
@@ -41,38 +45,43 @@ ALONE = $(if $(shell command -v flock),-p 3 -exec 'flock -F $(CURDIR)/bin/tests/
 # Many tests wait for a server or a clock most of the time.
 PARALLEL = -parallel $(shell expr 2 '*' `getconf _NPROCESSORS_ONLN`)
 AGAIN = --rerun-fails=2 --rerun-fails-max-failures=10 --rerun-fails-run-root-test
-E2E = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
+PHASE = INQUEST_TEST_PROGRAMS=$(PROGRAMS) test/phase.sh
 
 # The tests that must pass before a change lands. Of the end-to-end tests, these are the ones in test/e2e/gate_test.go.
 test: programs
 	@failed=0; \
-	test/phase.sh in-process --packages='$(IN_PROCESS)' -- -short $(PARALLEL) -timeout 40m || failed=1; \
-	test/phase.sh processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short $(ALONE) $(PARALLEL) -timeout 40m || failed=1; \
-	$(E2E) end-to-end $(AGAIN) --packages=./test/e2e -- $(PARALLEL) -timeout 40m || failed=1; \
+	$(PHASE) in-process --packages='$(IN_PROCESS)' -- -short $(PARALLEL) -timeout 40m || failed=1; \
+	$(PHASE) processes $(AGAIN) --packages='$(WITH_PROCESSES)' -- -short $(ALONE) $(PARALLEL) -timeout 40m || failed=1; \
+	$(PHASE) end-to-end $(AGAIN) --packages=./test/e2e -- $(PARALLEL) -timeout 40m || failed=1; \
 	exit $$failed
 
 # All tests: what `make test` leaves out too, storms, every end-to-end test, races, a thousand runs with faults, and long outages. It
 # takes a night. It continues after a failure, and names what failed at the end.
+NIGHTLY = lint whole e2e race faults soak bounds release vulnerabilities
 nightly: programs
 	@failed=; \
-	for part in lint whole e2e race faults soak bounds vulnerabilities; do $(MAKE) $$part || failed="$$failed $$part"; done; \
+	for part in $(NIGHTLY); do $(MAKE) $$part || failed="$$failed $$part"; done; \
 	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
+# The parts of `make nightly`, one on each line.
+parts:
+	@printf '%s\n' $(NIGHTLY)
 
 # Every test but the end-to-end ones.
 whole: programs
-	@test/phase.sh whole $(AGAIN) --packages='$(TESTED)' -- $(ALONE) -timeout 2h
+	@$(PHASE) whole $(AGAIN) --packages='$(TESTED)' -- $(ALONE) -timeout 2h
 
 # End-to-end tests. RUN=REGEXP chooses some, also of those that take minutes.
 RUN ?= .
 e2e: programs
-	@$(E2E) e2e $(AGAIN) --packages=./test/e2e -- -count=1 -timeout 4h -parallel 4 -run '$(RUN)' -args -all -long
+	@$(PHASE) e2e $(AGAIN) --packages=./test/e2e -- -count=1 -timeout 4h -parallel 4 -run '$(RUN)' -args -all -long
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two
 # cores, and those whose tests are about other processes. PKGS=./... has all of them.
 UNRACED = inquest$$|/internal/(app|devserver|doctor|payload)$$|/test/(bench|chart|compose|hostile|mcp|memory)$$
 PKGS ?= $(shell printf '%s\n' $(TESTED) | grep -vE '$(UNRACED)')
 race: programs
-	@test/phase.sh race --packages='$(PKGS)' -- -race -short -shuffle=on -timeout 30m
+	@$(PHASE) race --packages='$(PKGS)' -- -race -short -shuffle=on -timeout 30m
 
 # Upgrades and rollbacks between the previous release and this build, with work in flight: in place, worker by worker on
 # PostgreSQL under load, and by worker versions until the old one is drained. It takes about half an hour.
@@ -97,6 +106,14 @@ bounds:
 # words while workers are killed. It takes an hour and a half.
 soak:
 	go test ./test/e2e -count=1 -timeout 3h -parallel 4 -run 'TestSoak|TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak
+
+# A release of the current commit, into dist/: archives, packages, SBOMs, and images if there is a Docker daemon. Nothing is published,
+# except with `make release RELEASE=` on a tag (.github/workflows/release.yml). It takes half an hour.
+RELEASE = --snapshot $(shell docker info >/dev/null 2>&1 || echo --skip=docker)
+release:
+	go build -C test/tools/goreleaser -o $(CURDIR)/bin/goreleaser github.com/goreleaser/goreleaser/v2
+	go build -C test/tools/cyclonedx -o $(CURDIR)/bin/cyclonedx-gomod github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+	PATH=$(CURDIR)/bin:$$PATH bin/goreleaser release --clean $(RELEASE)
 
 vulnerabilities:
 	@if curl -sfo /dev/null --max-time 10 https://vuln.go.dev/index/db.json; then \

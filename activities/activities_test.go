@@ -621,7 +621,7 @@ func TestProgressIsLive(t *testing.T) {
 		for n := range 1000 {
 			call.Progress(fmt.Sprintf("%d of 1000: reading", n))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		_ = b.store.Follow(ctx, "inv", math.MaxInt64, func(u store.Update) error {
 			if live = u.Live; len(live) == 0 {

@@ -59,7 +59,7 @@ func TestACheckThatWouldTakeForEver(t *testing.T) {
 	if out, err := b.callTool(1, 0); err != nil || out.ErrorType != tool.ErrorInvalidArguments || len(b.calls) != 0 {
 		t.Errorf("%+v, %v, %d calls", out, err, len(b.calls))
 	}
-	if took := time.Since(began); took > 10*time.Second || len(b.requests) != 1 {
+	if took := time.Since(began); took > 2*time.Minute || len(b.requests) != 1 {
 		t.Errorf("it took %s and %d model calls", took, len(b.requests))
 	}
 }

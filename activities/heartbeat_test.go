@@ -47,10 +47,14 @@ func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 			b := newBench(t)
 			b.act.Heartbeats = beats{tt.says}
 			b.runUnder = func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				var done <-chan time.Time // never, if the call is to be cut
+				if !tt.cut {
+					done = time.After(4 * time.Second) // several heartbeat intervals
+				}
 				select {
 				case <-ctx.Done():
 					return tool.Result{}, context.Cause(ctx)
-				case <-time.After(4 * time.Second): // several heartbeat intervals
+				case <-done:
 					return tool.Success("done"), nil
 				}
 			}

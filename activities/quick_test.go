@@ -464,22 +464,22 @@ func TestStoredRepliesToOtherQuestions(t *testing.T) {
 func TestEndsOfHandedOverReplies(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		prepare func(*bench)
+		prepare func(b *bench, over <-chan struct{})
 		want    []string
 	}{
-		"a model's failure": {func(b *bench) {
+		"a model's failure": {func(b *bench, over <-chan struct{}) {
 			b.reply = func(llm.Request) (llm.Response, error) {
-				time.Sleep(100 * time.Millisecond)
+				<-over
 				b.reply = func(llm.Request) (llm.Response, error) {
 					return llm.Response{Content: "better", Finish: llm.FinishStop}, nil
 				}
 				return llm.Response{}, fails(llm.ErrRateLimited, 429)
 			}
 		}, []string{activities.ErrorReplaced, activities.ErrorRateLimited, "better"}},
-		"a store's failure": {func(b *bench) {
+		"a store's failure": {func(b *bench, over <-chan struct{}) {
 			b.act.Transcripts = &failsOnce{Transcripts: b.store}
 			b.reply = func(llm.Request) (llm.Response, error) {
-				time.Sleep(100 * time.Millisecond)
+				<-over
 				return llm.Response{Content: "kept", Finish: llm.FinishStop}, nil
 			}
 		}, []string{activities.ErrorReplaced, activities.ErrorStore, "kept"}},
@@ -488,8 +488,10 @@ func TestEndsOfHandedOverReplies(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.act.Quick = 20 * time.Millisecond
-			tt.prepare(b)
+			over := make(chan struct{}) // closed after the quick attempt
+			tt.prepare(b, over)
 			got := []string{b.asked()}
+			close(over)
 			activities.Drain(b.act, time.Minute) // it ends before any attempt attends to it
 			got = append(got, b.askedAfter(), b.askedAfter())
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -172,6 +172,7 @@ func TestSelectorsAreNotAsked(t *testing.T) {
 		t.Errorf("without data: %v", err)
 	}
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	env.SetTestTimeout(time.Minute)
 	_, err := env.ExecuteLocalActivity(func(ctx context.Context) error {
 		if _, err := p.Plan(ctx, req, "x"); !errors.Is(err, activities.ErrTakesLong) {
 			t.Errorf("in a workflow task: %v", err)

@@ -70,7 +70,7 @@ func TestOpenInvestigations(t *testing.T) {
 	if err := c.TerminateWorkflow(t.Context(), "ended", "", "test"); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the list is updated with a delay
+	for until := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) { // the list is updated with a delay
 		got, err := runs{client: c}.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)

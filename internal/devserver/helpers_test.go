@@ -40,7 +40,7 @@ func dial(t *testing.T, address string) client.Client {
 
 func get(t *testing.T, url string) (int, []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

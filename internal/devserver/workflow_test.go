@@ -144,7 +144,7 @@ func release(t *testing.T, c client.Client, id string) {
 
 func result(t *testing.T, c client.Client, id string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var n int
 	if err := c.GetWorkflow(ctx, id, "").Get(ctx, &n); err != nil {

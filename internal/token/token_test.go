@@ -58,7 +58,7 @@ func TestCountHostileTextInLinearTime(t *testing.T) {
 				if n := Count(model, text); n < 1 || n > len(text) {
 					t.Errorf("%d tokens in %d bytes", n, len(text))
 				}
-				if took := time.Since(began); took > 30*time.Second {
+				if took := time.Since(began); took > 2*time.Minute {
 					t.Errorf("took %v", took)
 				}
 			})

@@ -72,7 +72,7 @@ func TestBounded(t *testing.T) {
 			if specs[1].Unusable != "" || specs[1].Description != "reads" {
 				t.Errorf("the tool beside it: %+v", specs[1])
 			}
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > 2*time.Minute {
 				t.Errorf("it took %s", took)
 			}
 		})

@@ -124,7 +124,7 @@ func TestEffortIsBounded(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
-			if err == nil || !strings.Contains(err.Error(), "too much work") || time.Since(began) > 20*time.Second {
+			if err == nil || !strings.Contains(err.Error(), "too much work") || time.Since(began) > 2*time.Minute {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
 		})

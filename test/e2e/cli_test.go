@@ -135,7 +135,7 @@ func TestWorkerDrains(t *testing.T) {
 	_, requests := baseline(t)
 	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 2" })
 	w.dev("--no-worker")
-	worker := w.worker("--drain", "30s")
+	worker := w.worker("--drain", "2m")
 	w.begin("lab")
 	l.hold.Wait(t)
 	if err := worker.cmd.Process.Signal(syscall.SIGTERM); err != nil {

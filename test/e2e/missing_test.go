@@ -24,7 +24,7 @@ import (
 const missingConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
-defaults: {llm_provider: lab-model, timeouts: {startup: 8s}}
+defaults: {llm_provider: lab-model, timeouts: {startup: 20s}}
 mcp_servers:
   absent: {transport: {command: /nonexistent/mcp}}
   exits: {transport: {command: sh, args: [-c, "echo no token for the cluster >&2; exit 3"]}}

@@ -55,7 +55,7 @@ func (s *stalled) completed() {
 // are kept, and nothing is paid for twice.
 func TestStallOfTemporal(t *testing.T) {
 	t.Parallel()
-	stallFor(t, 10*time.Second)
+	stallFor(t, 6*time.Second)
 }
 
 func TestLongShortStallsOfTemporal(t *testing.T) {
@@ -205,9 +205,10 @@ func TestOutageOfAProvider(t *testing.T) {
 	t.Parallel()
 	script := newScript().script()
 	var refusals atomic.Int32
+	var told atomic.Bool
 	began := time.Now()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
-		if who(req) == "Gamma" && (refusals.Add(1) <= 3 || time.Since(began) < lasting(0, time.Hour)) {
+		if who(req) == "Gamma" && (refusals.Add(1) <= 3 || !told.Load() || time.Since(began) < lasting(0, time.Hour)) {
 			return llmtest.Status(503, `{"error":{"message":"the model is overloaded"}}`)
 		}
 		return script(req)
@@ -221,6 +222,7 @@ func TestOutageOfAProvider(t *testing.T) {
 		}
 		status = w.must("status", "lab")
 	}
+	told.Store(true)
 	if result := w.end("lab"); result.Status != agent.StatusCompleted {
 		t.Errorf("got %+v", result)
 	}

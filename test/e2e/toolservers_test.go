@@ -66,7 +66,7 @@ func TestHungToolServer(t *testing.T) {
 			return w.counts()
 		}
 		return llmtest.Text("alpha knows")
-	}, fmt.Sprintf(oneServerConfig, `{type: stdio, command: "{{.E2E_TOOLS}}"}`, "8s"))
+	}, fmt.Sprintf(oneServerConfig, `{type: stdio, command: "{{.E2E_TOOLS}}"}`, "20s"))
 	w.dev()
 	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
 	if result := w.end("lab"); result.Status != agent.StatusCompleted {

@@ -139,7 +139,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"an error in the stream":     {story.ErrorAfter(1, "server_error", "oops"), 2, "ModelUnavailable"},
 		"a stall":                    {story.Stall(1), 2, "StreamStalled"},
 		"silence":                    {llmtest.Text("late").Slow(time.Hour), 2, "StreamStalled"},
-		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 100*time.Millisecond), 2, "ModelTimeout"},
+		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 400*time.Millisecond), 2, "ModelTimeout"},
 		"a web page":                 {llmtest.Status(200, "<html>\n<body>Welcome"), 2, "NotAModel"},
 		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit opens
 		"429 for an hour":            {llmtest.RateLimited(time.Hour), 1, "RateLimited"},
@@ -155,9 +155,9 @@ func TestFallbackAtTheWire(t *testing.T) {
 				})
 				switch tt.errorType { // only one of the timeouts is short, so that load cannot change which one ends first
 				case "StreamStalled":
-					w.timeouts.StreamIdle = plan.Duration(250 * time.Millisecond)
+					w.timeouts.StreamIdle = plan.Duration(2 * time.Second)
 				case "ModelTimeout":
-					w.timeouts.Iteration = plan.Duration(2 * time.Second) // of 2.6
+					w.timeouts.Iteration = plan.Duration(5 * time.Second) // of 10.4
 				}
 				asked, status, kept := w.investigated(t)
 				want := append(slices.Repeat([]string{"first"}, tt.times), "second")
@@ -184,11 +184,11 @@ func TestPingsAlone(t *testing.T) {
 			t.Parallel()
 			w := newWired(t, wire, func(req llmtest.Request) llmtest.Reply {
 				if req.Model == "first" {
-					return llmtest.Raw(slices.Repeat([]string{ping}, 100)...).Chunked(0, 50*time.Millisecond)
+					return llmtest.Raw(slices.Repeat([]string{ping}, 200)...).Chunked(0, 50*time.Millisecond)
 				}
 				return llmtest.Text("it was the pool")
 			})
-			w.timeouts = plan.Timeouts{Iteration: plan.Duration(4 * time.Second), StreamIdle: plan.Duration(2 * time.Second)}
+			w.timeouts = plan.Timeouts{Iteration: plan.Duration(8 * time.Second), StreamIdle: plan.Duration(5 * time.Second)}
 			asked, status, kept := w.investigated(t)
 			hop := slices.IndexFunc(kept, func(e transcript.Entry) bool { return e.Kind == transcript.KindFallback })
 			if !slices.Equal(asked, []string{"first", "first", "second"}) || status != agent.StatusCompleted ||

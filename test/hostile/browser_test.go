@@ -126,7 +126,7 @@ func workflowsOf(t *testing.T, address string) map[string]time.Time {
 	}
 	defer c.Close()
 	ids := map[string]time.Time{}
-	for deadline := time.Now().Add(30 * time.Second); len(ids) < 3; time.Sleep(50 * time.Millisecond) { // the index lags behind
+	for deadline := time.Now().Add(2 * time.Minute); len(ids) < 3; time.Sleep(50 * time.Millisecond) { // the index lags behind
 		response, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		if err != nil {
 			t.Fatal(err)

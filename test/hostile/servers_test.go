@@ -167,9 +167,9 @@ var servers = map[string]server{
 
 // Limits on the time and memory that a hostile server may take.
 const (
-	patience  = 10 * time.Second // for an answer
-	impatient = 6 * time.Second  // for an answer that never comes; includes starting the process
-	maxTime   = time.Minute
+	patience  = time.Minute     // for an answer
+	impatient = 6 * time.Second // for an answer that never comes
+	maxTime   = 5 * time.Minute
 	maxMemory = 400 << 20 // bytes allocated meanwhile and still in use
 	maxOfOne  = 16 << 20  // bytes of one message
 )
@@ -208,9 +208,12 @@ func (s server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handle(w, asked)
 }
 
-// timeout is how long to wait for the server.
+// waits reports whether the server never answers something.
+func (s server) waits() bool { return s.class == late || s.callClass == tool.ErrorTimeout }
+
+// timeout is how long to wait for the server. A server that answers initialize gets the time to start.
 func (s server) timeout() time.Duration {
-	if s.class == late || s.callClass == tool.ErrorTimeout {
+	if s.class == late {
 		return impatient
 	}
 	return patience
@@ -220,7 +223,7 @@ func (s server) timeout() time.Duration {
 // measured.
 func (s server) beside(t *testing.T) {
 	t.Helper()
-	if s.timeout() == impatient {
+	if s.waits() {
 		t.Parallel()
 	}
 }
@@ -236,7 +239,12 @@ func (s server) suffer(t *testing.T, transport mcp.Transport) {
 	specs, err := pool.List(ctx, plan.Server{Name: "evil"}, "")
 	s.checkList(t, specs, err, transport.Type)
 	if s.class == "" {
-		result, err := pool.Call(ctx, tool.Call{Name: "evil.good", Arguments: json.RawMessage(`{}`), Key: "k"})
+		calling := ctx
+		if s.callClass == tool.ErrorTimeout {
+			calling, cancel = context.WithTimeout(ctx, impatient)
+			defer cancel()
+		}
+		result, err := pool.Call(calling, tool.Call{Name: "evil.good", Arguments: json.RawMessage(`{}`), Key: "k"})
 		if err != nil {
 			t.Errorf("call: %v", err)
 		}

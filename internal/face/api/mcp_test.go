@@ -60,7 +60,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // dial connects the SDK's client to /mcp with a role's token.
 func (w *world) dial(token string, opts *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
-	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer cancel()
 	return c.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: w.url + mcpserver.Path, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1,

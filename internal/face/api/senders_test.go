@@ -44,7 +44,7 @@ const chains = "agents: {Memo: {}}\nagent_chains: {" +
 // soon waits until a condition holds.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(what)
 		}

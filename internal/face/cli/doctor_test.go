@@ -34,7 +34,7 @@ agent_chains: {look: {llm_provider: mini, stages: [{name: look, agents: [{name: 
 	code := run(t.Context(), []string{
 		"doctor", "--config", config, "--online", "--wait", "1s", "--address", silent, "--store", "postgres://u@" + silent + "/d?sslmode=disable",
 	}, base.CLI{Out: &out, Err: &errs, Getenv: func(string) string { return "" }, Full: local.Full()})
-	if took := time.Since(begun); code != 1 || took > 20*time.Second { // a busy machine is slower
+	if took := time.Since(begun); code != 1 || took > 2*time.Minute { // a busy machine is slower
 		t.Errorf("exit code %d after %s", code, took)
 	}
 	for _, what := range []string{"Temporal", "store", "model mini", "server mute", "server still"} {

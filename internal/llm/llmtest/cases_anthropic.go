@@ -47,8 +47,8 @@ func anthropicCases() []replyCase {
 			Status(http.StatusOK, `{"type":"message","model":"m","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn",`+
 				"\n"+`"usage":{}}`), yes},
 		// Models think for minutes and send only pings meanwhile: anthropic-sdk-typescript, issue 998.
-		{"pings keep it alive", Raw(anthropicStart, anthropicPing, anthropicPing,
-			anthropicYes+"\n"+anthropicEnd+"\n"+anthropicStop).Chunked(0, Idle/2), yes},
+		{"pings keep it alive", Raw(anthropicStart, anthropicPing, anthropicPing, anthropicPing, anthropicPing, anthropicPing,
+			anthropicYes+"\n"+anthropicEnd+"\n"+anthropicStop).Chunked(0, Idle/4), yes},
 		{"stop sequence", said.Finish("stop_sequence"), yes},
 		{"the window is full", said.Finish("model_context_window_exceeded"), ended(llm.FinishLength)},
 		{"a paused turn", said.Finish("pause_turn"), ended(llm.FinishPaused)},

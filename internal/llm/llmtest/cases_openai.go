@@ -94,8 +94,8 @@ const (
 func responsesCases() []replyCase {
 	yes := llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}
 	return []replyCase{
-		{"what keeps it alive", Raw(responsesKeep, responsesKeep, responsesKeep, responsesKeep,
-			responsesYes+"\n"+responsesDone).Chunked(0, Idle/2), yes},
+		{"what keeps it alive", Raw(responsesKeep, responsesKeep, responsesKeep, responsesKeep, responsesKeep, responsesKeep,
+			responsesYes+"\n"+responsesDone).Chunked(0, Idle/4), yes},
 		{"events and items of unknown kinds", Raw(`{"type":"response.weather","sky":"blue"}`,
 			`{"type":"response.output_item.done","item":{"type":"hologram","depth":3}}`, responsesYes, responsesDone), yes},
 		{"no stream at all", Status(200, `{"object":"response","status":"completed","model":"m",`+

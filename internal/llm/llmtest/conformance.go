@@ -21,7 +21,7 @@ import (
 )
 
 // Idle is the idle timeout of the clients passed to RunClient.
-const Idle = 2 * time.Second
+const Idle = 4 * time.Second
 
 // RunClient tests a client of a wire format. open returns a client for a base URL, with the idle timeout Idle and its
 // own key.

@@ -77,7 +77,7 @@ func TestSessionsOfExecutions(t *testing.T) {
 					callAs(t, pool, execution)
 				}
 			}, map[string]string{"a": whole, "b": whole + whole, "c": whole}},
-		"unused for long": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionIdle = 100 * time.Millisecond },
+		"unused for long": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionIdle = 2 * time.Second },
 			func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
 				callAs(t, pool, "a")
 				server.Wait("DELETE", 2)
@@ -117,9 +117,9 @@ func TestIdleAfterUse(t *testing.T) {
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
 	pool := webPool(t, server, tooltest.WebOptions{}, func(o *mcp.Options, tr *mcp.Transport) {
 		withSecrets(o, tr)
-		o.ExecutionIdle = 50 * time.Millisecond
+		o.ExecutionIdle = time.Second
 	})
-	for begin := time.Now(); time.Since(begin) < 100*time.Millisecond; {
+	for begin := time.Now(); time.Since(begin) < 2*time.Second; {
 		callAs(t, pool, "a")
 	}
 	server.Wait("DELETE", 2)

@@ -36,7 +36,7 @@ func pidOf(t *testing.T, pool tool.Caller) (pid int) {
 func stop(t *testing.T, pid int) {
 	t.Helper()
 	syscall.Kill(pid, syscall.SIGSTOP)
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); ; runtime.Gosched() {
 		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(stat), ") T ") {
 			return
 		}
@@ -83,6 +83,23 @@ func TestHungProcessIsReplaced(t *testing.T) {
 	}
 }
 
+// deadline is a context whose deadline passes when the test says so.
+type deadline struct {
+	context.Context
+	passed <-chan struct{}
+}
+
+func (d deadline) Done() <-chan struct{} { return d.passed }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // TestCallsOfAHungProcessEnd checks that calls waiting for the same process end together when it is replaced, and count
 // as sent.
 func TestCallsOfAHungProcessEnd(t *testing.T) {
@@ -93,9 +110,21 @@ func TestCallsOfAHungProcessEnd(t *testing.T) {
 	pid := pidOf(t, pool)
 	hang := tool.Call{Name: "s.hang", Arguments: fmt.Appendf(nil, `{"gate":%q}`, gate.Path)}
 	given := make(chan tool.Result)
-	go func() { given <- within(t, pool, hang, time.Second) }()
+	passed := make(chan struct{})
+	go func() {
+		got, err := pool.Call(deadline{t.Context(), passed}, hang)
+		if err != nil {
+			t.Error(err)
+		}
+		given <- got
+	}()
 	gate.Wait(t)
 	stop(t, pid)
+	pass := sync.OnceFunc(func() { close(passed) })
+	younger.Fence = func(context.Context) error { // called directly before the younger call is sent
+		pass()
+		return nil
+	}
 	got, err := pool.Call(t.Context(), younger) // has no limit of its own
 	if err != nil || got.ErrorType != tool.ErrorUnavailable || !got.Sent ||
 		!strings.Contains(got.Content, "responded neither to the call nor to a ping") {

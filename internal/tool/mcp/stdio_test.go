@@ -88,7 +88,7 @@ func TestCallAgainAfterACrash(t *testing.T) {
 // waitDead waits until a process is gone and has been collected.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d lives on", pid)
 		}
@@ -159,7 +159,7 @@ func TestCloseEndsTheProcessGroup(t *testing.T) {
 // waitEnded waits for the end of a process that is not a child of this one.
 func waitEnded(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); ; runtime.Gosched() {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return

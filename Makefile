@@ -3,8 +3,8 @@
 # What CI runs.
 check: lint test
 
-# Formatting, vet, staticcheck, GitHub's workflows, spelling and prose. workflowcheck is one of the tests. SPELLED has words that misspell takes for
-# mistakes: a program, what two servers write, a stem, and a test's own mistake.
+# Formatting, vet, staticcheck, GitHub's workflows, spelling and prose. workflowcheck is one of the tests. SPELLED has words that
+# misspell takes for mistakes: a program, what two servers write, a stem, and a test's own mistake.
 SPELLED = mosquitto,preceeding,agre,promotheus
 lint:
 	@echo "=== lint"
@@ -108,7 +108,7 @@ soak:
 	go test ./test/e2e -count=1 -timeout 3h -parallel 4 -run 'TestSoak|TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak
 
 # A release of the current commit, into dist/: archives, packages, SBOMs, and images if there is a Docker daemon. Nothing is published,
-# except with `make release RELEASE=` on a tag (.github/workflows/release.yml). It takes half an hour.
+# except with `make release RELEASE=` on a tag (.github/workflows/release.yml). It takes a quarter of an hour.
 RELEASE = --snapshot $(shell docker info >/dev/null 2>&1 || echo --skip=docker)
 release:
 	go build -C test/tools/goreleaser -o $(CURDIR)/bin/goreleaser github.com/goreleaser/goreleaser/v2

@@ -11,8 +11,8 @@ import (
 // EnvPrograms names the folder of the programs that `make programs` has built.
 const EnvPrograms = "INQUEST_TEST_PROGRAMS"
 
-// Program returns the path of a program that `make programs` has built. Without make, it builds the program with the arguments of
-// go build, the last of which is the package.
+// Program returns the path of a program that `make programs` has built. Without make, it builds the program: args are the arguments
+// of go build, with the package last.
 func Program(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	if built := os.Getenv(EnvPrograms); built != "" {

@@ -61,7 +61,7 @@ func TestStallOfTemporal(t *testing.T) {
 func TestLongShortStallsOfTemporal(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	stallFor(t, time.Second, 5*time.Second)
+	stallFor(t, time.Second, 5*time.Second, 10*time.Second)
 }
 
 func stallFor(t *testing.T, stalls ...time.Duration) {

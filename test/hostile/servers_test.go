@@ -239,11 +239,12 @@ func (s server) suffer(t *testing.T, transport mcp.Transport) {
 	specs, err := pool.List(ctx, plan.Server{Name: "evil"}, "")
 	s.checkList(t, specs, err, transport.Type)
 	if s.class == "" {
-		calling := ctx
+		limit := maxTime
 		if s.callClass == tool.ErrorTimeout {
-			calling, cancel = context.WithTimeout(ctx, impatient)
-			defer cancel()
+			limit = impatient
 		}
+		calling, stop := context.WithTimeout(ctx, limit)
+		defer stop()
 		result, err := pool.Call(calling, tool.Call{Name: "evil.good", Arguments: json.RawMessage(`{}`), Key: "k"})
 		if err != nil {
 			t.Errorf("call: %v", err)

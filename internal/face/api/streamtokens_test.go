@@ -75,7 +75,7 @@ func TestStreamsEndWhenTheTokenExpires(t *testing.T) {
 		s.begins()
 	}
 	before := checks.Load()
-	soon(t, "the tokens of the streams are not checked", func() bool { return checks.Load() > before+10 })
+	eventually(t, "the tokens of the streams are checked", func() bool { return checks.Load() > before+10 })
 	w.say(id, 1, "still valid")
 	one.entry("still valid")
 	other.entry("still valid")
@@ -127,7 +127,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	w.stream("operator", "/api/v1/events", "")
 	last.leave()
-	soon(t, "the place of a stream that was left stays taken", func() bool {
+	eventually(t, "the place of a stream that was left is free", func() bool {
 		leave, err := w.api.streams.seats.take("viewer")
 		if err == nil {
 			leave()

@@ -83,23 +83,6 @@ func TestHungProcessIsReplaced(t *testing.T) {
 	}
 }
 
-// deadline is a context whose deadline passes when the test says so.
-type deadline struct {
-	context.Context
-	passed <-chan struct{}
-}
-
-func (d deadline) Done() <-chan struct{} { return d.passed }
-
-func (d deadline) Err() error {
-	select {
-	case <-d.passed:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
-
 // TestCallsOfAHungProcessEnd checks that calls waiting for the same process end together when it is replaced, and count
 // as sent.
 func TestCallsOfAHungProcessEnd(t *testing.T) {
@@ -112,7 +95,7 @@ func TestCallsOfAHungProcessEnd(t *testing.T) {
 	given := make(chan tool.Result)
 	passed := make(chan struct{})
 	go func() {
-		got, err := pool.Call(deadline{t.Context(), passed}, hang)
+		got, err := pool.Call(expired{t.Context(), passed}, hang)
 		if err != nil {
 			t.Error(err)
 		}

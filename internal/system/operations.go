@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/artifact"
@@ -40,8 +41,12 @@ type Operation struct {
 // that carries them: path, query, header, or Body.
 type Op[In, Out any] struct{ Operation }
 
+// rows are all operations that are not signals, in the order of their declarations.
+var rows []Operation
+
 func op[In, Out any](o Operation) Op[In, Out] {
 	o.In, o.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	rows = append(rows, o)
 	return Op[In, Out]{o}
 }
 
@@ -251,24 +256,7 @@ const localChains = "`starter chain` reads the local configuration"
 
 // Operations returns all rows: those above and one for each signal.
 func Operations() []Operation {
-	all := []Operation{
-		ListInvestigations.Operation, StartInvestigation.Operation, CheckRequest.Operation, GetInvestigation.Operation, GetStatus.Operation,
-		GetEvidence.Operation, ListArtifacts.Operation, GetArtifact.Operation, GetTranscript.Operation, GetWholeText.Operation,
-		GetImage.Operation, ListActs.Operation, WatchInvestigation.Operation, WatchList.Operation,
-		ListInbox.Operation, Cancel.Operation, Score.Operation, Decide.Operation, Answer.Operation, ExtendBudget.Operation,
-		ReceiveAlerts.Operation, ListAlerts.Operation,
-		ListConversations.Operation, GetConversation.Operation, BeginConversation.Operation, Say.Operation,
-		GetConversationTranscript.Operation, ConcludeTurn.Operation, CloseConversation.Operation, WatchConversation.Operation,
-		FindTurns.Operation, ExportConversation.Operation, DeleteConversation.Operation,
-		ListAgents.Operation, GetAgent.Operation, ListAgentVersions.Operation, CreateAgent.Operation, ChangeAgent.Operation,
-		DeleteAgent.Operation, CopyAgent.Operation, RunAgent.Operation, GetRun.Operation,
-		ListMemoryBlocks.Operation, SearchMemory.Operation, WriteMemoryBlock.Operation, DeleteMemoryBlock.Operation, DeleteMemory.Operation,
-		ListLearnings.Operation, GetLearning.Operation, EditLearning.Operation, DeleteLearning.Operation, GetTaught.Operation,
-		Rate.Operation, WithdrawLearnings.Operation,
-		ListChains.Operation, GetChain.Operation, GetChainGraph.Operation, ListAgentTypes.Operation, ListTools.Operation,
-		ListRunbooks.Operation, RunTool.Operation,
-		GetConfig.Operation, GetAbout.Operation, IsAlive.Operation, IsReady.Operation, GetHealth.Operation, GetMetrics.Operation,
-	}
+	all := slices.Clone(rows)
 	for _, signal := range Signals {
 		all = append(all, signal.Operation())
 	}

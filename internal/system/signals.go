@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Signal is a signal that people send to a running investigation.
+// Signal is a signal that people send to a running investigation. Its workflow, stages and agents all take it.
 type Signal struct {
 	Name    string // also of the operation of the API, its path and the command
 	Role    string // that the operation requires

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/system"
@@ -56,6 +57,21 @@ func operations(t *testing.T, doc *huma.OpenAPI, each func(t *testing.T, method,
 	}
 	if n < 35 {
 		t.Errorf("the document has %d operations", n)
+	}
+}
+
+// The document has exactly the operations of the table.
+func TestEveryRowIsServed(t *testing.T) {
+	t.Parallel()
+	want, got := map[string]string{}, map[string]string{}
+	for _, row := range system.Operations() {
+		want[row.Name] = row.Method + " " + row.Path
+	}
+	operations(t, newWorld(t).api.OpenAPI(), func(_ *testing.T, method, path string, op *huma.Operation) {
+		got[op.OperationID] = method + " " + path
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-table +served):\n%s", diff)
 	}
 }
 

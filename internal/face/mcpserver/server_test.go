@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/config"
@@ -82,24 +80,6 @@ func TestToolsAreOperations(t *testing.T) {
 		if !slices.ContainsFunc(system.Operations(), func(o system.Operation) bool { return o.Tool == name }) {
 			t.Errorf("no operation names the tool %s", name)
 		}
-	}
-}
-
-// The tool for steering offers the signals whose rows say so.
-func TestActions(t *testing.T) {
-	t.Parallel()
-	want := []string{system.Cancel.Name}
-	for _, signal := range system.Signals {
-		if signal.Tool {
-			want = append(want, signal.Name)
-		}
-	}
-	action, _ := reflect.TypeFor[steerArgs]().FieldByName("Action")
-	got := strings.Split(action.Tag.Get("enum"), ",")
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("actions of the tool (-rows +offered):\n%s", diff)
 	}
 }
 

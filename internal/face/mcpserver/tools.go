@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/config"
@@ -330,20 +331,35 @@ func (m *server) rateTool(ctx context.Context, _ *mcp.CallToolRequest, in rateAr
 	return ratedOut{out, untrusted}, err
 }
 
+// action is the name of a signal that the tool sends, or of the operation that cancels.
+type action string
+
+// Schema implements huma.SchemaProvider.
+func (action) Schema(huma.Registry) *huma.Schema {
+	schema := &huma.Schema{Type: huma.TypeString}
+	for _, signal := range system.Signals {
+		if signal.Tool {
+			schema.Enum = append(schema.Enum, signal.Name)
+		}
+	}
+	schema.Enum = append(schema.Enum, system.Cancel.Name)
+	return schema
+}
+
 type steerArgs struct {
 	ID     string `json:"id" minLength:"1" maxLength:"1000"`
-	Action string `json:"action" enum:"guide,pause,resume,conclude,cancel"`
+	Action action `json:"action"`
 	Text   string `json:"text,omitempty" maxLength:"10000" doc:"the text, for guide"`
 	Stage  string `json:"stage,omitempty" maxLength:"200" doc:"guide or conclude only this stage"`
 	Agent  string `json:"agent,omitempty" maxLength:"200" doc:"guide or conclude only this agent"`
 }
 
 func (m *server) steerTool(ctx context.Context, _ *mcp.CallToolRequest, in steerArgs) (system.Steered, error) {
-	if in.Action == system.Cancel.Name {
+	if string(in.Action) == system.Cancel.Name {
 		_, err := do(ctx, m, system.Cancel, system.ByID{ID: in.ID})
 		return system.Steered{ID: in.ID, For: []string{}}, err
 	}
-	signal, ok := system.SignalNamed(in.Action)
+	signal, ok := system.SignalNamed(string(in.Action))
 	if !ok || !signal.Tool {
 		return system.Steered{}, refusal(fmt.Sprintf("unknown action %q", in.Action))
 	}

@@ -40,8 +40,11 @@ type WebhookMapping struct {
 	GroupName []string `yaml:"group_name" default:"the group"`
 	// Status says whether the alert is firing.
 	Status []string `yaml:"status"`
-	// StartsAt is when the alert began to fire: RFC 3339, or seconds or milliseconds since 1970.
+	// StartsAt is when the alert began to fire: a date and a time, or seconds, milliseconds, microseconds or nanoseconds
+	// since 1970. An alert whose time cannot be read has no start time.
 	StartsAt []string `yaml:"starts_at"`
+	// Timezone is the zone of a starts_at that has none: an offset, or a name such as Europe/Berlin.
+	Timezone []string `yaml:"timezone" default:"UTC"`
 	// Title is a one-line description of the alert.
 	Title []string `yaml:"title"`
 	// Severity is the severity of the alert.

@@ -34,6 +34,9 @@ type Labels struct {
 // (W3C Trace Context).
 const TraceParent = "traceparent"
 
+// AlertNotes is the key of the metadata for what the sender of an alert reported and could not be read, one per line.
+const AlertNotes = "alert_notes"
+
 // DefaultProject is the project of everything that names none.
 const DefaultProject = "default"
 

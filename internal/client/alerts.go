@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,19 +25,26 @@ func (c *Client) Prepare(ctx context.Context, s system.Start) (json.RawMessage, 
 	return json.Marshal(s.Request)
 }
 
-// Receive stores the alerts from a webhook. When it returns without an error, all of them are in the store and the intake workflow has
-// been signaled.
-func (c *Client) Receive(ctx context.Context, all []webhook.Received) (counts webhook.Counts, err error) {
+// KnownAlerts reports which of the firing alerts of a webhook are stored already. Receive takes these without a request.
+func (c *Client) KnownAlerts(ctx context.Context, all []webhook.Received) ([]bool, error) {
 	st, err := c.needStore(ctx)
-	if err == nil {
-		counts, err = st.ReceiveAlerts(ctx, all)
+	if err != nil {
+		return nil, err
 	}
-	// An alert that changes nothing may be the resend of one whose signal failed, so it signals too.
-	if err == nil && slices.ContainsFunc(all, func(a webhook.Received) bool { return a.State != webhook.Neither }) {
-		err = c.waking.do(ctx, c.WakeIntake)
-	}
-	return counts, err
+	return st.KnownAlerts(ctx, all)
 }
+
+// Receive stores alerts from a webhook, or none of them. Call AlertsReceived after the last of a delivery.
+func (c *Client) Receive(ctx context.Context, all []webhook.Received) (webhook.Counts, error) {
+	st, err := c.needStore(ctx)
+	if err != nil {
+		return webhook.Counts{}, err
+	}
+	return st.ReceiveAlerts(ctx, all)
+}
+
+// AlertsReceived returns once the intake workflow has been signaled. If ctx ends before, the signal is still sent.
+func (c *Client) AlertsReceived(ctx context.Context) error { return c.waking.do(ctx, c.WakeIntake) }
 
 // WakeIntake signals the intake workflow to look at the queued alerts.
 func (c *Client) WakeIntake(ctx context.Context) error {

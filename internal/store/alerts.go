@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	alertBasics  = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, `
+	alertBasics  = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, notes, `
 	alertColumns = alertBasics + `resolved_at`
 	newAlert     = alertBasics + `grp, workflow, request, news`
 )
@@ -25,6 +25,7 @@ func alertFields(r *webhook.Row) []any {
 	return []any{
 		&r.ID, &r.Webhook, projectColumn{&r.Project}, textColumn{&r.Fingerprint}, textColumn{&r.Group}, textColumn{&r.Title}, &r.Place,
 		&r.Lead, &r.Investigation, &r.Times, timeColumn{&r.ReceivedAt}, endColumn{&r.StartsAt},
+		asJSON(&r.Notes),
 	}
 }
 
@@ -48,6 +49,32 @@ func (s alerts) ReceiveAlerts(ctx context.Context, all []webhook.Received) (coun
 		return err
 	})
 	return counts, doing(err, "write alerts of a webhook")
+}
+
+// KnownAlerts reports which of the firing alerts of a webhook are stored already. ReceiveAlerts takes these without a request.
+func (s alerts) KnownAlerts(ctx context.Context, all []webhook.Received) (known []bool, err error) {
+	known = make([]bool, len(all))
+	resolved := map[[2]string]bool{} // earlier in the list: such an alert may fire anew
+	err = s.read(ctx, func(q querier) error {
+		for n, a := range all {
+			a.Project, a.Fingerprint = cmp.Or(a.Project, agent.DefaultProject), storedText(a.Fingerprint)
+			key := [2]string{a.Project, a.Fingerprint}
+			if a.State == webhook.Resolved {
+				resolved[key] = true
+			}
+			if a.State != webhook.Firing || resolved[key] {
+				continue
+			}
+			err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM alerts WHERE webhook = $1 AND project = $2 AND fingerprint = $3
+				AND (starts_at = $4 OR $4 = 0 AND starts_at IS NULL AND resolved_at IS NULL))`,
+				a.Webhook, a.Project, a.Fingerprint, startOf(a)).Scan(&known[n])
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return known, doing(err, "look up alerts of a webhook")
 }
 
 const (
@@ -78,7 +105,7 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 	begun := strconv.FormatInt(startOf(a), 10)
 	row := webhook.Row{
 		Webhook: a.Webhook, Project: a.Project, Fingerprint: a.Fingerprint, Group: a.GroupName, Title: a.Title,
-		Place: webhook.Waiting, Times: 1, ReceivedAt: now, StartsAt: &a.StartsAt,
+		Place: webhook.Waiting, Times: 1, ReceivedAt: now, StartsAt: &a.StartsAt, Notes: a.Notes,
 	}
 	if a.StartsAt.IsZero() {
 		row.StartsAt, begun = nil, rand.Text()
@@ -94,16 +121,21 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 	// The name differs from that of a deleted row with the same ID, because Temporal may still have that workflow.
 	workflow := fmt.Sprintf("%s-%s", a.Workflow, webhook.Key(row.ID, strconv.FormatInt(now.UnixMicro(), 10)))
 	group, news := webhook.Key(a.Project, a.Group), 0
-	added, err := changed(q.ExecContext(ctx, insertInto("alerts", newAlert)+`ON CONFLICT (id) DO NOTHING`,
-		append(alertFields(&row), &group, &workflow, textOf(a.Request), &news)...))
-	if added {
-		counts.New++
-	}
-	if err != nil || added {
-		return err
+	if a.Request != nil {
+		added, err := changed(q.ExecContext(ctx, insertInto("alerts", newAlert)+`ON CONFLICT (id) DO NOTHING`,
+			append(alertFields(&row), &group, &workflow, textOf(a.Request), &news)...))
+		if added {
+			counts.New++
+		}
+		if err != nil || added {
+			return err
+		}
 	}
 	counts.Known++
-	_, err = q.ExecContext(ctx, `UPDATE alerts SET times = times + 1, seen_at = $2 WHERE id = $1`, row.ID, timeColumn{&now})
+	known, err := changed(q.ExecContext(ctx, `UPDATE alerts SET times = times + 1, seen_at = $2 WHERE id = $1`, row.ID, timeColumn{&now}))
+	if err == nil && !known { // it was deleted, or has resolved, since KnownAlerts
+		err = fmt.Errorf("%w: an alert changed meanwhile", ErrUnavailable)
+	}
 	return err
 }
 

@@ -122,7 +122,7 @@ func bare(opts Options, h *Health) (*sql.DB, error) {
 		if _, err := os.Stat(opts.Path); err != nil {
 			return nil, err
 		}
-		return pool(opts.Path, 1, "_pragma=query_only(1)"), nil
+		return pool(opts.Path, 1, busyTimeout, "_pragma=query_only(1)"), nil
 	}
 	config, err := configure(opts.DSN)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 const (
 	busyTimeout = 10 * time.Second       // how long a writer waits for writers of other processes
+	lockTimeout = 200 * time.Millisecond // how long it waits without a look at its context, which SQLite cannot take
 	setUpWait   = 5 * time.Minute        // how long Open waits for another process that migrates the file
 	lookEvery   = 100 * time.Millisecond // how often changes of other processes are polled
 	readers     = 4                      // connections for reading, besides the polling one
@@ -40,8 +41,8 @@ func openSQLite(ctx context.Context, opts Options) (database, error) {
 		return database{}, err
 	}
 	db := &sqliteFile{
-		writer: pool(path, 1, "_txlock=immediate"),
-		reader: pool(path, readers+1, "_pragma=query_only(1)"),
+		writer: pool(path, 1, lockTimeout, "_txlock=immediate"),
+		reader: pool(path, readers+1, busyTimeout, "_pragma=query_only(1)"),
 	}
 	if err := db.prepare(ctx, opts); err != nil {
 		return database{}, errors.Join(db.explain(err), db.close())
@@ -67,9 +68,9 @@ func makeFile(path string) error {
 
 // pool creates a pool without opening a connection yet. Every commit is synced (FULL), because Temporal's history is: after a power
 // cut, history must not contain steps that are lost here.
-func pool(path string, size int, param string) *sql.DB {
+func pool(path string, size int, busy time.Duration, param string) *sql.DB {
 	dsn := fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&%s",
-		(&url.URL{Path: path}).EscapedPath(), busyTimeout.Milliseconds(), param)
+		(&url.URL{Path: path}).EscapedPath(), busy.Milliseconds(), param)
 	db, _ := sql.Open("sqlite", dsn) // fails only for an unknown driver
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
@@ -142,6 +143,27 @@ func whenFree(ctx context.Context, db *sql.DB, statement string, opts Options) e
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// BeginTx waits for writers of other processes, until the context ends.
+func (k *keeping) BeginTx(ctx context.Context, opts *sql.TxOptions) (tx *sql.Tx, err error) {
+	err = untilFree(ctx, func() error { tx, err = k.DB.BeginTx(ctx, opts); return err })
+	return tx, err
+}
+
+// ExecContext waits like BeginTx.
+func (k *keeping) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
+	err = untilFree(ctx, func() error { result, err = k.DB.ExecContext(ctx, query, args...); return err })
+	return result, err
+}
+
+func untilFree(ctx context.Context, do func() error) error {
+	for start := time.Now(); ; {
+		err := do()
+		if !isCode(err, sqlite3.SQLITE_BUSY) || ctx.Err() != nil || time.Since(start) >= busyTimeout {
+			return err
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +19,7 @@ import (
 type Mapping struct {
 	Alerts                                           string // the list of alerts; empty means that the body is one alert
 	AlertType, Fingerprint, Group, GroupName, Status []string
-	StartsAt, Title, Severity, Priority              []string
+	StartsAt, Timezone, Title, Severity, Priority    []string
 	Project, Chain                                   []string
 	Data                                             string // the data to investigate; empty means the whole alert
 	// Firing, Resolved and Ignored are values of the status. If Firing is empty, all but Resolved and Ignored fire. Otherwise an alert
@@ -37,6 +37,7 @@ type Alert struct {
 	State                               State
 	StartsAt                            time.Time // zero means not given
 	Data                                json.RawMessage
+	Notes                               []string // say which fields were left out because they could not be read
 }
 
 // State says whether an alert is firing.
@@ -95,7 +96,7 @@ func (m Mapping) Paths() (all []Path) {
 func (m Mapping) lists() map[string][]string {
 	return map[string][]string{
 		"alert_type": m.AlertType, "fingerprint": m.Fingerprint, "group": m.Group, "group_name": m.GroupName, "status": m.Status,
-		"starts_at": m.StartsAt, "title": m.Title, "severity": m.Severity, "priority": m.Priority, "project": m.Project, "chain": m.Chain,
+		"starts_at": m.StartsAt, "timezone": m.Timezone, "title": m.Title, "severity": m.Severity, "priority": m.Priority, "project": m.Project, "chain": m.Chain,
 	}
 }
 
@@ -186,37 +187,121 @@ func message(whole any) (any, error) {
 	return inner, nil
 }
 
-func (r *Reader) read(whole, one any) (a Alert, err error) {
-	m := r.mapping
-	first := func(paths []string) string {
-		for _, p := range paths {
-			if found := text(r.paths[p].in(whole, one)); found != "" {
-				return found
-			}
+// reading reads one alert.
+type reading struct {
+	*Reader
+	whole, one any
+	notes      []string
+}
+
+// values returns the values at the paths of a field.
+func (r *reading) values(paths []string) (found []string) {
+	for _, p := range paths {
+		if value := text(r.paths[p].in(r.whole, r.one)); value != "" {
+			found = append(found, value)
 		}
-		return ""
 	}
-	a = Alert{
-		Type: first(m.AlertType), Group: first(m.Group), Severity: first(m.Severity), Title: first(m.Title),
-		Project: first(m.Project), Chain: first(m.Chain),
+	return found
+}
+
+func (r *reading) first(paths []string) string {
+	for _, value := range r.values(paths) {
+		return value
+	}
+	return ""
+}
+
+// leftOut notes that a value of a field cannot be used.
+func (r *reading) leftOut(field, value, why string) {
+	r.notes = append(r.notes, fmt.Sprintf("%s %.60q was left out: %s", field, value, why))
+}
+
+// rendered returns the first value of a field that is not a placeholder.
+func (r *reading) rendered(field string, paths []string) string {
+	found := r.values(paths)
+	for _, value := range found {
+		if !placeholder.MatchString(value) {
+			return value
+		}
+	}
+	if len(found) > 0 {
+		r.leftOut(field, found[0], "it is a placeholder that the sender did not fill in")
+	}
+	return ""
+}
+
+// placeholder matches what template engines leave or write for a value that they do not have, such as {EVENT.ID} and *UNKNOWN* (Zabbix),
+// {{ .Fingerprint }}, <no value> (Go), ${ID}, %{id}, #{id}, $EVENT_ID$ (Icinga, Datadog) and %ID%.
+var placeholder = regexp.MustCompile(`^(?:\{[$#]?\w[\w.:]*\}|\{\{.*\}|[$%#@]\{.*\}|\$[A-Za-z_][\w.:]*\$?|%[A-Za-z][\w.-]*%|<%.*%>|` +
+	`\*UNKNOWN\*|<no value>|<nil>|undefined|null|\[object Object\])$`)
+
+func (r *Reader) read(whole, one any) (Alert, error) {
+	return (&reading{Reader: r, whole: whole, one: one}).alert()
+}
+
+// alert returns the alert. A field that cannot be read is left out, with a note: only the status decides whether there is an alert.
+func (r *reading) alert() (Alert, error) {
+	m := r.mapping
+	a := Alert{
+		Type: r.first(m.AlertType), Group: r.rendered("group", m.Group), Severity: r.rendered("severity", m.Severity),
+		Title: r.rendered("title", m.Title), Project: r.first(m.Project), Chain: r.first(m.Chain), Data: encode(r.one),
 	}
 	var known bool
-	if a.State, known = m.state(first(m.Status)); !known {
-		return a, r.unknownStatus(whole, one, first(m.Status))
+	if a.State, known = m.state(r.first(m.Status)); !known {
+		return a, r.unknownStatus(r.whole, r.one, r.first(m.Status))
 	}
-	data := one
 	if m.Data != "" {
-		data = unwrapped(r.paths[m.Data].in(whole, one))
+		if data := unwrapped(r.paths[m.Data].in(r.whole, r.one)); data != nil {
+			a.Data = encode(data)
+		} else {
+			r.notes = append(r.notes, "data: the alert has nothing at "+m.Data+". The whole alert is investigated instead")
+		}
 	}
-	a.Data = encode(data)
-	a.Fingerprint = cmp.Or(first(m.Fingerprint), fmt.Sprintf("%x", sha256.Sum256(encode(one))))
-	a.GroupName = cmp.Or(first(m.GroupName), a.Group, a.Type)
+	if a.Fingerprint = r.rendered("fingerprint", m.Fingerprint); a.Fingerprint == "" {
+		a.Fingerprint = fmt.Sprintf("%x", sha256.Sum256(encode(r.one)))
+	}
+	a.GroupName = cmp.Or(r.rendered("group_name", m.GroupName), a.Group, a.Type)
 	a.Group = cmp.Or(a.Group, a.Type)
-	if a.StartsAt, err = moment(first(m.StartsAt)); err != nil {
-		return a, err
+	a.StartsAt = r.startsAt()
+	a.Priority = r.priority(a.Severity)
+	a.Notes = r.notes
+	return a, nil
+}
+
+// startsAt returns the first time that can be read.
+func (r *reading) startsAt() time.Time {
+	found, zone := r.values(r.mapping.StartsAt), r.first(r.mapping.Timezone)
+	var why error
+	for _, value := range found {
+		at, err := moment(value, zone)
+		if err == nil {
+			return at
+		}
+		why = cmp.Or(why, err)
 	}
-	a.Priority, err = m.priority(first(m.Priority), a.Severity)
-	return a, err
+	if why != nil {
+		r.leftOut("starts_at", found[0], why.Error())
+	}
+	return time.Time{}
+}
+
+// priority returns 1 to 5, from the table or as given. Zero means not given.
+func (r *reading) priority(severity string) int {
+	m, said := r.mapping, r.first(r.mapping.Priority)
+	for _, word := range []string{said, severity} {
+		for _, name := range slices.Sorted(maps.Keys(m.Priorities)) { // names may differ only in case
+			if word != "" && strings.EqualFold(name, word) {
+				return m.Priorities[name]
+			}
+		}
+	}
+	if p, err := strconv.Atoi(said); err == nil && p >= 1 && p <= 5 {
+		return p
+	}
+	if said != "" {
+		r.leftOut("priority", said, "it is neither a number from 1 to 5 nor a word in priorities")
+	}
+	return 0
 }
 
 // state returns the meaning of a status; known is false if the mapping does not define it.
@@ -251,52 +336,4 @@ func (r *Reader) unknownStatus(whole, one any, status string) error {
 		}
 	}
 	return fmt.Errorf("it has no status at %s", strings.Join(m.Status, " or "))
-}
-
-// priority returns 1 to 5, from the table or as given.
-func (m Mapping) priority(said, severity string) (int, error) {
-	for _, word := range []string{said, severity} {
-		for _, name := range slices.Sorted(maps.Keys(m.Priorities)) { // names may differ only in case
-			if word != "" && strings.EqualFold(name, word) {
-				return m.Priorities[name], nil
-			}
-		}
-	}
-	if said == "" || len(m.Priorities) > 0 {
-		return 0, nil
-	}
-	p, err := strconv.Atoi(said)
-	if err != nil || p < 1 || p > 5 {
-		return 0, fmt.Errorf("the priority is %.40q, which is neither a number from 1 to 5 nor a key of priorities", said)
-	}
-	return p, nil
-}
-
-const farFuture = 9999 // alerts begin before this year
-
-// moment parses RFC 3339 (with or without a colon in the offset) or seconds or milliseconds since 1970. A sender's zero time counts as
-// none.
-func moment(said string) (time.Time, error) {
-	if said == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339, said)
-	if err != nil {
-		if other, wrong := time.Parse("2006-01-02T15:04:05Z0700", said); wrong == nil { // CloudWatch: 2026-11-25T06:59:00.000+0000
-			at, err = other, nil
-		}
-	}
-	if seconds, wrong := strconv.ParseFloat(said, 64); err != nil && wrong == nil && !math.IsNaN(seconds) && math.Abs(seconds) < 1e15 {
-		if math.Abs(seconds) > 1e11 {
-			seconds /= 1000
-		}
-		at, err = time.UnixMicro(int64(seconds*1e6)), nil
-	}
-	if err != nil || at.Year() > farFuture {
-		return time.Time{}, fmt.Errorf("its start time %.40q is not a valid time", said)
-	}
-	if at.Year() < 2 {
-		return time.Time{}, nil
-	}
-	return at.UTC().Truncate(time.Microsecond), nil
 }

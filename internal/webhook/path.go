@@ -126,25 +126,12 @@ func unwrapped(value any) any {
 	return value
 }
 
-// plainText removes a byte order mark, which senders on Windows write.
-func plainText(body []byte) ([]byte, error) {
-	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(body, []byte(mark)) {
-			return nil, errors.New("the body begins with a UTF-16 byte order mark: send it as UTF-8")
-		}
-	}
-	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), nil
-}
-
 // decode reads one JSON value and keeps numbers as they are written.
 func decode(body []byte) (value any, err error) {
-	if body, err = plainText(body); err != nil {
-		return nil, err
-	}
 	from := json.NewDecoder(bytes.NewReader(body))
 	from.UseNumber()
 	if err := from.Decode(&value); err != nil {
-		return nil, fmt.Errorf("the body is not JSON: %w", err)
+		return nil, fmt.Errorf("the body is not JSON (%w): %s", err, accepted)
 	}
 	if _, err := from.Token(); err != io.EOF {
 		return nil, errors.New("the body has more than one JSON value, or text after the value")

@@ -100,9 +100,6 @@ func newEnvelope(fields map[string]*string) Envelope {
 
 // members returns the keys of a JSON object in their original order, with their values.
 func members(body []byte) (keys []string, values []json.RawMessage, err error) {
-	if body, err = plainText(body); err != nil {
-		return nil, nil, err
-	}
 	if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		return nil, nil, errors.New("the body is not a JSON object")
 	}

@@ -30,8 +30,10 @@ type Received struct {
 	Title            string
 	State            State
 	StartsAt         time.Time // zero means not given
+	Notes            []string  // as in Alert
 	Workflow         string    // prefix of the ID of the alert's own investigation
-	// Request starts that investigation: an agent.Request as JSON, masked and including its data.
+	// Request starts that investigation: an agent.Request as JSON, masked and including its data. Nil means that the alert is already
+	// stored.
 	Request json.RawMessage
 }
 
@@ -41,6 +43,14 @@ type Counts struct {
 	Known    int `json:"known" doc:"alerts that were already known"`
 	Resolved int `json:"resolved" doc:"alerts that have resolved"`
 	Ignored  int `json:"ignored" doc:"alerts that neither fire nor resolve a known alert"`
+}
+
+// Add adds the counts of another part of the delivery.
+func (c *Counts) Add(other Counts) {
+	c.New += other.New
+	c.Known += other.Known
+	c.Resolved += other.Resolved
+	c.Ignored += other.Ignored
 }
 
 // The values of Row.Place.
@@ -68,6 +78,7 @@ type Row struct {
 	Investigation string     `json:"investigation,omitempty"`
 	Times         int        `json:"times" doc:"how often the alert was received"`
 	StartsAt      *time.Time `json:"starts_at,omitempty" doc:"start time reported by the sender"`
+	Notes         []string   `json:"notes,omitempty" doc:"what the sender reported and could not be read, and so was left out"`
 	ReceivedAt    time.Time  `json:"received_at"`
 	ResolvedAt    *time.Time `json:"resolved_at,omitempty"`
 }

@@ -102,20 +102,6 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// A body may begin with a UTF-8 byte order mark. The error for UTF-16 says so.
-func TestByteOrderMarks(t *testing.T) {
-	t.Parallel()
-	if got, unusable, err := read(t, Mapping{Fingerprint: []string{"f"}}, "\xef\xbb\xbf"+`{"f": "a"}`); err != nil || unusable != nil ||
-		len(got) != 1 || got[0].Fingerprint != "a" {
-		t.Errorf("%+v, %v, %v", got, unusable, err)
-	}
-	for _, body := range []string{"\xff\xfe{\x00}\x00", "\xfe\xff\x00{\x00}"} {
-		if _, _, err := read(t, Mapping{}, body); err == nil || !strings.Contains(err.Error(), "UTF-16") {
-			t.Error(err)
-		}
-	}
-}
-
 func TestMapping(t *testing.T) {
 	t.Parallel()
 	list := Mapping{Alerts: "items"}
@@ -135,10 +121,28 @@ func TestMapping(t *testing.T) {
 			[]Alert{{Fingerprint: "a", Data: []byte(`"<text>"`), StartsAt: time.Unix(1700000000, 0).UTC()}}, "", ""},
 		"milliseconds": {Mapping{Fingerprint: []string{"f"}, StartsAt: []string{"t"}}, `{"f": 1, "t": "1700000000123"}`,
 			[]Alert{{Fingerprint: "1", Data: []byte(`{"f":1,"t":"1700000000123"}`), StartsAt: time.UnixMilli(1700000000123).UTC()}}, "", ""},
-		"a time that is none": {Mapping{StartsAt: []string{"t"}}, `{"t": "yesterday"}`, nil,
-			`alert 0: its start time "yesterday" is not a valid time`, ""},
-		"a priority that is none": {Mapping{Priority: []string{"p"}}, `{"p": "huge"}`, nil,
-			`alert 0: the priority is "huge", which is neither a number from 1 to 5 nor a key of priorities`, ""},
+		"a time that is none": {Mapping{Fingerprint: []string{"f"}, StartsAt: []string{"t"}}, `{"f": "a", "t": "yesterday"}`,
+			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a","t":"yesterday"}`),
+				Notes: []string{`starts_at "yesterday" was left out: it cannot be read as a time`}}}, "", ""},
+		"a second time": {Mapping{Fingerprint: []string{"f"}, StartsAt: []string{"t", "u"}}, `{"f": "a", "t": "yesterday", "u": 1700000000}`,
+			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a","t":"yesterday","u":1700000000}`), StartsAt: time.Unix(1700000000, 0).UTC()}}, "", ""},
+		"a zone beside the time": {Mapping{Fingerprint: []string{"f"}, StartsAt: []string{"t"}, Timezone: []string{"z"}},
+			`{"f": "a", "t": "2026-11-28 08:00:00", "z": "+01:00"}`,
+			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a","t":"2026-11-28 08:00:00","z":"+01:00"}`),
+				StartsAt: time.Date(2026, 11, 28, 7, 0, 0, 0, time.UTC)}}, "", ""},
+		"a priority that is none": {Mapping{Fingerprint: []string{"f"}, Priority: []string{"p"}}, `{"f": "a", "p": "huge"}`,
+			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a","p":"huge"}`),
+				Notes: []string{`priority "huge" was left out: it is neither a number from 1 to 5 nor a word in priorities`}}}, "", ""},
+		"a number beside the words": {Mapping{Fingerprint: []string{"f"}, Priority: []string{"p"}, Priorities: severities},
+			`{"f": "a", "p": 2}`, []Alert{{Fingerprint: "a", Priority: 2, Data: []byte(`{"f":"a","p":2}`)}}, "", ""},
+		"data that are not there": {Mapping{Fingerprint: []string{"f"}, Data: "d"}, `{"f": "a"}`, []Alert{{Fingerprint: "a",
+			Data: []byte(`{"f":"a"}`), Notes: []string{"data: the alert has nothing at d. The whole alert is investigated instead"}}}, "", ""},
+		"placeholders": {Mapping{Fingerprint: []string{"f", "id"}, Group: []string{"g"}, GroupName: []string{"g"}, Title: []string{"t"},
+			Severity: []string{"s"}}, `{"f": "{EVENT.ID}", "id": 7, "g": "*UNKNOWN*", "t": "{{ .Title }}", "s": "none"}`,
+			[]Alert{{Fingerprint: "7", Severity: "none", Data: []byte(`{"f":"{EVENT.ID}","g":"*UNKNOWN*","id":7,"s":"none","t":"{{ .Title }}"}`),
+				Notes: []string{`group "*UNKNOWN*" was left out: it is a placeholder that the sender did not fill in`,
+					`title "{{ .Title }}" was left out: it is a placeholder that the sender did not fill in`,
+					`group_name "*UNKNOWN*" was left out: it is a placeholder that the sender did not fill in`}}}, "", ""},
 		"one of them": {Mapping{Alerts: "items", Fingerprint: []string{"f"}}, `{"items": [1, {"f": "a"}]}`,
 			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a"}`)}}, "alert 0 is not a JSON object", ""},
 		"JSON in a text": {Mapping{Status: []string{"m.state"}, Firing: []string{"open"}, Fingerprint: []string{"$.m.ids[1]"}, Data: "m"},
@@ -157,10 +161,10 @@ func TestMapping(t *testing.T) {
 			`{"s": "ACK", "f": "a"}`, []Alert{{Fingerprint: "a", State: Neither, Data: []byte(`{"f":"a","s":"ACK"}`)}}, "", ""},
 		"no list":       {list, `{"items": {}}`, nil, "", `the body has no list "items"`},
 		"an empty list": {list, `{"items": []}`, nil, "", ""},
-		"no JSON":       {list, `{`, nil, "", "the body is not JSON: unexpected EOF"},
+		"no JSON":       {list, `{`, nil, "", "the body is not JSON (unexpected EOF): " + accepted},
 		"two":           {list, `{} {}`, nil, "", "the body has more than one JSON value, or text after the value"},
 		"a brace more":  {list, `{"items": []}}`, nil, "", "the body has more than one JSON value, or text after the value"},
-		"nothing":       {list, ``, nil, "", "the body is not JSON: EOF"},
+		"nothing":       {list, ``, nil, "", "the body is not JSON (EOF): " + accepted},
 	} {
 		got, unusable, err := read(t, test.mapping, test.body)
 		if diff := cmp.Diff(test.want, got); diff != "" || errorText(errors.Join(unusable...)) != test.unusable || errorText(err) != test.err {
@@ -172,6 +176,28 @@ func TestMapping(t *testing.T) {
 	two, _, _ := read(t, Mapping{}, `{"b": 2, "a": 1}`)
 	if one[0].Fingerprint != two[0].Fingerprint || len(one[0].Fingerprint) != 64 {
 		t.Errorf("%+v, %+v", one, two)
+	}
+}
+
+// A placeholder that the sender did not fill in is no fingerprint: the hash of the alert counts instead.
+func TestPlaceholders(t *testing.T) {
+	t.Parallel()
+	for value, is := range map[string]bool{
+		"{EVENT.ID}": true, "{$MACRO}": true, "{#NAME}": true, `{{HOST.NAME}.regsub("a", "b")}`: true, "*UNKNOWN*": true, "{id}": true,
+		"{{ .Fingerprint }}": true, "{{fingerprint}}": true, "<no value>": true, "<nil>": true, "${ID}": true, "$ID": true, "$EVENT_ID$": true,
+		"%{id}": true, "#{id}": true, "@{triggerBody()?['id']}": true, "%ID%": true, "<%= id %>": true, "undefined": true, "null": true,
+		"[object Object]": true,
+		"{}":              false, `{}:{alertname="A"}`: false, "{}:{}": false, `{"a":"b"}`: false, "{6F9619FF-8B86-D011-B42D-00C04FC964FF}": false, "7": false,
+		"$100": false, "50%": false, "id {EVENT.ID}": false, "UNKNOWN": false, "null-pointer": false, "a/${b}": false,
+	} {
+		body, err := json.Marshal(map[string]string{"id": value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, unusable, err := read(t, Mapping{Fingerprint: []string{"id"}}, string(body))
+		if err != nil || len(unusable) > 0 || (got[0].Fingerprint != value) != is || (len(got[0].Notes) == 1) != is {
+			t.Errorf("%s: %+v, %v, %v", value, got, unusable, err)
+		}
 	}
 }
 

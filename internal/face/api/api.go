@@ -75,7 +75,9 @@ type subject interface{ routes(to *Server) }
 func New(ctx context.Context, opts Options) (*Server, error) {
 	b := base{&opts}
 	s := &Server{base: b, mux: http.NewServeMux(), streams: newStreams(ctx, b), calls: map[string]call{}}
-	s.webhooks = &webhooks{base: b, sns: webhook.NewSNS(opts.Outgoing, nil), large: make(chan struct{}, maxLarge)}
+	s.webhooks = &webhooks{
+		base: b, sns: webhook.NewSNS(opts.Outgoing, nil), large: make(chan struct{}, maxLarge), timeout: deliveryTimeout,
+	}
 	var err error
 	if s.door, err = newDoors(ctx, opts); err != nil {
 		return nil, err

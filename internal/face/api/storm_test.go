@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
@@ -282,4 +283,32 @@ func TestLargeDelivery(t *testing.T) {
 		t.Errorf("%+v in %s", got, took)
 	}
 	t.Logf("%s", time.Since(begun))
+}
+
+// If the store is busy for longer than a sender waits, the sender is asked to send again before it gives up.
+func TestBusyStore(t *testing.T) {
+	t.Parallel()
+	w := hooked(t, "")
+	w.api.webhooks.timeout = 100 * time.Millisecond
+	other, err := sql.Open("sqlite", w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	got := w.call("", "POST", "/webhooks/alertmanager", firing("firing", 1, 1, 2))
+	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+	t.Log(time.Since(begun), got.body)
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read[system.Delivery](w, "", "POST", "/webhooks/alertmanager", firing("firing", 1, 1, 2)); got.New != 2 {
+		t.Errorf("%+v", got)
+	}
 }

@@ -1,11 +1,8 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -16,7 +13,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -31,7 +27,16 @@ type webhooks struct {
 	hooks map[string]configuration.Hook
 	sns   *webhook.SNS
 	large chan struct{} // bounds the large deliveries from senders without a token
+	// timeout is how long a delivery may take.
+	timeout time.Duration
 }
+
+const (
+	// deliveryTimeout is shorter than the senders' own: 10 s for GitHub and for Alertmanager with a short group_interval, 15 s for
+	// Amazon SNS, 30 s for Grafana and Zabbix.
+	deliveryTimeout = 8 * time.Second
+	sendAgainAfter  = "5" // seconds, in Retry-After
+)
 
 func (h *webhooks) routes(to *Server) {
 	receive := system.ReceiveAlerts.Operation
@@ -70,7 +75,7 @@ func (h *webhooks) few(api huma.API) func(huma.Context, func(huma.Context)) {
 			defer func() { <-h.large }()
 			next(ctx)
 		default:
-			ctx.SetHeader("Retry-After", "5")
+			ctx.SetHeader("Retry-After", sendAgainAfter)
 			_ = huma.WriteErr(api, ctx, http.StatusServiceUnavailable, "too many large deliveries at once: retry later")
 		}
 	}
@@ -102,69 +107,79 @@ func (in *deliveryIn) Resolve(ctx huma.Context) []error {
 
 var errUnsigned = huma.Error401Unauthorized("the signature is missing or does not match the webhook's configuration")
 
-// receive responds once the whole delivery is in the store. Senders retry after a 5xx.
+// receive responds once the whole delivery is in the store. If that is not possible now, it responds with 503 before the sender's own
+// timeout, so that the sender sends the delivery again: what is stored already is recognized.
 func (h *webhooks) receive(ctx context.Context, in *deliveryIn) (*body[system.Delivery], error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	out, err := h.deliver(ctx, in)
+	err = h.explain(ctx, system.ReceiveAlerts.Name, err)
+	status, ok := errors.AsType[huma.StatusError](err)
+	if !ok || status.GetStatus() < http.StatusServiceUnavailable {
+		return reply(out), err
+	}
+	if status.GetStatus() == http.StatusGatewayTimeout {
+		err = huma.Error503ServiceUnavailable("not all alerts could be stored in time: send the delivery again")
+	}
+	return nil, huma.ErrorWithHeaders(err, http.Header{"Retry-After": {sendAgainAfter}})
+}
+
+func (h *webhooks) deliver(ctx context.Context, in *deliveryIn) (out system.Delivery, err error) {
 	hook, ok := h.hooks[in.Name]
 	if !ok {
-		return nil, errHidden
+		return out, errHidden
 	}
-	envelope, isEnvelope, malformed := webhook.ReadEnvelope(in.RawBody)
-	if hook.Signature.Signs() && (!isEnvelope || len(hook.Signature.Topics) == 0) {
-		if err := hook.Signature.Check(in.header, in.RawBody, time.Now()); err != nil {
-			h.opts.Logger.WarnContext(ctx, "a webhook was refused", "webhook", in.Name, "error", errors.Join(err, malformed))
-			return nil, errUnsigned
+	signs, limit := hook.Signature.Signs(), system.MaxData
+	refuse := func(reasons ...error) error {
+		h.opts.Logger.WarnContext(ctx, "a webhook was refused", "webhook", in.Name, "error", errors.Join(reasons...))
+		return errUnsigned
+	}
+	unsigned := hook.Signature.Check(in.header, in.RawBody, time.Now())
+	if signs && unsigned != nil {
+		if len(hook.Signature.Topics) == 0 {
+			return out, refuse(unsigned)
 		}
+		limit = maxBody // Amazon's signature is in the text
+	}
+	text, note, err := webhook.Text(in.header, in.RawBody, limit)
+	switch {
+	case errors.Is(err, webhook.ErrTooLarge):
+		return out, huma.NewError(http.StatusRequestEntityTooLarge, err.Error())
+	case errors.Is(err, webhook.ErrUnsupported):
+		return out, huma.Error415UnsupportedMediaType(err.Error())
+	case err != nil:
+		return out, huma.Error422UnprocessableEntity(err.Error())
+	}
+	envelope, isEnvelope, malformed := webhook.ReadEnvelope(text)
+	if signs && unsigned != nil && !isEnvelope {
+		return out, refuse(unsigned, malformed)
 	}
 	if malformed != nil {
-		return nil, huma.Error422UnprocessableEntity(malformed.Error())
+		return out, huma.Error422UnprocessableEntity(malformed.Error())
 	}
 	if isEnvelope {
 		if err := h.envelope(ctx, in, hook, envelope); err != nil || !envelope.Carries() {
-			return reply(system.Delivery{}), err
+			return out, err
 		}
 	}
-	read := func() ([]webhook.Alert, []error, error) { return hook.Reader.Read(in.RawBody) }
+	read := func() ([]webhook.Alert, []error, error) { return hook.Reader.Read(text) }
 	if isEnvelope && len(hook.Signature.Topics) > 0 {
 		read = func() ([]webhook.Alert, []error, error) { return hook.Reader.ReadSigned(envelope) }
 	}
 	alerts, unusable, err := read()
 	if err != nil {
-		return nil, huma.Error422UnprocessableEntity(err.Error())
+		return out, huma.Error422UnprocessableEntity(err.Error())
 	}
-	r := receiving{base: h.base, name: in.Name, hook: hook, who: accessOf(ctx), cfg: h.opts.Config()}
+	r := receiving{
+		base: h.base, name: in.Name, hook: hook, who: accessOf(ctx), cfg: h.opts.Config(), note: note, unusable: unusable, alerts: alerts,
+	}
 	if r.masker, err = mask.Of(r.cfg.AlertMasking()); err != nil {
-		return nil, err
+		return out, err
 	}
-	var all []webhook.Received
-	for _, a := range alerts {
-		one, err := r.alert(ctx, a)
-		switch {
-		case err == nil:
-			all = append(all, one)
-		case errors.As(err, new(*system.InputError)) || errors.As(err, new(huma.StatusError)):
-			unusable = append(unusable, fmt.Errorf("%.60q: %w", one.Title, err))
-		default:
-			return nil, err
-		}
+	if err := r.store(ctx); err != nil {
+		return out, err
 	}
-	out := system.Delivery{}
-	for _, err := range unusable {
-		h.opts.Logger.WarnContext(ctx, "an alert cannot be used", "webhook", in.Name, "error", err)
-		if out.Unusable = append(out.Unusable, clip.Text(err.Error(), maxWhy)); len(out.Unusable) == maxUnusable {
-			break
-		}
-	}
-	if len(all) == 0 && len(unusable) > 0 {
-		errs := []error{}
-		for _, why := range out.Unusable {
-			errs = append(errs, errors.New(why))
-		}
-		return nil, huma.Error422UnprocessableEntity("none of the alerts can be used", errs...)
-	}
-	if len(all) > 0 {
-		out.Counts, err = h.opts.System.Receive(ctx, all)
-	}
-	return reply(out), err
+	return r.response(ctx)
 }
 
 // envelope checks an Amazon SNS envelope and confirms a subscription. If the configuration names no topics, a token was required and
@@ -193,86 +208,6 @@ func (h *webhooks) envelope(ctx context.Context, in *deliveryIn, hook configurat
 	}
 	return nil
 }
-
-const (
-	maxUnusable = 100  // alerts named in a response
-	maxWhy      = 1000 // bytes of one problem's description
-	maxName     = 200  // bytes of a title, a fingerprint or a group name
-)
-
-// receiving reads one delivery.
-type receiving struct {
-	base
-	name   string
-	hook   configuration.Hook
-	who    access
-	cfg    *configuration.Config
-	masker *mask.Masker // nil means no masking
-}
-
-// alert converts an alert for the store.
-func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Received, err error) {
-	if a.Project == "" && r.who.name == "" && len(r.hook.Projects) > 0 && r.hook.Projects[0] != config.AllProjects {
-		a.Project = r.hook.Projects[0]
-	}
-	out = webhook.Received{Webhook: r.name, State: a.State, StartsAt: a.StartsAt, Group: a.Group}
-	if out.Project, err = r.who.owner(a.Project); err != nil {
-		return out, err
-	}
-	for _, text := range []struct {
-		to   *string
-		from string
-	}{{&out.Title, a.Title}, {&out.GroupName, a.GroupName}, {&out.Fingerprint, a.Fingerprint}} {
-		if r.masker != nil {
-			if text.from, err = r.masker.Text(ctx, text.from); err != nil {
-				return out, err
-			}
-		}
-		*text.to = text.from
-	}
-	out.Title, out.GroupName = clip.Line(out.Title, maxName), clip.Line(out.GroupName, maxName)
-	if len(a.Fingerprint) > maxName || out.Fingerprint != a.Fingerprint { // masking could make two fingerprints equal
-		out.Fingerprint = webhook.Key(a.Fingerprint)
-	}
-	if a.State != webhook.Firing {
-		return out, nil
-	}
-	return out, r.request(ctx, a, &out)
-}
-
-// request builds the request for an investigation of this alert alone.
-func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.Received) error {
-	req := agent.Request{
-		Chain: r.hook.Chain, AlertType: a.Type, By: webhook.By(r.name, r.who.name),
-		Again: true, // the store detects duplicates
-		Labels: agent.Labels{Project: out.Project, Priority: a.Priority, Metadata: map[string]string{
-			"webhook": r.name, "fingerprint": out.Fingerprint, "group": out.GroupName, "severity": clip.Bytes(a.Severity, maxName),
-			agent.TraceParent: r.who.traceParent,
-		}},
-	}
-	if a.Chain != "" {
-		req.Chain = a.Chain
-	}
-	chain, _ := r.cfg.Dedup(req)
-	if chain == "" { // no chain handles its type
-		req.AlertType = r.hook.AlertType
-		chain, _ = r.cfg.Dedup(req)
-	}
-	if chain == "" || !r.cfg.ChainIn(chain, out.Project) {
-		const why = "no chain handles the alert type %.60q: set chain or alert_type of the webhook"
-		return huma.Error422UnprocessableEntity(fmt.Sprintf(why, a.Type))
-	}
-	maps.DeleteFunc(req.Metadata, func(_, value string) bool { return value == "" })
-	out.Workflow = clip.Bytes(system.IDOf(cmp.Or(a.Type, chain)), maxWorkflow)
-	st := system.Start{Request: req, Data: string(a.Data), Masker: r.masker}
-	st.Know(r.cfg)
-	st.Request.Attach = st.MaxData > 0 && len(st.Data) > st.MaxData // agents read the rest in pages
-	var err error
-	out.Request, err = r.opts.System.Prepare(ctx, st)
-	return err
-}
-
-const maxWorkflow = 60 // bytes of the workflow ID before the alert's own part
 
 func (h *webhooks) listAlerts(ctx context.Context, in *system.AlertsIn) (*body[system.Page[webhook.Row]], error) {
 	f := store.AlertFilter{Webhook: in.Webhook, Place: in.Place, Investigation: in.Investigation, Limit: in.Limit + 1}

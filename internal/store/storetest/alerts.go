@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,6 +106,8 @@ func testAlerts(t *testing.T, open opener) {
 	same(t, "of others", len(must(b.Alerts(t.Context(), store.AlertFilter{Projects: []string{"other"}}))(t)), 0)
 	same(t, "is led", must(b.AlertsWait(t.Context(), "of "+lead))(t), true)
 
+	testKnownAlerts(b)
+
 	// If the sender gives no start time, the alert fires again after it resolved.
 	for n, step := range []struct {
 		state webhook.State
@@ -114,6 +117,27 @@ func testAlerts(t *testing.T, open opener) {
 		{webhook.Resolved, webhook.Counts{Ignored: 1}}, {webhook.Firing, webhook.Counts{New: 1}},
 	} {
 		same(t, fmt.Sprint("timeless ", n), b.receive(alert("timeless", "g", step.state, 0)), step.want)
+	}
+}
+
+// testKnownAlerts: an alert that is stored needs no request, and its notes are those of its first message.
+func testKnownAlerts(b inbox) {
+	b.Helper()
+	first, timeless := alert("k", "g", webhook.Firing, 10), alert("k", "g", webhook.Firing, 0)
+	first.Notes = []string{"a\x00", `"b"`}
+	fired := []webhook.Received{first, timeless, alert("k", "g", webhook.Firing, 20), alert("l", "g", webhook.Firing, 0)}
+	same(b.T, "before", must(b.KnownAlerts(b.Context(), fired))(b.T), []bool{false, false, false, false})
+	b.receive(first, timeless)
+	same(b.T, "stored", must(b.KnownAlerts(b.Context(), fired))(b.T), []bool{true, true, false, false})
+	first.Request, timeless.Request, first.Notes = nil, nil, nil
+	same(b.T, "without a request", b.receive(first, timeless), webhook.Counts{Known: 2})
+	rows := must(b.Alerts(b.Context(), store.AlertFilter{Limit: 2}))(b.T)
+	same(b.T, "notes", [][]string{rows[1].Notes, rows[0].Notes}, [][]string{{"a\x00", `"b"`}, nil})
+	again := []webhook.Received{alert("k", "g", webhook.Resolved, 0), timeless}
+	same(b.T, "fires anew", must(b.KnownAlerts(b.Context(), again))(b.T), []bool{false, false})
+	b.receive(again[0])
+	if _, err := b.ReceiveAlerts(b.Context(), again[1:]); !errors.Is(err, store.ErrUnavailable) {
+		b.Errorf("an alert without a request that is not known: %v", err)
 	}
 }
 

@@ -109,6 +109,7 @@ type Store interface {
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
 	Circuit(ctx context.Context, key circuit.Key) (circuit.State, time.Time, error)
 	ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error
+	KnownAlerts(ctx context.Context, all []webhook.Received) ([]bool, error)
 	ReceiveAlerts(ctx context.Context, all []webhook.Received) (webhook.Counts, error)
 	PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error)
 	AlertStarted(ctx context.Context, id, investigation string) error

@@ -1,0 +1,104 @@
+package webhook
+
+import (
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // Europe/Berlin, wherever the test runs
+)
+
+// Times of monitoring tools are read in all their forms. A time that could mean several instants is refused.
+func TestMoments(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 28, 7, 0, 0, 0, time.UTC)
+	for said, want := range map[string]time.Time{
+		// with a zone
+		"2026-11-28T07:00:00Z":                                               day,
+		"2026-11-28T08:00:00+01:00":                                          day,
+		"2026-11-28T07:00:00.000+0000":                                       day, // CloudWatch
+		"20261128T070000Z":                                                   day,
+		"2026-11-28 07:00:00Z":                                               day,
+		"2026-11-28 08:00:00+01":                                             day,                                // PostgreSQL
+		"2026-11-28 07:00:00.123456+00:00":                                   day.Add(123456 * time.Microsecond), // Python
+		"2026-11-28T08:00:00.5+01:00[Europe/Berlin]":                         day.Add(500 * time.Millisecond),    // Java
+		"2026-11-28 07:00:00.123456789 +0000 UTC m=+0.0000042":               day.Add(123456 * time.Microsecond), // Go
+		"2026-11-28 10:30:00 +0330 +0330":                                    day,
+		"Sat, 28 Nov 2026 07:00:00 GMT":                                      day, // RFC 1123
+		"Sat, 28 Nov 2026 08:00:00 +0100":                                    day,
+		"Saturday, 28-Nov-26 07:00:00 UTC":                                   day, // RFC 850
+		"28 Nov 26 07:00 UT":                                                 day, // RFC 822
+		"Sat Nov 28 07:00:00 UTC 2026":                                       day, // date, Java
+		"Sat Nov 28 08:00:00 +0100 2026":                                     day,
+		"Sat Nov 28 2026 08:00:00 GMT+0100 (Central European Standard Time)": day,                                           // JavaScript
+		"April 27, 2025, 20:01 CEST":                                         time.Date(2025, 4, 27, 18, 1, 0, 0, time.UTC), // Site24x7
+		"Saturday, November 28th, 2026 7:00 AM":                              day,
+		"November 28, 2026 at 8:00:00 AM UTC+1":                              day,
+		"28/Nov/2026:07:00:00 +0000":                                         day, // access logs
+		"11/28/2026 7:00:00 AM (UTC)":                                        day, // PRTG
+		"2026-11-28 08:00:00 Europe/Berlin":                                  day,
+		"2026-11-28 02:00:00 est":                                            day,
+		"07:00:00 UTC on Saturday 28 November 2026":                          day,
+		// without a zone
+		"2026-11-28 07:00:00.123":  day.Add(123 * time.Millisecond), // Uptime Kuma
+		"2026-11-28 07:00:00,123":  day.Add(123 * time.Millisecond), // Python's logging
+		"2026-11-28T07:00:00":      day,
+		"2026.11.28 07:00:00":      day, // Zabbix
+		"07:00:00 2026.11.28":      day,
+		"2026/11/28 07:00":         day,
+		"28.11.2026 07:00:00":      day,
+		"11-28-2026 07:00:00":      day, // Nagios
+		"28/11/2026 07:00:00":      day,
+		"28.11.2026, 7:00:00 PM":   day.Add(12 * time.Hour),
+		"Sat Nov 28 07:00:00 2026": day, // ANSI C
+		"May 5 2026 07:00":         time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC),
+		"5/5/2026 07:00":           time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC),
+		"20261128070000":           day,
+		"1795849200":               day,
+		"1795849200.25":            day.Add(250 * time.Millisecond),
+		"1.7958492e9":              day,
+		"1795849200123":            day.Add(123 * time.Millisecond),
+		"1795849200123000":         day.Add(123 * time.Millisecond),
+		"1795849200123000000":      day.Add(123 * time.Millisecond),
+		// none
+		"0": {}, "0001-01-01T00:00:00Z": {}, "1970-01-01T00:00:00Z": {}, "0001-01-01 00:00:00 +0000 UTC": {},
+	} {
+		got, err := moment(said, "")
+		if err != nil || got.Sub(want).Abs() > time.Microsecond {
+			t.Errorf("%q: %v, %v, want %v", said, got, err, want)
+		}
+	}
+	for said, why := range map[string]string{
+		"yesterday":                     "as a time",
+		"07:00:00":                      "as a time",
+		"2026-11-28":                    "as a time",
+		"2026-13-28 07:00:00":           "as a time",
+		"2026-11-28 25:00:00":           "as a time",
+		"28 listopada 2026 07:00":       "as a time",
+		"NaN":                           "as a time",
+		"-Inf":                          "as a time",
+		"1e300":                         "as a time",
+		"99999-01-01T00:00:00Z":         "as a time",
+		strings.Repeat("1 ", 100):       "as a time",
+		`{"seconds":1795849200}`:        "as a time",
+		"01/02/2026 07:00":              "two ways",
+		"2026-11-28 07:00:00 CST":       `"CST" is unknown or has several meanings`,
+		"2026-11-28 07:00:00 IST":       `"IST" is unknown`,
+		"2026-11-28 07:00:00 +99:00":    `"+99:00" is unknown`,
+		"2026-11-28 07:00:00 Mars/Base": `"Mars/Base" is unknown`,
+	} {
+		if at, err := moment(said, ""); err == nil || !strings.Contains(err.Error(), why) || !at.IsZero() {
+			t.Errorf("%q: %v, %v", said, at, err)
+		}
+	}
+	// The zone beside a time counts only for a time that has none.
+	for zone, want := range map[string]time.Time{"+01:00": day, "Europe/Berlin": day, "CET": day, "UTC": day.Add(time.Hour), "": day.Add(time.Hour)} {
+		got, err := moment("2026-11-28 08:00:00", zone)
+		own, wrong := moment("2026-11-28T07:00:00Z", zone)
+		if err != nil || !got.Equal(want) || wrong != nil || !own.Equal(day) {
+			t.Errorf("%q: %v, %v and %v, %v", zone, got, err, own, wrong)
+		}
+	}
+	if at, err := moment("2026-11-28 08:00:00", "Local time"); err == nil {
+		t.Errorf("an unknown zone: %v", at)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -48,5 +49,26 @@ func TestWithoutCaveats(t *testing.T) {
 		if strings.Join(got[name], "|") != strings.Join(want, "|") {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
 		}
+	}
+}
+
+// TestAlertNotes checks that the page lists what could not be read of an alert, one note per line.
+func TestAlertNotes(t *testing.T) {
+	t.Parallel()
+	in, err := json.Marshal([]record.Investigation{
+		{Labels: agent.Labels{Metadata: map[string]string{agent.AlertNotes: "starts_at\ntitle"}}}, {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs("assets/dom.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", `
+		const { alertNotes } = await import("file://" + process.argv[1]);
+		process.stdout.write(JSON.stringify(JSON.parse(process.argv[2]).map(alertNotes)), () => process.exit());`, script, string(in)).Output()
+	if got := string(out); err != nil || got != `[["starts_at","title"],[]]` {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -89,6 +89,9 @@ func show(ctx context.Context, c *base.CLI, id string, only part, found bool) er
 		}
 		fmt.Fprintln(&text, terminal.CleanLine(strings.Join(append(about, words...), " · ")))
 	}
+	for _, line := range alertNotes(w.Investigation.Labels) {
+		fmt.Fprintln(&text, line)
+	}
 	opts := c.Options(true)
 	opts.Out = &text
 	if err := terminal.Show(w.Investigation, w.Stages, w.Executions, w.Entries, opts); err != nil {

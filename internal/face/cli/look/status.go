@@ -69,6 +69,7 @@ func printStatus(c *base.CLI, s system.Status) error {
 	for _, line := range (record.Envelope{NotChecked: s.NotChecked, NoToolResult: s.NoToolResult}).Caveats() {
 		lines = append(lines, "! "+terminal.CleanLine(line))
 	}
+	lines = append(lines, alertNotes(s.Labels)...)
 	for line := range strings.Lines(s.Summary) {
 		lines = append(lines, "  "+terminal.CleanLine(line))
 	}
@@ -110,7 +111,17 @@ func printStatus(c *base.CLI, s system.Status) error {
 	return base.PrintColumns(c, rows)
 }
 
-// labelWords lists the labels of a request.
+// alertNotes lists what the sender of an alert reported and could not be read.
+func alertNotes(l agent.Labels) (lines []string) {
+	for note := range strings.SplitSeq(l.Metadata[agent.AlertNotes], "\n") {
+		if note != "" {
+			lines = append(lines, "! alert: "+terminal.CleanLine(note))
+		}
+	}
+	return lines
+}
+
+// labelWords lists the labels of a request, without those in alertNotes.
 func labelWords(l agent.Labels) (words []string) {
 	for _, label := range [][2]string{{"project", l.Project}, {"tenant", l.Tenant}, {"session", l.Session}, {"fingerprint", l.Fingerprint}} {
 		if label[1] != "" {
@@ -121,7 +132,9 @@ func labelWords(l agent.Labels) (words []string) {
 		words = append(words, fmt.Sprintf("priority %d", l.Priority))
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
-		words = append(words, key+"="+l.Metadata[key])
+		if key != agent.AlertNotes {
+			words = append(words, key+"="+l.Metadata[key])
+		}
 	}
 	return words
 }

@@ -34,6 +34,21 @@ func TestStatusNamesAProblemOnce(t *testing.T) {
 	}
 }
 
+// A status lists what could not be read of the alert, apart from the other metadata.
+func TestStatusOfAnAlert(t *testing.T) {
+	t.Parallel()
+	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusRunning, Labels: agent.Labels{
+		Metadata: map[string]string{"severity": "high", agent.AlertNotes: "starts_at \"a\" was left out\ntitle \"b\" was left out\x1b"}}}
+	var out bytes.Buffer
+	if err := printStatus(&base.CLI{Out: &out}, system.Status{Status: client.StatusOf(r, nil, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "inc:1 · c · running · tokens unknown · severity=high\n! alert: starts_at \"a\" was left out\n! alert: title \"b\" was left out"
+	if text := out.String(); !strings.HasPrefix(text, want) || strings.Contains(text, "\x1b") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 // The status of a looping chain lists its stage runs in order of time, each with its own agents, and shows its limits and who requested
 // it.
 func TestStatusOfAChainThatLooped(t *testing.T) {

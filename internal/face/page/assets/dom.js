@@ -186,6 +186,9 @@ export const caveats = (e) =>
     e?.no_tool_result && "No tool result: no call of a tool has succeeded, so the report does not rest on what any system returned",
   ].filter(Boolean);
 
+// alertNotes returns what the sender of an investigation's alert reported and could not be read (agent.AlertNotes).
+export const alertNotes = (r) => (r.metadata?.alert_notes || "").split("\n").filter(Boolean);
+
 // withoutCaveats returns the report of a record without the paragraphs that the worker put before it: caveats shows these. An agent may
 // have written similar ones, which stay. It follows NotCheckedParagraph of internal/record.
 export function withoutCaveats({ report = "", envelope }) {

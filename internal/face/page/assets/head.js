@@ -1,5 +1,5 @@
 // Head of an investigation: its name, its status, and its usage and limits.
-import { cost, count, h, put, reveal, span, stateOf, status, ticking, tokens, words } from "./dom.js";
+import { alertNotes, cost, count, foreign, h, put, reveal, span, stateOf, status, ticking, tokens, words } from "./dom.js";
 import { titleOf } from "./home.js";
 
 // cut lists the end reasons of chains that a limit cut short.
@@ -10,8 +10,9 @@ export class Head {
     this.title = h("h1", { dir: "auto" }, "…");
     this.state = h("span.state");
     this.line = h("p.line", { dir: "auto" });
+    this.notes = h("div.troubles");
     this.meters = h("dl.meters");
-    this.element = h("header.head", {}, h("div.name", {}, this.title, this.state), this.line, this.meters, steering);
+    this.element = h("header.head", {}, h("div.name", {}, this.title, this.state), this.line, this.notes, this.meters, steering);
   }
 
   // show shows a record. The subject comes from the list, and so does the score until it is loaded.
@@ -41,6 +42,7 @@ export class Head {
         .map(reveal)
         .join(" · "),
     );
+    if (!this.notes.childElementCount) this.notes.append(...alertNotes(r).map((note) => foreign(`Alert: ${note}`, "p")));
     const bound = (name) => Number((e.bounds || []).find((b) => b.name === name)?.limit) || 0;
     const time = (e.bounds || []).find((b) => b.name === "max_duration" || b.name === "timeout")?.limit;
     const u = r.usage || {};

@@ -32,7 +32,8 @@ type WebhookMapping struct {
 	Alerts string `yaml:"alerts" default:"the body is one alert"`
 	// AlertType is the alert's type, which chains have.
 	AlertType []string `yaml:"alert_type"`
-	// Fingerprint is the same in all messages about one alert.
+	// Fingerprint is the same in all messages about one alert. A placeholder that the sender did not fill in, such as
+	// {EVENT.ID}, *UNKNOWN* or ${ID}, counts as missing.
 	Fingerprint []string `yaml:"fingerprint" default:"a hash of the alert"`
 	// Group is the same for alerts that can share one investigation when there are many.
 	Group []string `yaml:"group" default:"the alert's type"`
@@ -40,10 +41,13 @@ type WebhookMapping struct {
 	GroupName []string `yaml:"group_name" default:"the group"`
 	// Status says whether the alert is firing.
 	Status []string `yaml:"status"`
-	// StartsAt is when the alert began to fire: a date and a time, or seconds, milliseconds, microseconds or nanoseconds
-	// since 1970. An alert whose time cannot be read has no start time.
+	// StartsAt is when the alert began to fire: RFC 3339, or a date and a time of day in digits or English words, such as
+	// 2026-11-28 07:00:00, 2026.11.28 07:00:00, Sat, 28 Nov 2026 07:00:00 GMT, and April 27, 2025, 20:01 CEST; or seconds,
+	// milliseconds, microseconds or nanoseconds since 1970. A zone is an offset, a name such as Europe/Berlin, or UTC, GMT,
+	// WET, WEST, CET, CEST, EET, EEST, MSK, EST, EDT, CDT, MST, MDT, PST, PDT, JST, KST, AEST, AEDT, NZST or NZDT. A time
+	// with several meanings, such as 1/2/2026 or CST, is left out.
 	StartsAt []string `yaml:"starts_at"`
-	// Timezone is the zone of a starts_at that has none: an offset, or a name such as Europe/Berlin.
+	// Timezone is the zone of a starts_at that has none: an offset, a name or an abbreviation, as in starts_at.
 	Timezone []string `yaml:"timezone" default:"UTC"`
 	// Title is a one-line description of the alert.
 	Title []string `yaml:"title"`

@@ -120,7 +120,7 @@ func form(body []byte, charset encoding.Encoding) ([]byte, error) {
 		return nil, fmt.Errorf("the form cannot be read: %w", err)
 	}
 	fields := map[string]any{}
-	for key, raw := range values {
+	for key, raw := range values { // any order: of two keys that are the same text, either counts
 		texts := []any{}
 		for _, text := range append([]string{key}, raw...) {
 			converted, err := convert([]byte(text), charset)

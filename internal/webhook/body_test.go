@@ -41,7 +41,7 @@ func TestBodies(t *testing.T) {
 	for name, test := range map[string]struct {
 		contentType, encoding, body string
 		want, note                  string
-		err                         error // if want is empty
+		err                         error
 	}{
 		"UTF-8":                           {"application/json", "", `{"a":"ü"}`, `{"a":"ü"}`, "", nil},
 		"UTF-8 with a byte order mark":    {"", "", "\xef\xbb\xbf{}", "{}", "", nil},
@@ -50,7 +50,7 @@ func TestBodies(t *testing.T) {
 		"UTF-16, big-endian, with a mark": {"", "", "\xfe\xff" + utf16("{}", true), "{}", "", nil},
 		"UTF-16, declared":                {"application/json; charset=UTF-16", "", utf16("{}", true), "{}", "", nil},
 		"UTF-16, undeclared":              {"application/json", "", utf16("{}", false), "{}", "", nil},
-		"windows-1252":                    {"application/json; charset=windows-1252", "", "{\"a\":\"l\xe4uft \x80\"}", `{"a":"läuft €"}`, "", nil},
+		"windows-1252":                    {"application/json; charset=windows-1252", "", "\"l\xe4uft \x80\"", `"läuft €"`, "", nil},
 		"ISO-8859-2":                      {`text/plain; charset="ISO-8859-2"`, "", "\"\xb1\"", `"ą"`, "", nil},
 		"an unknown charset":              {"application/json; charset=utf8mb4", "", `"ü"`, `"ü"`, "", nil},
 		"an unknown charset, not UTF-8":   {"application/json; charset=klingon", "", "\"\xe4\"", "", "", ErrUnsupported},

@@ -96,7 +96,8 @@ func (m Mapping) Paths() (all []Path) {
 func (m Mapping) lists() map[string][]string {
 	return map[string][]string{
 		"alert_type": m.AlertType, "fingerprint": m.Fingerprint, "group": m.Group, "group_name": m.GroupName, "status": m.Status,
-		"starts_at": m.StartsAt, "timezone": m.Timezone, "title": m.Title, "severity": m.Severity, "priority": m.Priority, "project": m.Project, "chain": m.Chain,
+		"starts_at": m.StartsAt, "timezone": m.Timezone, "title": m.Title, "severity": m.Severity, "priority": m.Priority,
+		"project": m.Project, "chain": m.Chain,
 	}
 }
 

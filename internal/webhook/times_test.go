@@ -91,7 +91,9 @@ func TestMoments(t *testing.T) {
 		}
 	}
 	// The zone beside a time counts only for a time that has none.
-	for zone, want := range map[string]time.Time{"+01:00": day, "Europe/Berlin": day, "CET": day, "UTC": day.Add(time.Hour), "": day.Add(time.Hour)} {
+	for zone, want := range map[string]time.Time{
+		"+01:00": day, "Europe/Berlin": day, "CET": day, "UTC": day.Add(time.Hour), "": day.Add(time.Hour),
+	} {
 		got, err := moment("2026-11-28 08:00:00", zone)
 		own, wrong := moment("2026-11-28T07:00:00Z", zone)
 		if err != nil || !got.Equal(want) || wrong != nil || !own.Equal(day) {

@@ -187,8 +187,10 @@ func TestPlaceholders(t *testing.T) {
 		"{{ .Fingerprint }}": true, "{{fingerprint}}": true, "<no value>": true, "<nil>": true, "${ID}": true, "$ID": true, "$EVENT_ID$": true,
 		"%{id}": true, "#{id}": true, "@{triggerBody()?['id']}": true, "%ID%": true, "<%= id %>": true, "undefined": true, "null": true,
 		"[object Object]": true,
-		"{}":              false, `{}:{alertname="A"}`: false, "{}:{}": false, `{"a":"b"}`: false, "{6F9619FF-8B86-D011-B42D-00C04FC964FF}": false, "7": false,
-		"$100": false, "50%": false, "id {EVENT.ID}": false, "UNKNOWN": false, "null-pointer": false, "a/${b}": false,
+		"{}":              false, `{}:{alertname="A"}`: false, "{}:{}": false, `{"a":"b"}`: false, "7": false,
+		"{6F9619FF-8B86-D011-B42D-00C04FC964FF}": false,
+		"$100":                                   false, "50%": false, "id {EVENT.ID}": false, "UNKNOWN": false,
+		"null-pointer": false, "a/${b}": false,
 	} {
 		body, err := json.Marshal(map[string]string{"id": value})
 		if err != nil {

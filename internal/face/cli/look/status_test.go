@@ -43,7 +43,8 @@ func TestStatusOfAnAlert(t *testing.T) {
 	if err := printStatus(&base.CLI{Out: &out}, system.Status{Status: client.StatusOf(r, nil, nil)}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "inc:1 · c · running · tokens unknown · severity=high\n! alert: starts_at \"a\" was left out\n! alert: title \"b\" was left out"
+	const want = "inc:1 · c · running · tokens unknown · severity=high\n" +
+		"! alert: starts_at \"a\" was left out\n! alert: title \"b\" was left out"
 	if text := out.String(); !strings.HasPrefix(text, want) || strings.Contains(text, "\x1b") {
 		t.Errorf("got\n%s", text)
 	}

@@ -52,9 +52,11 @@ func CheckProject(name string) error {
 }
 
 const (
+	// MaxMetadata is the maximum size of the metadata, in bytes of JSON.
+	MaxMetadata = 4 << 10
+
 	maxTenant      = 64 // bytes, Temporal's own maximum
 	maxLabel       = 200
-	maxMetadata    = 4 << 10
 	lowestPriority = 5
 )
 
@@ -84,8 +86,8 @@ func (l Labels) validate() (errs []error) {
 			errs = append(errs, fmt.Errorf(`"metadata" has the key %.100q: a key has 1 to 64 characters (A-Z, a-z, 0-9, _, -)`, key))
 		}
 	}
-	if body, err := json.Marshal(l.Metadata); err == nil && len(body) > maxMetadata {
-		errs = append(errs, fmt.Errorf(`"metadata" is %d bytes of JSON; the limit is %d`, len(body), maxMetadata))
+	if body, err := json.Marshal(l.Metadata); err == nil && len(body) > MaxMetadata {
+		errs = append(errs, fmt.Errorf(`"metadata" is %d bytes of JSON; the limit is %d`, len(body), MaxMetadata))
 	}
 	return errs
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -216,6 +217,9 @@ func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.R
 		return huma.Error422UnprocessableEntity(fmt.Sprintf(why, a.Type))
 	}
 	maps.DeleteFunc(req.Metadata, func(_, value string) bool { return value == "" })
+	if size, err := json.Marshal(req.Metadata); err != nil || len(size) > agent.MaxMetadata {
+		delete(req.Metadata, agent.AlertNotes) // the list of alerts has them
+	}
 	out.Workflow = clip.Bytes(system.IDOf(cmp.Or(a.Type, chain)), maxWorkflow)
 	st := system.Start{Request: req, Data: string(a.Data), Masker: r.masker}
 	st.Know(r.cfg)

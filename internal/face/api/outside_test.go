@@ -89,6 +89,17 @@ func TestUnreadableStart(t *testing.T) {
 	}
 }
 
+// Labels at their largest, and a type that no chain can have, do not cost the alert.
+func TestLargeLabels(t *testing.T) {
+	t.Parallel()
+	w := open(t, "system: {http: {webhooks: {x: {chain: shop, "+
+		"mapping: {fingerprint: [f], alert_type: [f], group: [f], severity: [f], starts_at: [f]}}}}}\n"+oneChain)
+	got := read[system.Delivery](w, "", "POST", "/webhooks/x", `{"f": "`+strings.Repeat("<", 5000)+`"}`)
+	if rows := w.alerts(""); got.New != 1 || len(rows) != 1 || len(rows[0].Notes) != 1 {
+		t.Errorf("%+v, %+v", got, rows)
+	}
+}
+
 // Alerts whose fingerprint is a placeholder that the sender did not fill in are different alerts.
 func TestPlaceholderAsFingerprint(t *testing.T) {
 	t.Parallel()

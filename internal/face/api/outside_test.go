@@ -93,9 +93,9 @@ func TestUnreadableStart(t *testing.T) {
 func TestLargeLabels(t *testing.T) {
 	t.Parallel()
 	w := open(t, "system: {http: {webhooks: {x: {chain: shop, "+
-		"mapping: {fingerprint: [f], alert_type: [f], group: [f], severity: [f], starts_at: [f]}}}}}\n"+oneChain)
-	got := read[system.Delivery](w, "", "POST", "/webhooks/x", `{"f": "`+strings.Repeat("<", 5000)+`"}`)
-	if rows := w.alerts(""); got.New != 1 || len(rows) != 1 || len(rows[0].Notes) != 1 {
+		"mapping: {fingerprint: [f], alert_type: [t], group: [f], severity: [f], starts_at: [f], priority: [f]}}}}}\n"+oneChain)
+	got := read[system.Delivery](w, "", "POST", "/webhooks/x", `{"f": "`+strings.Repeat("<", 200)+`", "t": "`+strings.Repeat("<", 5000)+`"}`)
+	if rows := w.alerts(""); got.New != 1 || len(rows) != 1 || len(rows[0].Notes) != 2 {
 		t.Errorf("%+v, %+v", got, rows)
 	}
 }

@@ -182,8 +182,9 @@ func (s *session) checked(ctx context.Context) error {
 func (s *session) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	ctx, receipt := withReceipt(ctx)
+	ctx, receipt := withReceipt(ctx, s.wire.answers())
 	defer receipt.giveUp(nil)
+	defer receipt.forget()
 	err := s.explain(ctx, s.client.Ping(ctx, nil))
 	status, refused := errors.AsType[*statusError](err)
 	_, answered := errors.AsType[*jsonrpc.Error](err)

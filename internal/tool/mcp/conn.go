@@ -26,11 +26,12 @@ type conn struct {
 	onActivity func() // called when the server has sent a message
 	logger     *slog.Logger
 	writes     chan write
-	raws       raws
+	responses  answers
+	ready      []jsonrpc.Message // read, and not yet returned by Read
 	ending
 }
 
-func (c *conn) results() *raws { return &c.raws }
+func (c *conn) answers() *answers { return &c.responses }
 
 type write struct {
 	line  []byte
@@ -46,6 +47,7 @@ func newConn(proc *process, limit int, onActivity func(), logger *slog.Logger) *
 		onActivity: onActivity,
 		logger:     logger,
 		writes:     make(chan write),
+		responses:  answers{shared: true},
 		ending:     newEnding(),
 	}
 	go c.writeAll()
@@ -88,7 +90,7 @@ func (c *conn) release() { <-c.proc.exited }
 
 // Read returns the next message. The end of the process unblocks it.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
-	for {
+	for len(c.ready) == 0 {
 		line, err := readLine(c.input, c.limit)
 		if err != nil {
 			c.fail(err)
@@ -96,15 +98,20 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			return nil, c.err
 		}
 		line = sse.Unmarked(line) // programs on Windows write it before their first line
-		msg, err := jsonrpc.DecodeMessage(c.raws.keep(line))
-		if err == nil {
-			c.onActivity()
-			return msg, nil
+		for _, message := range c.responses.read(line, nil) {
+			if msg, err := jsonrpc.DecodeMessage(message); err == nil {
+				c.ready = append(c.ready, msg)
+			}
 		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			c.logger.Debug("MCP server wrote a line that is not a JSON-RPC message", "bytes", len(line))
+		if len(c.ready) > 0 {
+			c.onActivity()
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			c.logger.Debug("MCP server wrote a line that is no JSON-RPC message, or a response without an id", "bytes", len(line))
 		}
 	}
+	next := c.ready[0]
+	c.ready = c.ready[1:]
+	return next, nil
 }
 
 // readLine reads a line into new memory, because a message refers to it. With an error, it returns the incomplete line.
@@ -137,7 +144,9 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	receipt := receiptOf(ctx, msg)
 	var sent sentRequest
 	if request, ok := msg.(*jsonrpc.Request); ok {
-		sent.id = request.ID.Raw()
+		if sent.id = request.ID.Raw(); sent.id == nil {
+			c.responses.noticed()
+		}
 	}
 	for {
 		w := write{line: line, err: make(chan error, 1)}

@@ -18,9 +18,9 @@ import (
 // converted returns the result of a server's answer, read from the wire like in a session.
 func converted(t *testing.T, answer string) tool.Result {
 	t.Helper()
-	var results raws
-	results.expect(1)
-	message := results.keep([]byte(`{"jsonrpc":"2.0","id":1,"result":` + answer + `}`))
+	var results answers
+	results.expect(1, true)
+	message := results.read([]byte(`{"jsonrpc":"2.0","id":1,"result":`+answer+`}`), nil)[0]
 	var response struct{ Result mcp.CallToolResult }
 	if err := json.Unmarshal(message, &response); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // asks begins a call with a timeout of a minute, during which people may be asked. end ends it.
 func (p *pulse) asks(t *testing.T, key string, ask func(context.Context, tool.Question) (json.RawMessage, bool)) (call asker, end func()) {
 	ctx, cancel := tool.WithPausable(t.Context(), time.Minute)
-	_, r := withReceipt(ctx)
+	_, r := withReceipt(ctx, nil)
 	r.asker = asker{tool.Call{Key: key, Session: "e", Ask: ask}, ctx}
 	p.begin(r)
 	return r.asker, func() {

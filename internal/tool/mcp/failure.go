@@ -76,7 +76,7 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 		return s.unavailable("The session with MCP server %s ended during the call%s", s.server, s.wire.lastWords()), nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return interrupted(name, err)
-	case answered:
+	case answered && !isUnreadable(answer):
 		return s.refused(answer), nil
 	}
 	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s sent an unreadable response: %v", s.server, err)))
@@ -106,7 +106,7 @@ func why(err error) string {
 		{errors.Is(err, errEnded), "its session has ended"},
 		{errors.Is(err, mcp.ErrConnectionClosed), "its session has ended"},
 		{errors.Is(err, errCut), "the connection was lost"},
-		{answer != nil, "it returned an error"},
+		{answer != nil && !isUnreadable(answer), "it returned an error"},
 	} {
 		switch {
 		case row.is && refused != nil:

@@ -62,7 +62,7 @@ func (s *session) page(ctx context.Context, cursor string) (p page, err error) {
 	if err != nil {
 		return p, s.secrets.redactError(s.explain(ctx, err))
 	}
-	if err := json.Unmarshal(s.wire.results().take(answer.Meta), &p); err != nil {
+	if err := json.Unmarshal(s.wire.answers().take(answer.Meta), &p); err != nil {
 		return p, s.secrets.redactError(fmt.Errorf("read a page of tools: %w", err))
 	}
 	return p, nil

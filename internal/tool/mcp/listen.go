@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 const (
@@ -93,9 +92,13 @@ func (l *listener) read(ctx context.Context, answered func()) (retry bool) {
 		return resp.StatusCode >= 500 || unknown // any other server has no such stream
 	}
 	var message []byte
-	events := newStream(resp.Body, l.limit, func(data []byte) []byte { message = data; return data }, func(error) {}, func() {})
+	events := newStream(resp.Body, streamOptions{
+		limit: l.limit, read: func(data []byte) [][]byte { message = data; return [][]byte{data} }, bare: true, broken: func(error) {},
+		release: func() {},
+	})
 	defer events.Close()
 	for began := time.Now(); ; {
+		message = nil
 		event, err := events.next()
 		if err == nil || time.Since(began) > l.delay { // a proxy may end streams that are idle
 			l.delay = l.first
@@ -134,11 +137,12 @@ func (l *listener) pass(message []byte) (ok bool) {
 	if json.Compact(&line, message) != nil {
 		return true
 	}
-	if _, err := jsonrpc.DecodeMessage(line.Bytes()); err != nil {
-		return true
+	for _, message := range l.responses.read(line.Bytes(), nil) {
+		if _, err := fmt.Fprintf(l.out, "data: %s\n\n", message); err != nil {
+			return false
+		}
 	}
-	_, err := l.out.Write([]byte("data: " + string(l.raws.keep(line.Bytes())) + "\n\n"))
-	return err == nil
+	return true
 }
 
 // wait reports whether ctx outlasts a delay.

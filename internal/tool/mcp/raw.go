@@ -4,84 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math/big"
 	"slices"
 	"strings"
-	"sync"
 )
-
-// raws keeps results in the server's own form until their requests take them. The SDK decodes results into any, which
-// rounds integers above 2^53, and refuses a result with an unknown content type. It therefore gets empty results that name
-// the kept ones, which the session decodes itself. It is safe for concurrent use.
-type raws struct {
-	mu   sync.Mutex
-	kept map[string]json.RawMessage // by the request's id, see idKey; nil until the answer arrives
-}
-
-// rawKey is the key in an empty result's _meta that names the kept one.
-const rawKey = "inquest/raw"
-
-// idKey writes the id of a request, or of its answer, in one form. A server may write 4 as 4.0.
-func idKey(id any) string {
-	text, err := json.Marshal(id)
-	if err != nil || len(text) > 0 && text[0] == '"' {
-		return string(text)
-	}
-	return canonical(string(text))
-}
-
-// expect keeps the result of a request that is about to be sent. It may be sent again.
-func (r *raws) expect(id any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.kept == nil {
-		r.kept = map[string]json.RawMessage{}
-	}
-	r.kept[idKey(id)] = nil
-}
-
-// forget drops the result of a request, even if it arrives later.
-func (r *raws) forget(id any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.kept, idKey(id))
-}
-
-// keep takes the result out of the JSON-RPC response to an expected request, and returns the response with an empty one.
-// Any other message is returned unchanged, such as the answer to initialize or to a ping.
-func (r *raws) keep(message []byte) []byte {
-	if !bytes.Contains(message, []byte(`"result"`)) {
-		return message
-	}
-	var response struct{ ID, Method, Result json.RawMessage }
-	if json.Unmarshal(message, &response) != nil || response.Method != nil || !bytes.HasPrefix(response.Result, []byte("{")) {
-		return message
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := idKey(response.ID)
-	if kept, expected := r.kept[key]; !expected || kept != nil {
-		return message
-	}
-	r.kept[key] = response.Result
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"tools":[],"_meta":{%q:%q}}}`, response.ID, rawKey, key)
-}
-
-// take returns the result that an empty one's _meta names. A result that was not kept, such as null, is empty.
-func (r *raws) take(meta map[string]any) json.RawMessage {
-	key, _ := meta[rawKey].(string)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	raw := r.kept[key]
-	delete(r.kept, key)
-	if raw == nil {
-		return json.RawMessage("{}")
-	}
-	return raw
-}
 
 // encode is json.Marshal without HTML escapes.
 func encode(value any) (json.RawMessage, error) {

@@ -142,19 +142,22 @@ func TestStreamIsRewritten(t *testing.T) {
 	t.Parallel()
 	const before = ": a comment\n\nevent: message\nid: 7\nretry: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n"
 	const answer = "event: message\r\nid: 8\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":4,\r\ndata:\"result\":{\"n\":9007199254740993}}\r\n\r\n"
-	const after = "data: not JSON, though it says \"result\"\n\ndata: cut"
+	const after = "id: 9\ndata: not JSON, though it says \"result\"\n\n"
+	const dropped = "id: 9\n\n"
 	for name, reader := range map[string]func(io.Reader) io.Reader{
 		"whole": func(r io.Reader) io.Reader { return r }, "in bytes": iotest.OneByteReader, "with its end": iotest.DataErrReader,
 	} {
-		var results raws
-		results.expect(4)
+		var results answers
+		results.expect(4, true)
 		var broken []error
-		s := newStream(io.NopCloser(reader(strings.NewReader(before+answer+after))), 1000, results.keep,
-			func(err error) { broken = append(broken, err) }, func() {})
+		s := newStream(io.NopCloser(reader(strings.NewReader(before+answer+after))), streamOptions{
+			limit: 1000, read: func(message []byte) [][]byte { return results.read(message, nil) }, bare: true,
+			broken: func(err error) { broken = append(broken, err) }, release: func() {},
+		})
 		got, err := io.ReadAll(s)
 		const rewritten = "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[],\"tools\":[],\"_meta\":{\"inquest/raw\":\"4e0\"}}}\n" +
 			"event: message\nid: 8\n\n"
-		if diff := cmp.Diff(before+rewritten+after, string(got)); diff != "" || err != nil || len(broken) != 1 || !errors.Is(broken[0], errCut) {
+		if diff := cmp.Diff(before+rewritten+dropped, string(got)); diff != "" || err != nil || len(broken) != 1 || !errors.Is(broken[0], errCut) {
 			t.Errorf("%s: %v, broken %v\n%s", name, err, broken, diff)
 		}
 		if raw := results.take(map[string]any{rawKey: "4e0"}); string(raw) != `{"n":9007199254740993}` {
@@ -166,26 +169,29 @@ func TestStreamIsRewritten(t *testing.T) {
 // TestResultsForNobodyAreDropped checks that only the first result of a request that waits is kept, in each spelling of its id.
 func TestResultsForNobodyAreDropped(t *testing.T) {
 	t.Parallel()
-	var results raws
+	var results answers
 	keeps := func(id string) bool {
 		message := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"n":1}}`, id)
-		return !bytes.Equal(results.keep(message), message)
+		out := results.read(message, nil)
+		return len(out) == 1 && bytes.Contains(out[0], []byte(rawKey))
 	}
-	results.expect(int64(4))
-	results.expect(json.RawMessage(`"a"`))
+	for _, id := range []any{int64(4), int64(5), json.RawMessage("6")} {
+		results.expect(id, true)
+	}
 	for _, tc := range []struct {
 		id   string
 		keep bool
-	}{{"3", false}, {`"4"`, false}, {"4.0", true}, {"4", false}, {`"a"`, true}, {"null", false}} {
+	}{{"3", false}, {"4.0", true}, {"4", false}, {`"4"`, false}, {`"5"`, true}, {`"05"`, false}, {"null", false}, {"6", true}} {
 		if keeps(tc.id) != tc.keep {
 			t.Errorf("the result for %s: kept %t", tc.id, !tc.keep)
 		}
 	}
 	results.forget(int64(4))
-	if keeps("4") || len(results.kept) != 1 {
-		t.Errorf("%d results kept for one request", len(results.kept))
+	results.forget(int64(5))
+	if keeps("4") || len(results.requests) != 1 {
+		t.Errorf("%d results kept for one request", len(results.requests))
 	}
-	if raw := results.take(map[string]any{rawKey: `"a"`}); string(raw) != `{"n":1}` || len(results.kept) != 0 {
-		t.Errorf("took %s, %d remain", raw, len(results.kept))
+	if raw := results.take(map[string]any{rawKey: idKey(6)}); string(raw) != `{"n":1}` || len(results.requests) != 0 {
+		t.Errorf("took %s, %d remain", raw, len(results.requests))
 	}
 }

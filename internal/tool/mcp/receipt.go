@@ -16,9 +16,9 @@ type receipt struct {
 	once   bool                    // the request must not be sent a second time, whoever tries
 	// allowed is called directly before the request is sent, and may refuse that. Nil allows it.
 	allowed func() error
-	// expect is called with the id of the request directly before it is sent. Nil means that its result is not kept.
-	expect func(id any)
-	asker  asker // set before the request is sent
+	answers *answers // learns which requests are sent; nil for an unused receipt
+	keeps   bool     // the result is kept in the server's form
+	asker   asker    // set before the request is sent
 
 	mu        sync.Mutex
 	sends     int   // how often the request may have reached the server
@@ -42,9 +42,9 @@ var (
 type receiptKey struct{}
 
 // withReceipt returns a ctx for one request. If the wire ends the request, the cause of the ctx is the reason.
-func withReceipt(ctx context.Context) (context.Context, *receipt) {
+func withReceipt(ctx context.Context, answers *answers) (context.Context, *receipt) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &receipt{giveUp: cancel}
+	r := &receipt{giveUp: cancel, answers: answers}
 	return context.WithValue(ctx, receiptKey{}, r), r
 }
 
@@ -84,9 +84,11 @@ func (r *receipt) begin(sent sentRequest) error {
 		return err
 	}
 	r.sends++
-	r.sent = sent
-	if r.expect != nil && sent.id != nil {
-		r.expect(sent.id)
+	if sent.id != nil { // otherwise it is a notice about the request
+		r.sent = sent
+		if r.answers != nil {
+			r.answers.expect(sent.id, r.keeps)
+		}
 	}
 	return nil
 }
@@ -108,7 +110,13 @@ func (r *receipt) undo() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sends--
+	if r.answers != nil {
+		r.answers.unsent(r.sent.id)
+	}
 }
+
+// forget must be called when nobody waits for the answer any more.
+func (r *receipt) forget() { r.answers.forget(r.request().id) }
 
 // withdraw prevents a request from being sent, and reports whether it was sent already.
 func (r *receipt) withdraw() (sent bool) {

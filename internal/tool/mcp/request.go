@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -28,9 +29,9 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 	ctx, cancel := tool.WithPausable(parent, s.transport.Timeout.D())
 	defer cancel()
 	// The request outlives the ctx of its caller if the caller wants the late answer to an abandoned call.
-	work, receipt := withReceipt(context.WithoutCancel(ctx))
+	work, receipt := withReceipt(context.WithoutCancel(ctx), s.wire.answers())
 	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
-	receipt.asker = asker{call, ctx}
+	receipt.asker, receipt.keeps = asker{call, ctx}, true
 	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
 		Name:      own,
@@ -40,16 +41,15 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 		params.SetProgressToken(call.Key)
 	}
 	undo, began, answered := s.abort(receipt), s.pulse.begin(receipt), make(chan outcome, 1)
-	receipt.expect = s.wire.results().expect
 	go func() {
-		defer func() { s.wire.results().forget(receipt.request().id) }()
+		defer receipt.forget()
 		defer undo()
 		result, err := s.client.CallTool(work, params)
 		if err != nil {
 			answered <- outcome{err: s.explain(work, err)}
 			return
 		}
-		got, err := s.convert(s.wire.results().take(result.Meta), call)
+		got, err := s.convert(s.wire.answers().take(result.Meta), call)
 		answered <- outcome{got, err}
 	}()
 	defer s.pulse.end(receipt)
@@ -82,11 +82,11 @@ const mayHaveRun = "The tool may have taken effect before it failed."
 // begin applies the server's own timeout to a request, and ends it if the session is stopped.
 func (s *session) begin(ctx context.Context) (context.Context, *receipt, func()) {
 	ctx, cancel := s.limited(ctx)
-	ctx, receipt := withReceipt(ctx)
+	ctx, receipt := withReceipt(ctx, s.wire.answers())
+	receipt.keeps = true
 	undo := s.abort(receipt)
-	receipt.expect = s.wire.results().expect
 	return ctx, receipt, func() {
-		s.wire.results().forget(receipt.request().id)
+		receipt.forget()
 		undo()
 		receipt.giveUp(nil)
 		cancel()
@@ -124,7 +124,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	}
 	_, noted := receiptIn(ctx).read()
 	_, refused := errors.AsType[*statusError](noted)
-	_, answered := errors.AsType[*jsonrpc.Error](err) // or so it seems: the SDK's own errors have this type too
+	answer, answered := errors.AsType[*jsonrpc.Error](err) // or so it seems: the SDK's own errors have this type too
 	ours := noted != nil && errors.Is(err, noted)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTooLarge), errors.Is(cause, errEnded):
@@ -133,6 +133,10 @@ func (s *session) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	case refused, ours, noted != nil && !answered:
 		return noted
+	case isUnreadable(answer):
+		shown := *answer // without the SDK's words
+		shown.Message = clip.Bytes(s.secrets.redact(answer.Message), maxUnknown)
+		return &shown
 	case answered:
 		return err
 	}

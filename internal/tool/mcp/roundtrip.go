@@ -42,14 +42,18 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	out := req.Clone(ctx)
 	w.dress(out)
-	guard(out, receipt)
+	id := idOf(req)
+	if id == nil && req.Method == http.MethodPost {
+		w.responses.noticed()
+	}
+	guard(out, id, receipt)
 	resp, err := w.base.RoundTrip(out)
 	if err == nil {
 		w.onActivity()
 		if resp.Header.Get(sessionHeader) != "" {
 			w.stateful.Store(true)
 		}
-		err = w.receive(resp, receipt, cancel)
+		err = w.receive(resp, id, receipt, cancel)
 	} else if connected {
 		err = fmt.Errorf("%w: %w", errCut, err)
 	} else {
@@ -63,26 +67,30 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// guard makes the receipt of a request record when it is sent: net/http requests the body directly before it writes the
+// guard makes the receipt of a request with an id record when it is sent: net/http requests the body directly before it writes the
 // first byte to the connection. Without GetBody, net/http cannot resend the request itself.
-func guard(out *http.Request, receipt *receipt) {
+func guard(out *http.Request, id any, receipt *receipt) {
 	if out.Body == nil {
 		return
 	}
 	head := out.Clone(context.WithoutCancel(out.Context()))
 	head.Body, out.GetBody = nil, nil
 	out.Body = &guardedBody{ReadCloser: out.Body, begin: sync.OnceValue(func() error {
-		return receipt.begin(sentRequest{id: idOf(head), http: head})
+		return receipt.begin(sentRequest{id: id, http: head})
 	})}
 }
 
-// idOf reads the id of a request from its body. It is nil for a notice.
+// idOf reads the id of a JSON-RPC request from its body. It is nil for a notice and for a response.
 func idOf(req *http.Request) (id any) {
 	if req.GetBody == nil {
 		return nil
 	}
-	var request struct{ ID json.RawMessage }
-	if body, err := req.GetBody(); err != nil || json.NewDecoder(body).Decode(&request) != nil || request.ID == nil {
+	var request struct {
+		ID     json.RawMessage
+		Method string
+	}
+	body, err := req.GetBody()
+	if err != nil || json.NewDecoder(body).Decode(&request) != nil || request.ID == nil || request.Method == "" {
 		return nil
 	}
 	return request.ID
@@ -129,13 +137,18 @@ func (w *web) dress(req *http.Request) {
 }
 
 // receive reads everything except a stream at once. The SDK is then never in the middle of an answer when a call is
-// cancelled, which would end the session with all its other calls.
-func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
+// cancelled, which would end the session with all its other calls. The response answers the JSON-RPC request with that id, if any.
+func (w *web) receive(resp *http.Response, id any, receipt *receipt, release context.CancelFunc) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
-		body := activityBody{resp.Body, w.onActivity}
-		keep := func(message []byte) []byte { return w.raws.keep(receipt.mark(message)) }
-		resp.Body = newStream(body, w.limit, keep, w.breaker(receipt), release)
+		only := id
+		if resp.Request.Method == http.MethodGet && w.transport.Type == HTTP {
+			only = receipt.request().id // whose stream is resumed
+		}
+		resp.Body = newStream(activityBody{resp.Body, w.onActivity}, streamOptions{
+			limit: w.limit, read: func(message []byte) [][]byte { return w.responses.read(receipt.mark(message), only) },
+			bare: w.transport.Type == HTTP, broken: w.breaker(receipt), release: release,
+		})
 		return nil
 	}
 	defer release()
@@ -153,16 +166,41 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 			return err // the SDK would end the session, with all its other calls
 		}
 		receipt.note(err)
-	case !readable(resp, kind, body):
-		receipt.note(fmt.Errorf("%w (content type %q)", errNoJSON, kind)) // only matters for calls
+	case resp.StatusCode >= 300:
+		receipt.note(w.refused(resp, body)) // unless the redirect is followed
+	case id != nil && w.transport.Type == HTTP:
+		body = w.answered(resp, kind, body, id)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(w.raws.keep(body)))
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 
-func readable(resp *http.Response, kind string, body []byte) bool {
-	nothing := resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent
-	return nothing || kind == "application/json" && json.Valid(body)
+// answered returns the answer to a request for the SDK, which would end the session, with all its other calls, if it were not
+// JSON-RPC.
+func (w *web) answered(resp *http.Response, kind string, body []byte, id any) []byte {
+	messages := w.responses.read(body, id)
+	if len(messages) == 0 || w.responses.awaits(id) {
+		messages = [][]byte{w.responses.refuse(id, noMessage(resp, kind, body))}
+	}
+	resp.StatusCode = http.StatusOK
+	resp.Header.Set("Content-Type", "application/json")
+	return messages[0]
+}
+
+// noMessage says what a server answered that is not JSON-RPC.
+func noMessage(resp *http.Response, kind string, body []byte) string {
+	what, status := "it is not a JSON-RPC response", ""
+	if !json.Valid(body) {
+		what = "it is not valid JSON"
+	}
+	if resp.StatusCode != http.StatusOK {
+		status = fmt.Sprintf("status %d, ", resp.StatusCode)
+	}
+	what += fmt.Sprintf(" (%scontent type %q)", status, kind)
+	if text := quote(body); text != "" {
+		what += ": " + text
+	}
+	return what
 }
 
 // breaker returns the function to call when a stream breaks: it informs the call whose answer the stream is or, with

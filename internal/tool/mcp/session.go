@@ -123,7 +123,7 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options) (e
 // connect performs the handshake. The SDK applies ctx only to a part of it, so its timeout also ends the wire. ctx must
 // not end later, because an SSE connection lives as long as it does.
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
-	ctx, receipt := withReceipt(ctx)
+	ctx, receipt := withReceipt(ctx, s.wire.answers())
 	longest, remote := processStartTimeout, s.transport.remote()
 	if remote {
 		longest = defaultStartTimeout

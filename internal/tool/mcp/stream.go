@@ -7,33 +7,39 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // stream is a body of server-sent events. It limits the size of each event, rewrites their messages, and reports when
-// and why the body ends. The SDK understands neither a byte order mark nor lines that end with CR or have no colon, so
-// the stream has none of them.
+// and why the body ends. The SDK understands neither a byte order mark nor lines that end with CR or have no colon, and breaks
+// the connection at an event that is no message, so the stream has none of them.
 type stream struct {
-	body    io.ReadCloser
-	lines   *sse.Lines
-	limit   int                 // bytes of one event
-	keep    func([]byte) []byte // rewrites a message
-	broken  func(error)         // called at the end of the body, even if nobody reads further
-	release context.CancelFunc  // called when the body is closed
+	streamOptions
+	body  io.ReadCloser
+	lines *sse.Lines
 
 	ready []byte // of the next event, not yet handed out
 	err   error  // the error at the end of the body
 }
 
-func newStream(body io.ReadCloser, limit int, keep func([]byte) []byte, broken func(error), release context.CancelFunc) *stream {
+type streamOptions struct {
+	limit int // bytes of one event
+	// read returns the messages in place of an event's message.
+	read func([]byte) [][]byte
+	// bare allows events without data. The SDK reads their ids over streamable HTTP, and mistakes them for messages over SSE.
+	bare    bool
+	broken  func(error)        // called at the end of the body, even if nobody reads further
+	release context.CancelFunc // called when the body is closed
+}
+
+func newStream(body io.ReadCloser, opts streamOptions) *stream {
 	lines := sse.NewLines(bufio.NewReaderSize(body, 64<<10))
-	return &stream{body: body, lines: lines, limit: limit, keep: keep, broken: broken, release: release}
+	return &stream{streamOptions: opts, body: body, lines: lines}
 }
 
 func (s *stream) Read(p []byte) (int, error) {
-	if len(s.ready) == 0 && s.err == nil {
+	for len(s.ready) == 0 && s.err == nil {
 		s.ready, s.err = s.next()
 		switch {
 		case s.err == nil:
@@ -76,19 +82,36 @@ func (s *stream) next() ([]byte, error) {
 // event joins the lines of an event, its message rewritten.
 func (s *stream) event(lines [][]byte) []byte {
 	var data, others [][]byte
+	var name string
 	for _, line := range lines {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			data = append(data, bytes.TrimPrefix(value, []byte(" ")))
-		} else {
-			others = append(others, line)
+			continue
 		}
+		if value, ok := bytes.CutPrefix(line, []byte("event:")); ok {
+			name = string(bytes.TrimSpace(value))
+		}
+		others = append(others, line)
 	}
+	var messages [][]byte
 	message := bytes.Join(data, []byte("\n"))
-	raw := s.keep(message)
-	if bytes.Equal(raw, message) {
-		return bytes.Join(lines, []byte("\n"))
+	if data != nil && (name == "" || name == "message") {
+		messages = s.read(message)
 	}
-	return slices.Concat([]byte("data: "), raw, []byte("\n"), bytes.Join(others, []byte("\n"))) // the empty line is the last of them
+	switch {
+	case name == "endpoint", len(messages) == 1 && bytes.Equal(messages[0], message):
+		return bytes.Join(lines, []byte("\n"))
+	case len(messages) == 0 && !s.bare:
+		return nil
+	}
+	var event []byte
+	for n, message := range messages {
+		if n > 0 {
+			event = append(event, '\n')
+		}
+		event = fmt.Appendf(event, "data: %s\n", message)
+	}
+	return append(event, bytes.Join(others, []byte("\n"))...) // the empty line is the last of them
 }
 
 func (s *stream) Close() error {

@@ -28,7 +28,7 @@ type web struct {
 	secrets    secrets
 	limit      int // bytes of one message
 	stopped    <-chan struct{}
-	raws       raws
+	responses  answers
 	onActivity func()                  // called when the server has sent something
 	moved      atomic.Pointer[url.URL] // where the server redirects requests to its endpoint; nil if it does not
 	stateful   atomic.Bool             // the server has named a session
@@ -36,7 +36,7 @@ type web struct {
 	ending
 }
 
-func (w *web) results() *raws { return &w.raws }
+func (w *web) answers() *answers { return &w.responses }
 
 func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, onActivity func(), opts Options) (*web, error) {
 	u, err := url.Parse(t.URL)
@@ -45,7 +45,7 @@ func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, onActivity fu
 	}
 	w := &web{
 		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: opts.MessageLimit, stopped: stopped,
-		onActivity: onActivity, ending: newEnding(),
+		onActivity: onActivity, responses: answers{shared: t.Type == SSE}, ending: newEnding(),
 	}
 	client := &http.Client{Transport: w, CheckRedirect: w.checkRedirect}
 	const ownLimit = -1 // messages are limited below the SDK, where their owner is known
@@ -97,6 +97,7 @@ func (w *web) cancel(ctx context.Context, request sentRequest) {
 	if err != nil {
 		return
 	}
+	w.responses.noticed()
 	out := request.http.Clone(ctx)
 	out.Body, out.GetBody, out.ContentLength = io.NopCloser(bytes.NewReader(notice)), nil, int64(len(notice))
 	if resp, err := w.base.RoundTrip(out); err == nil {

@@ -26,8 +26,8 @@ type wire interface {
 	cancel(ctx context.Context, request sentRequest)
 	// lastWords returns the server's output about its end, if any.
 	lastWords() string
-	// results returns the results of calls in progress.
-	results() *raws
+	// answers returns what assigns the server's responses to the requests in progress.
+	answers() *answers
 	// release waits until the wire has ended completely.
 	release()
 }
@@ -57,7 +57,6 @@ var (
 	errEnded       = errors.New("the session has ended")
 	errTooLarge    = errors.New("the server sent a message that is too long")
 	errCut         = errors.New("the connection was lost before a response arrived")
-	errNoJSON      = errors.New("it is not valid JSON")
 	errUnreachable = errors.New("it cannot be reached")
 	errStart       = errors.New("start MCP server")
 	errSilent      = errors.New("the server does not respond to pings")

@@ -1,0 +1,347 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+)
+
+// answers assigns a server's responses to the requests of a wire, and passes them to the SDK in the form that it expects. The SDK
+// breaks the connection at, or ignores, a response that JSON-RPC does not allow, and the request would wait until its timeout.
+//
+// It also keeps results in the server's own form until their requests take them. The SDK decodes results into any, which
+// rounds integers above 2^53, and refuses a result with an unknown content type. It therefore gets empty results that name
+// the kept ones, which the session decodes itself.
+//
+// The zero value has no requests. answers is safe for concurrent use.
+type answers struct {
+	shared bool // all answers come on one connection, so that a response without an id may belong to any request
+
+	mu        sync.Mutex
+	sent      int                 // requests and notices so far
+	notice    int                 // the last notice, as a value of sent; zero if the server has answered a later request
+	requests  map[string]*request // by id, see idKey; without those that are over
+	unclaimed []unclaimed         // responses without an id that may belong to several requests; oldest first
+}
+
+// request is a request that was sent.
+type request struct {
+	id    any
+	place int             // its value of answers.sent
+	keeps bool            // the result is kept in the server's form
+	kept  json.RawMessage // nil until the answer arrives
+	gone  bool            // abandoned, but the server may still answer it
+}
+
+func (r *request) unanswered() bool { return r.kept == nil }
+
+// unclaimed is a response without an id.
+type unclaimed struct {
+	response
+	place  int // of the last request or notice before it
+	notice int // the notice that it may answer; zero if none
+}
+
+// maxUnclaimed limits how many of them are remembered. Further ones are dropped.
+const maxUnclaimed = 20
+
+// rawKey is the key in an empty result's _meta that names the kept one.
+const rawKey = "inquest/raw"
+
+// expect announces a request that is about to be sent, possibly again. If keeps is set, its result is kept for take.
+func (a *answers) expect(id any, keeps bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.requests == nil {
+		a.requests = map[string]*request{}
+	}
+	a.sent++
+	a.requests[idKey(id)] = &request{id: id, place: a.sent, keeps: keeps}
+}
+
+// noticed announces a notice that is about to be sent. Some servers answer notices, without an id.
+func (a *answers) noticed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sent++
+	a.notice = a.sent
+}
+
+// forget drops a request that nobody waits for, and its result, even if that arrives later.
+func (a *answers) forget(id any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r := a.requests[idKey(id)]; r != nil && r.unanswered() && a.shared {
+		r.gone = true
+		return
+	}
+	delete(a.requests, idKey(id))
+}
+
+// unsent reverts expect.
+func (a *answers) unsent(id any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.requests, idKey(id))
+}
+
+// take returns the result that an empty one's _meta names. A result that was not kept, such as null, is empty.
+func (a *answers) take(meta map[string]any) json.RawMessage {
+	key, _ := meta[rawKey].(string)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.requests[key]
+	delete(a.requests, key)
+	if r == nil || r.kept == nil || string(r.kept) == "null" {
+		return json.RawMessage("{}")
+	}
+	return r.kept
+}
+
+// read returns the messages for the SDK that a server's message results in. Noise has none. A response may have several, because
+// it can show which request an earlier response without an id belongs to.
+//
+// only is the id of the request whose own HTTP response contains the message, and nil if there is none. On a shared connection, a
+// response without an id belongs to the only request in progress. Among several it is kept until the others have been answered.
+func (a *answers) read(message []byte, only any) (out [][]byte) {
+	r, ok := responseIn(message)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	to := a.requests[idKey(r.id)]
+	if to == nil && only != nil {
+		to = a.requests[idKey(only)]
+	}
+	switch {
+	case ok && to != nil && to.unanswered():
+		return append([][]byte{a.answer(to, r)}, a.settle()...)
+	case ok && a.shared && idKey(r.id) == "" && r.versioned && len(a.unclaimed) < maxUnclaimed:
+		a.unclaimed = append(a.unclaimed, unclaimed{r, a.sent, a.notice})
+		return a.settle()
+	}
+	if _, err := jsonrpc.DecodeMessage(message); err != nil {
+		return nil
+	}
+	return [][]byte{message}
+}
+
+// awaits reports whether the answer to a request has not arrived.
+func (a *answers) awaits(id any) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	to := a.requests[idKey(id)]
+	return to != nil && to.unanswered()
+}
+
+// refuse returns an error as the answer to a request, in place of a response that cannot be read.
+func (a *answers) refuse(id any, why string) []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	to := a.requests[idKey(id)]
+	if to == nil {
+		to = &request{id: id}
+	}
+	return a.answer(to, response{err: unreadable(why)})
+}
+
+// answer ends a request, and returns its answer.
+func (a *answers) answer(to *request, r response) []byte {
+	if to.place > a.notice {
+		a.notice = 0 // servers read messages in order
+	}
+	for n := range a.unclaimed {
+		if to.place > a.unclaimed[n].notice {
+			a.unclaimed[n].notice = 0
+		}
+	}
+	key := idKey(to.id)
+	id, _ := json.Marshal(to.id) // ours can be encoded
+	if r.err == nil && to.keeps && !to.gone {
+		to.kept = r.result
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"tools":[],"_meta":{%q:%q}}}`, id, rawKey, key)
+	}
+	delete(a.requests, key)
+	if r.err != nil {
+		text, _ := encode(r.err)
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id, text)
+	}
+	result, _ := encode(r.result) // on one line
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+// settle assigns the responses without an id as far as it is certain whose they are. If there are as many of them as requests
+// that they may belong to, all of these have been answered, but it is unknown how. No request gets the answer to another.
+func (a *answers) settle() (out [][]byte) {
+	for n := 0; n < len(a.unclaimed); {
+		u := a.unclaimed[n]
+		waiting, gone := a.before(u.place)
+		switch {
+		case u.notice > 0:
+			n++ // it may be about the notice
+			continue
+		case len(waiting) > n+1:
+			n++
+			continue
+		case len(waiting) == 1 && n == 0 && gone == 0:
+			out = append(out, a.answer(waiting[0], u.response))
+		default:
+			for _, to := range waiting {
+				out = append(out, a.answer(to, response{err: unreadable(unmatched)}))
+			}
+		}
+		a.unclaimed = slices.Delete(a.unclaimed, 0, n+1)
+		n = 0
+	}
+	return out
+}
+
+// unmatched is said about a request in place of its answer.
+const unmatched = "it has no id, and several requests were in progress, so it is unknown which of them it answers"
+
+// before returns the unanswered requests that were sent up to a place, oldest first: those in progress, and the number of
+// abandoned ones.
+func (a *answers) before(place int) (waiting []*request, gone int) {
+	for _, r := range slices.SortedFunc(maps.Values(a.requests), func(a, b *request) int { return a.place - b.place }) {
+		switch {
+		case r.place > place || !r.unanswered():
+		case r.gone:
+			gone++
+		default:
+			waiting = append(waiting, r)
+		}
+	}
+	return waiting, gone
+}
+
+// response is a response of a server.
+type response struct {
+	id        json.RawMessage // nil if it has none
+	versioned bool            // it says that it is JSON-RPC
+	result    json.RawMessage
+	err       *jsonrpc.Error // nil for a result
+}
+
+// responseIn reads a response, even one that is not valid JSON or not valid JSON-RPC. ok is false for any other message, and for
+// output that is no message.
+func responseIn(message []byte) (r response, ok bool) {
+	var fields struct{ JSONRPC, ID, Method, Result, Error json.RawMessage }
+	broken := json.Unmarshal(message, &fields) != nil
+	if broken {
+		m := members(message)
+		fields.JSONRPC, fields.ID, fields.Method, fields.Result, fields.Error = m["jsonrpc"], m["id"], m["method"], m["result"], m["error"]
+	}
+	if string(fields.Error) == "null" {
+		fields.Error = nil // JSON-RPC 1.0
+	}
+	r = response{id: fields.ID, versioned: fields.JSONRPC != nil, result: fields.Result}
+	named := idKey(r.id) != ""
+	switch {
+	case fields.Method != nil, !named && !r.versioned, (!named || !r.versioned) && fields.Result == nil && fields.Error == nil:
+		return r, false
+	case broken:
+		r.err = unreadable("it is not valid JSON: " + quote(message))
+	case fields.Error != nil:
+		r.err = errorIn(fields.Error)
+	case fields.Result == nil:
+		r.err = unreadable("it has neither a result nor an error: " + quote(message))
+	}
+	return r, true
+}
+
+// errorIn reads the error of a response. An error that is not an object with a message is its own message.
+func errorIn(raw json.RawMessage) *jsonrpc.Error {
+	var fields struct {
+		Code    json.RawMessage
+		Message string
+		Data    json.RawMessage
+	}
+	_ = json.Unmarshal(raw, &fields) // the fields that can be read count
+	err := &jsonrpc.Error{Message: fields.Message, Data: fields.Data}
+	_ = json.Unmarshal(fields.Code, &err.Code)
+	if err.Message == "" && json.Unmarshal(raw, &err.Message) != nil {
+		err.Message = string(raw)
+	}
+	return err
+}
+
+// unreadableMark is the data of our own errors in place of a response that cannot be read.
+const unreadableMark = `"inquest/unreadable"`
+
+func unreadable(why string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: why, Data: json.RawMessage(unreadableMark)}
+}
+
+// quote returns the beginning of a server's text. It is longer than the part that is shown, so that no secret is cut in half
+// before it is redacted.
+func quote(text []byte) string { return clip.Bytes(string(bytes.TrimSpace(text)), 2*maxUnknown) }
+
+// isUnreadable reports whether an error stands for a response that cannot be read.
+func isUnreadable(err *jsonrpc.Error) bool { return err != nil && string(err.Data) == unreadableMark }
+
+// members returns the members of a JSON object that may be broken, such as one with a value NaN or one that was cut. A value may
+// be anything.
+func members(text []byte) map[string]json.RawMessage {
+	found, name, begin, depth := map[string]json.RawMessage{}, "", 0, 0
+	end := func(at int) {
+		if value := bytes.TrimSpace(text[begin:at]); name != "" && len(value) > 0 {
+			found[name] = bytes.Clone(value)
+		}
+		name, begin = "", at+1
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return found
+	}
+	for at := 0; at < len(text); at++ {
+		switch c := text[at]; {
+		case c == '"':
+			for at++; at < len(text) && text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		case c == '{', c == '[':
+			if depth++; depth == 1 {
+				begin = at + 1
+			}
+		case c == '}', c == ']':
+			if depth--; depth == 0 {
+				end(at)
+				return found
+			}
+		case depth == 1 && c == ',':
+			end(at)
+		case depth == 1 && c == ':' && name == "":
+			_ = json.Unmarshal(text[begin:at], &name) // anything but a text is no name
+			begin = at + 1
+		}
+	}
+	end(len(text))
+	return found
+}
+
+// idKey writes the id of a request, or of its answer, in one form. A server may write 4 as 4.0 or as "4". It is empty for
+// anything that cannot be an id.
+func idKey(id any) string {
+	text, err := json.Marshal(id)
+	if err != nil {
+		return "" // from a broken message
+	}
+	var quoted string
+	switch c := text[0]; {
+	case c == '"' && json.Unmarshal(text, &quoted) == nil:
+		if number, err := strconv.ParseInt(quoted, 10, 64); err == nil && strconv.FormatInt(number, 10) == quoted {
+			return canonical(quoted) // the ids of our requests are numbers
+		}
+		return string(text)
+	case c == '-', c >= '0' && c <= '9':
+		return canonical(string(text))
+	}
+	return ""
+}

@@ -116,7 +116,7 @@ func (a *answers) read(message []byte, only any) (out [][]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	to := a.requests[idKey(r.id)]
-	if to == nil && only != nil {
+	if only != nil && idKey(r.id) == "" {
 		to = a.requests[idKey(only)]
 	}
 	switch {

@@ -24,19 +24,24 @@ type answer struct {
 	structured any // numbers are json.Number; nil if there is none
 	isError    bool
 	needsInput bool
+	others     any // the other fields, which another version of MCP may define; nil if there are none
 }
+
+// knownFields are the fields of results that MCP defines now.
+var knownFields = []string{"content", "structuredContent", "isError", "resultType", "_meta"}
 
 // read splits a result into its parts. A part with an unexpected form is read as what it most likely means, and does
 // not affect the others.
 func read(raw json.RawMessage) (a answer, err error) {
+	if !bytes.HasPrefix(raw, []byte("{")) {
+		raw, _ = encode(map[string]any{"content": raw}) // a result is valid JSON
+	}
 	var fields struct{ Content, StructuredContent, IsError, ResultType json.RawMessage }
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	var all map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(raw, &fields), json.Unmarshal(raw, &all)); err != nil {
 		return a, fmt.Errorf("read the result: %w", err)
 	}
 	if json.Unmarshal(fields.Content, &a.content) != nil && fields.Content != nil {
-		if !bytes.ContainsAny(fields.Content[:1], `{"`) {
-			return a, errors.New("read the result: its content is not a list of blocks")
-		}
 		a.content = []json.RawMessage{fields.Content} // a single block without a list
 	}
 	if fields.StructuredContent != nil {
@@ -46,6 +51,10 @@ func read(raw json.RawMessage) (a answer, err error) {
 	}
 	a.isError = slices.Contains([]string{"true", `"true"`}, string(fields.IsError))
 	a.needsInput = string(fields.ResultType) == `"input_required"`
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return slices.Contains(knownFields, name) })
+	if text, err := encode(all); err == nil && len(all) > 0 {
+		a.others, _ = decode(text) // it has been decoded before
+	}
 	return a, nil
 }
 
@@ -64,6 +73,10 @@ func convert(raw json.RawMessage) (tool.Result, error) {
 		p.addRaw(content)
 	}
 	p.addStructured(answer.structured)
+	if p.text("") == "" && answer.others != nil { // such as toolResult, in MCP's first version
+		answer.structured = answer.others
+		p.addStructured(answer.structured)
+	}
 	result := tool.Result{Status: tool.StatusSuccess, Content: p.text("The tool returned nothing."), Artifacts: p.artifacts}
 	if answer.isError {
 		result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool

@@ -189,7 +189,7 @@ func (w *web) answered(resp *http.Response, kind string, body []byte, id any) []
 
 // noMessage says what a server answered that is not JSON-RPC.
 func noMessage(resp *http.Response, kind string, body []byte) string {
-	what, status := "it is not a JSON-RPC response", ""
+	what, status := "it does not answer the request", ""
 	if !json.Valid(body) {
 		what = "it is not valid JSON"
 	}

@@ -202,7 +202,7 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 		if err != nil {
 			all = append(all, fmt.Errorf("read the last tool list of server %s: %w", c.Server, err))
 		}
-		for _, line := range tool.Changes(last, c.Tools) {
+		for _, line := range tool.Changes(last, c) {
 			all = append(all, fmt.Errorf("server %s has changed its tools since an execution last listed them: %s",
 				c.Server, reveal.Text(line)))
 		}
@@ -252,7 +252,12 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []plan.Server) (all []
 	for n, server := range servers {
 		group.Go(func() {
 			all[n].Server = server.Name
-			if all[n].Tools, errs[n] = b.list(ctx, server); errs[n] != nil {
+			all[n].Tools, errs[n] = b.list(ctx, server)
+			switch {
+			case errs[n] == nil:
+			case partial(errs[n]):
+				all[n].Partial = errs[n].Error()
+			default:
 				all[n].Error = errs[n].Error()
 			}
 		})
@@ -261,7 +266,7 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []plan.Server) (all []
 	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// list asks a server for its tools. Descriptions are masked in the same way as results.
+// list asks a server for its tools, as tool.Caller does. Descriptions are masked in the same way as results.
 func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
 	masker, err := mask.Of(server.Masking)
 	if err != nil {
@@ -271,11 +276,20 @@ func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
 		said := activities.MaskWords(ctx, masker, err.Error())
 		masked := *failed
-		masked.Err = fmt.Errorf("MCP server %s is not available: %s. It said: %s", server.Name, failed.Why, said)
-		return nil, &masked
+		what := "is not available"
+		if failed.Partial {
+			what = "may have more tools than it lists"
+		}
+		masked.Err, err = fmt.Errorf("MCP server %s %s: %s. It said: %s", server.Name, what, failed.Why, said), &masked
 	}
 	activities.MaskTools(ctx, masker, specs)
 	return specs, err
+}
+
+// partial reports whether an error of list comes with a part of the server's tools.
+func partial(err error) bool {
+	failed, ok := errors.AsType[*tool.ServerError](err)
+	return ok && failed.Partial
 }
 
 // serverOf finds the server of a tool among those of a user, in either spelling of the tool's name.

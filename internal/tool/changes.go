@@ -8,9 +8,10 @@ import (
 )
 
 // Changes lists the differences between a server's current and last description of its tools, one line for each tool.
-// There are none for a server that was not asked before. A change can mean that a trusted server was replaced.
-func Changes(last Catalogue, now []Spec) (lines []string) {
-	before := last.Tools
+// There are none for a server that was not asked before. A change can mean that a trusted server was replaced. A tool that is
+// missing from a partial list need not have been removed.
+func Changes(last, current Catalogue) (lines []string) {
+	before, now := last.Tools, current.Tools
 	if last.Server == "" { // a server that offered nothing still has a name
 		return nil
 	}
@@ -25,7 +26,7 @@ func Changes(last Catalogue, now []Spec) (lines []string) {
 		}
 	}
 	for _, spec := range before {
-		if _, there := named(now, spec.Name); !there {
+		if _, there := named(now, spec.Name); !there && current.Partial == "" {
 			lines = append(lines, fmt.Sprintf("%s was removed (%.8s)", spec.Name, spec.Definition()))
 		}
 	}

@@ -67,15 +67,19 @@ type Catalogue struct {
 	Words string `json:"words,omitempty"`
 	// Failure is the error behind Error. It is zero in a catalogue from the store.
 	Failure ServerError `json:"-"`
+	// Partial says why the server may have more tools, without quoting it. Empty means that the list is complete.
+	Partial string `json:"partial,omitempty"`
 	// Changed lists the differences from the server's previous description of its tools.
 	Changed []string `json:"changed,omitempty"`
 }
 
-// ServerError is the error of a server that could not be asked for its tools.
+// ServerError is the error of a server that could not be asked for its tools, or for all of them.
 type ServerError struct {
 	Why  string // without quoting the server
 	Away string // the same, if the server may be back soon; otherwise empty
 	Err  error  // with the server's own text
+	// Partial means that the server listed some of its tools before the error, which were returned with it.
+	Partial bool
 	// NotStarted means that the operating system could not start the server's process.
 	NotStarted bool
 	// Pending is how long the server has been starting or, if Running is set, has not answered a request for its tools.
@@ -142,7 +146,8 @@ func (c Call) Allowed(ctx context.Context) error {
 
 // Caller lists and runs tools: an MCP pool, or the built-in tools.
 type Caller interface {
-	// List returns the tools of one server, from all pages.
+	// List returns the tools of one server, from all pages. An error that is a Partial *ServerError comes with the tools that the
+	// server has listed.
 	List(ctx context.Context, server plan.Server, session string) ([]Spec, error)
 	// Call runs a tool. Errors of the tool or its server are in the Result. The error is for a ctx that ended, or comes
 	// from the call's Fence.

@@ -28,6 +28,9 @@ func (j *Job) Notices() (texts []string) {
 		if c.Error != "" {
 			lines = append(lines, fmt.Sprintf("%s%s. Its message: %s", NotAvailable(c.Server), c.Error, cmp.Or(c.Words, "none")))
 		}
+		if c.Partial != "" {
+			lines = append(lines, fmt.Sprintf("Server %s may have more tools than it lists: %s. Its message: %s", c.Server, c.Partial, c.Words))
+		}
 		for _, line := range c.Changed {
 			line = reveal.Text(strings.Join(strings.Fields(line), " "))
 			lines = append(lines, fmt.Sprintf("Server %s has changed its tools: %s", c.Server, line))

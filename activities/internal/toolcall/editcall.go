@@ -213,7 +213,8 @@ func (c *toolCall) redefined(ctx context.Context, approved tool.Spec) (lines []s
 			"Tool %s was not called: its server is unavailable, so its definition could not be compared with the approved one (%s).",
 			approved.Name, catalogue.Error)}
 	}
-	lines = tool.Changes(tool.Catalogue{Server: name, Tools: []tool.Spec{approved}}, catalogue.Named(approved.Name))
+	lines = tool.Changes(
+		tool.Catalogue{Server: name, Tools: []tool.Spec{approved}}, tool.Catalogue{Server: name, Tools: catalogue.Named(approved.Name)})
 	if len(lines) == 0 {
 		return nil, nil
 	}

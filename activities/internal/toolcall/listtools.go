@@ -89,23 +89,19 @@ func (j Calls) catalogue(ctx context.Context, server plan.Server, within time.Du
 	if err != nil && ctx.Err() != nil {
 		return out, err
 	}
-	if err != nil {
-		out.Error, out.Words = whyUnlisted(err), job.MaskWords(ctx, masker, err.Error())
-		if failed, ok := errors.AsType[*tool.ServerError](err); ok {
-			out.Failure = *failed
-			out.Failure.Output = job.MaskWords(ctx, masker, failed.Output)
-		}
+	failed, ofServer := errors.AsType[*tool.ServerError](err)
+	switch {
+	case err == nil:
+	case ofServer && failed.Partial:
+		out.Partial, out.Words = failed.Why, job.MaskWords(ctx, masker, err.Error())
+	case ofServer:
+		out.Error, out.Words, out.Failure = failed.Why, job.MaskWords(ctx, masker, err.Error()), *failed
+		out.Failure.Output = job.MaskWords(ctx, masker, failed.Output)
+	default:
+		out.Error, out.Words = job.Unlisted, job.MaskWords(ctx, masker, err.Error())
 	}
 	job.MaskTools(ctx, masker, out.Tools)
 	return out, nil
-}
-
-// whyUnlisted explains the error in our own words, because it goes into a prompt and into history.
-func whyUnlisted(err error) string {
-	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
-		return failed.Why
-	}
-	return job.Unlisted
 }
 
 // compare records how the tools differ from the server's last list, requested by any execution.
@@ -120,7 +116,7 @@ func (j Calls) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range tool.Changes(last, catalogue.Tools) {
+	for _, line := range tool.Changes(last, *catalogue) {
 		j.Logger.Warn("an MCP server changed its tools", "server", catalogue.Server, "change", line)
 		catalogue.Changed = append(catalogue.Changed, line)
 	}
@@ -139,7 +135,7 @@ func (j Calls) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if kept.Server == now.Server && kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, now.Tools)) == 0 {
+		if kept.Server == now.Server && kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, *now)) == 0 {
 			now.Changed = kept.Changed
 			return true, nil
 		}

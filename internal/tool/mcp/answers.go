@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // answers assigns a server's responses to the requests of a wire, and passes them to the SDK in the form that it expects. The SDK
@@ -112,6 +113,7 @@ func (a *answers) take(meta map[string]any) json.RawMessage {
 // only is the id of the request whose own HTTP response contains the message, and nil if there is none. On a shared connection, a
 // response without an id belongs to the only request in progress. Among several it is kept until the others have been answered.
 func (a *answers) read(message []byte, only any) (out [][]byte) {
+	message = sse.Unmarked(message) // programs on Windows write it before their first line
 	r, ok := responseIn(message)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +125,11 @@ func (a *answers) read(message []byte, only any) (out [][]byte) {
 	case ok && to != nil && to.unanswered():
 		return append([][]byte{a.answer(to, r)}, a.settle()...)
 	case ok && a.shared && idKey(r.id) == "" && r.versioned && len(a.unclaimed) < maxUnclaimed:
-		a.unclaimed = append(a.unclaimed, unclaimed{r, a.sent, a.notice})
+		u := unclaimed{response: r, place: a.sent}
+		if r.mayAnswerNotice() {
+			u.notice = a.notice
+		}
+		a.unclaimed = append(a.unclaimed, u)
 		return a.settle()
 	}
 	if _, err := jsonrpc.DecodeMessage(message); err != nil {
@@ -226,6 +232,12 @@ type response struct {
 	versioned bool            // it says that it is JSON-RPC
 	result    json.RawMessage
 	err       *jsonrpc.Error // nil for a result
+}
+
+// mayAnswerNotice reports whether a response may be one to a notice. Simple servers answer every message, or refuse messages that
+// have an unknown method or no id.
+func (r response) mayAnswerNotice() bool {
+	return r.err == nil || r.err.Code == jsonrpc.CodeMethodNotFound || r.err.Code == jsonrpc.CodeInvalidRequest
 }
 
 // responseIn reads a response, even one that is not valid JSON or not valid JSON-RPC. ok is false for any other message, and for

@@ -12,8 +12,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 // conn is a connection with newline-delimited JSON-RPC to a process. Unlike the SDK's transport, it records whether a
@@ -97,7 +95,6 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			c.proc.stdout.Close()
 			return nil, c.err
 		}
-		line = sse.Unmarked(line) // programs on Windows write it before their first line
 		for _, message := range c.responses.read(line, nil) {
 			if msg, err := jsonrpc.DecodeMessage(message); err == nil {
 				c.ready = append(c.ready, msg)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,44 +16,99 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Limits of a server's list. A list beyond them is an error and is not cut, because nobody would notice the missing
-// tools. The limits of each tool, and of all together, are in tool.Bounded.
+// Limits of a server's list. A list beyond them is an error and is not cut, because a server that offers that many tools is
+// mistaken. The limits of each tool, and of all together, are in tool.Bounded.
 const (
 	maxTools = 1000 // more than any model can tell apart
 	maxPages = 100
 )
 
-// list requests every page of the server's tools.
+// Reasons why a server's list cannot be used, or only a part of it.
+var (
+	errTooMany = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
+	errNull    = errors.New("it answered tools: null")
+	errNoList  = errors.New("its answer has no list of tools")
+	errRepeats = errors.New("the pages of its list of tools repeat")
+	errCursor  = errors.New("its page cursor is neither a text nor a number")
+)
+
+// list requests every page of the server's tools. If the server answers one of the later requests with an error or with a page that
+// cannot be used, list returns the tools of the other pages together with an error.
 func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
 	s.asked.CompareAndSwap(nil, new(time.Now()))
-	var specs []tool.Spec
-	seen := map[string]bool{}
-	for cursor := ""; ; {
-		page, err := s.page(ctx, cursor)
-		if err != nil {
-			return nil, fmt.Errorf("list tools of MCP server %s: %w", s.server, err)
-		}
-		for _, raw := range page.Tools {
-			specs = append(specs, specOf(server, raw))
-		}
-		seen[cursor] = true
-		cursor = page.NextCursor
-		switch {
-		case len(specs) > maxTools || cursor != "" && len(seen) >= maxPages:
-			return nil, fmt.Errorf("list tools of MCP server %s: %w", s.server, errTooMany)
-		case cursor == "":
-			s.asked.Store(nil)
-			return specs, nil
-		case seen[cursor]:
-			return nil, fmt.Errorf("list tools of MCP server %s: it returned the same page cursor twice", s.server)
+	l := toolList{server: server, seen: map[string]bool{}}
+	next, err := l.add(s.page(ctx, ""))
+	for next != "" && err == nil {
+		next, err = l.add(s.page(ctx, next))
+	}
+	if err != nil {
+		err = fmt.Errorf("list tools of MCP server %s: %w", s.server, err)
+		answered := away(err) == "" && ended(err) == nil // otherwise it may answer the next attempt
+		if !answered || len(l.specs) == 0 || errors.Is(err, errTooMany) {
+			return nil, err
 		}
 	}
+	s.asked.Store(nil)
+	return l.specs, err
+}
+
+// toolList is a server's list of tools, as far as it has been read.
+type toolList struct {
+	server plan.Server
+	specs  []tool.Spec
+	pages  int
+	seen   map[string]bool // the cursors and the tools so far
+}
+
+// add adds a page, unless it is an error, and returns the cursor of the next one; none after the last. Each tool is added once.
+func (l *toolList) add(p page, err error) (next string, _ error) {
+	var tools []json.RawMessage
+	switch {
+	case err != nil:
+		return "", err
+	case string(p.Tools) == "null" && l.pages == 0: // later, it may be the empty last page
+		return "", errNull
+	case p.Tools == nil, json.Unmarshal(p.Tools, &tools) != nil:
+		return "", errNoList
+	}
+	news := 0
+	for _, raw := range tools {
+		spec := specOf(l.server, raw)
+		if l.isNew("tool " + spec.Name + " " + spec.Definition()) {
+			l.specs = append(l.specs, spec)
+			news++
+		}
+	}
+	l.pages++
+	next, err = p.next()
+	switch {
+	case len(l.specs) > maxTools, next != "" && l.pages >= maxPages:
+		return "", errTooMany
+	case next != "" && (!l.isNew("cursor "+next) || len(tools) > 0 && news == 0):
+		return "", errRepeats
+	}
+	return next, err
+}
+
+func (l *toolList) isNew(what string) bool {
+	known := l.seen[what]
+	l.seen[what] = true
+	return !known
 }
 
 // page is a page of a server's tools, in the server's form.
-type page struct {
-	Tools      []json.RawMessage
-	NextCursor string
+type page struct{ Tools, NextCursor json.RawMessage }
+
+// next returns the cursor of the next page. MCP requires a text.
+func (p page) next() (cursor string, err error) {
+	var number json.Number
+	switch {
+	case p.NextCursor == nil, json.Unmarshal(p.NextCursor, &cursor) == nil:
+		return cursor, nil
+	case json.Unmarshal(p.NextCursor, &number) == nil:
+		return number.String(), nil
+	}
+	return "", errCursor
 }
 
 func (s *session) page(ctx context.Context, cursor string) (p page, err error) {

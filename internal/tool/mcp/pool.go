@@ -113,16 +113,16 @@ func (p *Pool) newClient(roots []string) *mcp.Client {
 }
 
 // List returns the current tools of a server, from all pages, for an execution (empty means none). A session that has
-// died is replaced once. The error is a *tool.ServerError.
+// died is replaced once. The error is a *tool.ServerError. If it is Partial, List also returns the tools that it could read.
 func (p *Pool) List(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	specs, err := p.list(ctx, server, execution)
 	if err != nil {
-		failed := &tool.ServerError{Why: why(err), Away: away(err), Err: err, NotStarted: errors.Is(err, errStart)}
+		failed := &tool.ServerError{Why: why(err), Away: away(err), Err: err, NotStarted: errors.Is(err, errStart), Partial: len(specs) > 0}
 		if starting, ok := errors.AsType[*startingError](err); ok {
 			failed.Pending, failed.Running = max(starting.pending, 1), starting.running
 			failed.Output = starting.session.output.lastLine()
 		}
-		return nil, failed
+		return tool.Bounded(specs), failed
 	}
 	return tool.Bounded(specs), nil
 }

@@ -61,7 +61,6 @@ var (
 	errStart       = errors.New("start MCP server")
 	errSilent      = errors.New("the server does not respond to pings")
 	errLate        = errors.New("no response to initialize")
-	errTooMany     = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
 )
 
 // openWire starts a process, or prepares HTTP. stopped aborts requests over HTTP, and onActivity is called whenever the

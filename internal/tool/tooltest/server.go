@@ -25,6 +25,8 @@ func Serve(ctx context.Context, mode Mode) error {
 		return err
 	case Serial:
 		return serveSerial(os.Stdin, os.Stdout)
+	case scripted:
+		return serveScript(os.Stdin, os.Stdout)
 	case Noisy:
 		fmt.Printf("Starting up …\n\n{\"level\":\"info\"}\n[1]\n\xff\n")
 	case Marked:

@@ -36,6 +36,8 @@ const (
 	// KeyMeta is the _meta key of a call's idempotency key.
 	KeyMeta = "inquest/idempotencyKey"
 
+	scripted Mode = "script" // see Script
+
 	envMode = "INQUEST_TOOLTEST_SERVER"
 )
 

@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// play sends requests and notices, and reads the server's messages, on a connection that all requests share:
+//
+//	>1   request 1 is sent
+//	>    a notice is sent
+//	x1   request 1 is abandoned
+//
+// Any other step is a message of the server. It returns what the SDK reads.
+func play(t *testing.T, steps ...string) (got []string) {
+	t.Helper()
+	a := answers{shared: true}
+	for _, step := range steps {
+		id, err := strconv.ParseInt(strings.TrimLeft(step, ">x"), 10, 64)
+		switch {
+		case step == ">":
+			a.noticed()
+		case err == nil && step[0] == '>':
+			a.expect(id, false)
+		case err == nil:
+			a.forget(id)
+		default:
+			for _, message := range a.read([]byte(step), nil) {
+				got = append(got, shownMessage(t, message))
+			}
+		}
+	}
+	return got
+}
+
+func shownMessage(t *testing.T, message []byte) string {
+	t.Helper()
+	msg, err := jsonrpc.DecodeMessage(message)
+	if err != nil {
+		t.Fatalf("%s: %v", message, err)
+	}
+	switch msg := msg.(type) {
+	case *jsonrpc.Request:
+		return msg.Method
+	case *jsonrpc.Response:
+		if msg.Error != nil {
+			return fmt.Sprintf("%v: error %v", msg.ID.Raw(), msg.Error)
+		}
+		return fmt.Sprintf("%v: %s", msg.ID.Raw(), msg.Result)
+	}
+	return ""
+}
+
+// TestAnswersOnASharedConnection checks which requests a server's messages answer.
+func TestAnswersOnASharedConnection(t *testing.T) {
+	t.Parallel()
+	const (
+		noID    = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse it"}}`
+		refusal = `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`
+		noValue = `{"jsonrpc":"2.0","id":1,"result":{"n":NaN}}`
+		unknown = "error " + unmatched
+		first   = `{"jsonrpc":"2.0","id":1,"result":"one"}`
+		second  = `{"jsonrpc":"2.0","id":2,"result":"two"}`
+	)
+	for name, tc := range map[string]struct{ steps, want []string }{
+		"as it should be":              {[]string{">1", ">2", second, first}, []string{`2: "two"`, `1: "one"`}},
+		"id as a text":                 {[]string{">1", `{"jsonrpc":"2.0","id":"1","result":"one"}`}, []string{`1: "one"`}},
+		"another id":                   {[]string{">1", `{"jsonrpc":"2.0","id":"1.5","result":"one"}`}, []string{`1.5: "one"`}},
+		"no version":                   {[]string{">1", `{"id":1,"result":"one"}`}, []string{`1: "one"`}},
+		"version 1.0":                  {[]string{">1", `{"id":1,"result":"one","error":null}`}, []string{`1: "one"`}},
+		"error as a text":              {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":"disk full"}`}, []string{"1: error disk full"}},
+		"error of another form":        {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"reason":7}}`}, []string{`1: error {"reason":7}`}},
+		"error code as a text":         {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"code":"E7","message":"no"}}`}, []string{"1: error no"}},
+		"no error and no result":       {[]string{">1", `{"jsonrpc":"2.0","id":1}`}, []string{`1: error it has neither a result nor an error: {"jsonrpc":"2.0","id":1}`}},
+		"not JSON in one field":        {[]string{">1", noValue}, []string{"1: error it is not valid JSON: " + noValue}},
+		"cut":                          {[]string{">1", noValue[:len(noValue)-6]}, []string{"1: error it is not valid JSON: " + noValue[:len(noValue)-6]}},
+		"not JSON, id at the end":      {[]string{">1", `{"jsonrpc":"2.0","result":{"a":Infinity,"id":7},"id":1}`}, []string{`1: error it is not valid JSON: {"jsonrpc":"2.0","result":{"a":Infinity,"id":7},"id":1}`}},
+		"not JSON and no id":           {[]string{">1", `{"jsonrpc":"2.0","result":{"n":NaN}}`}, []string{`1: error it is not valid JSON: {"jsonrpc":"2.0","result":{"n":NaN}}`}},
+		"noise":                        {[]string{">1", "", "Starting …", `{"level":"error","error":"x"}`, `{"level":`, "[1]", "\xff", first}, []string{`1: "one"`}},
+		"answered twice":               {[]string{">1", first, ">2", `{"jsonrpc":"2.0","id":"1","result":"again"}`, second}, []string{`1: "one"`, `1: "again"`, `2: "two"`}},
+		"no id":                        {[]string{">1", noID}, []string{"1: error cannot parse it"}},
+		"no id, for nobody":            {[]string{noID, ">1", first}, []string{`1: "one"`}},
+		"no id, a result":              {[]string{">1", `{"jsonrpc":"2.0","result":"one"}`}, []string{`1: "one"`}},
+		"id of a wrong kind":           {[]string{">1", `{"jsonrpc":"2.0","id":[1],"result":"one"}`}, []string{`1: "one"`}},
+		"no id, of two":                {[]string{">1", ">2", noID}, nil},
+		"no id, of two, then one":      {[]string{">1", ">2", noID, second}, []string{`2: "two"`, "1: error cannot parse it"}},
+		"no id, then another":          {[]string{">1", ">2", noID, ">3", second}, []string{`2: "two"`, "1: error cannot parse it"}},
+		"no id, twice, of two":         {[]string{">1", ">2", noID, noID}, []string{"1: " + unknown, "2: " + unknown}},
+		"no id, twice, of three":       {[]string{">1", ">2", ">3", noID, noID, first}, []string{`1: "one"`, "2: " + unknown, "3: " + unknown}},
+		"no id, after an abandoned":    {[]string{">1", "x1", ">2", noID}, []string{"2: " + unknown}},
+		"no id, after a late one":      {[]string{">1", "x1", first, ">2", noID}, []string{`1: "one"`, "2: error cannot parse it"}},
+		"no id, about a notice":        {[]string{">1", first, ">", ">2", refusal, second}, []string{`1: "one"`, `2: "two"`}},
+		"no id, a result for a notice": {[]string{">", ">2", `{"jsonrpc":"2.0","id":null,"result":{}}`, second}, []string{`2: "two"`}},
+		"no id, not about a notice":    {[]string{">", ">1", noID}, []string{"1: error cannot parse it"}},
+		"no id, after a notice":        {[]string{">", ">1", first, ">2", refusal}, []string{`1: "one"`, "2: error no such method"}},
+		"no id, before a notice":       {[]string{">1", ">2", noID, ">", second}, []string{`2: "two"`, "1: error cannot parse it"}},
+		"requests of the server":       {[]string{">1", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, first}, []string{"ping", `1: "one"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, play(t, tc.steps...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestMembers checks that the members of each object are found, whole or cut.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	const text = ` {"jsonrpc" : "2.0", "a\"}{,:" : [{"id":7},"]"],"id": "4","result":{"text":"a\\","list":[1,{}]} } {"id":5}`
+	for cut := range len(text) {
+		for name, value := range members([]byte(text[:cut])) {
+			if !strings.Contains(`jsonrpc a"}{,: id result`, name) || !strings.Contains(text, string(value)) {
+				t.Errorf("%s has the member %q: %s", text[:cut], name, value)
+			}
+		}
+	}
+	want := map[string]json.RawMessage{
+		"jsonrpc": []byte(`"2.0"`), `a"}{,:`: []byte(`[{"id":7},"]"]`), "id": []byte(`"4"`), "result": []byte(`{"text":"a\\","list":[1,{}]}`),
+	}
+	if diff := cmp.Diff(want, members([]byte(text))); diff != "" {
+		t.Error(diff)
+	}
+	if got := members([]byte(`["id":1]`)); len(got) > 0 {
+		t.Errorf("an array has members: %v", got)
+	}
+}
+
+// TestUnclaimedAnswersAreLimited checks that a server that sends nothing but responses without an id fills no memory.
+func TestUnclaimedAnswersAreLimited(t *testing.T) {
+	t.Parallel()
+	a := answers{shared: true}
+	a.expect(1, false)
+	a.noticed()
+	a.expect(2, false)
+	for range 10 * maxUnclaimed {
+		a.read([]byte(`{"jsonrpc":"2.0","result":{}}`), nil)
+	}
+	if n := len(a.unclaimed); n != maxUnclaimed {
+		t.Errorf("%d responses are kept, want %d", n, maxUnclaimed)
+	}
+}

@@ -1,0 +1,213 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+)
+
+// wires are the ways to reach a server with a script.
+var wires = map[string]func(*testing.T, tooltest.Script) mcp.Transport{
+	"stdio": func(t *testing.T, script tooltest.Script) mcp.Transport {
+		command, env := script.Program(t)
+		return mcp.Transport{Command: command, Env: env}
+	},
+	"http": func(t *testing.T, script tooltest.Script) mcp.Transport {
+		return mcp.Transport{Type: mcp.HTTP, URL: script.Serve(t, false)}
+	},
+	"sse": func(t *testing.T, script tooltest.Script) mcp.Transport {
+		return mcp.Transport{Type: mcp.SSE, URL: script.Serve(t, true)}
+	},
+}
+
+// onEachWire runs a test with the server s, which has a script, on each wire.
+func onEachWire(t *testing.T, name string, script tooltest.Script, check func(*testing.T, *mcp.Pool)) {
+	t.Helper()
+	for wire, transport := range wires {
+		t.Run(name+"/"+wire, func(t *testing.T) {
+			t.Parallel()
+			check(t, poolOf(t, mcp.Options{}, transport(t, script), nil))
+		})
+	}
+}
+
+// response is a result of tools/call with a text.
+func response(id, text string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, id, text)
+}
+
+// TestAnswersThatJSONRPCDoesNotAllow checks that a call ends with what the server wrote, though JSON-RPC does not allow it, and that
+// the session goes on. None of the calls has a timeout.
+func TestAnswersThatJSONRPCDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	const unreadable = "MCP server s sent an unreadable response: it is not valid JSON"
+	const nan = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"load: high"}],"structuredContent":{"load":NaN}}}`
+	for name, tc := range map[string]struct {
+		answer string
+		want   []string // in the content
+		ok     bool     // the call succeeds
+	}{
+		"error without an id":    {`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"disk full"}}`, []string{"disk full"}, false},
+		"error with no id field": {`{"jsonrpc":"2.0","error":{"code":-32603,"message":"disk full"}}`, []string{"disk full"}, false},
+		"error as a text":        {`{"jsonrpc":"2.0","id":$ID,"error":"disk full"}`, []string{"disk full"}, false},
+		"id as a text":           {response(`"$ID"`, "called"), []string{"called"}, true},
+		"no version":             {`{"id":$ID,"result":{"content":[{"type":"text","text":"called"}]}}`, []string{"called"}, true},
+		"byte order mark":        {"\uFEFF" + response("$ID", "called"), []string{"called"}, true},
+		"NaN in one field":       {nan, []string{unreadable, "load: high", `"load":NaN`}, false},
+		"cut":                    {nan[:80], []string{unreadable, `"result":{"content":[{"type":"text"`}, false},
+	} {
+		script := tooltest.Script{"tools/call": tc.answer}
+		onEachWire(t, name, script, func(t *testing.T, pool *mcp.Pool) {
+			for range 2 {
+				got := callOf(t, pool, tool.NonIdempotent, "s.plain", `{}`)
+				if (got.Status == tool.StatusSuccess) != tc.ok || got.Sent == tc.ok {
+					t.Errorf("got %+v", got)
+				}
+				for _, want := range tc.want {
+					if !strings.Contains(got.Content, want) {
+						t.Errorf("no %q in %s", want, got.Content)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSessionsOfServersThatJSONRPCDoesNotAllow checks that a server can be used that writes no answer as JSON-RPC requires it.
+func TestSessionsOfServersThatJSONRPCDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	const initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+	const listed = `{"tools":[{"name":"plain","inputSchema":{"type":"object"}}]}`
+	for name, script := range map[string]tooltest.Script{
+		"ids as texts": {
+			"initialize": `{"jsonrpc":"2.0","id":"$ID","result":` + initialized + `}`,
+			"tools/list": `{"jsonrpc":"2.0","id":"$ID","result":` + listed + `}`, "tools/call": response(`"$ID"`, "called"),
+		},
+		"a byte order mark": {"initialize": "\uFEFF" + `{"jsonrpc":"2.0","id":$ID,"result":` + initialized + `}`},
+		"notices answered without an id": {
+			"notifications/initialized": `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`,
+		},
+	} {
+		onEachWire(t, name, script, func(t *testing.T, pool *mcp.Pool) {
+			specs, err := pool.List(t.Context(), plan.Server{Name: "s"}, "")
+			if err != nil || len(specs) != 1 {
+				t.Errorf("%d tools, %v", len(specs), err)
+			}
+			if got := call(t, pool, "s.plain", `{}`); got.Content != "called" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// pageOf is a page of tools/list.
+func pageOf(cursor string, names ...string) string {
+	tools := []any{}
+	for _, name := range names {
+		tools = append(tools, map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
+	}
+	text, _ := json.Marshal(tools)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"result":{"tools":%s,"nextCursor":%s}}`, text, cursor)
+}
+
+// TestListsThatEndBadly checks that the tools of the pages that can be read are kept, each once, and that the error says why there
+// may be more.
+func TestListsThatEndBadly(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ first, later, tools, why, text string }{
+		"cursor that stays":           {pageOf(`"8"`, "a", "b"), pageOf(`"8"`, "a", "b"), "s.a s.b", "the pages of its list of tools repeat", ""},
+		"cursor that stays, a set":    {pageOf(`"8"`, "a"), pageOf(`"8"`, "b"), "s.a s.b", "the pages of its list of tools repeat", ""},
+		"cursor that comes back":      {pageOf(`"8"`, "a"), pageOf(`"9"`, "a"), "s.a", "the pages of its list of tools repeat", ""},
+		"numbers that stay":           {pageOf(`8`, "a"), pageOf(`8`, "a"), "s.a", "the pages of its list of tools repeat", ""},
+		"numbers that end":            {pageOf(`8`, "a"), pageOf(`null`, "b"), "s.a s.b", "", ""},
+		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a text nor a number", ""},
+		"a cursor that is refused":    {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad cursor"}}`, "s.a", "it returned an error", "bad cursor"},
+		"a page that is not JSON":     {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "it is not valid JSON"},
+		"a page without a list":       {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":{}}}`, "s.a", "its answer has no list of tools", ""},
+		"a last page that is null":    {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":null}}`, "s.a", "", ""},
+		"an empty page in the middle": {pageOf(`"8"`), pageOf(`null`, "a"), "s.a", "", ""},
+		"tools: null":                 {`{"jsonrpc":"2.0","id":$ID,"result":{"tools":null}}`, "", "", "it answered tools: null", ""},
+		"no tools at all":             {`{"jsonrpc":"2.0","id":$ID,"result":{}}`, "", "", "its answer has no list of tools", ""},
+		"no tools":                    {pageOf(`null`), "", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := poolOf(t, mcp.Options{}, mcp.Transport{Type: mcp.HTTP, URL: tooltest.Script{
+				"tools/list": tc.first, "tools/list more": tc.later,
+			}.Serve(t, false)}, nil)
+			checkList(t, pool, tc.tools, tc.why, tc.text)
+		})
+	}
+}
+
+// checkList lists the tools of the server s, and checks why the list is not complete, and a part of the error's text.
+func checkList(t *testing.T, pool *mcp.Pool, tools, why, text string) {
+	t.Helper()
+	specs, err := pool.List(t.Context(), plan.Server{Name: "s"}, "")
+	var names []string
+	for _, spec := range specs {
+		names = append(names, spec.Name)
+	}
+	var said string
+	failed, ok := errors.AsType[*tool.ServerError](err)
+	if ok {
+		said = failed.Why
+	}
+	if got := strings.Join(names, " "); got != tools || said != why || ok && failed.Partial != (tools != "") {
+		t.Errorf("listed %q, why %q, %+v", got, said, failed)
+	}
+	if text != "" && (err == nil || !strings.Contains(err.Error(), text)) {
+		t.Errorf("the error is %v, want %q", err, text)
+	}
+}
+
+// outsideCase reads the server of a case: a page of tools, and results of calls.
+func outsideCase(t *testing.T, name string) tooltest.Script {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("testdata", name, "tools.json"))
+	var fields struct {
+		Results struct{ Plain json.RawMessage }
+	}
+	if err == nil {
+		err = json.Unmarshal(page, &fields)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	inOneLine := func(result []byte) string {
+		return `{"jsonrpc":"2.0","id":$ID,"result":` + strings.Join(strings.Fields(string(result)), " ") + `}`
+	}
+	script := tooltest.Script{"tools/list": inOneLine(page)}
+	if fields.Results.Plain != nil {
+		script["tools/call"] = inOneLine(fields.Results.Plain)
+	}
+	return script
+}
+
+func TestCursorThatStays(t *testing.T) {
+	t.Parallel()
+	script := outsideCase(t, "35-cursor-that-stays")
+	onEachWire(t, "case", script, func(t *testing.T, pool *mcp.Pool) {
+		checkList(t, pool, "s.plain", "the pages of its list of tools repeat", "")
+	})
+}
+
+func TestResultOfTheFirstProtocol(t *testing.T) {
+	t.Parallel()
+	script := outsideCase(t, "36-result-of-the-first-protocol")
+	onEachWire(t, "case", script, func(t *testing.T, pool *mcp.Pool) {
+		got := call(t, pool, "s.plain", `{"q":"x"}`)
+		if got.Status != tool.StatusSuccess || !strings.Contains(got.Content, "disk full on db-1") {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

@@ -79,7 +79,11 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 	case answered && !isUnreadable(answer):
 		return s.refused(answer), nil
 	}
-	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s sent an unreadable response: %v", s.server, err)))
+	said := "sent an unreadable response: " + err.Error()
+	if answered {
+		said = answer.Message
+	}
+	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s: %s", s.server, said)))
 	unreadable.Sent = true // if the request was sent
 	return unreadable, nil
 }

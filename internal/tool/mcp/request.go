@@ -140,7 +140,8 @@ func (s *session) explain(ctx context.Context, err error) error {
 	case answered:
 		return err
 	}
-	if closed(s.wire.ended()) {
+	// The SDK itself closes the session of a server with another protocol.
+	if closed(s.wire.ended()) && (closed(s.stopped) || !errors.Is(s.wire.why(), errClosed)) {
 		return s.wire.why()
 	}
 	return err

@@ -26,6 +26,9 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		return w.listen(req), nil
 	}
 	receipt := receiptIn(req.Context())
+	if req.Method == http.MethodDelete {
+		receipt = unread() // the receipt is that of initialize, which may be why the session ends
+	}
 	receipt.note(nil) // the stream is resumed: forget the break
 	req = w.forwarded(req)
 	if to := origin(req.URL); to != w.origin {
@@ -189,9 +192,9 @@ func (w *web) answered(resp *http.Response, kind string, body []byte, id any) []
 
 // noMessage says what a server answered that is not JSON-RPC.
 func noMessage(resp *http.Response, kind string, body []byte) string {
-	what, status := "it does not answer the request", ""
+	what, status := "its response does not answer the request", ""
 	if !json.Valid(body) {
-		what = "it is not valid JSON"
+		what = "its response is not valid JSON"
 	}
 	if resp.StatusCode != http.StatusOK {
 		status = fmt.Sprintf("status %d, ", resp.StatusCode)

@@ -49,7 +49,7 @@ func response(id, text string) string {
 // the session goes on. None of the calls has a timeout.
 func TestAnswersThatJSONRPCDoesNotAllow(t *testing.T) {
 	t.Parallel()
-	const unreadable = "MCP server s sent an unreadable response: it is not valid JSON"
+	const unreadable = "MCP server s: its response is not valid JSON"
 	const nan = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"load: high"}],"structuredContent":{"load":NaN}}}`
 	for name, tc := range map[string]struct {
 		answer string
@@ -131,7 +131,7 @@ func TestListsThatEndBadly(t *testing.T) {
 		"numbers that end":            {pageOf(`8`, "a"), pageOf(`null`, "b"), "s.a s.b", "", ""},
 		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a text nor a number", ""},
 		"a cursor that is refused":    {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad cursor"}}`, "s.a", "it returned an error", "bad cursor"},
-		"a page that is not JSON":     {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "it is not valid JSON"},
+		"a page that is not JSON":     {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "its response is not valid JSON"},
 		"a page without a list":       {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":{}}}`, "s.a", "its answer has no list of tools", ""},
 		"a last page that is null":    {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":null}}`, "s.a", "", ""},
 		"an empty page in the middle": {pageOf(`"8"`), pageOf(`null`, "a"), "s.a", "", ""},
@@ -210,4 +210,61 @@ func TestResultOfTheFirstProtocol(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+}
+
+// TestServersThatCannotBeUsed checks that people read why, in the server's own words.
+func TestServersThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	initialized := func(fields string) tooltest.Script {
+		return tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":$ID,"result":{"serverInfo":{"name":"raw","version":"1"},` + fields + `}}`}
+	}
+	for name, tc := range map[string]struct {
+		script    tooltest.Script
+		why, want string
+	}{
+		"another protocol":       {initialized(`"protocolVersion":"1.0","capabilities":{"tools":{}}`), "", `"1.0"`},
+		"no protocol":            {initialized(`"capabilities":{"tools":{}}`), "", `""`},
+		"capabilities as a list": {initialized(`"protocolVersion":"2025-11-25","capabilities":[]`), "", "capabilities"},
+		"refused": {tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"license expired"}}`},
+			"it returned an error", "license expired"},
+		"refused without an id": {tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"license expired"}}`},
+			"it returned an error", "license expired"},
+		"an error that is a text": {tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":$ID,"error":"license expired"}`},
+			"it returned an error", "license expired"},
+		"a list that is refused": {tooltest.Script{"tools/list": `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"this server has resources only"}}`},
+			"it returned an error", "this server has resources only"},
+	} {
+		onEachWire(t, name, tc.script, func(t *testing.T, pool *mcp.Pool) { checkWords(t, pool, tc.why, tc.want) })
+	}
+	const page, text = "text/html", "text/plain"
+	for name, tc := range map[string]struct {
+		method    string
+		fault     tooltest.Fault
+		why, want string
+	}{
+		"401":                  {"initialize", tooltest.Answer(401, text, "no such token"), "it returned HTTP status 401", "no such token"},
+		"a page":               {"initialize", tooltest.Answer(200, page, "<title>Sign in</title>"), "its response cannot be read", "Sign in"},
+		"a text":               {"initialize", tooltest.Answer(200, text, "under maintenance"), "its response cannot be read", "under maintenance"},
+		"a batch":              {"initialize", tooltest.Answer(200, "application/json", `[{"jsonrpc":"2.0","id":1}]`), "its response cannot be read", `[{"jsonrpc"`},
+		"a page, for the list": {"tools/list", tooltest.Answer(200, page, "<title>Sign in</title>"), "its response cannot be read", "Sign in"},
+		"moved":                {"initialize", tooltest.Redirect(301, "/elsewhere"), "it cannot be reached", "must use status 307 or 308"},
+		"notice refused":       {"notifications/initialized", tooltest.Answer(400, text, "unknown notification"), "it returned HTTP status 400", "start MCP server s: it answered 400 Bad Request: unknown notification"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, tooltest.WebOptions{JSON: true})
+			server.Misbehave(tc.method, tc.fault)
+			checkWords(t, webPool(t, server, tooltest.WebOptions{JSON: true}, nil), tc.why, tc.want)
+		})
+	}
+}
+
+// checkWords lists the tools of the server s, which cannot be used. An empty why is any.
+func checkWords(t *testing.T, pool *mcp.Pool, why, want string) {
+	t.Helper()
+	specs, err := pool.List(t.Context(), plan.Server{Name: "s"}, "")
+	failed, ok := errors.AsType[*tool.ServerError](err)
+	if !ok || len(specs) > 0 || why != "" && failed.Why != why || !strings.Contains(err.Error(), want) {
+		t.Errorf("%d tools; the error is %v, want %q; why %+v, want %q", len(specs), err, want, failed, why)
+	}
 }

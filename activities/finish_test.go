@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -339,5 +341,41 @@ func TestServersWithoutTools(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// TestAServerThatListsAPart checks that the tools of an incomplete list are offered, that people read why it is incomplete, and that
+// the missing tools are not said to be removed.
+func TestAServerThatListsAPart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *plan.Agent) { a.Servers[0].Masking = &plan.Masking{Patterns: []string{"github_token"}} })
+	list := func() activities.ListToolsOut {
+		value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"})
+		var out activities.ListToolsOut
+		if err != nil || value.Get(&out) != nil {
+			t.Fatalf("list: %v", err)
+		}
+		return out
+	}
+	list()
+	b.offers = func() ([]tool.Spec, error) {
+		const words = "list tools of MCP server lab: bad cursor ghp_Zx81kLq0Zx81kLq0Zx81kLq0Zx81kLq0Zx81"
+		return slices.Clone(labTools[:1]), &tool.ServerError{Why: "it returned an error", Err: errors.New(words), Partial: true}
+	}
+	if diff := cmp.Diff(activities.ListToolsOut{Tools: 1}, list()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if offered := b.requests[0].Tools; len(offered) != 1 || offered[0].Name != tool.WireName(labTools[0].Name) {
+		t.Errorf("the model is offered %+v", offered)
+	}
+	entries, _ := b.store.Entries(t.Context(), b.scope())
+	notice := noticeOf(entries)
+	const want = "Server lab may have more tools than it lists: it returned an error. Its message: list tools of MCP server lab: bad cursor "
+	if !strings.HasPrefix(notice, want) || strings.Contains(notice, "ghp_Zx") || strings.Contains(notice, "removed") {
+		t.Errorf("people are told %q", notice)
 	}
 }

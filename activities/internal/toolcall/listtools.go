@@ -48,8 +48,11 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.Scope(), catalogue); err != nil {
 		return job.ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
 	}
-	out := job.ListToolsOut{Tools: len(catalogue.Tools), Error: job.Preview(catalogue.Error), Detail: detail(catalogue)}
-	if out.Tools == 0 && out.Error == "" {
+	out := job.ListToolsOut{Tools: len(catalogue.Tools)}
+	switch {
+	case catalogue.Error != "":
+		out.Error, out.Detail = job.Preview(catalogue.Error), detail(catalogue)
+	case out.Tools == 0:
 		out.Error = "it lists no tools"
 	}
 	return out, nil

@@ -33,7 +33,7 @@ func (p *Pool) lookup(ctx context.Context, server, execution string) (*session, 
 	}
 	transport, err := p.opts.Transport(server)
 	if err != nil {
-		return nil, fmt.Errorf("find MCP server %s: %w", server, err)
+		return nil, fmt.Errorf("%w %s: %w", errFind, server, err)
 	}
 	n := name{server: server}
 	if transport.perExecution() {

@@ -98,6 +98,7 @@ func why(err error) string {
 		is  bool
 		why string
 	}{
+		{errors.Is(err, errFind), "its configuration cannot be used"},
 		{errors.Is(err, errStart), "it cannot be started"},
 		{errors.Is(err, errTooLarge), "its response is too large"},
 		{errors.Is(err, errTooMany), "its list of tools is too long"},

@@ -259,6 +259,16 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// TestServerWithoutConfiguration checks that a mistake in the configuration is not said to be the server's.
+func TestServerWithoutConfiguration(t *testing.T) {
+	t.Parallel()
+	_, err := poolOf(t, mcp.Options{}, mcp.Transport{}, nil).List(t.Context(), plan.Server{Name: "other"}, "")
+	failed, ok := errors.AsType[*tool.ServerError](err)
+	if !ok || failed.Why != "its configuration cannot be used" || err.Error() != "find MCP server other: no server other" {
+		t.Errorf("the error is %v, why %+v", err, failed)
+	}
+}
+
 // checkWords lists the tools of the server s, which cannot be used. An empty why is any.
 func checkWords(t *testing.T, pool *mcp.Pool, why, want string) {
 	t.Helper()

@@ -58,6 +58,7 @@ var (
 	errTooLarge    = errors.New("the server sent a message that is too long")
 	errCut         = errors.New("the connection was lost before a response arrived")
 	errUnreachable = errors.New("it cannot be reached")
+	errFind        = errors.New("find MCP server")
 	errStart       = errors.New("start MCP server")
 	errSilent      = errors.New("the server does not respond to pings")
 	errLate        = errors.New("no response to initialize")

@@ -341,7 +341,8 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	tools, err := e.Toolbox.list(ctx, s)
 	switch {
 	case partial(err):
-		f.Level, f.Found, f.Remedy = LevelWarn, fmt.Sprintf("%d tools; %s", len(tools), err), "update the server, or report its list of tools to its author"
+		f.Level, f.Found = LevelWarn, fmt.Sprintf("%d tools; %s", len(tools), err)
+		f.Remedy = "update the server, or report the error to its authors"
 	case err != nil && s.TaskQueue != "":
 		f.Level, f.Found, f.Remedy = LevelWarn, err.Error()+" (from here)", "run starter doctor on a host of the workers of "+s.TaskQueue
 	case err != nil:

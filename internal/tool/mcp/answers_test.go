@@ -68,22 +68,37 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 		first   = `{"jsonrpc":"2.0","id":1,"result":"one"}`
 		second  = `{"jsonrpc":"2.0","id":2,"result":"two"}`
 	)
+	const (
+		cut     = `{"jsonrpc":"2.0","id":1,"result":{"n":"Na`
+		idLast  = `{"jsonrpc":"2.0","result":{"a":Infinity,"id":7},"id":1}`
+		noIDNaN = `{"jsonrpc":"2.0","result":{"n":NaN}}`
+		empty   = `{"jsonrpc":"2.0","id":1}`
+	)
+	notJSON := func(text string) []string { return []string{"1: error its response is not valid JSON: " + text} }
+	one := []string{`1: "one"`}
 	for name, tc := range map[string]struct{ steps, want []string }{
-		"as it should be":              {[]string{">1", ">2", second, first}, []string{`2: "two"`, `1: "one"`}},
-		"id as a text":                 {[]string{">1", `{"jsonrpc":"2.0","id":"1","result":"one"}`}, []string{`1: "one"`}},
-		"another id":                   {[]string{">1", `{"jsonrpc":"2.0","id":"1.5","result":"one"}`}, []string{`1.5: "one"`}},
-		"no version":                   {[]string{">1", `{"id":1,"result":"one"}`}, []string{`1: "one"`}},
-		"version 1.0":                  {[]string{">1", `{"id":1,"result":"one","error":null}`}, []string{`1: "one"`}},
-		"error as a text":              {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":"disk full"}`}, []string{"1: error disk full"}},
-		"error of another form":        {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"reason":7}}`}, []string{`1: error {"reason":7}`}},
-		"error code as a text":         {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"code":"E7","message":"no"}}`}, []string{"1: error no"}},
-		"no error and no result":       {[]string{">1", `{"jsonrpc":"2.0","id":1}`}, []string{`1: error its response has neither a result nor an error: {"jsonrpc":"2.0","id":1}`}},
-		"not JSON in one field":        {[]string{">1", noValue}, []string{"1: error its response is not valid JSON: " + noValue}},
-		"cut":                          {[]string{">1", noValue[:len(noValue)-6]}, []string{"1: error its response is not valid JSON: " + noValue[:len(noValue)-6]}},
-		"not JSON, id at the end":      {[]string{">1", `{"jsonrpc":"2.0","result":{"a":Infinity,"id":7},"id":1}`}, []string{`1: error its response is not valid JSON: {"jsonrpc":"2.0","result":{"a":Infinity,"id":7},"id":1}`}},
-		"not JSON and no id":           {[]string{">1", `{"jsonrpc":"2.0","result":{"n":NaN}}`}, []string{`1: error its response is not valid JSON: {"jsonrpc":"2.0","result":{"n":NaN}}`}},
-		"noise":                        {[]string{">1", "", "Starting …", `{"level":"error","error":"x"}`, `{"level":`, "[1]", "\xff", first}, []string{`1: "one"`}},
-		"answered twice":               {[]string{">1", first, ">2", `{"jsonrpc":"2.0","id":"1","result":"again"}`, second}, []string{`1: "one"`, `1: "again"`, `2: "two"`}},
+		"as it should be":       {[]string{">1", ">2", second, first}, []string{`2: "two"`, `1: "one"`}},
+		"id as a text":          {[]string{">1", `{"jsonrpc":"2.0","id":"1","result":"one"}`}, one},
+		"another id":            {[]string{">1", `{"jsonrpc":"2.0","id":"1.5","result":"x"}`, first}, []string{`1.5: "x"`, `1: "one"`}},
+		"no version":            {[]string{">1", `{"id":1,"result":"one"}`}, one},
+		"version 1.0":           {[]string{">1", `{"id":1,"result":"one","error":null}`}, one},
+		"error as a text":       {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":"disk full"}`}, []string{"1: error disk full"}},
+		"error of another form": {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"reason":7}}`}, []string{`1: error {"reason":7}`}},
+		"error code as a text": {
+			[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"code":"E7","message":"no"}}`}, []string{"1: error no"},
+		},
+		"no error and no result":  {[]string{">1", empty}, []string{"1: error its response has neither a result nor an error: " + empty}},
+		"not JSON in one field":   {[]string{">1", noValue}, notJSON(noValue)},
+		"cut":                     {[]string{">1", cut}, notJSON(cut)},
+		"not JSON, id at the end": {[]string{">1", idLast}, notJSON(idLast)},
+		"not JSON and no id":      {[]string{">1", noIDNaN}, notJSON(noIDNaN)},
+		"noise": {
+			[]string{">1", "", "Starting …", `{"level":"error","error":"x"}`, `{"level":`, "[1]", "\xff", first}, one,
+		},
+		"answered twice": {
+			[]string{">1", first, ">2", `{"jsonrpc":"2.0","id":"1","result":"again"}`, second},
+			[]string{`1: "one"`, `1: "again"`, `2: "two"`}, // the SDK ignores it
+		},
 		"no id":                        {[]string{">1", noID}, []string{"1: error cannot parse it"}},
 		"no id, for nobody":            {[]string{noID, ">1", first}, []string{`1: "one"`}},
 		"no id, a result":              {[]string{">1", `{"jsonrpc":"2.0","result":"one"}`}, []string{`1: "one"`}},

@@ -123,21 +123,29 @@ func pageOf(cursor string, names ...string) string {
 // may be more.
 func TestListsThatEndBadly(t *testing.T) {
 	t.Parallel()
+	const (
+		repeat = "the pages of its list of tools repeat"
+		begin  = `{"jsonrpc":"2.0","id":$ID,`
+	)
 	for name, tc := range map[string]struct{ first, later, tools, why, text string }{
-		"cursor that stays":           {pageOf(`"8"`, "a", "b"), pageOf(`"8"`, "a", "b"), "s.a s.b", "the pages of its list of tools repeat", ""},
-		"cursor that stays, a set":    {pageOf(`"8"`, "a"), pageOf(`"8"`, "b"), "s.a s.b", "the pages of its list of tools repeat", ""},
-		"cursor that comes back":      {pageOf(`"8"`, "a"), pageOf(`"9"`, "a"), "s.a", "the pages of its list of tools repeat", ""},
-		"numbers that stay":           {pageOf(`8`, "a"), pageOf(`8`, "a"), "s.a", "the pages of its list of tools repeat", ""},
+		"cursor that stays":           {pageOf(`"8"`, "a", "b"), pageOf(`"8"`, "a", "b"), "s.a s.b", repeat, ""},
+		"cursor that stays, a set":    {pageOf(`"8"`, "a"), pageOf(`"8"`, "b"), "s.a s.b", repeat, ""},
+		"cursor that comes back":      {pageOf(`"8"`, "a"), pageOf(`"9"`, "a"), "s.a", repeat, ""},
+		"numbers that stay":           {pageOf(`8`, "a"), pageOf(`8`, "a"), "s.a", repeat, ""},
 		"numbers that end":            {pageOf(`8`, "a"), pageOf(`null`, "b"), "s.a s.b", "", ""},
 		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a text nor a number", ""},
-		"a cursor that is refused":    {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad cursor"}}`, "s.a", "it returned an error", "bad cursor"},
-		"a page that is not JSON":     {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "its response is not valid JSON"},
-		"a page without a list":       {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":{}}}`, "s.a", "its answer has no list of tools", ""},
-		"a last page that is null":    {pageOf(`"8"`, "a"), `{"jsonrpc":"2.0","id":$ID,"result":{"tools":null}}`, "s.a", "", ""},
+		"a page without a list":       {pageOf(`"8"`, "a"), begin + `"result":{"tools":{}}}`, "s.a", "its answer has no list of tools", ""},
+		"a last page that is null":    {pageOf(`"8"`, "a"), begin + `"result":{"tools":null}}`, "s.a", "", ""},
 		"an empty page in the middle": {pageOf(`"8"`), pageOf(`null`, "a"), "s.a", "", ""},
-		"tools: null":                 {`{"jsonrpc":"2.0","id":$ID,"result":{"tools":null}}`, "", "", "it answered tools: null", ""},
-		"no tools at all":             {`{"jsonrpc":"2.0","id":$ID,"result":{}}`, "", "", "its answer has no list of tools", ""},
+		"tools: null":                 {begin + `"result":{"tools":null}}`, "", "", "it answered tools: null", ""},
+		"no tools at all":             {begin + `"result":{}}`, "", "", "its answer has no list of tools", ""},
 		"no tools":                    {pageOf(`null`), "", "", "", ""},
+		"a cursor that is refused": {
+			pageOf(`"8"`, "a"), begin + `"error":{"code":-32602,"message":"bad cursor"}}`, "s.a", "it returned an error", "bad cursor",
+		},
+		"a page that is not JSON": {
+			pageOf(`"8"`, "a"), begin + `"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "its response is not valid JSON",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,40 +223,44 @@ func TestResultOfTheFirstProtocol(t *testing.T) {
 // TestServersThatCannotBeUsed checks that people read why, in the server's own words.
 func TestServersThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	initialized := func(fields string) tooltest.Script {
-		return tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":$ID,"result":{"serverInfo":{"name":"raw","version":"1"},` + fields + `}}`}
+	answer := func(method, fields string) tooltest.Script {
+		return tooltest.Script{method: `{"jsonrpc":"2.0",` + fields + `}`}
 	}
+	initialized := func(fields string) tooltest.Script {
+		return answer("initialize", `"id":$ID,"result":{"serverInfo":{"name":"raw","version":"1"},`+fields+`}`)
+	}
+	const refused, unreadable = "it returned an error", "its response cannot be read"
+	const expired = `"error":{"code":-32000,"message":"license expired"}`
 	for name, tc := range map[string]struct {
 		script    tooltest.Script
 		why, want string
 	}{
-		"another protocol":       {initialized(`"protocolVersion":"1.0","capabilities":{"tools":{}}`), "", `"1.0"`},
-		"no protocol":            {initialized(`"capabilities":{"tools":{}}`), "", `""`},
-		"capabilities as a list": {initialized(`"protocolVersion":"2025-11-25","capabilities":[]`), "", "capabilities"},
-		"refused": {tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"license expired"}}`},
-			"it returned an error", "license expired"},
-		"refused without an id": {tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"license expired"}}`},
-			"it returned an error", "license expired"},
-		"an error that is a text": {tooltest.Script{"initialize": `{"jsonrpc":"2.0","id":$ID,"error":"license expired"}`},
-			"it returned an error", "license expired"},
-		"a list that is refused": {tooltest.Script{"tools/list": `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"this server has resources only"}}`},
-			"it returned an error", "this server has resources only"},
+		"another protocol":        {initialized(`"protocolVersion":"1.0","capabilities":{"tools":{}}`), "", `"1.0"`},
+		"no protocol":             {initialized(`"capabilities":{"tools":{}}`), "", `""`},
+		"capabilities as a list":  {initialized(`"protocolVersion":"2025-11-25","capabilities":[]`), "", "capabilities"},
+		"refused":                 {answer("initialize", `"id":$ID,`+expired), refused, "license expired"},
+		"refused without an id":   {answer("initialize", `"id":null,`+expired), refused, "license expired"},
+		"an error that is a text": {answer("initialize", `"id":$ID,"error":"license expired"`), refused, "license expired"},
+		"a list that is refused":  {answer("tools/list", `"id":$ID,`+expired), refused, "license expired"},
 	} {
 		onEachWire(t, name, tc.script, func(t *testing.T, pool *mcp.Pool) { checkWords(t, pool, tc.why, tc.want) })
 	}
-	const page, text = "text/html", "text/plain"
+	const page, text, data = "text/html", "text/plain", "application/json"
 	for name, tc := range map[string]struct {
 		method    string
 		fault     tooltest.Fault
 		why, want string
 	}{
 		"401":                  {"initialize", tooltest.Answer(401, text, "no such token"), "it returned HTTP status 401", "no such token"},
-		"a page":               {"initialize", tooltest.Answer(200, page, "<title>Sign in</title>"), "its response cannot be read", "Sign in"},
-		"a text":               {"initialize", tooltest.Answer(200, text, "under maintenance"), "its response cannot be read", "under maintenance"},
-		"a batch":              {"initialize", tooltest.Answer(200, "application/json", `[{"jsonrpc":"2.0","id":1}]`), "its response cannot be read", `[{"jsonrpc"`},
-		"a page, for the list": {"tools/list", tooltest.Answer(200, page, "<title>Sign in</title>"), "its response cannot be read", "Sign in"},
+		"a page":               {"initialize", tooltest.Answer(200, page, "<title>Sign in</title>"), unreadable, "Sign in"},
+		"a text":               {"initialize", tooltest.Answer(200, text, "under maintenance"), unreadable, "under maintenance"},
+		"a batch":              {"initialize", tooltest.Answer(200, data, `[{"jsonrpc":"2.0","id":1}]`), unreadable, `[{"jsonrpc"`},
+		"a page, for the list": {"tools/list", tooltest.Answer(200, page, "<title>Sign in</title>"), unreadable, "Sign in"},
 		"moved":                {"initialize", tooltest.Redirect(301, "/elsewhere"), "it cannot be reached", "must use status 307 or 308"},
-		"notice refused":       {"notifications/initialized", tooltest.Answer(400, text, "unknown notification"), "it returned HTTP status 400", "start MCP server s: it answered 400 Bad Request: unknown notification"},
+		"notice refused": {
+			"notifications/initialized", tooltest.Answer(400, text, "unknown notification"), "it returned HTTP status 400",
+			"start MCP server s: it answered 400 Bad Request: unknown notification",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
@@ -19,8 +20,9 @@ type stream struct {
 	body  io.ReadCloser
 	lines *sse.Lines
 
-	ready []byte // of the next event, not yet handed out
-	err   error  // the error at the end of the body
+	ready  []byte // of the next event, not yet handed out
+	err    error  // the error at the end of the body
+	closed atomic.Bool
 }
 
 type streamOptions struct {
@@ -42,7 +44,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	for len(s.ready) == 0 && s.err == nil {
 		s.ready, s.err = s.next()
 		switch {
-		case s.err == nil:
+		case s.err == nil, s.closed.Load():
 		case errors.Is(s.err, errTooLarge):
 			s.broken(s.err)
 		default:
@@ -114,7 +116,9 @@ func (s *stream) event(lines [][]byte) []byte {
 	return append(event, bytes.Join(others, []byte("\n"))...) // the empty line is the last of them
 }
 
+// Close closes the body. The end of a closed body is not reported.
 func (s *stream) Close() error {
+	s.closed.Store(true)
 	s.release()
 	return s.body.Close()
 }

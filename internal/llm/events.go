@@ -35,7 +35,7 @@ func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
 		if err != nil {
 			return lastWords(all, err, first, r)
 		}
-		if len(bytes.TrimSpace(event.Data)) == 0 {
+		if event.KeepsAlive() {
 			continue
 		}
 		first = false
@@ -72,13 +72,20 @@ func lastWords(all *Events, end error, first bool, r EventReply) error {
 const ErrorEvent = "error"
 
 // Event is a server-sent event. Its data is valid until the next one is read. In JSON, it has null in place of NaN and
-// infinite numbers.
+// infinite numbers, and the halves of a character are joined (see Halves).
 type Event struct {
 	Name string // an empty name means "message"
 	Data []byte
 	// Partial means that the stream ended without the blank line after an event. The standard drops such an event, but
 	// many servers omit the last line break, so the reader of the data decides.
 	Partial bool
+}
+
+// KeepsAlive reports whether an event only keeps the connection open. Gateways send such events as data: an empty line, "ping",
+// ": keepalive" (https://github.com/anomalyco/opencode/issues/50871).
+func (e Event) KeepsAlive() bool {
+	data := bytes.TrimSpace(e.Data)
+	return len(data) == 0 || e.Name != ErrorEvent && data[0] != '{' && !DoneMark(data) && !(data[0] == '[' && json.Valid(data))
 }
 
 // Events reads server-sent events as defined by the WHATWG standard
@@ -98,7 +105,8 @@ type Events struct {
 	joined  bool // data has several lines that only make sense together
 
 	// plain is text outside the event stream, such as an answer in plain JSON.
-	plain bytes.Buffer
+	plain  bytes.Buffer
+	halves Halves
 }
 
 // NewEvents returns a reader of the events of a body. It reads at most 64 MiB.
@@ -133,7 +141,8 @@ func (e *Events) Next() (Event, error) {
 }
 
 func (e *Events) event(partial bool) Event {
-	return Event{Name: e.name, Data: finiteJSON(bytes.TrimSuffix(e.data, []byte("\n"))), Partial: partial}
+	data := finiteJSON(bytes.TrimSuffix(e.data, []byte("\n")))
+	return Event{Name: e.name, Data: e.halves.Join(data), Partial: partial}
 }
 
 // field processes the field of a line. It reports whether the previous event is complete.

@@ -85,7 +85,7 @@ func (b *body) Read(p []byte) (int, error) {
 		switch {
 		case err != nil:
 			b.end(err)
-		case len(data) == 0, llm.DoneMark(data): // from gateways
+		case event.KeepsAlive(), llm.DoneMark(data): // from gateways
 		case event.Partial && !json.Valid(data):
 			b.ended = true // the event is incomplete; the SDK would ignore it
 		case event.Name == llm.ErrorEvent:

@@ -29,6 +29,7 @@ type elements struct {
 	dec    *json.Decoder // nil before the first chunk
 	call   *call
 	chunks int
+	halves llm.Halves
 	out    bytes.Buffer
 	err    error // returned by Read once out is empty
 }
@@ -148,7 +149,7 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 	if failure, ok := llm.ParseGoogleFailure(raw); ok {
 		return nil, failure.Error(0)
 	}
-	fit := llm.ReadGoogleChunk(raw) // this client asks Google for numeric enums
+	fit := llm.ReadGoogleChunk(e.halves.Join(raw)) // this client asks Google for numeric enums
 	var c chunk
 	if err := json.Unmarshal(fit.JSON, &c); err != nil {
 		return nil, malformed("the SDK cannot decode a chunk of the response")

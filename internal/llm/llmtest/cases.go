@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,11 +19,13 @@ type replyCase struct {
 // replyCases returns the cases for all wire formats and those for w.
 func replyCases(w Wire) []replyCase {
 	cases := slices.Concat(textCases(), endCases(), repeatCases())
+	if w == GeminiArray {
+		return slices.Concat(cases, arrayCases())
+	}
+	cases = slices.Concat(cases, keptAliveCases())
 	switch w {
 	case Gemini:
 		return slices.Concat(cases, thinkingCases(), callCases(), geminiCases())
-	case GeminiArray:
-		return slices.Concat(cases, arrayCases())
 	case Responses:
 		return slices.Concat(cases, thinkingCases(), callCases(), responsesCases())
 	case Anthropic:
@@ -40,6 +43,17 @@ func textCases() []replyCase {
 			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m-2026-01"}},
 		{"nothing", Text("").Usage(0, 0), llm.Response{Finish: llm.FinishStop, Model: "m"}},
 	}
+}
+
+// keptAliveCases are replies with the data by which gateways keep a connection open.
+func keptAliveCases() (out []replyCase) {
+	for _, data := range []string{": keepalive", "keepalive", `"ping"`, "null", "[ping]", ": OPENROUTER PROCESSING"} {
+		for n := range 3 {
+			out = append(out, replyCase{fmt.Sprintf("%s after %d chunks", data, n), Text("Yes.").Usage(0, 0).Chunked(2, 0).Insert(n, data),
+				llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}})
+		}
+	}
+	return out
 }
 
 // thinkingCases are for clients that pass on thinking.

@@ -32,6 +32,7 @@ func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Run("errors", s.errors)
 	t.Run("documented", s.documented)
 	t.Run("deltas", s.deltas)
+	t.Run("halves", s.halves)
 	t.Run("request", s.request)
 	t.Run("digits", s.digits)
 	t.Run("learns", s.learns)
@@ -130,6 +131,33 @@ func (s suite) deltas(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deltas (-want +got):\n%s", diff)
+	}
+}
+
+// halves cuts characters between the halves of their UTF-16 form, as servers do that count such units.
+func (s suite) halves(t *testing.T) {
+	t.Parallel()
+	reply := Text("fire ⓵⓶ now").Calls(Call{ID: "a", Name: "f", Args: `{"q":"fire ⓵⓶ now"}`}).Usage(0, 0).Chunked(6, 0)
+	want := llm.Response{Content: "fire 🔥 now", ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: `{"q":"fire 🔥 now"}`}},
+		Finish: llm.FinishToolCalls, Model: "m"}
+	if s.wire == GeminiArray {
+		want.ToolCalls[0].ID = "call_0"
+	} else {
+		reply, want.Thinking = reply.Thinking("such ⓵⓶ fire"), "such 🔥 fire"
+	}
+	chunks := s.wire.format().chunks(reply, Request{Model: "m"})
+	for n := range chunks {
+		chunks[n] = strings.NewReplacer("⓵", `\ud83d`, "⓶", `\udd25`).Replace(chunks[n])
+	}
+	var live llm.Delta
+	got, err := s.connect(Start(t, Always(Raw(chunks...)))).Generate(t.Context(), plain, func(d llm.Delta) {
+		live.Content, live.Thinking = live.Content+d.Content, live.Thinking+d.Thinking
+	})
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), opaque); diff != "" || err != nil {
+		t.Errorf("%v, reply (-want +got):\n%s", err, diff)
+	}
+	if live.Content != want.Content || live.Thinking != want.Thinking {
+		t.Errorf("shown while it streams: %+v", live)
 	}
 }
 

@@ -26,12 +26,12 @@ type attached struct {
 // chatState is what a reply with calls keeps for the requests that continue it. The wire format has no thinking.
 // Providers whose models think between calls expect it back with the calls, and otherwise refuse the next request:
 // DeepSeek ("The `reasoning_content` in the thinking mode must be passed back to the API."), OpenRouter
-// (reasoning_details), Google (signatures). No other model gets it.
+// (reasoning_details), Google (signatures). No other model gets it. A server that sent an empty thought expects that back, too.
 // https://api-docs.deepseek.com/guides/thinking_mode, https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
 type chatState struct {
 	Chat struct {
 		Model     string     `json:"model"`
-		Reasoning string     `json:"reasoning_content,omitempty"`
+		Reasoning *string    `json:"reasoning_content,omitempty"` // an empty text if the server sent one; nil if it sent none
 		Details   details    `json:"reasoning_details,omitempty"`
 		Calls     []attached `json:"calls"`
 	} `json:"openai_chat"`
@@ -40,8 +40,12 @@ type chatState struct {
 // chatState returns the state of a reply, or nil if the message alone is sufficient.
 func (r *reply) chatState() json.RawMessage {
 	var s chatState
-	s.Chat.Model, s.Chat.Reasoning, s.Chat.Details = r.asked, r.reasoning.String(), r.details.joined()
-	empty := s.Chat.Reasoning == "" && s.Chat.Details == nil
+	s.Chat.Model, s.Chat.Details = r.asked, r.details.joined()
+	if r.reasoned {
+		reasoning := r.reasoning.String()
+		s.Chat.Reasoning = &reasoning
+	}
+	empty := s.Chat.Reasoning == nil && s.Chat.Details == nil
 	for _, call := range r.calls.all {
 		if !call.empty() {
 			s.Chat.Calls = append(s.Chat.Calls, call.attached)
@@ -74,8 +78,8 @@ func (out *chatMessage) withThoughts(m agent.Message, model string) {
 	if llm.GoogleSigns(model) && !out.ToolCalls[0].signed() {
 		out.ToolCalls[0].Extra = json.RawMessage(unsigned)
 	}
-	if known && s.Chat.Reasoning != "" {
-		out.Reasoning = &s.Chat.Reasoning
+	if known && s.Chat.Reasoning != nil {
+		out.Reasoning = s.Chat.Reasoning
 	} else if wantsReasoning.MatchString(model) {
 		out.Reasoning = new(string)
 	}

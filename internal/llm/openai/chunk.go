@@ -187,10 +187,12 @@ func (u usage) usage() agent.Usage {
 type content struct {
 	text, thinking string
 	calls          []callPart
+	given          bool // the field is there and not null
 }
 
 // UnmarshalJSON decodes a text, a part or a list of parts. It never fails.
 func (c *content) UnmarshalJSON(data []byte) error {
+	c.given = string(data) != "null"
 	if json.Unmarshal(data, &c.text) == nil {
 		return nil
 	}

@@ -22,6 +22,7 @@ type reply struct {
 	thinking  llm.Text
 	repeating bool
 	reasoning strings.Builder // the part of the thinking that must be returned
+	reasoned  bool            // the server has sent its field, possibly empty
 	details   joiner
 	calls     calls
 	old       calls // from function_call
@@ -140,6 +141,7 @@ func (r *reply) choice(n int, c choice) llm.Delta {
 		said = llm.Delta{}
 	} else {
 		r.reasoning.WriteString(d.ReasoningContent.all())
+		r.reasoned = r.reasoned || c.Delta.V.ReasoningContent.given || c.Message.V.ReasoningContent.given
 		r.details.add(d.Details)
 	}
 	stuck := r.content.Add(said.Content)

@@ -18,6 +18,8 @@ type Dialect struct {
 	RefusesTemperature bool `json:"refuses_temperature,omitempty"`
 	// RefusesThinking means that the server refuses all parameters about thinking.
 	RefusesThinking bool `json:"refuses_thinking,omitempty"`
+	// WantsThoughts means that every reply must be sent back with its thinking, which may be empty.
+	WantsThoughts bool `json:"wants_thoughts,omitempty"`
 	// MaxTools is how many tools a request may declare; zero means any number.
 	MaxTools int `json:"max_tools,omitempty"`
 	// MaxDescription is how long the description of a tool may be, in characters; zero means any length.

@@ -34,7 +34,10 @@ type Error struct {
 	Status     int           // HTTP status, or 0
 	RetryAfter time.Duration // requested by the provider, or 0
 	Message    string        // the provider's text, cleaned
-	Usage      agent.Usage   // counted by the provider so far; zero if unknown
+	// Window and Prompt are what the provider says about a request that is too long: how many tokens it accepts, and how many
+	// it has counted. Zero means that it does not say.
+	Window, Prompt int
+	Usage          agent.Usage // counted by the provider so far; zero if unknown
 }
 
 // Error returns the provider, the kind and the provider's text.

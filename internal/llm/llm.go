@@ -34,6 +34,10 @@ type Request struct {
 	Thinking agent.Thinking
 	// Unthinking means that the server refuses all parameters about thinking, so none is sent.
 	Unthinking bool
+	// Thoughts means that the server refuses replies without thinking, so those without any get an empty one.
+	Thoughts bool
+	// Omit names optional fields of the wire format that the server does not know.
+	Omit []string
 	// JSON asks for a reply that is a JSON object, if the provider can ensure that.
 	JSON bool
 	// Schema is the JSON schema of that object, for providers that can follow one. Nil means none.

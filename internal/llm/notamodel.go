@@ -116,6 +116,11 @@ func errorWords(value any, depth int) string {
 		}
 		return strings.Join(all, "; ")
 	case map[string]any:
+		if place, ok := v["loc"].([]any); ok { // FastAPI names the field there
+			if words := errorWords(v["msg"], depth+1); words != "" {
+				return wordsOfPlace(place) + ": " + words
+			}
+		}
 		for _, field := range errorFields {
 			if words := errorWords(v[field], depth+1); words != "" {
 				return words
@@ -123,4 +128,13 @@ func errorWords(value any, depth int) string {
 		}
 	}
 	return ""
+}
+
+// wordsOfPlace returns the place of a field in a request, such as body.messages.0.name.
+func wordsOfPlace(place []any) string {
+	var names []string
+	for _, name := range place {
+		names = append(names, fmt.Sprint(name))
+	}
+	return strings.Join(names, ".")
 }

@@ -26,8 +26,13 @@ var lessons = []lesson{
 	{regexp.MustCompile("(?:deepseek-[a-z0-9.-]+|Thinking mode) does not support this `?tool_choice"), refusesNone},
 	// Mistral, and servers that use mistral-common. https://github.com/BerriAI/litellm/issues/17761
 	{regexp.MustCompile(`Unexpected role '(?:user|assistant|system)' after role '(?:user|assistant|tool)'`), alternates},
-	// Templates of Mistral's and other open models, in vLLM, llama.cpp and LM Studio (tool_chat_template_mistral.jinja).
+	// Templates of Mistral's and other open models, in vLLM, llama.cpp (500), LM Studio and LocalAI (inside a stream):
+	// tool_chat_template_mistral.jinja, https://github.com/ggml-org/llama.cpp/issues/19851,
+	// https://github.com/sterlp/eclipse-peon-ai/issues/75
 	{regexp.MustCompile(`onversation roles must alternate user(?:/assistant/user/assistant/| and assistant)`), alternates},
+	// DeepSeek, now and before. https://github.com/earendil-works/pi/issues/3636, https://github.com/abhigyanpatwari/GitNexus/issues/43
+	{regexp.MustCompile("reasoning_content`? in the thinking mode must be passed back|" +
+		"Missing `?reasoning_content`? field in (?:an|the) assistant message"), wantsThoughts},
 	// Groq. https://github.com/vercel/ai/pull/16540, https://github.com/agno-agi/agno/issues/1065
 	{regexp.MustCompile("(?:json mode|response_format['`] json_object) cannot be combined with tool/function calling"), plainBesideTools},
 	// Google's endpoint for OpenAI's protocol. https://github.com/openai/openai-agents-python/issues/656
@@ -80,6 +85,7 @@ var lessons = []lesson{
 }
 
 func refusesNone(d *agent.Dialect, _ int)        { d.RefusesNone = true }
+func wantsThoughts(d *agent.Dialect, _ int)      { d.WantsThoughts = true }
 func alternates(d *agent.Dialect, _ int)         { d.Alternates = true }
 func plainBesideTools(d *agent.Dialect, _ int)   { d.PlainBesideTools = true }
 func refusesTemperature(d *agent.Dialect, _ int) { d.RefusesTemperature = true }

@@ -28,6 +28,7 @@ type Learner struct {
 type learned struct {
 	dialect agent.Dialect
 	refused map[toolKey]string // the server's text for each tool whose schema it refuses
+	fields  []string           // the optional fields that it does not know
 }
 
 // toolKey is the digest of a tool's name and schema: a changed tool is offered again.
@@ -50,7 +51,7 @@ func (l *Learner) Send(planned agent.Dialect, req llm.Request,
 	sent := known.request(req)
 	out, err := send(sent, known.dialect)
 	for range maxLessons {
-		if !refusesFields(err) {
+		if !refuses(err) {
 			break
 		}
 		next, ok := known.learn(err.Error(), req, sent)
@@ -66,14 +67,17 @@ func (l *Learner) Send(planned agent.Dialect, req llm.Request,
 	if err == nil {
 		out.Omitted = known.omitted(req, planned)
 	}
-	return out, err
+	return out, withWindow(err)
 }
 
-// refusesFields reports whether an error is the answer of a server that read the request and refused a field. Other
-// statuses are about keys, limits and outages, regardless of their text.
-func refusesFields(err error) bool {
+// refusing are the statuses of servers that read the request and refused a part of it. Templates of open models fail with 500, and
+// inside a stream there is no status: the text alone shows whether that is a refusal or an outage. Other statuses are about keys,
+// limits and outages, regardless of their text.
+var refusing = []int{0, http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusInternalServerError}
+
+func refuses(err error) bool {
 	refused, ok := errors.AsType[*llm.Error](err)
-	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, refused.Status)
+	return ok && slices.Contains(refusing, refused.Status)
 }
 
 func hasImages(req llm.Request) bool {
@@ -87,12 +91,26 @@ func (l learned) request(req llm.Request) llm.Request {
 		req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), refused)
 		req.Withheld = slices.DeleteFunc(slices.Clone(req.Withheld), refused)
 	}
+	req.Omit = l.fields
 	return Request(req, l.dialect)
 }
 
 // learn returns the rules known after a refusal. ok is false if its text reveals nothing new.
 func (l learned) learn(words string, req, sent llm.Request) (_ learned, ok bool) {
 	if l.dialect, ok = Learn(l.dialect, words); ok {
+		return l, true
+	}
+	for _, name := range refusedFields(words) {
+		before := l.dialect
+		switch rule := optional[name]; {
+		case rule != nil:
+			rule(&l.dialect, 0)
+			ok = ok || l.dialect != before
+		case !slices.Contains(l.fields, name):
+			l.fields, ok = append(slices.Clip(l.fields), name), true
+		}
+	}
+	if ok {
 		return l, true
 	}
 	names := refusedTools(words, slices.Concat(sent.Tools, sent.Withheld))
@@ -177,6 +195,15 @@ func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omis
 		"temperature is omitted because the provider rejects it")
 	say(req.Thinking != agent.Thinking{} && now.RefusesThinking && !planned.RefusesThinking,
 		"the thinking parameters are omitted because the provider rejects them")
+	say(now.Alternates && !planned.Alternates,
+		"successive messages of one role are joined because the provider requires the roles user and assistant to alternate")
+	say(now.WantsThoughts && !planned.WantsThoughts,
+		"replies without reasoning_content get an empty one because the provider requires the field")
+	say(len(req.Tools) == 0 && len(tools) > 0 && now.RefusesNone && !planned.RefusesNone,
+		"tool_choice is omitted because the provider rejects the value none")
+	for _, name := range l.fields {
+		say(true, "the field "+name+" is omitted because the provider does not know it")
+	}
 	say(now.MaxTokens > 0 && now.MaxTokens != planned.MaxTokens && req.MaxTokens > now.MaxTokens,
 		fmt.Sprintf("max_tokens is %d instead of %d because the provider accepts no more", now.MaxTokens, req.MaxTokens))
 	return out

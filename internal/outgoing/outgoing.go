@@ -47,6 +47,7 @@ func Request(req llm.Request, d agent.Dialect) llm.Request {
 	if d.RefusesTemperature {
 		req.Temperature = nil
 	}
+	req.Thoughts = d.WantsThoughts
 	if d.RefusesThinking {
 		req.Thinking, req.Unthinking = agent.Thinking{}, true
 	}

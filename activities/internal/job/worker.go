@@ -74,6 +74,7 @@ type Worker struct {
 	Maskers maskers
 
 	Refused  refusedSchemas
+	Windows  windows
 	Troubles troubles
 	known    knownTimes
 	underway underway

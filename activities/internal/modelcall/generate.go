@@ -93,6 +93,13 @@ type generation struct {
 	partial string           // the partial output of a failed reply
 	read    []string         // sources of untrusted text that the execution has read
 	timing  job.Timing
+	// compression says how the view was made to fit.
+	compression *transcript.Compression
+	// room is the context window of the model as far as the plan knows, and learned the one that a refusal of this call has shown.
+	// narrowed means that the view fits into a window that only refusals have shown.
+	room     int
+	learned  job.Window
+	narrowed bool
 }
 
 // lookUp returns the stored state before the call. The first attempt of a new execution is recorded first, which also
@@ -135,7 +142,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	g.Saw(stored...)
 	g.addOmissions(stored, offered)
 	g.addForgotten(stored, offered)
-	view, compression, err := g.view(stored, offered)
+	view, err := g.view(stored, offered)
 	if err != nil {
 		return nil, job.ModelFailure(err, job.Trouble{Provider: g.provider().Name})
 	}
@@ -147,7 +154,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	defer leave.done()
-	exceeded, err := g.admit(ctx, compression.CompressedTokens+toolTokens(g.provider().Model, offered))
+	exceeded, err := g.admit(ctx, g.size(offered))
 	if err != nil {
 		return nil, err
 	}
@@ -156,13 +163,14 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		g.add(transcript.KindNotice, transcript.Body{Text: fmt.Sprintf("The model was not called: %s.", exceeded), ErrorType: string(exceeded)})
 		return g.append(ctx)
 	}
-	reply, err := g.call(ctx, leave, view, offered)
+	reply, err := g.call(ctx, leave, stored, view, offered)
 	if err != nil {
 		return nil, err
 	}
 	g.read = g.hadRead(stored)
 	g.addNotice(stored, g.omissions(reply.Omitted))
-	g.addReply(reply, tools, compression, summaryUsage(stored))
+	g.addNotice(stored, g.windowNotice())
+	g.addReply(reply, tools, summaryUsage(stored))
 	job.Meter(ctx, g.provider(), *g.rows[len(g.rows)-1].Usage)
 	err = g.Keep(ctx, func(ctx context.Context) error {
 		stored, err = g.append(ctx)
@@ -234,7 +242,8 @@ func (g *generation) appendHop(ctx context.Context) error {
 }
 
 // call makes the model call. It records a failure in the transcript.
-func (g *generation) call(ctx context.Context, leave *permit, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
+func (g *generation) call(ctx context.Context, leave *permit, stored []transcript.Entry, view []agent.Message, tools []llm.Tool) (
+	llm.Response, error) {
 	provider := g.provider()
 	client, err := g.Models.Client(provider, g.Agent.Timeouts)
 	if err != nil {
@@ -247,8 +256,8 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	}
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		NativeTools: nativeTools(provider), Thinking: provider.Thinking, Temperature: g.Agent.Temperature, MaxTokens: g.Agent.MaxTokens,
-		Conversation: g.conversation(),
+		NativeTools: nativeTools(provider), Thinking: provider.Thinking, Temperature: g.Agent.Temperature,
+		MaxTokens: g.window().Reply(g.Agent.MaxTokens), Conversation: g.conversation(),
 	}
 	if g.in.Conclude {
 		request.Tools, request.Withheld = nil, tools
@@ -258,7 +267,7 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 		request.JSON, request.Schema = true, contract.Schema
 	}
 	began := time.Now()
-	reply, err := g.ask(ctx, leave, client, request)
+	reply, err := g.askFitting(ctx, leave, client, request, stored)
 	g.timing = job.Timing{Took: time.Since(began), Answered: err == nil}
 	if err = leave.ended(ctx, err); err != nil {
 		return reply, g.failed(ctx, leave.by, began, err)

@@ -79,7 +79,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 
 // addReply adds a reply. It gives the calls our own ids, so that nothing depends on the provider's, and adds the
 // catalogue's data about them.
-func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
+func (g *generation) addReply(reply llm.Response, tools *tool.Set, summaries *agent.Usage) {
 	provider := g.provider()
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking,
@@ -88,7 +88,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 			Usage: usage(reply, g.needs.InputTokens, provider.Prices), ElapsedMS: g.timing.Took.Milliseconds(),
 		},
 		Reply: transcript.Reply{
-			SummaryUsage: summaries, Compression: compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
+			SummaryUsage: summaries, Compression: g.compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 		},
 	}
 	if g.Row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 {

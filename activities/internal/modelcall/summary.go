@@ -181,7 +181,8 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 		return job.Final(job.ErrorConfiguration, err)
 	}
 	request := llm.Request{Model: provider.Model, MaxTokens: s.settings.MaxTokens + thinkingRoom}
-	if request.Messages, err = s.messages(whole); err != nil {
+	window := s.Windows.Of(provider)
+	if request.Messages, err = s.messages(whole, window); err != nil {
 		return job.Final(job.ErrorConfiguration, err)
 	}
 	asking, cancel := context.WithDeadline(ctx, until)
@@ -193,6 +194,16 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	defer leave.done()
 	began := time.Now()
 	reply, err := client.Generate(asking, request, func(llm.Delta) { leave.outputArrived(asking) })
+	sent := token.Messages(provider.Model, request.Messages)
+	if shorter, ok := window.Narrower(job.LLMError(err), sent, sent, request.MaxTokens); ok {
+		if request.Messages, err = s.messages(whole, shorter); err != nil {
+			return job.Final(job.ErrorConfiguration, err)
+		}
+		reply, err = client.Generate(asking, request, func(llm.Delta) { leave.outputArrived(asking) })
+		if err == nil {
+			s.Windows.Learn(provider, shorter)
+		}
+	}
 	body.ElapsedMS = time.Since(began).Milliseconds()
 	err = leave.ended(ctx, err)
 	switch {
@@ -212,11 +223,14 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 }
 
 // messages returns the summary request, with as much of the result as the model accepts.
-func (s summary) messages(whole string) ([]agent.Message, error) {
+func (s summary) messages(whole string, learned job.Window) ([]agent.Message, error) {
 	model := s.provider().Model
 	window := token.Window(model)
 	if own := s.Agent.Compression.MaxContextTokens; own > 0 && s.settings.Provider == nil {
 		window = own
+	}
+	if learned.Tokens > 0 {
+		window = min(window, learned.Room())
 	}
 	// A quarter is reserved for differences between our token count and the model's.
 	room := (window - s.settings.MaxTokens - thinkingRoom - summaryPrompt) * 3 / 4

@@ -65,8 +65,8 @@ var wantsReasoning = regexp.MustCompile(`(?i)^(?:.*/)?deepseek-(?:v[3-9]|chat|re
 // unsigned replaces the signature of a call that Google's model did not make.
 const unsigned = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
 
-// withThoughts adds the model's thinking to a message with calls.
-func (out *chatMessage) withThoughts(m agent.Message, model string) {
+// withThoughts adds the model's thinking to a message with calls. always means that the field must be there.
+func (out *chatMessage) withThoughts(m agent.Message, model string, always bool) {
 	var s chatState
 	known := json.Unmarshal(m.ProviderState, &s) == nil && s.Chat.Model == model && len(s.Chat.Calls) == len(out.ToolCalls)
 	if known {
@@ -80,7 +80,7 @@ func (out *chatMessage) withThoughts(m agent.Message, model string) {
 	}
 	if known && s.Chat.Reasoning != nil {
 		out.Reasoning = s.Chat.Reasoning
-	} else if wantsReasoning.MatchString(model) {
+	} else if always || wantsReasoning.MatchString(model) {
 		out.Reasoning = new(string)
 	}
 }

@@ -20,7 +20,11 @@ func (f failure) error(status int) *llm.Error {
 	if f.Metadata.V.Raw != "" {
 		message += ": " + string(f.Metadata.V.Raw)
 	}
-	failed := &llm.Error{Kind: f.kind(status, strings.ToLower(message)), Status: status, Message: message}
+	if param := string(f.Param); strings.HasSuffix(message, "not permitted") && !strings.Contains(message, param) {
+		message = param + ": " + message // the message does not name the field
+	}
+	failed := &llm.Error{Kind: f.kind(status, strings.ToLower(message)), Status: status, Message: message,
+		Window: int(f.Window), Prompt: int(f.Prompt)}
 	if failed.Kind == llm.ErrRateLimited {
 		failed.RetryAfter = waitSaid(message)
 	}
@@ -74,6 +78,8 @@ func (f failure) kind(status int, message string) error {
 		return llm.ErrContextTooLong
 	case kind == llm.ErrInvalidRequest && saysBadKey(message):
 		return llm.ErrAuth
+	case saysTemplate(message):
+		return llm.ErrInvalidRequest
 	case kind != nil:
 		return kind
 	}
@@ -122,6 +128,12 @@ func saysTooLong(message string) bool {
 		"input token count", "maximum prompt length", "available context size")
 }
 
+// saysTemplate matches the errors of llama.cpp, which answers 500, and LM Studio about a conversation that the model's template
+// refuses. It would refuse the conversation again.
+func saysTemplate(message string) bool {
+	return containsAny(message, "jinja exception", "jinja template")
+}
+
 // saysBadKey matches the messages of Google and xAI, which answer 400.
 func saysBadKey(message string) bool {
 	return containsAny(message, "api key not valid", "incorrect api key", "invalid api key")
@@ -133,11 +145,14 @@ func containsAny(s string, parts ...string) bool {
 
 // failure is an error object of the wire format, in any provider's form.
 type failure struct {
-	Message  text `json:"message"`
-	Type     text `json:"type"`
-	Code     text `json:"code"`
-	Param    text `json:"param"`
-	Status   text `json:"status"` // Google's
+	Message text `json:"message"`
+	Type    text `json:"type"`
+	Code    text `json:"code"`
+	Param   text `json:"param"`
+	Status  text `json:"status"` // Google's
+	// Window and Prompt are llama.cpp's: the tokens of the context window and of the request.
+	Window   llm.Count `json:"n_ctx"`
+	Prompt   llm.Count `json:"n_prompt_tokens"`
 	Metadata llm.Loose[struct {
 		Raw text `json:"raw"` // OpenRouter's: the error of the provider behind it
 	}] `json:"metadata"`
@@ -187,6 +202,9 @@ func parseFailure(body []byte) failure {
 		failed.Message = ""
 	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")):
 		_ = json.Unmarshal(body, &failed)
+	}
+	if message := []byte(failed.Message); json.Valid(message) { // Mistral's is a list of errors, and gateways pass on whole answers
+		failed.Message = text(cmp.Or(llm.ErrorWords(message), string(message)))
 	}
 	if failed.Message == "" {
 		failed.Message = text(cmp.Or(llm.ErrorWords(body), string(body)))

@@ -5,9 +5,7 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -107,9 +105,9 @@ func (c *Client) complete(ctx context.Context, key string, idle *llm.Idle, reque
 
 // open sends the request and returns the body of a successful answer. Only this body of the library's stream is used.
 func (c *Client) open(ctx context.Context, key string, request chatBody) (io.ReadCloser, error) {
-	body, err := json.Marshal(request)
+	body, err := encoded(request, request.omit)
 	if err != nil {
-		return nil, fmt.Errorf("write request: %w", err)
+		return nil, err
 	}
 	tap := &tap{client: c.guard.HTTPClient, request: body}
 	config := sdk.DefaultConfig(key)

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 
 	sdk "github.com/sashabaranov/go-openai"
@@ -19,6 +20,7 @@ type chatBody struct {
 	Temperature *float32      `json:"temperature,omitempty"`
 	Stream      bool          `json:"stream"`
 	caching
+	omit []string // names of fields that the server does not know
 }
 
 // chatMessage is a message. It has no thinking, which is for people and which providers refuse or ignore, except
@@ -35,7 +37,7 @@ type chatMessage struct {
 // newChatBody encodes a request. It does not ask for parallel calls: they are the default, and some models refuse the
 // parameter.
 func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
-	out := chatBody{Temperature: temperature(req), Stream: true}
+	out := chatBody{Temperature: temperature(req), Stream: true, omit: req.Omit}
 	out.Model = req.Model
 	out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
 	if llm.OpenAINewer(req.Model) {
@@ -67,7 +69,7 @@ func chatMessages(req llm.Request, dialect agent.Dialect) []chatMessage {
 	out := []chatMessage{}
 	var images []sdk.ChatMessagePart
 	for i, m := range req.Messages {
-		out = append(out, newChatMessage(m, req.Model))
+		out = append(out, newChatMessage(m, req))
 		images = append(images, imageParts(m)...)
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != agent.ToolRole; !last || len(images) == 0 {
 			continue
@@ -88,7 +90,7 @@ func temperature(req llm.Request) *float32 {
 	return req.Temperature
 }
 
-func newChatMessage(m agent.Message, model string) chatMessage {
+func newChatMessage(m agent.Message, req llm.Request) chatMessage {
 	out := chatMessage{Role: string(m.Role), ToolCallID: m.ToolCallID}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
 		out.Content = m.Content
@@ -101,7 +103,9 @@ func newChatMessage(m agent.Message, model string) chatMessage {
 		}})
 	}
 	if len(out.ToolCalls) > 0 {
-		out.withThoughts(m, model)
+		out.withThoughts(m, req.Model, req.Thoughts)
+	} else if req.Thoughts && m.Role == agent.Assistant {
+		out.Reasoning = new(string)
 	}
 	return out
 }
@@ -126,4 +130,38 @@ func chatTool(t llm.Tool) sdk.Tool {
 		Type:     sdk.ToolTypeFunction,
 		Function: &sdk.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Schema},
 	}
+}
+
+// encoded returns a body in the wire format. It omits optional fields of the request, of its messages and of their calls.
+func encoded(body any, omit []string) ([]byte, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("write request: %w", err)
+	}
+	if len(omit) > 0 {
+		data = without(data, omit)
+	}
+	return data, nil
+}
+
+func without(data json.RawMessage, omit []string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(data, &object) != nil {
+		return data
+	}
+	for _, name := range omit {
+		delete(object, name)
+	}
+	for _, name := range []string{"messages", "input", "tool_calls"} {
+		var list []json.RawMessage
+		if json.Unmarshal(object[name], &list) != nil {
+			continue
+		}
+		for n := range list {
+			list[n] = without(list[n], omit)
+		}
+		object[name], _ = json.Marshal(list) // cannot fail: JSON
+	}
+	out, _ := json.Marshal(object) // cannot fail: JSON
+	return out
 }

@@ -56,9 +56,9 @@ func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req ll
 
 // ask sends a request and returns the body of a successful answer, or the refusal.
 func (c *Client) ask(ctx context.Context, key string, in responsesBody) (io.ReadCloser, failure, error) {
-	body, err := json.Marshal(in)
+	body, err := encoded(in, in.omit)
 	if err != nil {
-		return nil, failure{}, fmt.Errorf("write request: %w", err)
+		return nil, failure{}, err
 	}
 	url := strings.TrimSuffix(c.guard.BaseURL, "/") + "/responses"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
@@ -89,6 +89,7 @@ type responsesBody struct {
 	Store       bool            `json:"store"`
 	Stream      bool            `json:"stream"`
 	caching
+	omit []string // names of fields that the API does not know
 }
 
 type responsesTool struct {
@@ -142,7 +143,7 @@ type (
 
 func newResponsesBody(req llm.Request) responsesBody {
 	out := responsesBody{
-		Model: req.Model, Input: []any{}, Temperature: temperature(req), MaxTokens: req.MaxTokens, Stream: true,
+		Model: req.Model, Input: []any{}, Temperature: temperature(req), MaxTokens: req.MaxTokens, Stream: true, omit: req.Omit,
 	}
 	if llm.OpenAIReasons(req.Model) && !req.Unthinking {
 		out.Reasoning = &reasoning{Effort: llm.OpenAIEffort(req.Model, req.Thinking), Summary: "auto"}

@@ -16,30 +16,33 @@ import (
 // TestWindows reads the windows in the refusals of real servers; window.go names the sources.
 func TestWindows(t *testing.T) {
 	t.Parallel()
-	for words, want := range map[string]struct{ window, prompt int }{
+	type sizes struct{ window, prompt int }
+	for words, want := range map[string]sizes{
 		"request (9127 tokens) exceeds the available context size (8192 tokens), try increasing it": {8192, 9127},
 		"This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the " +
 			"completion). Please reduce the length of the messages or completion. None": {16384, 112946},
 		"This model's maximum context length is 128000 tokens. However, your messages resulted in 202868 tokens (202767 in the messages, " +
 			"101 in the functions). Please reduce the length of the messages or functions.": {128000, 202868},
-		"VLLMValidationError: This model's maximum context length is 128000 tokens. \nHowever, you requested 65535 output tokens and your " +
-			"prompt contains at \nleast 62466 input tokens, for a total of at least 128001 tokens.": {128000, 62466},
+		"VLLMValidationError: This model's maximum context length is 128000 tokens. \nHowever, you requested 65535 output tokens and " +
+			"your prompt contains at \nleast 62466 input tokens, for a total of at least 128001 tokens.": {128000, 62466},
 		"maximum context length is 8192 tokens":                                              {8192, 0},
 		"The input (61709 tokens) is longer than the model's context length (40960 tokens).": {40960, 61709},
 		"longer than the model's context length (8192 tokens)":                               {8192, 0},
-		"Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context length of only 7866 " +
-			"tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input.": {7866, 10136},
-		"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try …": {4096, 13055},
-		"Prompt too long: 41911 tokens exceeds max context window of 32768 tokens":                                                     {32768, 41911},
-		"Requested tokens (2285) exceed context window of 2048":                                                                        {2048, 2285},
-		"Request too large for model `llama-3.3-70b-versatile` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): " +
+		"Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context length of only " +
+			"7866 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input.": {7866, 10136},
+		"The number of tokens to keep from the initial prompt is greater than the context length " +
+			"(n_keep: 13055>= n_ctx: 4096). Try …": {4096, 13055},
+		"Prompt too long: 41911 tokens exceeds max context window of 32768 tokens": {32768, 41911},
+		"Requested tokens (2285) exceed context window of 2048":                    {2048, 2285},
+		"Request too large for model `m` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): " +
 			"Limit 12000, Requested 14137, please reduce your message size and try again.": {12000, 14137},
-		"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be reduced in " +
-			"order to run successfully.": {30000, 342389},
-		"prompt is too long: 208310 tokens > 200000 maximum":                                                                           {200000, 208310},
-		"The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).":                                      {1048576, 1200293},
-		"Context size has been exceeded.":                                                                                              {},
-		"While executing CallExpression at line 100, column 24 in source:\n… Error: Jinja Exception: No user query found in messages.": {},
+		"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be " +
+			"reduced in order to run successfully.": {30000, 342389},
+		"prompt is too long: 208310 tokens > 200000 maximum":                                      {200000, 208310},
+		"The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).": {1048576, 1200293},
+		"Context size has been exceeded.":                                                         {},
+		"While executing CallExpression at line 100, column 24 in source:\n… Error: Jinja Exception: No user query found in " +
+			"messages.": {},
 	} {
 		refused := refusal(500, words)
 		var learner outgoing.Learner
@@ -98,7 +101,8 @@ func TestUnknownFields(t *testing.T) {
 	} {
 		var learner outgoing.Learner
 		var asked []llm.Request
-		out, err := learner.Send(agent.Dialect{}, llm.Request{Temperature: &warm}, func(req llm.Request, _ agent.Dialect) (llm.Response, error) {
+		full := llm.Request{Temperature: &warm}
+		out, err := learner.Send(agent.Dialect{}, full, func(req llm.Request, _ agent.Dialect) (llm.Response, error) {
 			if asked = append(asked, req); len(asked) == 1 {
 				return llm.Response{}, refusal(400, words)
 			}
@@ -127,8 +131,8 @@ func TestUnknownFields(t *testing.T) {
 // TestRefusalsByStatus checks where a rule is learned: from templates that fail with 500, and inside a stream, but not from an outage.
 func TestRefusalsByStatus(t *testing.T) {
 	t.Parallel()
-	const roles = "\n------------\nWhile executing CallExpression at line 189, column 32 in source:\n...== 0) %}↵            {{- raise_exception(" +
-		"'After the optional system message, con...\nError: Jinja Exception: After the optional system message, conversation roles must " +
+	const roles = "\n------------\nWhile executing CallExpression at line 189, column 32 in source:\n...== 0) %}↵ " +
+		"           {{- raise_exception('After the optional system message, con...\nError: Jinja Exception: After the optional system message, conversation roles must " +
 		"alternate user and assistant roles except for tool calls and results."
 	for _, tt := range []struct {
 		status int

@@ -15,8 +15,8 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`request \((?P<prompt>\d+) tokens\) exceeds the available context size \((?P<window>\d+) tokens\)`),
 	// vLLM's older versions, OpenAI, DeepSeek. https://github.com/vllm-project/vllm/issues/20409,
 	// https://github.com/evalstate/fast-agent/issues/621
-	regexp.MustCompile(`maximum context length is (?P<window>\d+) tokens\. However, (?:you requested \d+ tokens \(|your messages resulted in )` +
-		`(?P<prompt>\d+) (?:in |tokens)`),
+	regexp.MustCompile(`maximum context length is (?P<window>\d+) tokens\. However, ` +
+		`(?:you requested \d+ tokens \(|your messages resulted in )(?P<prompt>\d+) (?:in |tokens)`),
 	// vLLM's newer versions. https://github.com/vllm-project/vllm/issues/42474
 	regexp.MustCompile(`maximum context length is (?P<window>\d+) tokens\.\s+However, you requested \d+ output tokens and your prompt\s+` +
 		`contains at\s+least (?P<prompt>\d+) input tokens`),

@@ -139,9 +139,9 @@ func TestWindowInRefusals(t *testing.T) {
 			t.Errorf("%s: %+v", name, failed)
 		}
 	}
-	ollama := llmtest.Status(500, `{"error":{"code":500,"message":"\n------------\n… Error: Jinja Exception: No user query found in messages.",`+
-		`"type":"server_error"}}`)
-	if _, err := open(t, llmtest.Start(t, llmtest.Always(ollama)).URL).Generate(t.Context(), ask("why?"), nil); !errors.Is(err, llm.ErrContextTooLong) {
+	ollama := llmtest.Start(t, llmtest.Always(llmtest.Status(500, `{"error":{"code":500,"message":"\n------------\n… Error: Jinja `+
+		`Exception: No user query found in messages.","type":"server_error"}}`)))
+	if _, err := open(t, ollama.URL).Generate(t.Context(), ask("why?"), nil); !errors.Is(err, llm.ErrContextTooLong) {
 		t.Errorf("Ollama: %v", err)
 	}
 }

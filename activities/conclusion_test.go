@@ -124,7 +124,8 @@ func TestCallAtTheConclusion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.reply = asking(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
-	if out, err := b.generate(activities.GenerateIn{Iteration: 1, Conclude: true}); err != nil || !out.Empty || len(out.Calls) > 0 {
+	out, err := b.generate(activities.GenerateIn{Iteration: 1, Conclude: true})
+	if err != nil || !out.Empty || len(out.Calls) > 0 || out.NoReport != "a request for tools that were no longer available" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	b.reply = asking()
@@ -137,5 +138,33 @@ func TestCallAtTheConclusion(t *testing.T) {
 	if result.Role != agent.ToolRole || result.Content != "This call was not run: tools are no longer available." ||
 		nudge.Content != prompt.NudgeNoTools || len(b.calls) > 0 {
 		t.Errorf("the model is told %+v, %+v; %d calls", result, nudge, len(b.calls))
+	}
+}
+
+// A reply that reached its limit within its thoughts is requested once more, whether the thoughts are shown or not.
+func TestOnlyThoughtsAtTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, thoughts := range map[string]llm.Response{
+		"not shown": {}, "shown": {Thinking: "The disk may be"}, "in the text": {Content: "<think>The disk may be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			thoughts.Finish, thoughts.Usage = llm.FinishLength, agent.Usage{InputTokens: 9, OutputTokens: 64}
+			b.reply = func(llm.Request) (llm.Response, error) { return thoughts, nil }
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			const why = "only thinking, which took its whole limit of 64 tokens,"
+			if err != nil || !out.Empty || out.Partial != "" || out.NoReport != why {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			nudge := activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{{Kind: activities.InputNudge}}}
+			if _, err := b.generate(nudge); err != nil {
+				t.Fatal(err)
+			}
+			sent := b.requests[len(b.requests)-1].Messages
+			if last := sent[len(sent)-1]; last.Content != prompt.NudgeLimit {
+				t.Errorf("the model is told %q", last.Content)
+			}
+		})
 	}
 }

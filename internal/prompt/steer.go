@@ -18,6 +18,7 @@ const (
 		"Write your conclusion as text from what you know now."
 	NudgeCall = "Your reply was the text of a tool call, so nothing was called. To call a tool, use the tool interface and not text. " +
 		"If you are done, write your conclusion as text."
+	NudgeLimit    = "Your reply reached its limit while you were still thinking. Think less, and take the next step or write your conclusion."
 	NudgeThoughts = "Your reply contained only thinking. Call a tool, or write your conclusion as text."
 )
 

@@ -250,6 +250,8 @@ type NoReport string
 const (
 	OnlyCall     NoReport = "the text of a tool call"
 	OnlyThoughts NoReport = "only thoughts"
+	// OnlyWithheld is about a reply with calls that was requested without tools.
+	OnlyWithheld NoReport = "a request for tools that were no longer available"
 )
 
 // Call is a tool call in the log.

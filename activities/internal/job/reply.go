@@ -23,18 +23,39 @@ func Blank(e transcript.Entry) bool {
 	return noText && (len(e.Calls) == 0 || e.Forced)
 }
 
+// OnlyThought reports whether a reply reached its limit while the model was still thinking. The model may think less if it is asked
+// once more.
+func OnlyThought(e transcript.Entry) bool {
+	return llm.Finish(e.Finish) == llm.FinishLength && Blank(e) && len(e.Calls) == 0
+}
+
+// limitOf names the limit that a reply has reached.
+func limitOf(e transcript.Entry) string {
+	if e.Usage != nil && e.Usage.OutputTokens > 0 {
+		return fmt.Sprintf("its whole limit of %d tokens", e.Usage.OutputTokens)
+	}
+	return "its whole limit"
+}
+
+// noReport returns why a reply contains no conclusion; "" means that it is empty, or that it contains one.
+func noReport(e transcript.Entry) transcript.NoReport {
+	switch {
+	case OnlyThought(e):
+		return transcript.NoReport("only thinking, which took " + limitOf(e) + ",")
+	case Blank(e) && len(e.Calls) > 0:
+		return transcript.OnlyWithheld
+	}
+	return e.NoReport
+}
+
 // NotWhole returns why a reply is incomplete; "" means it is complete.
 func NotWhole(e transcript.Entry) string {
-	limit := "its limit"
-	if e.Usage != nil && e.Usage.OutputTokens > 0 {
-		limit = fmt.Sprintf("its whole limit of %d tokens", e.Usage.OutputTokens)
-	}
 	switch llm.Finish(e.Finish) {
 	case llm.FinishLength:
-		if Blank(e) && len(e.Calls) == 0 {
-			return fmt.Sprintf("the model spent %s on thinking", limit)
+		if OnlyThought(e) {
+			return "" // the model is asked once more
 		}
-		return fmt.Sprintf("the reply was cut off: the model used %s", limit)
+		return "the reply was cut off: the model used " + limitOf(e)
 	case llm.FinishFiltered:
 		return "the provider's content filter withheld the rest of the reply"
 	case llm.FinishPaused:
@@ -77,7 +98,7 @@ func Outcome(entries []transcript.Entry) GenerateOut {
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, Preview(e.Text)
 		out.Invalid, out.ActionsExecuted = e.Invalid, e.ActionsExecuted
-		out.Empty, out.NoReport = Blank(e), e.NoReport
+		out.Empty, out.NoReport = Blank(e), noReport(e)
 		out.Partial = NotWhole(e)
 		if e.Usage != nil {
 			out.Usage = *e.Usage

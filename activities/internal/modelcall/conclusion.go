@@ -119,6 +119,8 @@ func (g *generation) nudge(stored []transcript.Entry) string {
 	switch asked := len(last.Calls) > 0 || last.NoReport == transcript.OnlyCall; {
 	case g.in.Conclude && asked:
 		return prompt.NudgeNoTools
+	case job.OnlyThought(last):
+		return prompt.NudgeLimit
 	case g.in.Conclude:
 		return prompt.NudgeConclude
 	case asked:

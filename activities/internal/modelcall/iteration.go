@@ -91,7 +91,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, summaries *ag
 			SummaryUsage: summaries, Compression: g.compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 		},
 	}
-	if g.Row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 {
+	if g.Row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 && reply.Finish != llm.FinishLength {
 		body.Text = reply.Thinking
 	}
 	if len(reply.Quoted) > 0 {

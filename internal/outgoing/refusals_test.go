@@ -132,8 +132,8 @@ func TestUnknownFields(t *testing.T) {
 func TestRefusalsByStatus(t *testing.T) {
 	t.Parallel()
 	const roles = "\n------------\nWhile executing CallExpression at line 189, column 32 in source:\n...== 0) %}↵ " +
-		"           {{- raise_exception('After the optional system message, con...\nError: Jinja Exception: After the optional system message, conversation roles must " +
-		"alternate user and assistant roles except for tool calls and results."
+		"           {{- raise_exception('After the optional system message, con...\nError: Jinja Exception: After the optional " +
+		"system message, conversation roles must alternate user and assistant roles except for tool calls and results."
 	for _, tt := range []struct {
 		status int
 		words  string

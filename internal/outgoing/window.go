@@ -37,6 +37,7 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`Request too large for .*: Limit (?P<window>\d+), Requested (?P<prompt>\d+)`),
 	// Anthropic. https://github.com/anthropics/claude-code/issues/12186
 	regexp.MustCompile(`prompt is too long: (?P<prompt>\d+) tokens > (?P<window>\d+) maximum`),
+	regexp.MustCompile(`exceed context limit: (?P<prompt>\d+) \+ \d+ > (?P<window>\d+)`),
 	// Google. https://github.com/google-gemini/gemini-cli/issues/6678
 	regexp.MustCompile(`input token count(?: \((?P<prompt>\d+)\))? exceeds the maximum number of tokens allowed \(?(?P<window>\d+)`),
 	// llama.cpp and MLX, without a number. https://github.com/ggml-org/llama.cpp/issues/19774,

@@ -66,6 +66,7 @@ func TestOutsideCases(t *testing.T) {
 			name: fmt.Sprintf("4-broken-arguments-%d", n), report: done, script: callThen("plain", args, done), check: refusesArguments(args),
 		})
 	}
+	cases = append(cases, modelCases(done)...)
 	cases = append(cases, &outsideCase{
 		name: "22-server-that-never-lists", report: done, script: callThen("plain", `{"q":"x"}`, done), hangs: true, check: asksAtOnce,
 	})
@@ -252,7 +253,8 @@ type outsideScript struct {
 	// Rules name the requests that the server rejects: see refusal.
 	Rules []string `json:"rules"`
 	// Replies are chosen by the number of assistant messages in the request; the last one repeats. Each is a
-	// list of parts (a text, {"call": [id, tool, arguments]} or {"delta": …}) or {"status", "body", "type"}.
+	// list of parts (a text, {"call": [id, tool, arguments]}, {"delta": …}, {"raw": a part of the stream} or {"finish": …}) or
+	// {"status", "body", "type"}.
 	Replies []json.RawMessage `json:"replies"`
 	// Poison limits Replies to requests that contain it; all others get Healthy.
 	Poison  string            `json:"poison"`
@@ -274,6 +276,7 @@ type outsideCase struct {
 	mu           sync.Mutex
 	times        []time.Time
 	results      []string
+	arguments    []string
 }
 
 func (c *outsideCase) asked() []time.Time {
@@ -292,7 +295,7 @@ func (c *outsideCase) received() []string {
 func (c *outsideCase) start(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join("testdata", "outside", c.name)
-	catalogue := toolCatalogue{Tools: json.RawMessage(`[
+	catalogue := toolCatalogue{called: c.gets, Tools: json.RawMessage(`[
 		{"name":"plain","description":"says hello","inputSchema":{"type":"object","properties":{"q":{"type":"string"}}}},
 		{"name":"noargs","description":"takes nothing","inputSchema":{"type":"object"}}]`)}
 	if len(c.script.Replies) == 0 {
@@ -338,6 +341,7 @@ func readJSON(t *testing.T, path string, into any) {
 type toolCatalogue struct {
 	Tools   json.RawMessage            `json:"tools"`
 	Results map[string]json.RawMessage `json:"results"`
+	called  func(arguments string)
 }
 
 func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
@@ -347,6 +351,7 @@ func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
 		Params struct {
 			Name            string
 			ProtocolVersion string
+			Arguments       json.RawMessage
 		}
 	}
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || r.Method != http.MethodPost {
@@ -365,6 +370,7 @@ func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
 	case "tools/list":
 		result = fmt.Sprintf(`{"tools":%s}`, s.Tools)
 	case "tools/call":
+		s.called(string(request.Params.Arguments))
 		result = fmt.Sprintf(`{"content":[{"type":"text","text":"called %s"}]}`, request.Params.Name)
 		if raw, ok := s.Results[request.Params.Name]; ok {
 			result = string(raw)
@@ -380,6 +386,7 @@ type chatRequest struct {
 	Messages []struct {
 		Role      string
 		Content   any
+		Reasoning *string `json:"reasoning_content"`
 		ToolCalls []struct {
 			Function struct{ Name, Arguments string }
 		} `json:"tool_calls"`
@@ -411,7 +418,11 @@ func (c *outsideCase) serveModel(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.mu.Unlock()
-	if status, message := c.script.refusal(request); message != "" {
+	status, message := c.script.refusal(request)
+	if status == 0 {
+		status, message = c.script.refusedMessages(request)
+	}
+	if message != "" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"error":{"message":%q,"type":"invalid_request_error"}}`, message)
@@ -454,8 +465,19 @@ func answer(w http.ResponseWriter, request chatRequest, reply json.RawMessage) {
 		case string:
 			event(map[string]any{"content": part}, nil)
 		case map[string]any:
-			finish = "tool_calls"
-			if delta, raw := part["delta"]; raw {
+			if raw, ok := part["raw"].(string); ok {
+				_, _ = io.WriteString(w, strings.ReplaceAll(raw, "NAME", wireName(request, "__plain")))
+				break
+			}
+			if reason, ok := part["finish"].(string); ok {
+				finish = reason
+				break
+			}
+			delta, raw := part["delta"].(map[string]any)
+			if !raw || delta["tool_calls"] != nil {
+				finish = "tool_calls"
+			}
+			if raw {
 				event(delta, nil)
 				break
 			}

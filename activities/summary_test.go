@@ -14,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/token"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -170,6 +171,25 @@ func TestWhatASummaryIsAskedWith(t *testing.T) {
 	}
 	if req.Model != "small-1" || req.MaxTokens < 100 || len(req.Tools) != 0 || len(task) < 200_000 || len(task) > 1_000_000 {
 		t.Errorf("model %s, at most %d tokens, %d tools, %d bytes", req.Model, req.MaxTokens, len(req.Tools), len(task))
+	}
+}
+
+// A model with a smaller window than assumed gets less of a result, and the summary is made.
+func TestSummaryInASmallerWindow(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, 200_000)
+	brief := d.summariser.answer
+	d.summariser.answer = func(req llm.Request) (llm.Response, error) {
+		if prompt := token.Messages("small-1", req.Messages); prompt > 8192 {
+			return llm.Response{}, &llm.Error{Kind: llm.ErrContextTooLong, Status: 400, Window: 8192, Prompt: prompt}
+		}
+		return brief(req)
+	}
+	if _, err := d.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if shown := d.shown(); len(d.summariser.requests) != 2 || !strings.HasPrefix(shown[0], "it is brief") {
+		t.Errorf("%d requests, %.100q", len(d.summariser.requests), shown)
 	}
 }
 

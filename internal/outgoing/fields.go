@@ -7,21 +7,21 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// unknownField matches refusals that name a field of the request as unknown. Each group is the name in one notation.
+// unknownField matches refusals that name a field of the request as unknown, in several notations. Each group is the name of the field
+// without its place, or a list of names.
 var unknownField = regexp.MustCompile(strings.Join([]string{
 	// Fireworks. https://github.com/FlowiseAI/Flowise/issues/2866
-	`Extra inputs are not permitted, field: '([\w.\[\]]+)'`,
-	// Mistral on Azure. https://github.com/microsoft/semantic-kernel/issues/10510
-	`#/([\w./]+): Extra inputs are not permitted`,
+	`Extra inputs are not permitted, field: '(?:[\w.\[\]]*\.)?(\w+)'`,
 	// vLLM. https://github.com/vllm-project/vllm/pull/10463
-	`'type': '(?:extra_forbidden|value_error\.extra)', 'loc': \(([^)]*)\)`,
-	// FastAPI and Anthropic. https://github.com/arbs-io/github-copilot-llm-gateway/issues/68
-	`\b([\w.]+): (?i:Extra (?:inputs are|fields) not permitted)`,
+	`'type': '(?:extra_forbidden|value_error\.extra)', 'loc': \([^)]*'(\w+)'\)`,
+	// FastAPI (see llm.ErrorWords), Anthropic, and Mistral on Azure. https://github.com/arbs-io/github-copilot-llm-gateway/issues/68,
+	// https://github.com/microsoft/semantic-kernel/issues/10510
+	`\b(\w+): (?i:Extra (?:inputs are|fields) not permitted)`,
 	// OpenAI and Azure. https://github.com/Pythagora-io/gpt-pilot/issues/1022, https://github.com/BoltAI/BoltAI/issues/135
 	`Unrecognized request arguments? supplied: ([\w, ]+)`,
-	`(?:Unknown|Unsupported) parameter: '([\w.\[\]]+)'`,
+	`(?:Unknown|Unsupported) parameter: '(?:[\w.\[\]]*\.)?(\w+)'`,
 	// Groq. https://github.com/tashfeenahmed/freellmapi/issues/1070
-	`property '([\w.]+)' is unsupported`,
+	`property '(\w+)' is unsupported`,
 	// Google. https://github.com/leookun/cursor-byok/issues/112
 	`Unknown name "(\w+)": Cannot find field`,
 	// Servers in Go (encoding/json) and Rust (serde).
@@ -44,19 +44,11 @@ var optional = map[string]func(*agent.Dialect, int){
 // refusedFields returns the optional fields that a refusal names as unknown.
 func refusedFields(words string) (names []string) {
 	for _, said := range unknownField.FindAllStringSubmatch(words, -1) {
-		for _, path := range said[1:] {
-			parts := strings.FieldsFunc(path, func(r rune) bool { return !isWord(r) })
-			for n, name := range parts {
-				// A path ends with the field; a list has one after another.
-				if _, ok := optional[name]; ok && (n == len(parts)-1 || strings.Contains(path, ", ") && !strings.Contains(path, "'")) {
-					names = append(names, name)
-				}
+		for _, name := range strings.FieldsFunc(strings.Join(said[1:], " "), func(r rune) bool { return r == ' ' || r == ',' }) {
+			if _, ok := optional[name]; ok {
+				names = append(names, name)
 			}
 		}
 	}
 	return names
-}
-
-func isWord(r rune) bool {
-	return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 }

@@ -180,8 +180,8 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	if err != nil {
 		return job.Final(job.ErrorConfiguration, err)
 	}
-	request := llm.Request{Model: provider.Model, MaxTokens: s.settings.MaxTokens + thinkingRoom}
-	window := s.Windows.Of(provider)
+	window, limit := s.Windows.Of(provider), s.settings.MaxTokens+thinkingRoom
+	request := llm.Request{Model: provider.Model, MaxTokens: window.Reply(limit)}
 	if request.Messages, err = s.messages(whole, window); err != nil {
 		return job.Final(job.ErrorConfiguration, err)
 	}
@@ -195,7 +195,8 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	began := time.Now()
 	reply, err := client.Generate(asking, request, func(llm.Delta) { leave.outputArrived(asking) })
 	sent := token.Messages(provider.Model, request.Messages)
-	if shorter, ok := window.Narrower(job.LLMError(err), sent, sent, request.MaxTokens); ok {
+	if shorter, ok := window.Narrower(job.LLMError(err), sent, sent, limit); ok {
+		request.MaxTokens = shorter.Reply(limit)
 		if request.Messages, err = s.messages(whole, shorter); err != nil {
 			return job.Final(job.ErrorConfiguration, err)
 		}

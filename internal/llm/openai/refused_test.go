@@ -145,3 +145,18 @@ func TestWindowInRefusals(t *testing.T) {
 		t.Errorf("Ollama: %v", err)
 	}
 }
+
+// TestRefusedByATemplate checks that a conversation that a model's template refuses is not an outage: it would be refused again.
+// https://github.com/ggml-org/llama.cpp/issues/19851
+func TestRefusedByATemplate(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{
+		`\n------------\n...\nError: Jinja Exception: Only user and assistant roles are supported!`,
+		`Error rendering prompt with jinja template: \"Unknown role.\".`,
+	} {
+		srv := llmtest.Start(t, llmtest.Always(llmtest.Status(500, `{"error":{"code":500,"message":"`+words+`","type":"server_error"}}`)))
+		if _, err := open(t, srv.URL).Generate(t.Context(), ask("why?"), nil); !errors.Is(err, llm.ErrInvalidRequest) {
+			t.Errorf("%s: %v", words, err)
+		}
+	}
+}

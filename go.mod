@@ -301,6 +301,7 @@ require github.com/danielgtaylor/huma/v2 v2.37.2
 
 require (
 	github.com/slack-go/slack v0.35.0
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.43.0
 	golang.org/x/image v0.45.0
 )

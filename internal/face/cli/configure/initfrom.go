@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,8 +14,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/kit/braces"
 	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
@@ -23,9 +27,11 @@ import (
 type imported struct {
 	file      string
 	Servers   []serverEntry
-	variables map[string]string // secrets in the file, by variable name, for .env
-	asked     []string          // variables without a value in the file
+	variables map[string]string // secrets in the file and defaults of its references, by variable name, for .env
+	named     []string          // variables that the file refers to
+	used      []string          // those that the configuration refers to
 	notes     []string          // notes for the user
+	refused   []error           // values that are no values of settings
 }
 
 // serverEntry is an entry of mcp_servers.
@@ -48,10 +54,11 @@ type setting struct{ Name, Value string }
 type clientServer struct {
 	Type, Transport         string
 	Command                 string
-	Args                    []string
-	Env, Headers            map[string]any
+	Args                    []json.RawMessage
+	Env, Headers            map[string]json.RawMessage
 	URL, ServerURL, HTTPURL string
 	Disabled                bool
+	Enabled                 *bool // nil means true
 	unknown                 []string
 }
 
@@ -64,7 +71,7 @@ func (s *clientServer) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return err
 	}
-	known := []string{"type", "transport", "command", "args", "env", "headers", "url", "serverurl", "httpurl", "disabled"}
+	known := []string{"type", "transport", "command", "args", "env", "headers", "url", "serverurl", "httpurl", "disabled", "enabled"}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(known, strings.ToLower(key)) {
 			s.unknown = append(s.unknown, key)
@@ -79,7 +86,12 @@ func readClientFile(ctx context.Context, path string) (*imported, error) {
 	if err != nil {
 		return nil, base.Usagef("%w", err)
 	}
-	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	raw, err = hujson.Standardize(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))) // comments and trailing commas, as VS Code has them
+	if err != nil {
+		// The cause quotes the file, which may hold secrets.
+		place := strings.TrimPrefix(strings.TrimSuffix(err.Error(), fmt.Sprintf(": %v", errors.Unwrap(err))), "hujson: ")
+		return nil, base.Usagef("%s is not an MCP client's configuration file: not valid JSON at %s", path, place)
+	}
 	var file struct {
 		MCPServers map[string]clientServer
 		Servers    map[string]clientServer
@@ -94,17 +106,66 @@ func readClientFile(ctx context.Context, path string) (*imported, error) {
 	}
 	out := &imported{file: path, variables: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if all[name].Disabled {
+		if server := all[name]; server.Disabled || server.Enabled != nil && !*server.Enabled {
 			out.note("server %q is disabled in the file and was not imported", name)
+			delete(all, name)
 			continue
 		}
+		out.names(all[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out.server(ctx, name, all[name])
 	}
-	if len(out.Servers) == 0 {
+	switch {
+	case len(out.refused) > 0:
+		return nil, base.Usagef("%s cannot be imported:\n%w", path, errors.Join(out.refused...))
+	case len(out.Servers) == 0 && len(out.notes) > 0:
+		return nil, base.Usagef("all MCP servers in %s are disabled", path)
+	case len(out.Servers) == 0:
 		return nil, base.Usagef("%s has no MCP servers: expected mcpServers, as in claude_desktop_config.json, or servers, "+
 			"as in VS Code's mcp.json", path)
 	}
 	return out, nil
+}
+
+// names collects the variables that a server's values refer to. It runs first for all servers, so that no secret of another server gets
+// the name of one.
+func (i *imported) names(of clientServer) {
+	texts := append([]json.RawMessage{}, of.Args...)
+	texts = slices.AppendSeq(slices.AppendSeq(texts, maps.Values(of.Env)), maps.Values(of.Headers))
+	for _, text := range append(texts, []byte(of.URL), []byte(of.ServerURL), []byte(of.HTTPURL)) {
+		for _, f := range braces.ForeignIn(strings.Trim(string(text), `"`)) {
+			i.named = append(i.named, f.Name)
+		}
+	}
+}
+
+// value returns a value as a text, with numbers as they are written. It returns false for null, and refuses lists and objects.
+func (i *imported) value(server, key string, raw json.RawMessage) (string, bool) {
+	switch raw[0] {
+	case 'n':
+		return "", false
+	case '[', '{':
+		kind := map[byte]string{'[': "a list", '{': "an object"}[raw[0]]
+		i.refused = append(i.refused, fmt.Errorf("server %q: %s is %s: expected a text, a number, true or false", server, key, kind))
+		return "", false
+	case '"':
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return text, err == nil
+	}
+	return string(raw), true
+}
+
+// values returns the values of env or headers, without those that are null.
+func (i *imported) values(server, section string, all map[string]json.RawMessage) map[string]string {
+	texts := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if text, ok := i.value(server, section+" "+key, all[key]); ok {
+			texts[key] = text
+		}
+	}
+	return texts
 }
 
 // withoutValues removes the values that JSON errors quote, which may be secrets.
@@ -147,55 +208,100 @@ func (i *imported) server(ctx context.Context, name string, from clientServer) {
 		}
 		i.note("%s: agents can use a network server's tools only if mcp_servers.%s.risk gives the risk of each tool", to.Name, to.Name)
 	}
-	before := ""
-	for _, arg := range from.Args {
-		value := i.text(ctx, to.Name, "ARG", arg, true)
-		if said := before + " " + arg; value == arg && strings.HasPrefix(before, "-") && masked(ctx, said) {
-			value = i.variable(to.Name, strings.TrimLeft(before, "-"), arg)
-		}
-		if value != arg && !strings.HasPrefix(arg, "${") {
-			i.note("%s: an argument is a secret, and every user of this host can read arguments: use env if the server supports it", to.Name)
-		}
-		to.Args, before = append(to.Args, value), arg
+	env, headers := i.values(name, "env", from.Env), i.values(name, "headers", from.Headers)
+	i.args(ctx, &to, i.arguments(name, from.Args), env)
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		to.Env = append(to.Env, setting{key, i.text(ctx, to.Name, key, env[key], false)})
 	}
-	for _, key := range slices.Sorted(maps.Keys(from.Env)) {
-		to.Env = append(to.Env, setting{key, i.text(ctx, to.Name, key, fmt.Sprint(from.Env[key]), false)})
-	}
-	for _, key := range slices.Sorted(maps.Keys(from.Headers)) {
-		value := fmt.Sprint(from.Headers[key])
-		if token, ok := strings.CutPrefix(value, "Bearer "); ok && strings.EqualFold(key, "Authorization") {
+	for _, key := range slices.Sorted(maps.Keys(headers)) {
+		if token, ok := strings.CutPrefix(headers[key], "Bearer "); ok && strings.EqualFold(key, "Authorization") {
 			to.Bearer = i.text(ctx, to.Name, "TOKEN", token, false)
 			continue
 		}
-		to.Headers = append(to.Headers, setting{key, i.text(ctx, to.Name, key, value, false)})
+		to.Headers = append(to.Headers, setting{key, i.text(ctx, to.Name, key, headers[key], false)})
 	}
 	i.Servers = append(i.Servers, to)
 }
 
+// arguments returns the arguments of a server, without those that are null.
+func (i *imported) arguments(server string, all []json.RawMessage) (args []string) {
+	for n, raw := range all {
+		if text, ok := i.value(server, fmt.Sprintf("args[%d]", n), raw); ok {
+			args = append(args, text)
+		}
+	}
+	return args
+}
+
+// args adds the arguments of a server.
+func (i *imported) args(ctx context.Context, to *serverEntry, args []string, env map[string]string) {
+	before := ""
+	for n, arg := range args {
+		value, references := arg, len(braces.ForeignIn(arg))
+		refers := len(braces.ForeignInArgument(to.Command, args, n, env)) > 0
+		if refers || references == 0 { // the program expands other references itself
+			value = i.text(ctx, to.Name, "ARG", arg, true)
+		}
+		if references == 0 && value == arg && strings.HasPrefix(before, "-") && masked(ctx, before+" "+arg) {
+			value = i.variable(to.Name, strings.TrimLeft(before, "-"), arg)
+		}
+		if value != arg && !refers {
+			i.note("%s: an argument is a secret, and every user of this host can read arguments: use env if the server supports it", to.Name)
+		}
+		to.Args, before = append(to.Args, value), arg
+	}
+}
+
 var (
-	// input matches a client's reference to a variable or a prompt: ${env:NAME}, ${NAME}, ${input:id}.
-	input = regexp.MustCompile(`^\$\{(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)\}$`)
 	// harmless matches values that cannot be secrets.
 	harmless = regexp.MustCompile(`^(?:true|false|[0-9]{0,6}|https?://[^@?\s]+|[./~][A-Za-z0-9_./ -]*|[a-z]{1,12}(?:-[a-z]{1,12}){0,3}|` +
 		`[a-z]{2,10}://[^@?:\s]+(?::[0-9]+)?[^@?\s]*)$`)
 	nameParts = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
-// text converts a value for the configuration and replaces secrets with variables. An argument counts as a secret only if it is known to
-// be one, because most are not. A value in env or headers counts as a secret unless it cannot be one.
+// text converts a value for the configuration: references to variables become ours, and secrets become variables. An argument counts as a
+// secret only if it is known to be one, because most are not. A value in env or headers counts as a secret unless it cannot be one.
 func (i *imported) text(ctx context.Context, server, key, value string, argument bool) string {
-	if reference := input.FindStringSubmatch(value); reference != nil {
-		name := strings.Trim(nameParts.ReplaceAllString(strings.ToUpper(reference[1]), "_"), "_")
-		if !slices.Contains(i.asked, name) {
-			i.asked = append(i.asked, name)
+	secret := func(text string) bool { return masked(ctx, text) || masked(ctx, key+"="+text) && !argument }
+	if all := braces.ForeignIn(value); len(all) > 0 {
+		rest := braces.ReplaceForeign(value, func(braces.Foreign) string { return " " })
+		mixed := masked(ctx, rest) || slices.ContainsFunc(strings.Fields(rest), func(word string) bool {
+			return secret(word) && !harmless.MatchString(strings.ToLower(word))
+		})
+		if !mixed && !slices.ContainsFunc(all, func(f braces.Foreign) bool { return f.Name == "" }) {
+			return braces.ReplaceForeign(value, i.reference)
 		}
-		return "{{." + name + "}}"
+		for _, f := range all {
+			i.note("%s: %s in %s could not be imported: it is passed as it is", server, f.Text, key)
+		}
 	}
-	secret := masked(ctx, value) || masked(ctx, key+"="+value) && !argument
-	if !secret && (argument && !strings.Contains(value, "{{") || harmless.MatchString(value)) {
+	if !secret(value) && (argument && !strings.Contains(value, "{{") || harmless.MatchString(value)) {
 		return value
 	}
 	return i.variable(server, key, value)
+}
+
+// reference converts a reference to a variable. Its default goes to .env, which never overrides the environment.
+func (i *imported) reference(f braces.Foreign) string {
+	i.used = append(i.used, f.Name)
+	if f.Default != nil {
+		if had, taken := i.variables[f.Name]; taken && had != *f.Default {
+			i.note("the file has several defaults for %s: .env has the first", f.Name)
+		} else {
+			i.variables[f.Name] = *f.Default
+		}
+	}
+	return f.Ours()
+}
+
+// asked returns the variables that the user has to set, sorted.
+func (i *imported) asked() []string {
+	names := slices.DeleteFunc(slices.Clone(i.used), func(name string) bool {
+		_, set := i.variables[name]
+		return set
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // variable replaces a value with a variable.
@@ -205,13 +311,14 @@ func (i *imported) variable(server, key, value string) string {
 	}
 	name := upper(key)
 	general := []string{"URL", "ARG", "TOKEN", "AUTHORIZATION", "PATH", "HOME"}
-	if had, taken := i.variables[name]; taken && had != value || name == "" || name[0] <= '9' || slices.Contains(general, name) {
+	taken := func(name string) bool {
+		had, set := i.variables[name]
+		return set && had != value || slices.Contains(i.named, name)
+	}
+	if taken(name) || name == "" || name[0] <= '9' || slices.Contains(general, name) {
 		name = "MCP_" + upper(server) + "_" + name
 	}
-	for n, base := 2, name; ; n++ {
-		if had, taken := i.variables[name]; !taken || had == value {
-			break
-		}
+	for n, base := 2, name; taken(name); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	i.variables[name] = value
@@ -226,11 +333,11 @@ func masked(ctx context.Context, text string) bool {
 // dotenv returns the .env file with the secrets, or an empty string if there are none. For the trial, it also writes a .env file
 // that sets every variable.
 func (i *imported) dotenv(trial string) (string, error) {
-	if i == nil || len(i.variables)+len(i.asked) == 0 {
+	if i == nil || len(i.variables)+len(i.asked()) == 0 {
 		return "", nil
 	}
 	all := maps.Clone(i.variables)
-	for _, name := range i.asked {
+	for _, name := range i.asked() {
 		all[name] = "unknown"
 	}
 	text, err := configuration.Dotenv(all)
@@ -253,11 +360,11 @@ func (i *imported) finish(c *base.CLI, dir, secrets string) error {
 		if err := createFile(path, secrets, 0o600); err != nil {
 			return err
 		}
-		c.Say("%s contains the file's secrets (%s) and is readable only by you. Keep it out of version control", path,
+		c.Say("%s contains the file's secrets and defaults (%s) and is readable only by you. Keep it out of version control", path,
 			strings.Join(slices.Sorted(maps.Keys(i.variables)), ", "))
 	}
-	if len(i.asked) > 0 {
-		c.Say("set these variables, which the file refers to: %s", strings.Join(i.asked, ", "))
+	if asked := i.asked(); len(asked) > 0 {
+		c.Say("set these variables, which the file refers to: %s", strings.Join(asked, ", "))
 	}
 	for _, note := range i.notes {
 		c.Say("%s", note)

@@ -97,6 +97,38 @@ func (v *validator) hazards(p path, value reflect.Value, f strict.Field) {
 			v.Add(h.severity, p, "%s; instead: %s", h.what, h.instead)
 		}
 	}
+	if slices.Contains(expandedFields, f.Owner+"."+f.Name) && value.Kind() == reflect.String {
+		v.literals(p, value, f)
+	}
+}
+
+// expandedFields are fields that often have variables.
+var expandedFields = []string{"Transport.Command", "Transport.Args", "Transport.Env", "Transport.URL", "Transport.SessionCleanupURL",
+	"Transport.BearerToken", "Transport.CustomHeaders", "Provider.Model", "Provider.BaseURL", "Postgres.DSN", "WebhookSignature.Secrets"}
+
+// literals warns of references to variables in the notations of shells and MCP clients, which are not expanded.
+func (v *validator) literals(p path, value reflect.Value, f strict.Field) {
+	all := braces.ForeignIn(v.written(p, value))
+	if s := v.serverAt[p.Entry]; f.Name == "Args" && s != nil {
+		args, n := slices.Clone(s.Transport.Args), indexOf(p)
+		args[n] = v.written(p, value)
+		all = braces.ForeignInArgument(s.Transport.Command, args, n, s.Transport.Env)
+	}
+	for _, r := range all {
+		switch {
+		case r.Name == "":
+		case r.Default != nil:
+			v.Add(config.SeverityWarning, p, "%s is sent as it is; write %s, and its default in .env", r.Text, r.Ours())
+		default:
+			v.Add(config.SeverityWarning, p, "%s is sent as it is; write %s", r.Text, r.Ours())
+		}
+	}
+}
+
+// indexOf returns the index of an argument.
+func indexOf(p path) int {
+	n, _ := strconv.Atoi(strings.TrimSuffix(p.Text[strings.LastIndexByte(p.Text, '[')+1:], "]")) // written by Path.Index
+	return n
 }
 
 func isFalse(_ *validator, _ path, value reflect.Value) bool { return !value.Bool() }
@@ -183,8 +215,7 @@ func namedSecret(v *validator, p path, value reflect.Value) bool {
 // secretArgument reports whether an argument is a secret, by its own text or by the option before it.
 func secretArgument(v *validator, p path, value reflect.Value) bool {
 	text := v.written(p, value)
-	n, err := strconv.Atoi(strings.TrimSuffix(p.Text[strings.LastIndexByte(p.Text, '[')+1:], "]"))
-	if s := v.serverAt[p.Entry]; err == nil && n > 0 && s != nil {
+	if s, n := v.serverAt[p.Entry], indexOf(p); n > 0 && s != nil {
 		if option := s.Transport.Args[n-1]; strings.HasPrefix(option, "-") && !strings.Contains(option, "=") {
 			text = option + " " + text
 		}

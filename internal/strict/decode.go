@@ -2,6 +2,8 @@ package strict
 
 import (
 	"reflect"
+	"regexp"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -29,6 +31,7 @@ func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 		d.json(n, p, dst)
 		return
 	}
+	d.tag(n, p)
 	if !d.spend(n) || n.ShortTag() == "!!null" {
 		return
 	}
@@ -51,6 +54,19 @@ func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 		d.scalar(n, p, dst, late)
 	}
 }
+
+// tag warns of a tag such as !env, which other programs expand.
+func (d *decoder) tag(n *yaml.Node, p Path) {
+	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") && n.Tag != "!" {
+		name := "NAME"
+		if variableName.MatchString(n.Value) {
+			name = n.Value
+		}
+		d.Add(SeverityWarning, p, "the tag %s does nothing here; for the value of a variable, write {{.%s}}", n.Tag, name)
+	}
+}
+
+var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 // structure decodes a mapping with known keys.
 func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {

@@ -111,7 +111,8 @@ func (r *resolver) requirePrices(of plan.Plan) {
 	for _, stage := range of.AllStages() {
 		for _, a := range stage.All() {
 			for _, p := range a.Providers {
-				problem := fmt.Sprintf("llm_providers.%s has no prices, but %s has a budget of max_cost_usd", p.Name, whose)
+				problem := fmt.Sprintf("llm_providers.%s has no prices, but %s has a budget of max_cost_usd: "+
+					"give its prices ({input: 0, output: 0} for a free model), or remove the budget", p.Name, whose)
 				priced := p.Type == config.ProviderScripted || p.Type == config.ProviderSelector || p.Prices.Known()
 				if !priced && !slices.Contains(r.problems, problem) {
 					r.problems = append(r.problems, problem)

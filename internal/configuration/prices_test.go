@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +59,8 @@ func TestListPrices(t *testing.T) {
 	}
 }
 
-// TestBudgetOfFreeModel checks that a budget of money accepts a price of 0, and refuses an absent one.
+// TestBudgetOfFreeModel checks that a budget of money accepts a price of 0, and refuses an absent one: validation with an error, plans
+// too, and workers with a warning.
 func TestBudgetOfFreeModel(t *testing.T) {
 	t.Parallel()
 	for prices, refusal := range map[string]string{
@@ -67,21 +69,29 @@ func TestBudgetOfFreeModel(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		text := "llm_providers: {m: {type: openai, model: own, base_url: 'http://localhost:1/v1', prices: " + prices + "}}\n" +
-			"defaults: {llm_provider: m}\nagents: {A: {}}\n" +
-			"agent_chains: {c: {budgets: {max_cost_usd: 0.5}, stages: [{name: s, agents: [{name: A}]}]}}\n"
+			"defaults: {llm_provider: m, budgets: {max_cost_usd: 0.5}}\nagents: {A: {}}\n" +
+			"agent_chains: {c: {stages: [{name: s, agents: [{name: A}]}]}, d: {stages: [{name: s, agents: [{name: A}]}]}}\n"
 		if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(Source{Dir: dir, Env: lookupIn(nil)})
+		src := Source{Dir: dir, Env: lookupIn(nil)}
+		c, err := Load(src)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		if _, err := c.Plan(agent.Request{Chain: "c"}); err != nil {
-			got = err.Error()
-		}
-		if (refusal == "") != (got == "") || !strings.Contains(got, refusal) {
-			t.Errorf("prices %s: got %q, want %q", prices, got, refusal)
+		src.Validating = true
+		_, planErr := c.Plan(agent.Request{Chain: "c"})
+		_, loadErr := Load(src)
+		for who, got := range map[string]string{
+			"plan": fmt.Sprint(planErr), "validate": fmt.Sprint(loadErr), "worker": fmt.Sprint(c.Warnings()),
+		} {
+			refused := strings.Count(got, "no prices")
+			if (refusal == "") != (refused == 0) || refused > 1 || !strings.Contains(got, refusal) {
+				t.Errorf("prices %s: %s: got %q, want %q", prices, who, got, refusal)
+			}
+			if refused > 0 && who != "plan" && !strings.Contains(got, "investigations of c, d cannot start: ") {
+				t.Errorf("%s: %s", who, got)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -42,6 +43,56 @@ func (c *Config) validate() {
 	v.skillProjects()
 	v.tightBounds()
 	v.serverNames()
+	v.unplannable()
+}
+
+// unplannable reports why the user's chains have no plan, so that every request for them would be refused. Workers only warn: a request
+// may name another provider, and files of earlier versions keep working.
+func (v *validator) unplannable() {
+	if v.Findings.Failed() || v.src.Partial {
+		return
+	}
+	severity := config.SeverityWarning
+	if v.src.Validating {
+		severity = config.SeverityError
+	}
+	chains := map[string][]string{} // by problem
+	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
+		if v.BuiltIn(entryPath("agent_chains", name)) || len(v.VirtualOf(name)) > 0 { // virtual agents may exist later
+			continue
+		}
+		for _, problem := range v.refusals(name) {
+			chains[problem] = append(chains[problem], name)
+		}
+	}
+	for _, problem := range slices.Sorted(maps.Keys(chains)) {
+		names := chains[problem]
+		v.Add(severity, entryPath("agent_chains", names[0]), "investigations of %s cannot start: %s", strings.Join(names, ", "), problem)
+	}
+}
+
+// refusals returns why a chain has no plan in any project that may use it.
+func (v *validator) refusals(chain string) (problems []string) {
+	projects := v.AgentChains[chain].Projects
+	if projects == nil || slices.Contains(projects, config.AllProjects) {
+		projects = []string{agent.DefaultProject}
+		for _, skill := range v.skills { // some agents need skills that only some projects have
+			projects = append(projects, skill.Projects...)
+		}
+	}
+	for n, project := range projects {
+		_, err := v.Plan(agent.Request{Chain: chain, Labels: agent.Labels{Project: project}})
+		refused, ok := errors.AsType[*PlanError](err)
+		switch {
+		case !ok:
+			return nil
+		case n == 0:
+			problems = refused.Problems
+		default:
+			problems = slices.DeleteFunc(problems, func(problem string) bool { return !slices.Contains(refused.Problems, problem) })
+		}
+	}
+	return problems
 }
 
 // serverNames warns of servers whose tools can get the same names for models: both "a_" + ".b" and "a" + "._b" become

@@ -13,11 +13,10 @@
 // Values that may hold secrets (a server's env, bearer_token and custom_headers, the DSN of PostgreSQL) keep their
 // template text and are read from the environment each time they are used. {{.SESSION_ID}} is expanded at run time.
 //
-// Notations of other programs are sent as they are: ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id}, {env:NAME}, the
-// words $NAME and %NAME%, and tags such as !env. Validation warns of them in the fields that often have variables. It
-// accepts those that a program expands itself: in the arguments after the name of a shell, in arguments with quotes,
-// parentheses or other signs of a script, and those of mcp-remote to variables in env. To send ${NAME} without a
-// warning, write {{"${NAME}"}}.
+// Other notations (${NAME}, ${NAME:-default}, ${env:NAME}, the words $NAME and %NAME%, tags such as !env) are sent as they
+// are, and validation warns of them. It accepts them where the program expands them: after the name of a shell, in
+// arguments with signs of a script (quotes, parentheses), and in mcp-remote's for variables in env. {{"${NAME}"}} sends
+// ${NAME} without a warning.
 //
 // # Inheritance
 //

@@ -60,20 +60,16 @@ type Examination struct {
 	Temporal  client.Options
 	TaskQueue string
 	Store     store.Options
-	// Config is the configuration; nil means that it is invalid and thus not checked.
-	Config  *configuration.Config
-	Toolbox *Toolbox
+	// Config is the configuration; nil means that it is invalid and thus not checked. ConfigPath is its file or folder, for commands; an
+	// empty string means the built-in one.
+	Config     *configuration.Config
+	ConfigPath string
+	Toolbox    *Toolbox
 	// Online sends each model a small request, which costs a few tokens.
 	Online bool
 	// Patience is the timeout of each check.
 	Patience time.Duration
 }
-
-// Remedies that several findings share.
-const (
-	theirStore = "export INQUEST_STORE=… with the path or address that the workers use"
-	withTLS    = "add ?sslmode=verify-full to its address"
-)
 
 // maxSkew is the tolerated difference between clocks. It is small compared with a deadline of a minute.
 const maxSkew = 5 * time.Second
@@ -96,7 +92,7 @@ func Examine(ctx context.Context, e Examination) (all []Finding) {
 	found := make([]seen, len(looks))
 	var group sync.WaitGroup
 	for n, l := range looks {
-		group.Go(func() { found[n] = l.within(ctx, e.Patience) })
+		group.Go(func() { found[n] = e.within(ctx, l) })
 	}
 	group.Wait()
 	for _, s := range found {
@@ -121,22 +117,17 @@ type seen struct {
 func of(findings ...Finding) seen { return seen{findings: findings} }
 
 // within stops waiting after the timeout even for a check that ignores its context.
-func (l look) within(ctx context.Context, patience time.Duration) seen {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (e Examination) within(ctx context.Context, l look) seen {
+	ctx, cancel := context.WithTimeout(ctx, e.Patience)
 	defer cancel()
 	found := make(chan seen, 1)
 	go func() { found <- l.at(ctx) }()
 	select {
 	case s := <-found:
 		return s
-	case <-time.After(patience + patience/10):
-		return of(Finding{LevelFail, l.what, fmt.Sprintf("no answer within %s", patience), waitLonger(patience)})
+	case <-time.After(e.Patience + e.Patience/10):
+		return of(Finding{LevelFail, l.what, e.noAnswer(), e.waitLonger()})
 	}
-}
-
-// waitLonger is the command that waits longer than this check did.
-func waitLonger(patience time.Duration) string {
-	return fmt.Sprintf("starter doctor --wait %s", max(4*patience.Round(time.Second), time.Minute))
 }
 
 // temporal checks the server and its workers.
@@ -145,7 +136,7 @@ func (e Examination) temporal(ctx context.Context) (s seen) {
 	c, err := dial.Temporal(ctx, e.Temporal)
 	if err != nil {
 		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s does not answer: %v", address, err),
-			"go run ./dev, or export TEMPORAL_ADDRESS=HOST:PORT"})
+			"go run ./dev" + e.configFlag() + ", or export TEMPORAL_ADDRESS=HOST:PORT"})
 	}
 	defer c.Close()
 	version := "unknown version"
@@ -159,7 +150,7 @@ func (e Examination) temporal(ctx context.Context) (s seen) {
 		if _, none := errors.AsType[*serviceerror.NamespaceNotFound](err); none {
 			remedy = "temporal operator namespace create -n " + namespace
 		}
-		add(Finding{LevelFail, "namespace", err.Error(), remedy})
+		add(Finding{LevelFail, "namespace", words(err), remedy})
 		return s
 	}
 	add(Finding{Level: LevelOK, What: "namespace", Found: namespace}, e.attributes(ctx, c))
@@ -171,7 +162,7 @@ func (e Examination) temporal(ctx context.Context) (s seen) {
 	}
 	s.fleet, _, err = app.FleetStore(ctx, c, e.Temporal.DataConverter, e.TaskQueue)
 	if err != nil {
-		add(Finding{LevelWarn, "fleet's store", err.Error(), "export INQUEST_ENCRYPTION_KEYS=… with the workers' value"})
+		add(Finding{LevelWarn, "fleet's store", words(err), "export INQUEST_ENCRYPTION_KEYS=… with the workers' value"})
 	}
 	return s
 }
@@ -181,7 +172,7 @@ func (e Examination) attributes(ctx context.Context, c client.Client) Finding {
 	lacking, err := app.MissingAttributes(ctx, c, e.Temporal.Namespace)
 	switch {
 	case err != nil:
-		f.Level, f.Found = LevelWarn, fmt.Sprintf("cannot check whether Temporal has them: %v", err)
+		f.Level, f.Found = LevelWarn, "cannot check whether Temporal has them: "+words(err)
 	case len(lacking) > 0:
 		f.Level, f.Found = LevelWarn, "Temporal cannot search investigations by "+strings.Join(lacking, ", ")
 		f.Remedy = "start a worker, which registers them, or: temporal operator search-attribute create"
@@ -201,7 +192,7 @@ func (e Examination) queue(ctx context.Context, c client.Client, queue string, m
 	}
 	described, err := c.DescribeTaskQueue(ctx, queue, kind)
 	if err != nil {
-		return []Finding{{LevelFail, what, err.Error(), waitLonger(e.Patience)}}
+		return []Finding{{LevelFail, what, words(err), e.waitLonger()}}
 	}
 	var workers []string
 	var last time.Time
@@ -317,8 +308,10 @@ func (e Examination) model(ctx context.Context, p plan.Provider, keyless Level) 
 		answer, err = m.Generate(ctx, ask, func(llm.Delta) {})
 	}
 	if err != nil {
-		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), "starter config show: check the provider's type, base_url and model"
+		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), e.show()+": check the provider's type, base_url and model"
 		switch {
+		case ctx.Err() != nil:
+			f.Found, f.Remedy = e.noAnswer(), e.waitLonger()
 		case errors.Is(err, llm.ErrAuth):
 			f.Remedy = fmt.Sprintf("export %s=… with a valid key", p.APIKeyEnv)
 		case errors.Is(err, llm.ErrInvalidRequest):
@@ -346,25 +339,12 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	case err != nil && s.TaskQueue != "":
 		f.Level, f.Found, f.Remedy = LevelWarn, err.Error()+" (from here)", "run starter doctor on a host of the workers of "+s.TaskQueue
 	case err != nil:
-		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), e.remedy(s.Name, err)
+		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), e.remedy(s.Name, transport, err)
 	default:
 		f.Found = fmt.Sprintf("%d tools", len(tools))
 		e.behind(ctx, s, transport, tools, &f)
 	}
 	return f
-}
-
-// remedy says what to do about a server that has not listed its tools.
-func (e Examination) remedy(server string, err error) string {
-	failed, _ := errors.AsType[*tool.ServerError](err)
-	switch {
-	case failed != nil && failed.NotStarted:
-		return fmt.Sprintf("install its command here and on the workers' hosts, or correct mcp_servers.%s.transport.command", server)
-	case failed != nil && failed.Pending > 0:
-		return waitLonger(e.Patience) + " if the server is being downloaded (npx, docker); otherwise run its command by hand " +
-			"(starter config show)"
-	}
-	return fmt.Sprintf("correct mcp_servers.%s.transport, or run the server's command by hand (starter config show)", server)
 }
 
 // behind runs the health check of a server's pack, because the server can list its tools without the system behind it.
@@ -387,6 +367,6 @@ func (e Examination) behind(ctx context.Context, s plan.Server, t config.Transpo
 		err = errors.New(activities.MaskWords(ctx, masker, result.Content))
 	}
 	said, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-	f.Level, f.Remedy = LevelFail, p.Check.Remedy
+	f.Level, f.Remedy = LevelFail, remedyOf(p, t)
 	f.Found += fmt.Sprintf("; %s failed: %s", p.Check.Tool, clip.Line(said, 300))
 }

@@ -99,13 +99,13 @@ func (v *versions) checkTemporal(ctx context.Context) {
 	defer c.Close()
 	info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
-		v.find(LevelFail, "server", err.Error(), "starter doctor")
+		v.find(LevelFail, "server", words(err), "starter doctor")
 		return
 	}
 	namespace, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: v.Temporal.Namespace})
 	switch able := namespace.GetNamespaceInfo().GetCapabilities(); {
 	case err != nil:
-		v.find(LevelFail, "server", err.Error(), "starter doctor")
+		v.find(LevelFail, "server", words(err), "starter doctor")
 		return
 	case !able.GetSyncUpdate():
 		v.find(LevelFail, "server", fmt.Sprintf("Temporal %s has no workflow updates, which decisions and answers need", info.GetServerVersion()),
@@ -126,7 +126,7 @@ const pollsWithin = 75 * time.Second
 func (v *versions) checkWorkers(ctx context.Context, c client.Client) (workers []record.Worker) {
 	described, err := c.DescribeTaskQueue(ctx, v.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		v.find(LevelFail, "workers", err.Error(), "starter doctor")
+		v.find(LevelFail, "workers", words(err), "starter doctor")
 		return nil
 	}
 	groups := map[string][]record.Worker{}
@@ -197,7 +197,7 @@ func (v *versions) checkRunning(ctx context.Context, c client.Client, workers []
 		Query: fmt.Sprintf(`ExecutionStatus = "Running" AND TaskQueue = %q AND TemporalChangeVersion IS NOT NULL`, v.TaskQueue),
 	})
 	if err != nil {
-		v.find(LevelWarn, "running workflows", err.Error(), "")
+		v.find(LevelWarn, "running workflows", words(err), "")
 		return
 	}
 	needed := map[string]int{}
@@ -250,7 +250,7 @@ func (v *versions) checkDeployment(ctx context.Context, c client.Client) {
 		return
 	}
 	if err != nil {
-		v.find(LevelWarn, "deployment", err.Error(), "")
+		v.find(LevelWarn, "deployment", words(err), "")
 		return
 	}
 	routing := described.Info.RoutingConfig

@@ -90,7 +90,7 @@ type Check struct {
 	Arguments string `yaml:"arguments" json:"arguments"` // a JSON object
 	// Answers is the finding if the call succeeds, such as "Prometheus answers".
 	Answers string `yaml:"answers" json:"answers"`
-	// Remedy says what to do if the call fails.
+	// Remedy says what to do if the call fails. $NAME in it is the address in the variable NAME.
 	Remedy string `yaml:"remedy" json:"remedy"`
 }
 

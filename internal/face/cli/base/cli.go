@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 )
@@ -42,8 +43,13 @@ func (c *CLI) Typed() bool {
 	return ok && terminal.IsTerminal(file)
 }
 
-// Say prints a message to people that is not part of the command's output.
+// Say prints a message to people that is not part of the command's output. Errors of Temporal are in words for people.
 func (c *CLI) Say(format string, args ...any) {
+	for n, arg := range args {
+		if err, ok := arg.(error); ok {
+			args[n] = dial.Plain(err)
+		}
+	}
 	text := terminal.Clean(fmt.Sprintf(format, args...))
 	if c.Aside == nil || !c.Aside(text) {
 		_ = c.PrintTo(c.Err, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -33,8 +34,9 @@ func (c *CLI) ExitCode(ctx context.Context, err error) int {
 	return command.ExitFailed
 }
 
-// Explain adds advice for the command line to the client's errors.
+// Explain adds advice for the command line to the client's errors, and puts those of Temporal into words for people.
 func Explain(err error) error {
+	err = dial.Plain(err)
 	if folder, ok := errors.AsType[*system.FolderError](err); ok {
 		return Usagef("--store %s is a folder: give the path of the SQLite file in it", folder.Path)
 	}

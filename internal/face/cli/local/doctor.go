@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/doctor"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
@@ -119,17 +120,17 @@ func examineConfig(c *base.CLI, e *doctor.Examination) doctor.Finding {
 	if all.Failed() {
 		why := slices.IndexFunc(all, func(one config.Finding) bool { return !one.Accepted() })
 		f.Level, f.Found = doctor.LevelFail, fmt.Sprintf("%s cannot be used: %s", f.Found, all[why])
-		f.Remedy = "starter validate " + c.Config
+		f.Remedy = "starter validate " + command.ShellWord(c.Config)
 		return f
 	}
-	e.Config = cfg
+	e.Config, e.ConfigPath = cfg, c.Config
 	if blind := configuration.Toolless(cfg); len(blind) > 0 {
 		f.Level, f.Remedy = doctor.LevelWarn, "starter validate "+c.Config
 		f.Found = fmt.Sprintf("%s: %s: %s", f.Found, blind[0].Path, blind[0].Message)
 	}
 	if n := all.Count(config.SeverityDanger); n > 0 {
 		f.Level, f.Found = doctor.LevelWarn, fmt.Sprintf("%s has dangerous settings: %s", f.Found, terminal.Count(n, "finding"))
-		f.Remedy = "starter validate " + c.Config
+		f.Remedy = "starter validate " + command.ShellWord(c.Config)
 	}
 	return f
 }

@@ -126,7 +126,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	}
 	result, err := sys.investigate(cmd, d)
 	if cmd.Context().Err() != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; to continue: go run ./dev --data %s\n", f.host.Data)
+		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; to continue: %s\n", f.restart())
 	}
 	if keep && err == nil {
 		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system keeps running: UI %s, page %s\nIn another terminal:\n  %s\nTo stop, press Ctrl-C.\n",
@@ -137,19 +137,35 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		return err
 	}
 	if !keep {
-		next := siblingProgram("dev") + " for your own investigations.\nTo look at this one in the browser, run the demo with --keep."
+		fmt.Fprintf(cmd.OutOrStdout(), "\nTo read this investigation again:\n  %s\nTo see it in the browser, start\n  %s\n"+
+			"and open the page. All its data is in %s, which you can delete.\n", sys.reread(result.ID), f.restart(), f.host.Data)
+		next := siblingProgram("dev") + " for your own investigations."
 		switch {
 		case d.pack != "":
 			next = fmt.Sprintf("%s init --pack %s to connect your own system.", siblingProgram("starter"), d.pack)
 		case d.alertType != sampleIncident:
 			next = siblingProgram("dev") + " with the same --config, and investigate your own alerts."
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "\nNext: run %s\n", next)
+		fmt.Fprintf(cmd.OutOrStdout(), "Next: run %s\n", next)
 	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)
 	}
 	return nil
+}
+
+// restart is the command that starts a system with the data of the demo.
+func (f flags) restart() string {
+	line := siblingProgram("dev") + " --data " + command.ShellWord(f.host.Data)
+	if f.host.Config != "" {
+		line += " --config " + command.ShellWord(absolute(f.host.Config))
+	}
+	return line
+}
+
+// reread is the command that prints the report of an investigation without Temporal.
+func (s *system) reread(id string) string {
+	return fmt.Sprintf("%s report %s --store %s", siblingProgram("starter"), command.ShellWord(id), command.ShellWord(s.storePath))
 }
 
 // investigate runs the sample chain and shows its progress.
@@ -166,7 +182,7 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 	}
 	fmt.Fprintf(out, "Investigation %s\n", h.Workflow)
 	if ui := s.uiURL(); ui != "" {
-		fmt.Fprintf(out, "%s/namespaces/default/workflows/%s\n", ui, h.Workflow)
+		fmt.Fprintf(out, "In the Temporal UI, while it runs: %s/namespaces/default/workflows/%s\n", ui, h.Workflow)
 	}
 	if d.open {
 		s.open(out, s.httpAddress("/#/"+url.PathEscape(h.ID())))

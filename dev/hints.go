@@ -1,12 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/configuration"
 )
 
 // hints returns a command to type in another terminal. If this process has other addresses than the defaults, an export
@@ -38,11 +39,33 @@ func (s *system) first(f flags) string {
 	if f.noWorker {
 		return siblingProgram("worker") + " --store " + command.ShellWord(s.storePath)
 	}
-	alert := filepath.Join("examples", "sample-incident", "alert.json")
-	if _, err := os.Stat(alert); err != nil {
-		alert = filepath.Join(s.data, "sample-incident", "alert.json")
+	return siblingProgram("starter") + " run " + firstRun(s.host.Config.Current(), f.host.Config, s.data)
+}
+
+// firstRun returns the flags of `starter run` for the user's own chain, or for the sample incident if the configuration at path has none.
+func firstRun(c *configuration.Config, path, data string) string {
+	own := slices.DeleteFunc(c.Chains(), func(chain configuration.ChainInfo) bool { return chain.BuiltIn })
+	if len(own) == 0 {
+		alert := filepath.Join("examples", "sample-incident", "alert.json")
+		if _, err := os.Stat(alert); err != nil {
+			alert = filepath.Join(data, "sample-incident", "alert.json")
+		}
+		return "--alert-type sample-incident --data " + command.ShellWord("@"+alert)
 	}
-	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", siblingProgram("starter"), command.ShellWord("@"+alert))
+	chain := own[max(0, slices.IndexFunc(own, func(chain configuration.ChainInfo) bool { return len(chain.AlertTypes) > 0 }))]
+	flags := "--chain " + command.ShellWord(chain.Name)
+	if len(chain.AlertTypes) > 0 {
+		flags = "--alert-type " + command.ShellWord(chain.AlertTypes[0])
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	if alert := filepath.Join(path, "alert.json"); path != "" { // init writes it
+		if _, err := os.Stat(alert); err == nil {
+			return flags + " --data " + command.ShellWord("@"+alert)
+		}
+	}
+	return flags + " --data 'what happened'"
 }
 
 // defaults returns what starter assumes without flags.

@@ -41,8 +41,17 @@ func (l *logger) Debug(string, ...tag.Tag) {}
 // Info logs at debug level.
 func (l *logger) Info(msg string, tags ...tag.Tag) { l.emit(slog.LevelDebug, msg, tags) }
 
+// missedSchedule is a warning about every run of a schedule while this process was down, which is normal for this server.
+const missedSchedule = "Schedule missed catchup window"
+
 // Warn logs at its own level while the server runs.
-func (l *logger) Warn(msg string, tags ...tag.Tag) { l.emitRunning(slog.LevelWarn, msg, tags) }
+func (l *logger) Warn(msg string, tags ...tag.Tag) {
+	if msg == missedSchedule {
+		l.emit(slog.LevelDebug, msg, tags)
+		return
+	}
+	l.emitRunning(slog.LevelWarn, msg, tags)
+}
 
 // Error logs at its own level while the server runs.
 func (l *logger) Error(msg string, tags ...tag.Tag) { l.emitRunning(slog.LevelError, msg, tags) }

@@ -45,7 +45,8 @@ func ofGRPC(err error) error {
 
 var (
 	// grpcWords matches what gRPC and the SDK write before the reason why there is no connection.
-	grpcWords = regexp.MustCompile(`(?s)^.*(?:Error while dialing: |handshake failed: |error reading server preface: |desc = "?(?:transport: )?)`)
+	grpcWords = regexp.MustCompile(`(?s)^.*(?:Error while dialing: |handshake failed: |error reading server preface: |` +
+		`desc = "?(?:transport: )?)`)
 	dialWords = regexp.MustCompile(`^dial [a-z0-9]+(?: \S+)?: (?:connect: )?`)
 )
 

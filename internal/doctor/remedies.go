@@ -53,7 +53,8 @@ func (e Examination) remedy(server string, t config.Transport, err error) string
 	late := failed != nil && failed.Pending > 0
 	switch {
 	case t.URL != "" && late:
-		return fmt.Sprintf("%s if the server is slow; otherwise correct %s.url: does an MCP server listen at %s?", e.waitLonger(), at, shownURL(t.URL))
+		return fmt.Sprintf("%s if the server is slow; otherwise correct %s.url: does an MCP server listen at %s?",
+			e.waitLonger(), at, shownURL(t.URL))
 	case t.URL != "":
 		return fmt.Sprintf("correct %s: does an MCP server listen at %s, and does it accept the token and headers?", at, shownURL(t.URL))
 	case failed != nil && failed.NotStarted:

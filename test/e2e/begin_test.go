@@ -85,3 +85,22 @@ func TestDemoIsKept(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, demo.log)
 	}
 }
+
+// A demo that has stopped can be read with the command that it prints, without the system.
+func TestDemoIsReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
+	said, errs, code := w.program(w.path("dev"), "", "demo", "--data", w.data)
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s%s", code, said, errs)
+	}
+	_, rest, _ := strings.Cut(said, "\nTo read this investigation again:\n")
+	reread, rest, _ := strings.Cut(rest, "\n")
+	if !strings.Contains(rest, " --data "+w.data+"\n") || !strings.Contains(rest, "All its data is in "+w.data) {
+		t.Errorf("the demo does not say where its data is:\n%s", said)
+	}
+	out, errs, code := w.program("sh", "", "-ec", `PATH="`+filepath.Dir(w.path("starter"))+`:$PATH"`+"\n"+reread)
+	if code != 0 || !strings.Contains(out, "DB_POOL_MAX") {
+		t.Errorf("%s: exit code %d:\n%s%s", reread, code, out, errs)
+	}
+}

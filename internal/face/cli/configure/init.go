@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -250,14 +251,47 @@ func (b beginning) write(c *base.CLI) error {
 	for _, f := range configuration.Toolless(cfg) {
 		c.Say("%s", f)
 	}
-	_, err = fmt.Fprintf(c.Out, `Created %s. Next:
-  starter validate --strict %[2]s
-  starter doctor --config %[2]s
-  %[3]s --config %[2]s
-and in another terminal:
-  starter run --alert-type alert --data @%[4]s
-`, path, b.Folder(), strings.Join(devProgram(), " "), command.ShellWord(b.alert()))
+	_, err = fmt.Fprint(c.Out, "Created "+path+". Next:\n"+b.next(c.Getenv))
 	return err
+}
+
+// next returns the next commands, in an order that works: doctor needs the system that dev starts.
+func (b beginning) next(getenv func(string) string) string {
+	var exports string
+	for _, name := range b.variables() {
+		if getenv(name) == "" {
+			exports += " " + name + "=…"
+		}
+	}
+	if exports != "" {
+		exports = "  export" + exports + "\n"
+	}
+	starter, folder := commandLine(starterProgram()), b.Folder()
+	return fmt.Sprintf(`%[1]s  %[2]s validate --strict %[3]s
+  %[4]s --config %[3]s
+and in another terminal:
+%[1]s  %[2]s doctor --config %[3]s
+  %[2]s run --alert-type alert --data @%[5]s
+`, exports, starter, folder, commandLine(devProgram()), command.ShellWord(b.alert()))
+}
+
+// variables returns the environment variables that the configuration needs, without those in its .env file.
+func (b beginning) variables() (names []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	add(b.KeyVariable())
+	for _, name := range b.packs.variables() {
+		add(name)
+	}
+	if b.Imported != nil {
+		for _, name := range b.Imported.asked() {
+			add(name)
+		}
+	}
+	return names
 }
 
 // createFile writes a new file and fails if it exists.

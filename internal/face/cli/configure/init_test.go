@@ -156,3 +156,28 @@ func TestInitOffers(t *testing.T) {
 		}
 	}
 }
+
+// The next commands are in an order that works, and begin with the variables that are not set. No value is printed.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	set := map[string]string{"GITHUB_TOKEN": "hunter2"}
+	for name, tt := range map[string]struct {
+		b       beginning
+		exports string
+	}{
+		"a key":  {beginning{Dir: "d", provider: "anthropic:claude-opus-5-5"}, "  export ANTHROPIC_API_KEY=…\n"},
+		"no key": {beginning{Dir: "d", provider: "ollama:qwen3"}, ""},
+		"packs": {beginning{Dir: "d", provider: "ollama:qwen3", packs: chosenPacks{[]string{"github", "prometheus", "grafana"},
+			map[string]string{"PROMETHEUS_URL": "http://p"}}}, "  export GRAFANA_URL=… GRAFANA_SERVICE_ACCOUNT_TOKEN=…\n"},
+		"an import": {beginning{Dir: "d", provider: "ollama:qwen3", Imported: &imported{
+			used: []string{"B", "A"}, variables: map[string]string{"B": "hunter2"}}}, "  export A=…\n"},
+	} {
+		got := tt.b.next(func(name string) string { return set[name] })
+		starter, dev := commandLine(starterProgram()), commandLine(devProgram())
+		want := tt.exports + "  " + starter + " validate --strict d\n  " + dev + " --config d\nand in another terminal:\n" +
+			tt.exports + "  " + starter + " doctor --config d\n  " + starter + " run --alert-type alert --data @d/alert.json\n"
+		if got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}

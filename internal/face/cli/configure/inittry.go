@@ -37,6 +37,18 @@ func (b beginning) trial() string {
 	return commandLine(append(devProgram(), b.trialArgs()...))
 }
 
+// starterProgram returns the command for this program.
+func starterProgram() []string {
+	path, err := os.Executable()
+	if err == nil && strings.Contains(path, "go-build") {
+		return []string{"go", "run", "./starter"}
+	}
+	if _, absent := exec.LookPath("starter"); err == nil && absent != nil {
+		return []string{path}
+	}
+	return []string{"starter"}
+}
+
 // devProgram returns the command for the dev program: the one next to this program, or the one in the checkout under `go run`.
 func devProgram() []string {
 	path, err := os.Executable()

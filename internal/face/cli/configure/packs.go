@@ -283,6 +283,19 @@ func (p *chosenPacks) servers() (all []serverEntry) {
 	return all
 }
 
+// variables returns the environment variables that the servers need.
+func (p *chosenPacks) variables() (names []string) {
+	for _, name := range p.names {
+		chosen, _ := pack.Named(name)
+		for _, v := range chosen.Variables {
+			if p.addresses[v.Name] == "" {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
+}
+
 // settings sorts values, and replaces variables by the addresses that are known.
 func (p *chosenPacks) settings(values map[string]string) (all []setting) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -24,7 +24,8 @@ func (e Examination) noAnswer() string { return fmt.Sprintf("no answer within %s
 
 // waitLonger is the command that waits longer than this check did.
 func (e Examination) waitLonger() string {
-	return fmt.Sprintf("starter doctor%s --wait %s", e.configFlag(), max(4*e.Patience.Round(time.Second), time.Minute))
+	longer := max(4*e.Patience.Round(time.Second), time.Minute)
+	return fmt.Sprintf("starter doctor%s --wait %ds", e.configFlag(), int(longer.Seconds()))
 }
 
 // configFlag is the flag with which commands use the same configuration.

@@ -27,9 +27,9 @@ func TestRemedies(t *testing.T) {
 		"no program": {process, &tool.ServerError{Err: errors.New("x"), NotStarted: true},
 			[]string{"install its command", "mcp_servers.s.transport.command"}, "--wait"},
 		"slow program": {process, late,
-			[]string{"starter doctor --config 'my lab' --wait 6m40s", "npx, docker", "starter config show 'my lab'"}, "MCP server listen"},
+			[]string{"starter doctor --config 'my lab' --wait 400s", "npx, docker", "starter config show 'my lab'"}, "MCP server listen"},
 		"wrong program": {process, errors.New("x"), []string{"starter config show 'my lab'"}, "--wait"},
-		"slow address":  {remote, late, []string{"--wait 6m40s", "https://mcp.example/mcp?"}, "npx"},
+		"slow address":  {remote, late, []string{"--wait 400s", "https://mcp.example/mcp?"}, "npx"},
 		"wrong address": {remote, errors.New("connection refused"), []string{"https://mcp.example/mcp, and"}, "by hand"},
 	} {
 		got := e.remedy("s", tt.transport, tt.err)

@@ -55,10 +55,12 @@ func devProgram() []string {
 	if err == nil && strings.Contains(path, "go-build") {
 		return []string{"go", "run", "./dev"}
 	}
-	if beside := filepath.Join(filepath.Dir(path), "dev"); err == nil {
-		if _, err := os.Stat(beside); err == nil {
-			return []string{beside}
-		}
+	beside := filepath.Join(filepath.Dir(path), "dev")
+	if found, absent := exec.LookPath("dev"); absent == nil && found == beside {
+		return []string{"dev"}
+	}
+	if _, absent := os.Stat(beside); err == nil && absent == nil {
+		return []string{beside}
 	}
 	return []string{"dev"}
 }

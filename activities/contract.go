@@ -4,18 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/output"
 	"github.com/inquest-dev/inquest/internal/plan"
-)
-
-// The output keys that steer a chain, besides those of its routing rules.
-const (
-	fieldOutcome   = "outcome"
-	fieldQuestion  = "question"
-	fieldMessage   = "message"
-	fieldData      = "data" // shown to people with a question
-	fieldInterrupt = "interrupt"
 )
 
 // outputOf parses a stage's final text and returns its JSON object and the fields that steer the chain. It returns nothing
@@ -26,10 +18,6 @@ func (a recorder) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOu
 		return out, err
 	}
 	stage, _ := p.StageAt(in.Stage.Index)
-	keys := []string{fieldOutcome, fieldQuestion, fieldMessage, fieldData, fieldInterrupt}
-	for _, rule := range stage.Routing.Rules {
-		keys = append(keys, rule.Condition)
-	}
 	if !stage.Steers() || in.Outside {
 		return out, nil
 	}
@@ -37,20 +25,20 @@ func (a recorder) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOu
 	if err != nil {
 		return out, err
 	}
-	object, err := output.Object(text)
-	if err != nil {
+	object := a.StageObject(stage, text)
+	if object == nil {
 		return out, nil // plain text: the contract, if any, has been checked
 	}
 	if out.Output, err = a.keepOutput(ctx, object); err != nil {
 		return out, err
 	}
 	out.Fields = map[string]json.RawMessage{}
-	for _, key := range keys {
+	for _, key := range job.SteeringKeys(stage) {
 		if value, ok := object[key]; ok && len(value) <= plan.MaxRuleValue {
 			out.Fields[key] = value
 		}
 	}
-	_ = json.Unmarshal(object[fieldOutcome], &out.Outcome)
+	_ = json.Unmarshal(object[job.FieldOutcome], &out.Outcome)
 	return out, nil
 }
 
@@ -68,7 +56,7 @@ func (a recorder) reviewOf(ctx context.Context, in SaveStageIn) (*Review, error)
 		return nil, err
 	}
 	var said Review
-	object, err := output.Object(text)
+	object, err := output.Object(text, a.Meets("reviewer", plan.ReviewContract))
 	if err == nil {
 		_ = json.Unmarshal(object[plan.FieldApproved], &said.Approved)
 		_ = json.Unmarshal(object[plan.FieldFeedback], &said.Feedback)

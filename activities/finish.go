@@ -58,7 +58,7 @@ func (a recorder) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, 
 		stage.Outcome = out.Outcome
 	}
 	if stage.Outcome == agent.OutcomeError {
-		_ = json.Unmarshal(out.Fields[fieldMessage], &stage.Envelope.Message)
+		_ = json.Unmarshal(out.Fields[job.FieldMessage], &stage.Envelope.Message)
 	}
 	// The envelope records the current state, in case the investigation never finishes.
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {

@@ -209,15 +209,15 @@ func (a recorder) taught(ctx context.Context, p plan.Plan, ref job.Ref) (out *le
 }
 
 func reflection(text string, known []int64) (learning.Reflection, error) {
-	object, err := output.Object(text)
-	if err != nil {
-		return learning.Reflection{}, err
-	}
-	body, err := json.Marshal(object)
-	if err != nil {
-		return learning.Reflection{}, err
-	}
-	return learning.Parse(body, known)
+	var out learning.Reflection
+	_, err := output.Object(text, func(object map[string]json.RawMessage) error {
+		body, err := json.Marshal(object)
+		if err == nil {
+			out, err = learning.Parse(body, known)
+		}
+		return err
+	})
+	return out, err
 }
 
 // evident returns the rows of the investigation's agents that can show a learning.

@@ -215,6 +215,17 @@ func (s Stage) All() []Agent {
 	return all
 }
 
+// Contract returns the requirements for the text that the stage hands on. The zero value requires nothing.
+func (s Stage) Contract() Contract {
+	switch {
+	case s.Synthesis != nil:
+		return s.Synthesis.Contract
+	case len(s.Agents) > 0:
+		return s.Agents[0].Contract
+	}
+	return Contract{}
+}
+
 // Steers reports whether the stage's output decides where its chain goes.
 func (s Stage) Steers() bool {
 	r := s.Routing

@@ -3,6 +3,9 @@ package job
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
 
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/output"
@@ -23,29 +26,74 @@ func (j *Job) Invalid(text string) string {
 	if !c.Asks() || text == "" {
 		return ""
 	}
-	object, err := output.Object(text)
-	if err == nil {
-		err = output.Missing(j.Agent.Name, object, c.Required)
-	}
-	if err == nil && len(c.Schema) > 0 {
-		err = j.violations(c.Schema, object)
-	}
+	_, err := output.Object(text, j.Meets(j.Agent.Name, c))
 	if err != nil {
 		return clip.Bytes(tool.ValidText(err.Error()), 500)
 	}
 	return ""
 }
 
-func (j *Job) violations(schema json.RawMessage, object map[string]json.RawMessage) error {
-	body, err := json.Marshal(object)
-	if err != nil {
-		return err
+// Meets returns a function that reports how an object violates a contract. agent is the name of the agent for errors.
+func (a *Worker) Meets(agent string, c plan.Contract) func(map[string]json.RawMessage) error {
+	return func(object map[string]json.RawMessage) error {
+		if err := output.Missing(agent, object, c.Required); err != nil || len(c.Schema) == 0 {
+			return err
+		}
+		body, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		document, err := decodeObject(body)
+		if err != nil {
+			return err
+		}
+		if schema, err := decodeObject(c.Schema); err == nil && reflect.DeepEqual(document, schema) {
+			return errSchemaItself
+		}
+		return a.Validator.Violations(c.Schema, document)
 	}
-	var document map[string]any
+}
+
+var errSchemaItself = errors.New("the object is the JSON schema, not an object that satisfies it")
+
+func decodeObject(body []byte) (object map[string]any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	if err := decoder.Decode(&document); err != nil {
-		return err
-	}
-	return j.Validator.Violations(schema, document)
+	err = decoder.Decode(&object)
+	return object, err
 }
+
+// The output keys that steer a chain and are read by name.
+const (
+	FieldOutcome = "outcome"
+	FieldMessage = "message"
+)
+
+// SteeringKeys returns the output keys that decide where a stage's chain goes. data is shown to people with a question.
+func SteeringKeys(stage plan.Stage) []string {
+	keys := []string{FieldOutcome, "question", FieldMessage, "data", "interrupt"}
+	for _, rule := range stage.Routing.Rules {
+		keys = append(keys, rule.Condition)
+	}
+	return keys
+}
+
+// StageObject returns the object that a stage hands on in its final text: one that meets the stage's contract, or else
+// one with a key that steers the chain or is in keys, or else any. Nil means that there is no object, as in plain text.
+func (a *Worker) StageObject(stage plan.Stage, text string, keys ...string) map[string]json.RawMessage {
+	contract := stage.Contract()
+	meets := a.Meets(stage.Name, contract)
+	if len(contract.Required)+len(contract.Schema) == 0 {
+		keys = append(keys, SteeringKeys(stage)...)
+		meets = func(object map[string]json.RawMessage) error {
+			if slices.ContainsFunc(keys, func(key string) bool { return object[key] != nil }) {
+				return nil
+			}
+			return errSteersNothing
+		}
+	}
+	object, _ := output.Object(text, meets)
+	return object
+}
+
+var errSteersNothing = errors.New("no key of the object steers the chain")

@@ -16,7 +16,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/artifact"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
-	"github.com/inquest-dev/inquest/internal/kit/output"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -71,9 +70,9 @@ func (f Function) handed(
 		stage, known := f.Plan.StageOf(source.Stage)
 		switch {
 		case source.Prepared():
-			prepared = stageOutput(text, true)
+			prepared = hook.StageOutput{Text: text, JSON: goObject(whole(text))}
 		case known:
-			outputs[stage.Key()] = stageOutput(text, stage.Steers())
+			outputs[stage.Key()] = f.stageOutput(stage, text)
 		}
 	}
 	return outputs, prepared, nil
@@ -88,18 +87,32 @@ func (f Function) answers(ctx context.Context, notes []job.Note) (out []hook.Ans
 	return out, err
 }
 
-// stageOutput wraps a text. If the stage hands on an object, it also includes the object parsed from the text.
-func stageOutput(text string, object bool) hook.StageOutput {
+// stageOutput wraps a stage's text. If the stage hands on an object, it also includes that object.
+func (f Function) stageOutput(stage plan.Stage, text string) hook.StageOutput {
 	out := hook.StageOutput{Text: text}
-	if fields, err := output.Object(text); err == nil && object {
-		out.JSON = map[string]any{}
-		for key, raw := range fields {
-			decoder := json.NewDecoder(bytes.NewReader(raw))
-			decoder.UseNumber()
-			var value any
-			_ = decoder.Decode(&value) // it parsed as JSON before
-			out.JSON[key] = goValue(value)
-		}
+	if stage.Steers() {
+		out.JSON = goObject(f.StageObject(stage, text))
+	}
+	return out
+}
+
+// whole returns the object that a text consists of, or nil. A function of the program has written the text.
+func whole(text string) (object map[string]json.RawMessage) {
+	_ = json.Unmarshal([]byte(text), &object)
+	return object
+}
+
+func goObject(fields map[string]json.RawMessage) map[string]any {
+	if fields == nil {
+		return nil
+	}
+	out := map[string]any{}
+	for key, raw := range fields {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		var value any
+		_ = decoder.Decode(&value) // it parsed as JSON before
+		out[key] = goValue(value)
 	}
 	return out
 }
@@ -234,7 +247,7 @@ func (h hookRun) input(ctx context.Context) (in hook.Input, err error) {
 		return in, err
 	}
 	text, err := h.ResultText(ctx, h.Ref.Investigation, h.in.Result)
-	in.Output = stageOutput(text, h.Stage().Steers())
+	in.Output = h.stageOutput(h.Stage(), text)
 	return in, err
 }
 
@@ -244,10 +257,11 @@ func (h hookRun) laidOver(ctx context.Context, text string, made map[string]any)
 	if made == nil {
 		return "", nil
 	}
-	object, err := output.Object(text)
-	if err != nil || h.in.Point == job.PreProcess {
+	object := h.StageObject(h.Stage(), text)
+	if object == nil || h.in.Point == job.PreProcess {
 		object = map[string]json.RawMessage{}
 	}
+	var err error
 	for key, value := range made {
 		if object[key], err = json.Marshal(value); err != nil {
 			return "", h.failed(ctx, fmt.Errorf("its output is not JSON: %w", err))

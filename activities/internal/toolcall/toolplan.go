@@ -11,7 +11,6 @@ import (
 	"github.com/inquest-dev/inquest/activities/internal/job"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
-	"github.com/inquest-dev/inquest/internal/kit/output"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -114,8 +113,8 @@ func (j Calls) steps(ctx context.Context, prior []job.Source) (steps []planStep,
 			return nil, err
 		}
 		steps = nil // the newest plan counts
-		object, err := output.Object(text)
-		if err != nil || len(object["steps"]) == 0 {
+		object := j.StageObject(stage, text, "steps")
+		if len(object["steps"]) == 0 {
 			continue
 		}
 		if err := json.Unmarshal(object["steps"], &steps); err != nil {

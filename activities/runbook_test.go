@@ -213,7 +213,7 @@ func TestRunbooks(t *testing.T) {
 			if diff := cmp.Diff(want, untrusted); diff != "" {
 				t.Errorf("sources of untrusted text (-want +got):\n%s", diff)
 			}
-			if newest := p.Version == plan.Version; newest != (tt.untrusted != "") {
+			if newer := p.Version > 4; newer != (tt.untrusted != "") {
 				t.Errorf("the plan has version %d", p.Version) // older programs do not know that a runbook taints
 			}
 			notices := b.notices()

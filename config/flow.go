@@ -11,7 +11,9 @@ import (
 type Flow struct {
 	// OutputKey is the name of the stage's output, unique within the chain.
 	OutputKey string `yaml:"output_key" default:"the stage's name"`
-	// RequiredOutputFields are keys that the stage's result must have. The result is then a JSON object.
+	// RequiredOutputFields are keys that the stage's result must have. The result is then a JSON object. If the agent's
+	// text has several objects, the last one that meets this and output_schema is the result, and one in a code fence
+	// rather than another. A template such as {"cause": "<cause>"} is never a result.
 	RequiredOutputFields []string `yaml:"required_output_fields" default:"none"`
 	// OutputSchema is a JSON schema of the stage's result, which is then a JSON object. It may refer only to itself.
 	OutputSchema json.RawMessage `yaml:"output_schema" default:"none"`

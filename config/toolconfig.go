@@ -21,6 +21,12 @@ type ToolConfig struct {
 	// that do more than read (writing), or none (allow). Untrusted are the request, runbooks that it gives or that are
 	// fetched, servers that are not trusted, commands, functions in Go, memory and the web.
 	TaintedWrites value.TaintRule `yaml:"tainted_writes" enum:"tainted writes" default:"destructive; allow if confirm_destructive is false"`
+	// Repeats says what happens if an agent requests a call that it has already made, or may have made: the same tool with
+	// the same arguments. With ask, a person decides about it once: after an approval, the agent may repeat the call, and
+	// after a denial or without a decision, further repetitions are refused. With deny, all are refused. The rule does not
+	// apply to tools that only read (risk read_only) or are declared idempotent, and in a conversation it applies to each
+	// turn by itself.
+	Repeats value.RepeatRule `yaml:"repeats" enum:"repeats"`
 	// Remember lists the risks of tools for which rules may remember approvals. It never applies to critical tools, or
 	// if it matters who approves.
 	Remember []value.Risk `yaml:"remember" enum:"risk" default:"none"`
@@ -55,6 +61,8 @@ type ToolPermission struct {
 	// --strict.
 	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
 	Approvals        `yaml:",inline"`
+	// Repeats overrides the repeats of tool_config for the tool.
+	Repeats value.RepeatRule `yaml:"repeats" enum:"repeats" default:"the repeats of tool_config"`
 	// Remember allows or forbids rules that remember approvals of the tool.
 	Remember *bool `yaml:"remember" default:"what remember says of the tool's risk"`
 	// Allowed are patterns, and the whole value of the parameter must match one of them: * matches any text, including

@@ -80,6 +80,11 @@ type Result struct {
 // Run runs an investigation. It returns an error for invalid options and for a request that is refused. A failed
 // investigation is reported in the result. The request's WorkflowID has no effect.
 func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
+	return w.run(ctx, req, func(*testsuite.TestWorkflowEnvironment) {})
+}
+
+// run is Run with a function that is called with the environment before the investigation starts.
+func (w World) run(ctx context.Context, req inquest.Request, prepare func(*testsuite.TestWorkflowEnvironment)) (Result, error) {
 	request, err := started(req)
 	if err != nil {
 		return Result{}, err
@@ -104,7 +109,7 @@ func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := w.investigate(ctx, host, opts.Logger, request)
+	result, err := w.investigate(ctx, host, opts.Logger, request, prepare)
 	result.Asked = script.asked
 	return result, errors.Join(err, host.Close())
 }
@@ -119,7 +124,9 @@ func started(req inquest.Request) (out agent.Request, err error) {
 	return out, err
 }
 
-func (w World) investigate(ctx context.Context, host *inquest.Worker, logger *slog.Logger, request any) (Result, error) {
+func (w World) investigate(
+	ctx context.Context, host *inquest.Worker, logger *slog.Logger, request any, prepare func(*testsuite.TestWorkflowEnvironment),
+) (Result, error) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(logger))
 	env := suite.NewTestWorkflowEnvironment()
@@ -131,6 +138,7 @@ func (w World) investigate(ctx context.Context, host *inquest.Worker, logger *sl
 	for _, s := range w.Signals {
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow(s.Name, s.Input) }, s.After)
 	}
+	prepare(env)
 	env.ExecuteWorkflow(workflows.TypeInvestigation, request)
 	var out workflows.InvestigationResult
 	err := env.GetWorkflowResult(&out)

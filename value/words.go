@@ -49,6 +49,16 @@ const (
 	TaintedWriting     TaintRule = "writing"
 )
 
+// RepeatRule says what happens to a call that an agent has made before, of a tool that may change something.
+type RepeatRule string
+
+// The values of RepeatRule: the call is made, a person decides about it once, or it is refused.
+const (
+	RepeatsAllow RepeatRule = "allow"
+	RepeatsAsk   RepeatRule = "ask"
+	RepeatsDeny  RepeatRule = "deny"
+)
+
 // Confinement says what to do if a command cannot be confined.
 type Confinement string
 

@@ -46,6 +46,7 @@ agents:
 	}
 	everybody := plan.ToolConfig{
 		Disabled: []string{"a.x"}, Access: plan.AccessAll, ConfirmDestructive: true, ApprovalTimeout: plan.Duration(time.Hour),
+		Repeats:    plan.RepeatsAsk,
 		QuickUnder: plan.Duration(500 * time.Millisecond),
 	}
 	if diff := cmp.Diff(tools{[]string{"a", "b"}, true, everybody, 7 * time.Second}, of(c.ToolPlan())); diff != "" {

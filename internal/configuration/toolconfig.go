@@ -138,7 +138,7 @@ func plannedToolConfig(t config.ToolConfig) plan.ToolConfig {
 		Enabled: t.EnabledTools, Disabled: notEmpty(t.DisabledTools), Access: t.AccessLevel,
 		ConfirmDestructive: value(t.ConfirmDestructive), ApprovalTimeout: t.ApprovalTimeout,
 		QuickUnder: value(t.QuickUnder), Approvers: plannedApprovals(t.Approvals),
-		TaintedWrites: t.TaintedWrites, Remember: notEmpty(t.Remember),
+		TaintedWrites: t.TaintedWrites, Repeats: t.Repeats, Remember: notEmpty(t.Remember),
 	}
 	// any order: risks differ
 	for risk, approvals := range t.RiskApprovals {
@@ -162,6 +162,7 @@ func plannedToolPermission(t config.ToolPermission) plan.Permission {
 		Timeout:          plan.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
 		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // at most one of them is set
 		RequiresApproval: value(t.RequiresApproval), Approvers: plannedApprovals(t.Approvals), Remember: t.Remember,
+		Repeats: t.Repeats,
 	}
 	if len(t.Allowed) > 0 {
 		out.Allowed = t.Allowed

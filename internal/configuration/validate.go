@@ -318,6 +318,8 @@ func vocabularyOf(name string) strict.Vocabulary {
 		return words(config.SlackSocket, config.SlackHTTP)
 	case "tainted writes":
 		return words(plan.TaintedAllow, plan.TaintedDestructive, plan.TaintedWriting)
+	case "repeats":
+		return words(plan.RepeatsAllow, plan.RepeatsAsk, plan.RepeatsDeny)
 	case "masking group":
 		return strict.Vocabulary{Words: slices.Sorted(maps.Keys(mask.Groups()))}
 	case "masking pattern":

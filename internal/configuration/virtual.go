@@ -230,7 +230,7 @@ func narrowed(own, defaults config.ToolConfig) config.ToolConfig {
 		if !limited {
 			continue
 		}
-		limits.Approvals, limits.Remember = base.Approvals, base.Remember
+		limits.Approvals, limits.Remember, limits.Repeats = base.Approvals, base.Remember, base.Repeats
 		limits.MaxResults = least(base.MaxResults, limits.MaxResults)
 		limits.TimeoutSeconds = least(base.TimeoutSeconds, limits.TimeoutSeconds)
 		limits.RateLimitPerMinute = least(base.RateLimitPerMinute, base.RateLimit, limits.RateLimitPerMinute, limits.RateLimit)

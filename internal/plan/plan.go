@@ -66,7 +66,7 @@ type Plan struct {
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionKnowledge
+const Version = versionRepeats
 
 const (
 	versionPlain = 1
@@ -78,6 +78,8 @@ const (
 	versionTaint = 4
 	// Agents with skills or learnings, which older programs would not put into prompts, and runbooks that are untrusted text.
 	versionKnowledge = 5
+	// Repeated calls that must be refused. Older programs make them; a person's approval of them is not required there.
+	versionRepeats = 6
 )
 
 // Versioned returns the plan with the oldest version that can run it.
@@ -102,6 +104,9 @@ func (p Plan) Versioned() Plan {
 	for a := range p.AllAgents() {
 		if len(a.Skills) > 0 {
 			p.Version = max(p.Version, versionKnowledge)
+		}
+		if a.Tools.refusesRepeats() {
+			p.Version = max(p.Version, versionRepeats)
 		}
 	}
 	if p.RunbookOrigin.Untrusted() != "" || p.Memory != nil {

@@ -15,6 +15,9 @@ type ToolConfig struct {
 	// TaintedWrites says which calls need a person's approval after the execution has read untrusted text, regardless
 	// of remembered rules. Empty means TaintedDestructive if ConfirmDestructive is set, and otherwise TaintedAllow.
 	TaintedWrites TaintedWrites `json:"tainted_writes,omitempty"`
+	// Repeats says what happens to calls that the execution has made before. Empty means RepeatsAllow: the plan was made
+	// by a version without the rule.
+	Repeats RepeatRule `json:"repeats,omitempty"`
 	// Remember lists the risks of tools for which rules may remember approvals.
 	Remember []agent.Risk `json:"remember,omitempty"`
 	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
@@ -26,6 +29,15 @@ type ToolConfig struct {
 	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Permissions limit single tools, by name.
 	Permissions map[string]Permission `json:"tool_permissions,omitempty"`
+}
+
+func (c ToolConfig) refusesRepeats() bool {
+	for _, p := range c.Permissions {
+		if p.Repeats == RepeatsDeny {
+			return true
+		}
+	}
+	return c.Repeats == RepeatsDeny
 }
 
 // Permission limits one tool of an agent. The zero value limits nothing.
@@ -42,6 +54,8 @@ type Permission struct {
 	RequiresApproval bool `json:"requires_approval,omitempty"`
 	// Approvers say who decides on calls of the tool.
 	Approvers Approvers `json:"approvers,omitzero"`
+	// Repeats overrides ToolConfig.Repeats unless it is empty.
+	Repeats RepeatRule `json:"repeats,omitempty"`
 	// Remember allows or forbids rules that remember approvals of the tool. Nil means that its risk decides.
 	Remember *bool `json:"remember,omitempty"`
 }

@@ -10,6 +10,7 @@ type (
 	OnBound       = value.OnBound
 	Access        = value.Access
 	TaintedWrites = value.TaintRule
+	RepeatRule    = value.RepeatRule
 	Confinement   = value.Confinement
 )
 
@@ -32,6 +33,10 @@ const (
 	TaintedAllow       = value.TaintedAllow
 	TaintedDestructive = value.TaintedDestructive
 	TaintedWriting     = value.TaintedWriting
+
+	RepeatsAllow = value.RepeatsAllow
+	RepeatsAsk   = value.RepeatsAsk
+	RepeatsDeny  = value.RepeatsDeny
 
 	ConfineNever      = value.ConfineNever
 	ConfineIfPossible = value.ConfineIfPossible

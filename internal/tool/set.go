@@ -35,6 +35,7 @@ type attached struct {
 	approval bool
 	deciders plan.Approvers
 	tainted  bool // calls of an execution that has read untrusted text need approval
+	repeats  plan.RepeatRule
 	remember bool // a rule may approve calls
 }
 
@@ -54,6 +55,8 @@ type Decision struct {
 	NeedsApproval bool
 	Approvers     plan.Approvers
 	Why           string
+	// Repeated means that the call needs approval because the execution has made it before.
+	Repeated bool
 	// Remember means that the configuration allows rules to approve such calls. Rule is the one that has, or nil.
 	Remember bool
 	Rule     *remember.Rule
@@ -74,7 +77,8 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 		tool.limits = rules.limits(tool.spec.Name, tool.wire)
 		tool.approval = rules.approval(tool.spec.Risk) || tool.limits.approval()
 		tool.deciders = rules.approvers(tool.spec.Risk, tool.limits)
-		tool.tainted, tool.remember = rules.tainted(tool.spec), rules.remembers(tool.spec, tool.limits, tool.deciders)
+		tool.tainted, tool.repeats = rules.tainted(tool.spec), rules.repeats(tool.spec, tool.limits)
+		tool.remember = rules.remembers(tool.spec, tool.limits, tool.deciders)
 		switch {
 		case tool.refusal != nil:
 		case tool.spec.Name == agent.ToolSearchTools:

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,6 +17,8 @@ import (
 type Situation struct {
 	// Untrusted are the sources of untrusted text that the execution has read, oldest first.
 	Untrusted []string
+	// Repeat is set if the execution has requested the same call before.
+	Repeat *agent.Repeat
 	// Place is where the call is made, in the terms of rules.
 	Place remember.Where
 	// Rules returns the active rules for a tool. Nil means none. It is called only if the call needs approval and a
@@ -24,11 +27,24 @@ type Situation struct {
 }
 
 // asks decides whether a call needs a person's approval, or which rule approves it. No rule approves calls that the
-// configuration excludes, critical calls, or calls that untrusted text may have caused.
+// configuration excludes, critical calls, calls that untrusted text may have caused, or calls that were made before.
 func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) error {
 	d.NeedsApproval = tool.approval
-	if len(in.Untrusted) > 0 && tool.tainted {
-		d.NeedsApproval, d.Why = true, Tainted(in.Untrusted)
+	var why []string
+	tainted := len(in.Untrusted) > 0 && tool.tainted
+	if tainted {
+		why = append(why, Tainted(in.Untrusted))
+	}
+	if in.Repeat != nil && tool.repeats != plan.RepeatsAllow {
+		if refusal := refuseRepeat(d.Spec.Name, *in.Repeat, tool.repeats); refusal != nil {
+			return refusal
+		}
+		why = append(why, in.Repeat.String())
+		d.Repeated = !in.Repeat.Approved
+	}
+	d.Why = strings.Join(why, " and ")
+	if tainted || d.Repeated {
+		d.NeedsApproval = true
 		return nil
 	}
 	if !d.NeedsApproval || !tool.remember {
@@ -54,6 +70,39 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 		}
 	}
 	return nil
+}
+
+// refuseRepeat returns the refusal of a call that was requested before, in words for the model, or nil if it may be made or
+// a person decides.
+func refuseRepeat(name string, r agent.Repeat, rule plan.RepeatRule) *Refusal {
+	stands := ""
+	if r.Times > 0 {
+		stands = "You " + r.String() + ", and that result stands. "
+	}
+	switch {
+	case rule == plan.RepeatsDeny && r.Times > 0:
+		return denied("Tool %s was not called. %sRepeating a call that may change something is not allowed for this agent.", name, stands)
+	case r.Denied && r.By != "":
+		return denied("Tool %s was not called. %sRepeating it was denied by %s. Do not request this call again.", name, stands, r.By)
+	case r.Denied:
+		return denied("Tool %s was not called. %sNobody approved repeating it. Do not request this call again.", name, stands)
+	case r.InReply > 1 && !r.Approved, r.InReply > 0 && r.Times > 0 && !r.Approved, r.InReply > 0 && rule == plan.RepeatsDeny:
+		return denied("Tool %s was not called. %sYour reply requests this call more than once. Wait for the result of the first.", name, stands)
+	}
+	return nil
+}
+
+// repeats returns the rule for repeated calls of a tool. Tools that touch only our own store have no effects outside.
+func (r rules) repeats(spec Spec, limits limits) plan.RepeatRule {
+	if spec.Own || spec.Class() != NonIdempotent || slices.Contains(agent.OrchestrationTools(), spec.Name) {
+		return plan.RepeatsAllow
+	}
+	for _, p := range limits {
+		if p.Repeats != "" {
+			return p.Repeats
+		}
+	}
+	return cmp.Or(r.config.Repeats, plan.RepeatsAllow)
 }
 
 // Tainted explains briefly why a person is asked.

@@ -272,6 +272,8 @@ type Call struct {
 	// Untrusted lists the sources of untrusted text that the execution had read before it asked for the call. It is not recorded
 	// for read-only calls.
 	Untrusted []string `json:"untrusted,omitempty"`
+	// Repeat is set if the execution had requested the same call before, of a tool whose calls are not safe to repeat.
+	Repeat *agent.Repeat `json:"repeat,omitempty"`
 	// Step is the step of the plan that the call carries out, in the plan's words. An empty string means that no plan contains the
 	// call.
 	Step string `json:"step,omitempty"`

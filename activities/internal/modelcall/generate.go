@@ -170,7 +170,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	g.read = g.hadRead(stored)
 	g.addNotice(stored, g.omissions(reply.Omitted))
 	g.addNotice(stored, g.windowNotice())
-	g.addReply(reply, tools, summaryUsage(stored))
+	g.addReply(reply, tools, stored)
 	job.Meter(ctx, g.provider(), *g.rows[len(g.rows)-1].Usage)
 	err = g.Keep(ctx, func(ctx context.Context) error {
 		stored, err = g.append(ctx)

@@ -77,9 +77,9 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	return nil
 }
 
-// addReply adds a reply. It gives the calls our own ids, so that nothing depends on the provider's, and adds the
-// catalogue's data about them.
-func (g *generation) addReply(reply llm.Response, tools *tool.Set, summaries *agent.Usage) {
+// addReply adds a reply to the stored entries. It gives the calls our own ids, so that nothing depends on the provider's,
+// and adds the catalogue's data about them.
+func (g *generation) addReply(reply llm.Response, tools *tool.Set, stored []transcript.Entry) {
 	provider := g.provider()
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking,
@@ -88,7 +88,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, summaries *ag
 			Usage: usage(reply, g.needs.InputTokens, provider.Prices), ElapsedMS: g.timing.Took.Milliseconds(),
 		},
 		Reply: transcript.Reply{
-			SummaryUsage: summaries, Compression: g.compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
+			SummaryUsage: summaryUsage(stored), Compression: g.compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 		},
 	}
 	if g.Row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 && reply.Finish != llm.FinishLength {
@@ -117,6 +117,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, summaries *ag
 	for n, call := range reply.ToolCalls {
 		body.Calls = append(body.Calls, g.NewCall(tools, g.in.Iteration, n, call.Name, call.Arguments, g.read))
 	}
+	g.NoteRepeats(tools, stored, body.Calls)
 	if len(body.Calls) == 0 && g.Row.Prompt == prompt.Action {
 		body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
 	}

@@ -112,7 +112,11 @@ func (j Calls) requesters(ctx context.Context) (names []string, err error) {
 func (c *toolCall) confirm(ctx context.Context, decision tool.Decision) (tool.Decision, *tool.Refusal, error) {
 	begun := c.state.begunEarlier()
 	notes := []string{"It is not the call that was approved."}
-	if c.in.Decision == nil {
+	switch {
+	case c.in.Decision != nil:
+	case decision.Repeated:
+		notes = nil
+	default:
 		notes = []string{"The rule that allowed it is no longer valid."}
 	}
 	if c.rule != nil || decision.Digest() == c.in.Decision.GivenDigest() {

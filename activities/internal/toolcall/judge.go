@@ -35,8 +35,9 @@ func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *
 		if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 			return decision, refusal, nil // this is why no approval was requested
 		}
-		if c.in.Decision == nil && (decision.Remember || c.outdated) {
-			return decision, nil, nil // the rule that allowed it no longer does: a person is asked now
+		if c.in.Decision == nil && (decision.Remember || c.outdated || decision.Repeated) {
+			// A person is asked now: the rule that allowed it no longer does, or an older worker has judged the reply.
+			return decision, nil, nil
 		}
 		text := fmt.Sprintf("Tool %s needs a person's approval, which was not given.", decision.Spec.Name)
 		return decision, &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: text}, nil

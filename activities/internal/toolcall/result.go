@@ -75,6 +75,9 @@ func (j Calls) appendResult(ctx context.Context, input job.Input) error {
 	case begun && input.Decision != nil && !input.Done:
 		result.Content += earlier
 	}
+	if r := c.call.Repeat; r != nil && r.Times > 0 && input.ErrorType == job.ResultDenied && !begun {
+		result.Content += " You " + r.String() + ", and that result stands."
+	}
 	if d := input.Decision; d != nil && !input.Done && !(d.Approved && begun) {
 		unrecorded := *d
 		if !d.Approved {
@@ -120,7 +123,7 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 		body.Text = job.Beginning(result.Content, job.MaxInlineResult)
 	}
 	if d := c.in.Decision; c.unrecorded == nil && d != nil && d.Approved && !c.state.recorded() {
-		c.unrecorded = d // no intent records it
+		c.unrecorded, body.Digest = d, d.Digest // no intent records it
 	}
 	row := transcript.Row{
 		Key: transcript.ResultKey(c.in.Iteration, c.in.Call), Kind: transcript.KindResult, Body: body,

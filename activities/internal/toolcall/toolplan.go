@@ -54,6 +54,7 @@ func (j Calls) planCalls(ctx context.Context, prior []job.Source) (bodies []tran
 		call.Step = s.words(n)
 		reply.Calls = append(reply.Calls, call)
 	}
+	j.NoteRepeats(tools, nil, reply.Calls)
 	return append(bodies, reply), nil
 }
 

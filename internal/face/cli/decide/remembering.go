@@ -64,7 +64,8 @@ func rememberingCall(
 ) (r remember.Rule, err error) {
 	if a.Remember == "" {
 		return r, base.Usagef("no rule can approve calls of %s: either the configuration does not allow it (tool_config.remember), "+
-			"the tool is critical, some of the arguments are masked, or the agent has read untrusted text (%s)", a.Tool, strings.Join(a.Notes, " "))
+			"the tool is critical, some of the arguments are masked, the agent has read untrusted text, or it repeats the call (%s)",
+			a.Tool, strings.Join(a.Notes, " "))
 	}
 	var iteration, n int
 	if _, err := fmt.Sscanf(a.CallID, "c%d_%d", &iteration, &n); err != nil {

@@ -91,7 +91,7 @@ func TestOutsideCases(t *testing.T) {
 		if c.hangs {
 			servers += ", hang"
 		}
-		fmt.Fprintf(&config, "  A%d: {description: looks, mcp_servers: [%s], max_iterations: 8}\n", n, servers)
+		fmt.Fprintf(&config, "  A%d: {description: looks, mcp_servers: [%s], max_iterations: 8, tool_config: {repeats: allow}}\n", n, servers)
 	}
 	config.WriteString("agent_chains:\n")
 	for n := range cases {

@@ -26,8 +26,8 @@ func threeStages() string {
 	head, _, _ := strings.Cut(labConfig, "agents:")
 	agents, stages := "agents:\n", "agent_chains:\n  long:\n    alert_types: [lab]\n    stages:\n"
 	for n := 1; n <= 3; n++ {
-		agents += fmt.Sprintf("  Alpha%d: {description: digs, mcp_servers: [lab]}\n  Beta%d: {description: counts, mcp_servers: [lab]}\n"+
-			"  Joiner%d: {type: synthesis}\n", n, n, n)
+		agents += fmt.Sprintf("  Alpha%d: {description: digs, mcp_servers: [lab], tool_config: {repeats: allow}}\n"+
+			"  Beta%d: {description: counts, mcp_servers: [lab]}\n  Joiner%d: {type: synthesis}\n", n, n, n)
 		stages += fmt.Sprintf("      - {name: stage%d, agents: [{name: Alpha%d}, {name: Beta%d}], synthesis: {agent: Joiner%d}}\n", n, n, n, n)
 	}
 	return head + agents + stages

@@ -215,7 +215,8 @@ func TestWritesAreActivities(t *testing.T) {
 			)
 		}
 		return llmtest.Text("done")
-	}, strings.Replace(longConfig, "{description: digs,", "{description: digs, type: letta_v1_agent, memory_blocks: [{label: facts}],", 1))
+	}, strings.Replace(longConfig, "{description: digs,",
+		"{description: digs, type: letta_v1_agent, memory_blocks: [{label: facts}], tool_config: {repeats: allow},", 1))
 	w.knownQuick("lab.counter", "lab.echo")
 	w.dev()
 	run := w.beginWith("long", agent.Request{Chain: "long", Data: json.RawMessage(`"x"`)})

@@ -18,14 +18,14 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// oneServerConfig is a chain of one agent with one tool server and any transport.
+// oneServerConfig is a chain of one agent with one tool server and any transport. The agent may repeat its calls.
 const oneServerConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
 mcp_servers:
   lab: {transport: %s}
 agents:
-  Alpha: {description: digs, mcp_servers: [lab], timeouts: {tool: %s}}
+  Alpha: {description: digs, mcp_servers: [lab], timeouts: {tool: %s}, tool_config: {repeats: allow}}
 agent_chains:
   lab: {alert_types: [lab], llm_provider: lab-model, stages: [{name: dig, agents: [{name: Alpha}]}]}
 `

@@ -36,8 +36,8 @@ func (j *Job) NoteRepeats(tools *tool.Set, before []transcript.Entry, calls []tr
 	}
 }
 
-// addRepeat adds what an entry about the same call says: that it was made, or what a person decided about a repetition. A
-// call that the tool says has failed was not made.
+// addRepeat adds an entry about the same call: its result, or a decision about a repetition. A failure that the tool reports
+// does not count, because agents try such calls again.
 func addRepeat(r *agent.Repeat, e transcript.Entry) {
 	repeated := e.Call.Repeat != nil && e.Call.Edited == "" // with a person's arguments it was another call
 	switch {

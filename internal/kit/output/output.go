@@ -52,7 +52,7 @@ const (
 	// maxCandidates limits how many objects of a text are checked: in fences, and outside of them.
 	maxCandidates = 1000
 	// Tries to decode text that looks like an unfinished object may read minWork bytes and maxPasses times the text's
-	// length together. Each counts as at least tryCost bytes, which is what the decoder reads at once.
+	// length together. A try costs at least tryCost bytes, because the decoder reads that many at once.
 	minWork   = 1 << 20
 	maxPasses = 16
 	tryCost   = 512

@@ -2,8 +2,6 @@ package page
 
 import (
 	"encoding/json"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,19 +29,10 @@ func TestWithoutCaveats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := filepath.Abs("assets/dom.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", `
-		const { caveats, withoutCaveats } = await import("file://" + process.argv[1]);
-		const each = Object.entries(JSON.parse(process.argv[2])).map(([name, r]) => [name, [withoutCaveats(r), ...caveats(r.envelope)]]);
-		process.stdout.write(JSON.stringify(Object.fromEntries(each)), () => process.exit()); // dom.js has a timer`, script, string(in))
-	out, err := cmd.Output()
 	var got map[string][]string
-	if err != nil || json.Unmarshal(out, &got) != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	evaluate(t, `
+		const { caveats, withoutCaveats } = await import(module("dom.js"));
+		return Object.fromEntries(Object.entries(input).map(([name, r]) => [name, [withoutCaveats(r), ...caveats(r.envelope)]]));`, in, &got)
 	for name, r := range reports {
 		want := append([]string{strings.TrimPrefix(r.Report, r.Envelope.NotCheckedParagraph())}, r.Envelope.Caveats()...)
 		if strings.Join(got[name], "|") != strings.Join(want, "|") {

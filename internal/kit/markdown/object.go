@@ -23,21 +23,54 @@ func Readable(text string) string {
 	if sections, ok := sectionsOf(bare); ok {
 		return sections
 	}
+	if body, ok := unfenced(bare); ok && strings.TrimSpace(body) != "" {
+		return body + "\n"
+	}
 	found := fence.FindAllStringSubmatchIndex(bare, 2)
 	if len(found) != 1 {
 		return text
 	}
 	at := found[0]
 	before, body, after := bare[:at[0]], bare[at[4]:at[5]], bare[at[1]:]
-	switch language := strings.ToLower(bare[at[2]:at[3]]); {
-	case before+after == "" && (language == "markdown" || language == "md"):
-		return body + "\n"
-	case !headed.MatchString(before + after):
+	if !headed.MatchString(before + after) {
 		if sections, ok := sectionsOf(body); ok {
 			return strings.TrimLeft(before+sections+after, "\n")
 		}
 	}
 	return text
+}
+
+var (
+	// outerFence matches the first line of Markdown in a fence.
+	outerFence = regexp.MustCompile("(?i)^(`{3,}|~{3,})[ \\t]*(?:markdown|md)[ \\t]*$")
+	// fenceLine matches any line that begins or ends a fence, with its language.
+	fenceLine = regexp.MustCompile("^[ \\t]*(`{3,}|~{3,})[ \\t]*([^`]*)$")
+)
+
+// unfenced returns the Markdown in a fence around the whole text. In CommonMark, the first fence inside without a language would end
+// the outer one, but models rarely write more than three backquotes. So unfenced pairs the fences inside, and returns false unless each
+// is closed. The outer fence itself may be open, because replies are cut off.
+func unfenced(text string) (body string, ok bool) {
+	first, body, _ := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	outer := outerFence.FindStringSubmatch(first)
+	if outer == nil {
+		return "", false
+	}
+	lines := strings.Split(body, "\n")
+	inside := false
+	for n, line := range lines {
+		m := fenceLine.FindStringSubmatch(line)
+		switch {
+		case m == nil || !strings.HasPrefix(m[1], outer[1]):
+		case inside && strings.TrimSpace(m[2]) != "": // so the line before that seemed to begin a fence has ended the outer one
+			return "", false
+		case !inside && strings.TrimSpace(m[2]) == "" && n == len(lines)-1:
+			return strings.Join(lines[:n], "\n"), true
+		default:
+			inside = !inside
+		}
+	}
+	return body, !inside
 }
 
 // sectionsOf lays out a JSON object. It returns false if text is anything else, or an empty object.

@@ -17,15 +17,33 @@ export function readable(text) {
   const bare = text.trim();
   const whole = sections(bare);
   if (whole) return whole;
-  const found = [...bare.matchAll(/^```(\w*)[ \t]*\n([^]*?)\n?```[ \t]*$/gm)];
+  const inner = unfenced(bare);
+  if (inner?.trim()) return inner + "\n";
+  const found = [...bare.matchAll(/^```\w*[ \t]*\n([^]*?)\n?```[ \t]*$/gm)];
   if (found.length !== 1) return text;
-  const [all, language, body] = found[0];
+  const [all, body] = found[0];
   const before = bare.slice(0, found[0].index);
   const after = bare.slice(found[0].index + all.length);
-  if (!before && !after && /^(markdown|md)$/i.test(language)) return body;
   if (/^ {0,3}#{1,6}[ \t]/m.test(before + after)) return text;
   const laidOut = sections(body);
-  return laidOut ? before + laidOut + after : text;
+  return laidOut ? (before + laidOut + after).replace(/^\n+/, "") : text;
+}
+
+// unfenced returns the Markdown in a fence around the whole text, which may have fences inside. It follows unfenced of
+// internal/kit/markdown.
+function unfenced(text) {
+  const [first, ...lines] = text.split(/\r?\n/);
+  const outer = /^(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*$/i.exec(first);
+  if (!outer) return undefined;
+  let inside = false;
+  for (const [n, line] of lines.entries()) {
+    const m = /^[ \t]*(`{3,}|~{3,})[ \t]*([^`]*)$/.exec(line);
+    if (!m?.[1].startsWith(outer[1])) continue;
+    if (inside && m[2].trim()) return undefined; // the line before that seemed to begin a fence has ended the outer one
+    if (!inside && !m[2].trim() && n === lines.length - 1) return lines.slice(0, n).join("\n");
+    inside = !inside;
+  }
+  return inside ? undefined : lines.join("\n");
 }
 
 // sections formats a JSON object. It returns nothing for an empty object or other text.

@@ -2,6 +2,7 @@ package system
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -9,9 +10,9 @@ import (
 type Brief struct {
 	// Caveats say what the report does not rest on. They belong before the cause and the confidence.
 	Caveats    []string `json:"caveats,omitempty" doc:"what the report does not rest on; show it before the cause and the confidence"`
-	Cause      string   `json:"cause,omitempty"`
-	Confidence string   `json:"confidence,omitempty"`
-	Next       []string `json:"next,omitempty" doc:"what to do, in order"`
+	Cause      string   `json:"cause,omitempty" doc:"one paragraph of Markdown"`
+	Confidence string   `json:"confidence,omitempty" doc:"one paragraph of Markdown"`
+	Next       []string `json:"next,omitempty" doc:"what to do, in order, as Markdown; a step may have several lines, with its commands"`
 	// Proof says that some claims of the report are not supported by the evidence that they cite.
 	Proof string `json:"proof,omitempty"`
 }
@@ -20,6 +21,9 @@ type Brief struct {
 func (b Brief) Empty() bool {
 	return len(b.Caveats) == 0 && b.Cause == "" && b.Confidence == "" && b.Proof == "" && len(b.Next) == 0
 }
+
+// further matches the beginnings of a text's further lines that are not empty.
+var further = regexp.MustCompile(`\n([^\n])`)
 
 // Markdown returns the brief as a list, without its caveats: record.Envelope.CaveatsMarkdown has these.
 func (b Brief) Markdown() string {
@@ -33,7 +37,7 @@ func (b Brief) Markdown() string {
 		if n == 0 {
 			out.WriteString("\n- **Next:**")
 		}
-		fmt.Fprintf(&out, "\n  %d. %s", n+1, step)
+		fmt.Fprintf(&out, "\n  %d. %s", n+1, further.ReplaceAllString(step, "\n     $1"))
 	}
 	if out.Len() == 0 {
 		return ""

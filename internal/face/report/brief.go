@@ -44,17 +44,17 @@ func named(kind *regexp.Regexp, name string) bool {
 	return kind.MatchString(name) && !misleading.MatchString(planned.ReplaceAllString(name, ""))
 }
 
-// Maximum lengths of a brief's parts, in characters. In all, a brief has eight lines of 80 columns, with two for the cause and two for
-// the first step.
+// Limits of the next steps: their number, and the lines of code, lists and further paragraphs that belong to one.
 const (
-	oneLine, twoLines = 60, 140
-	maxSteps          = 3
+	maxSteps     = 3
+	maxStepLines = 12
 )
 
 // BriefOf extracts the brief from a report, which is Markdown or one JSON object. A part is the text below a known heading or after a
 // known label ("**Cause:** …"). For the cause and the confidence, BriefOf takes the first paragraph; the confidence may also stand in
-// that of the cause. For the next steps, it takes the first items of the first list, or the first paragraph. proof is the evidence that
-// the report was checked against; nil means that it was not checked. BriefOf ignores what the report itself says about that.
+// that of the cause. For the next steps, it takes the first items of the first list with their commands and conditions, or the text of
+// the section. No sentence and no code is cut: whoever shows the brief wraps it. proof is the evidence that the report was checked
+// against; nil means that it was not checked. BriefOf ignores what the report itself says about that.
 func BriefOf(r record.Investigation, proof *evidence.Evidence) (b system.Brief) {
 	b.Caveats = r.Envelope.Caveats()
 	src := []byte(textOfReport(r))
@@ -67,38 +67,46 @@ func BriefOf(r record.Investigation, proof *evidence.Evidence) (b system.Brief) 
 			confidence = cause[m[4]:m[5]]
 		}
 	}
-	b.Cause, _ = cut(cause, twoLines)
-	b.Confidence, _ = cut(confidence, oneLine)
+	b.Cause, b.Confidence = oneLine(cause), oneLine(confidence)
 	if proof != nil {
 		b.Proof = proof.Failed()
 	}
 	next := find(parts, nexts)
 	if len(next.items) == 0 && next.text != "" {
-		if next.more {
-			next.text += " …"
-		}
-		next.items = []string{next.text}
+		next.items = []string{next.whole()}
 	}
-	for n, step := range next.items[:min(len(next.items), maxSteps)] {
-		short, inCode := cut(step, map[bool]int{true: twoLines, false: oneLine + 10}[n == 0])
-		if inCode { // half a command could be a different command
-			short = "see below"
-		}
-		b.Next = append(b.Next, short)
-	}
+	b.Next = append(b.Next, next.items[:min(len(next.items), maxSteps)]...)
 	return b
 }
 
-// part is a part of a report: its heading, first paragraph and first list.
+// part is a part of a report: its heading, its blocks and the items of its first list.
 type part struct {
-	name, text string
-	more       bool // something other than a list follows the first paragraph
+	name, text string   // text is the first paragraph
+	blocks     []string // the blocks after text, as Markdown; an empty one has no form in a brief
 	items      []string
 }
+
+// whole returns the text of a part with as many of its other blocks as a step may have, and an ellipsis if that leaves some out.
+func (p part) whole() string {
+	text, lines := oneLine(p.text), 0
+	for n, block := range p.blocks {
+		if lines += strings.Count(block, "\n") + 1; block == "" || lines > maxStepLines {
+			if n == 0 {
+				return text + " …"
+			}
+			return text + "\n\n…"
+		}
+		text += "\n\n" + block
+	}
+	return text
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func partsOf(root ast.Node, src []byte) (parts []part) {
 	parts = append(parts, part{})
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		last := &parts[len(parts)-1]
 		switch n := n.(type) {
 		case *ast.Heading:
 			parts = append(parts, part{name: textOf(n, src)})
@@ -106,15 +114,16 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 			text := textOf(n, src)
 			if m := boldLine.FindStringSubmatch(text); m != nil {
 				parts, text = append(parts, part{name: m[1]}), strings.TrimSpace(text[len(m[0]):])
+				last = &parts[len(parts)-1]
 			}
 			if text == "" {
 				continue
 			}
 			said := paragraph(text)
-			if last := &parts[len(parts)-1]; last.text == "" {
+			if last.text == "" {
 				last.text = said[0].text
-			} else {
-				last.more = true
+			} else if said[0].text != "" {
+				last.blocks = append(last.blocks, oneLine(said[0].text))
 			}
 			parts = append(parts, said[1:]...)
 		case *ast.List:
@@ -125,21 +134,53 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 				}
 				said := paragraph(textOf(item.FirstChild(), src))
 				parts = append(parts, said[1:]...)
-				if item.ChildCount() > 1 {
-					said[0].text += " …"
-				}
 				if len(said) == 1 {
-					items = append(items, said[0].text)
+					items = append(items, itemOf(item, src).whole())
 				}
 			}
 			if last := &parts[len(parts)-1]; len(last.items) == 0 {
 				last.items = items
 			}
+		case *ast.ThematicBreak:
 		default:
-			parts[len(parts)-1].more = true
+			last.blocks = append(last.blocks, blockOf(n, src))
 		}
 	}
 	return parts
+}
+
+// itemOf returns the blocks of a list item.
+func itemOf(item ast.Node, src []byte) part {
+	out := part{text: textOf(item.FirstChild(), src)}
+	for n := item.FirstChild().NextSibling(); n != nil; n = n.NextSibling() {
+		out.blocks = append(out.blocks, blockOf(n, src))
+	}
+	return out
+}
+
+// blockOf returns a block as Markdown that stands for itself. It is empty for kinds that a brief does not show, such as tables.
+func blockOf(n ast.Node, src []byte) string {
+	switch n := n.(type) {
+	case *ast.Paragraph, *ast.TextBlock:
+		return oneLine(textOf(n, src))
+	case *ast.CodeBlock, *ast.FencedCodeBlock:
+		code := strings.TrimRight(string(n.Lines().Value(src)), "\n")
+		fence := "```"
+		for strings.Contains(code, fence) {
+			fence += "`"
+		}
+		return fence + "\n" + code + "\n" + fence
+	case *ast.List:
+		var items []string
+		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+			if item.FirstChild() == nil || item.ChildCount() > 1 {
+				return "" // deeper than a step goes
+			}
+			items = append(items, "- "+oneLine(textOf(item.FirstChild(), src)))
+		}
+		return strings.Join(items, "\n")
+	}
+	return ""
 }
 
 // boldLine matches a first line that is only bold text, which models write as a heading.
@@ -193,28 +234,4 @@ func textOf(n ast.Node, src []byte) string {
 		return ""
 	}
 	return strings.TrimSpace(string(n.Lines().Value(src)))
-}
-
-// codeSpan matches inline code in Markdown.
-var codeSpan = regexp.MustCompile("```.*?```|``.*?``|`[^`]*`")
-
-// cut shortens a text to one line. It cuts after a sentence, else after a word, and before code that would otherwise be cut in two.
-func cut(text string, limit int) (short string, inCode bool) {
-	text = strings.Join(strings.Fields(text), " ")
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text, false
-	}
-	short = string(runes[:limit])
-	if end := strings.LastIndex(short, ". "); end > 0 {
-		short = short[:end+1]
-	} else if space := strings.LastIndexByte(short, ' '); space > 0 {
-		short = short[:space]
-	}
-	for _, code := range codeSpan.FindAllStringIndex(text, -1) {
-		if code[0] < len(short) && len(short) < code[1] {
-			short, inCode = text[:code[0]], true
-		}
-	}
-	return strings.TrimSpace(strings.TrimSuffix(short, " ") + " …"), inCode
 }

@@ -45,11 +45,10 @@ func TestBriefOf(t *testing.T) {
 		{"nothing that is known", "All is well.\n\n- a\n- b", system.Brief{}},
 		{"a cause as a list", "## Root cause\n- the pool\n- more", system.Brief{Cause: "the pool"}},
 		{
-			"what is long is cut after a word", "## Cause\n" + strings.Repeat("a word ", 50),
-			system.Brief{Cause: strings.TrimSpace(strings.Repeat("a word ", 20)) + " …"},
+			"long sentences are whole", "## Cause\n" + strings.Repeat("a word ", 50) + "\n## Confidence\nhigh. " + strings.Repeat("a word ", 50),
+			system.Brief{Cause: strings.Repeat("a word ", 49) + "a word", Confidence: "high. " + strings.Repeat("a word ", 49) + "a word"},
 		},
 		{"a label below its heading", "## Root cause\n**Root cause:** X.", system.Brief{Cause: "X."}},
-		{"what is long is cut after a sentence", "## Confidence\nhigh. " + strings.Repeat("a word ", 50), system.Brief{Confidence: "high. …"}},
 		{
 			"names that say something else", "## Summary\nThe pool.\n## Causes ruled out\n- a deploy\n## Immediate impact\nNo orders.\n" +
 				"## Actions taken\n- Woke Ada.\n## Fix already applied\n- none\n**Hypothesis rejected:** a leak",
@@ -60,20 +59,42 @@ func TestBriefOf(t *testing.T) {
 			system.Brief{Cause: "The pool.", Next: []string{"Undo it."}},
 		},
 		{
-			"a step whose condition is cut off", "## Next\n- Delete the volume db-1. But only after the snapshot" + strings.Repeat(" of it", 20) +
+			"a step keeps its conditions", "## Next\n- Delete the volume db-1. But only after the snapshot" + strings.Repeat(" of it", 20) +
 				"\n- Delete db-2.\n\n  But only then.\n- Delete db-3:\n  - if it is empty",
-			system.Brief{Next: []string{"Delete the volume db-1. …", "Delete db-2. …", "Delete db-3: …"}},
+			system.Brief{Next: []string{"Delete the volume db-1. But only after the snapshot" + strings.Repeat(" of it", 20),
+				"Delete db-2.\n\nBut only then.", "Delete db-3:\n\n- if it is empty"}},
 		},
-		{"a condition in a paragraph of its own", "## Next\nDelete db-1.\n\nBut only then.", system.Brief{Next: []string{"Delete db-1. …"}}},
+		{
+			"a condition in a paragraph of its own", "## Next\nDelete db-1.\n\nBut only then.\n\n---",
+			system.Brief{Next: []string{"Delete db-1.\n\nBut only then."}},
+		},
 		{
 			"a condition in the next line", "**Next:** Delete db-1.\nBut only then.",
 			system.Brief{Next: []string{"Delete db-1. But only then."}},
 		},
 		{
-			"code is never cut in two", "## Cause\nIt ran `rm -rf " + strings.Repeat("/x ", 50) + "--dry-run`.\n## Next\n" +
-				"1. Run `kubectl delete pvc " + strings.Repeat("db ", 50) + "--dry-run`.\n2. Run ``kubectl get `id` . " +
-				strings.Repeat("x ", 50) + "``",
-			system.Brief{Cause: "It ran …", Next: []string{"see below", "see below"}},
+			"long code is whole", "## Cause\nIt ran `rm -rf " + strings.Repeat("/x ", 50) + "--dry-run`.",
+			system.Brief{Cause: "It ran `rm -rf " + strings.Repeat("/x ", 50) + "--dry-run`."},
+		},
+		{
+			"a step keeps its commands", "## Next\n1. **Roll back** the deployment (safest):\n\n   ```bash\n   kubectl rollout undo \\\n" +
+				"     deploy/web\n   ```\n   Then wait.\n2. Run `kubectl get pods`.\n3. Apply:\n\n       kubectl apply -f a\n",
+			system.Brief{Next: []string{
+				"**Roll back** the deployment (safest):\n\n```\nkubectl rollout undo \\\n  deploy/web\n```\n\nThen wait.",
+				"Run `kubectl get pods`.", "Apply:\n\n```\nkubectl apply -f a\n```",
+			}},
+		},
+		{
+			"a command without a list", "## Remediation\nRoll back:\n\n~~~sh\necho '```'\n~~~\n\n| a | b |\n|---|---|\n| c | d |",
+			system.Brief{Next: []string{"Roll back:\n\n````\necho '```'\n````\n\n…"}},
+		},
+		{
+			"a step says that it leaves out much", "## Next\n1. Apply:\n   ```yaml\n" + strings.Repeat("   - a\n", 20) + "   ```\n2. Look:\n   1. a\n\n      b",
+			system.Brief{Next: []string{"Apply: …", "Look: …"}},
+		},
+		{
+			"a report in a fence", "```markdown\n## Cause\nThe pool.\n## Next\nRun:\n```bash\nls\n```\n```",
+			system.Brief{Cause: "The pool.", Next: []string{"Run:\n\n```\nls\n```"}},
 		},
 		{
 			"bold lines as headings", "It restarted.\n\n**Root cause**\nThe limit.\n\n**Confidence**:\nhigh\n\n**Evidence**\n- logs\n\n" +
@@ -98,5 +119,15 @@ func TestBriefOf(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestBriefMarkdown checks that the further lines of a step stay in it.
+func TestBriefMarkdown(t *testing.T) {
+	t.Parallel()
+	got := system.Brief{Cause: "X.", Next: []string{"Roll back:\n\n```\nkubectl undo \\\n  web\n```", "Wait."}}.Markdown()
+	const want = "\n- **Cause:** X.\n- **Next:**\n  1. Roll back:\n\n     ```\n     kubectl undo \\\n       web\n     ```\n  2. Wait.\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

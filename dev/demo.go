@@ -16,6 +16,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/sample"
@@ -148,6 +149,9 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "Next: run %s\n", next)
 	}
+	if result.Status != agent.StatusCompleted && terminal.IsTerminal(cmd.OutOrStdout()) { // which has shown why
+		return fmt.Errorf("the investigation ended as %s", result.Status)
+	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)
 	}
@@ -218,5 +222,32 @@ func (s *system) watch(ctx context.Context, h wire.Handle, opts terminal.Options
 	if ctx.Err() == nil {
 		err = cmp.Or(context.Cause(watching), err)
 	}
+	if err == nil {
+		err = s.showEnd(ctx, result, opts)
+	}
 	return result, err
+}
+
+// showEnd prints the brief and the command for the whole report. Where there is no terminal, it prints the report.
+func (s *system) showEnd(ctx context.Context, r record.Investigation, opts terminal.Options) error {
+	if opts.Width == 0 {
+		r.Error = "" // the error of the command has it
+		return terminal.End(r, opts)
+	}
+	sys := s.host.System()
+	w, err := sys.Outcome(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	whole, err := report.Checked(ctx, w, terminal.Summary(r), sys.Evidence)
+	if err != nil {
+		return err
+	}
+	text, cut := whole.Short()
+	if err := terminal.Brief(text, opts); err != nil || !cut {
+		return err
+	}
+	_, err = fmt.Fprintf(opts.Out, "Whole report: %s report %s --store %s\n",
+		siblingProgram("starter"), command.ShellWord(r.ID), command.ShellWord(s.storePath))
+	return err
 }

@@ -160,7 +160,7 @@ func TestLiveView(t *testing.T) {
 			t.Error("the terminal was not given back")
 		}
 		screen := v.String()
-		if strings.Count(screen, "the report of gamma") != 1 || !strings.Contains(screen, "Next: starter ") {
+		if strings.Count(screen, "the report of gamma") != 1 || !strings.Contains(screen, "completed") {
 			t.Errorf("the end:\n%s", screen)
 		}
 	}

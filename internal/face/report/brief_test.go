@@ -89,7 +89,8 @@ func TestBriefOf(t *testing.T) {
 			system.Brief{Next: []string{"Roll back:\n\n````\necho '```'\n````\n\n…"}},
 		},
 		{
-			"a step says that it leaves out much", "## Next\n1. Apply:\n   ```yaml\n" + strings.Repeat("   - a\n", 20) + "   ```\n2. Look:\n   1. a\n\n      b",
+			"a step says that it leaves out much", "## Next\n1. Apply:\n   ```yaml\n" + strings.Repeat("   - a\n", 20) +
+				"   ```\n2. Look:\n   1. a\n\n      b",
 			system.Brief{Next: []string{"Apply: …", "Look: …"}},
 		},
 		{

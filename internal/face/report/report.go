@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ type Report struct {
 	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
+	// Remedy is what to do about a failure or a limit; empty means that there is none, or that it is not known.
+	Remedy string `json:"remedy,omitempty"`
 	// UnknownWrites are tool calls, other than reads, that may or may not have taken effect, unless their late answers say so.
 	UnknownWrites []transcript.UnknownCall `json:"unknown_writes,omitempty"`
 	// Evidence is the evidence that the text was checked against; nil means that it cites nothing.
@@ -55,7 +58,7 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r, proof), Text: text,
 		Undelivered: r.Envelope.Undelivered, Line: line, Evidence: proof, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
-		NotChecked: r.Envelope.NotChecked, NoToolResult: r.Envelope.NoToolResult,
+		NotChecked: r.Envelope.NotChecked, NoToolResult: r.Envelope.NoToolResult, Remedy: Remedy(r, stages),
 	}
 	for _, s := range stages {
 		for _, a := range s.Envelope.Agents {
@@ -74,6 +77,23 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 		}
 	}
 	return out
+}
+
+// Checked returns the report of a recorded investigation with everything that the store knows of it. find returns the evidence of an
+// investigation whose report was checked, as a system's reader does.
+func Checked(ctx context.Context, w system.Record, line string,
+	find func(context.Context, system.Record) (evidence.Evidence, error)) (Report, error) {
+	var proof *evidence.Evidence
+	if w.Investigation.Envelope.Evidence != "" {
+		found, err := find(ctx, w)
+		if err != nil {
+			return Report{}, err
+		}
+		proof = &found
+	}
+	r := Of(w.Investigation, w.Stages, line, proof)
+	r.UnknownWrites, r.Score = transcript.Writes(w.UnknownCalls), w.Score()
+	return r, nil
 }
 
 // Text returns the report as Markdown, after its caveats.
@@ -116,6 +136,14 @@ func (r Report) Markdown() string {
 		fmt.Fprintf(&out, "- %s\n", line)
 	}
 	return out.String()
+}
+
+// Short is Markdown without the report itself, if the brief names a cause or a step. cut reports whether a report was left out.
+func (r Report) Short() (text string, cut bool) {
+	if cut = r.Text != "" && (r.Brief.Cause != "" || len(r.Brief.Next) > 0); cut {
+		r.Text = ""
+	}
+	return r.Markdown(), cut
 }
 
 // CaveatsMarkdown lists in Markdown what the report does not rest on.
@@ -209,7 +237,7 @@ func (r Report) ScoreLine() string {
 // SummaryMarkdown returns the executive summary with its line breaks preserved.
 func (r Report) SummaryMarkdown() string { return strings.ReplaceAll(r.Summary, "\n", "  \n") }
 
-// wrong lists what went wrong.
+// wrong lists what went wrong, and what to do about it.
 func (r Report) wrong() (lines []string) {
 	lines = append(lines, r.Unfinished...)
 	for _, line := range r.Undelivered {
@@ -220,6 +248,9 @@ func (r Report) wrong() (lines []string) {
 	}
 	if r.Error != "" && !Said(lines, r.Error) {
 		lines = append(lines, r.Error)
+	}
+	if advice := r.Advice(); advice != "" {
+		lines = append(lines, advice)
 	}
 	return lines
 }

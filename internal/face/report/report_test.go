@@ -119,14 +119,15 @@ func TestLateAnswers(t *testing.T) {
 func TestProblemsAreNamedOnce(t *testing.T) {
 	t.Parallel()
 	stages := []record.Stage{{Name: "one", Status: agent.StatusCancelled, Error: "C cancelled: cancelled"}}
+	const advice = "- To repeat it, run `starter rerun i`.\n"
 	for err, want := range map[string]string{
 		"stage one: C cancelled: cancelled": "- stage one: C cancelled: cancelled\n",
 		"C cancelled: cancelled":            "- stage one: C cancelled: cancelled\n",
 		"store_behind":                      "- stage one: C cancelled: cancelled\n- store_behind\n",
 	} {
 		r := report.Of(record.Investigation{ID: "i", Status: agent.StatusCancelled, Error: err}, stages, "i", nil)
-		if text := r.Markdown(); !strings.HasSuffix(text, "\n---\n\n"+want) {
-			t.Errorf("%s:\n%s\nwant at the end\n%s", err, text, want)
+		if text := r.Markdown(); !strings.HasSuffix(text, "\n---\n\n"+want+advice) {
+			t.Errorf("%s:\n%s\nwant at the end\n%s", err, text, want+advice)
 		}
 	}
 }
@@ -153,5 +154,43 @@ func TestCaveatsComeFirst(t *testing.T) {
 	}
 	if want := r.Envelope.Caveats(); !slices.Equal(got.Brief.Caveats, want) || got.Brief.Cause != "The pool." {
 		t.Errorf("brief %+v", got.Brief)
+	}
+}
+
+// TestAdvice checks that a failure comes with what to do about its kind.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status    agent.Status
+		reason    agent.EndReason
+		errorType string // of the failed stage
+		want      string // before the command; empty means no advice
+	}{
+		{agent.StatusFailed, agent.EndLLMFailed, "CredentialsRefused", "Give the workers a valid key for the provider, and restart them. Then"},
+		{agent.StatusFailed, agent.EndLLMFailed, "ContextTooLong", "Use a model with a larger context window"},
+		{agent.StatusFailed, agent.EndLLMFailed, "ModelUnavailable", "Check the provider"},
+		{agent.StatusFailed, agent.EndLLMFailed, "", "Check the provider"},
+		{agent.StatusFailed, agent.EndToolFailed, "ServerUnavailable", "Check the tool server with `starter doctor`."},
+		{agent.StatusFailed, agent.EndToolFailed, "Failed", "To repeat it, run"},
+		{agent.StatusTimedOut, agent.EndTimedOut, "", "Raise the chain's timeout"},
+		{agent.StatusFailed, agent.EndStoreBehind, "CredentialsRefused", "Restore the store"},
+		{agent.StatusCompleted, agent.EndBudget, "", "Raise this limit"},
+		{agent.StatusCancelled, agent.EndCancelled, "CredentialsRefused", "To repeat it, run"},
+		{agent.StatusTerminated, agent.EndTerminated, "", "To repeat it, run"},
+		{agent.StatusCompleted, agent.EndCompleted, "", ""},
+		{agent.StatusCompleted, agent.EndPartial, "", ""},
+		{agent.StatusRunning, "", "", ""},
+		{agent.StatusRefused, "", "", ""},
+	} {
+		stages := []record.Stage{
+			{Name: "skipped", Status: agent.StatusCompleted, Envelope: record.StageEnvelope{ErrorType: "HookFailed"}},
+			{Name: "one", Status: agent.StatusFailed, Envelope: record.StageEnvelope{ErrorType: test.errorType}},
+		}
+		r := record.Investigation{ID: "it burns:0123456789ab", WorkflowID: "it burns", Status: test.status, EndReason: test.reason}
+		got := report.Of(r, stages, "i", nil).Advice()
+		if !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") ||
+			got != "" && !strings.HasSuffix(got, " run `starter rerun 'it burns'`.") {
+			t.Errorf("%s, %s, %s: %q", test.status, test.reason, test.errorType, got)
+		}
 	}
 }

@@ -50,10 +50,16 @@ func (v *view) stageEnd(s record.Stage) {
 	if s.Status != agent.StatusCompleted {
 		look = red
 	}
-	v.p.lines(look, CleanLine(strings.Join(words, " · ")+reason(s.Error)))
+	why := s.Error
+	for _, e := range v.executions { // the line of an agent has already said why
+		if e.Stage == s.Name && e.Error != "" && v.printed[e.Name] && strings.HasSuffix(why, e.Error) {
+			why = ""
+		}
+	}
+	v.p.lines(look, CleanLine(strings.Join(words, " · ")+reason(why)))
 }
 
-// end prints the report and the summary.
+// end prints the report and the summary. The caveats come first and only once.
 func (v *view) end() {
 	r := v.record
 	for _, line := range r.Envelope.Caveats() {
@@ -61,7 +67,7 @@ func (v *view) end() {
 	}
 	if r.Report != "" {
 		v.heading("report")
-		readable := markdown.Readable(r.Report)
+		readable := markdown.Readable(strings.TrimPrefix(r.Report, r.Envelope.NotCheckedParagraph()))
 		text := Clean(readable)
 		if v.live {
 			text = Markdown(readable, v.p.width, v.p.color)
@@ -74,9 +80,6 @@ func (v *view) end() {
 		v.p.lines(plain, Clean(r.Envelope.Summary)+"\n")
 	}
 	v.p.lines(look(r.Status), Summary(r))
-	for _, line := range r.Envelope.Caveats() {
-		v.p.lines(yellow, CleanLine(line))
-	}
 	if why := r.Envelope.SummaryError; why != "" {
 		v.p.lines(yellow, "no executive summary: "+CleanLine(why))
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 )
 
+// MaxProse is the widest text that is comfortable to read, in columns.
+const MaxProse = 100
+
 // Markdown lays out an untrusted text for a terminal with a number of columns. Every line ends with a line feed. The text is sanitized. A
 // link becomes its text and its address. Lines break between words where possible. Code and addresses are never broken, so that people
 // can copy them, and may be wider than the terminal.

@@ -60,6 +60,14 @@ func byExecution(entries []transcript.Entry) [][]transcript.Entry {
 	return groups
 }
 
+// Brief prints the brief of an investigation, which is Markdown, on a terminal.
+func Brief(text string, opts Options) error {
+	v := newView(opts)
+	v.heading("brief")
+	v.p.full(plain, Markdown(text, min(opts.Width, MaxProse), opts.Color))
+	return v.p.err
+}
+
 // End prints the end of an investigation: its report and a summary line.
 func End(r record.Investigation, opts Options) error {
 	v := newView(opts)

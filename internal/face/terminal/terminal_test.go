@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 			tt.opts.Out = &out
 			src := &recorded{updates: tt.updates}
 			got, err := Watch(tt.opts, src.follow(t.Context()))
-			if err != nil {
+			if err := errors.Join(err, End(got, tt.opts)); err != nil {
 				t.Fatal(err)
 			}
 			if want := src.final().Status; got.Status != want {
@@ -73,6 +73,26 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestCaveatsOnce checks that the end names each server that was missing once, before a report that a model has fenced.
+func TestCaveatsOnce(t *testing.T) {
+	t.Parallel()
+	r := record.Investigation{Status: agent.StatusCompleted, Envelope: record.Envelope{
+		NoToolResult: true, NotChecked: []record.NotChecked{{Server: "k8s", Why: "it cannot be started", Agents: []string{"A"}}},
+	}}
+	r.Report = r.Envelope.NotCheckedParagraph() + "```markdown\n# Found\n```sh\nls\n```\n```"
+	for _, width := range []int{0, 72} {
+		var out strings.Builder
+		if err := End(r, Options{Out: &out, Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		before, after, found := strings.Cut(out.String(), "# Found")
+		if !found || strings.Count(before, "Not checked") != 1 || strings.Count(before, "No tool result") != 1 ||
+			strings.Contains(after, "Not checked") || strings.Contains(out.String(), "```markdown") {
+			t.Errorf("width %d:\n%s", width, &out)
+		}
+	}
+}
+
 // All entries are printed before the end, however few each update has.
 func TestWatchPagesToTheEnd(t *testing.T) {
 	t.Parallel()
@@ -86,7 +106,9 @@ func TestWatchPagesToTheEnd(t *testing.T) {
 		pages = append(pages, page)
 	}
 	var out strings.Builder
-	if _, err := Watch(Options{Out: &out}, (&recorded{updates: pages}).follow(t.Context())); err != nil {
+	opts := Options{Out: &out}
+	got, err := Watch(opts, (&recorded{updates: pages}).follow(t.Context()))
+	if err := errors.Join(err, End(got, opts)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "catching-up", out.String())

@@ -11,14 +11,14 @@ import (
 // errEnded stops following because nothing more will come.
 var errEnded = errors.New("the investigation has ended")
 
-// Watch prints an investigation, first its past and then live, until it has ended, and returns its final record. follow must call
-// take with the store's updates from the beginning. Watch returns an error of follow with the last known record.
+// Watch prints an investigation, first its past and then live, until it has ended, and returns its final record. It leaves the end to
+// End or Brief. follow must call take with the store's updates from the beginning. Watch returns an error of follow with the last known
+// record.
 func Watch(opts Options, follow func(take func(record.Update) error) error) (record.Investigation, error) {
 	v := newView(opts)
 	err := v.follow(follow)
 	v.p.closeLine()
 	if errors.Is(err, errEnded) {
-		v.end()
 		err = v.p.err
 	}
 	return v.record, err

@@ -7,11 +7,9 @@ import (
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/face/cli/decide"
 	"github.com/inquest-dev/inquest/internal/face/live"
-	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 )
@@ -19,7 +17,7 @@ import (
 // errBlind means that there are no updates to show in the live view.
 var errBlind = errors.New("the store provides no live updates")
 
-// followLive shows an investigation in the live view until it has ended, then its report.
+// followLive shows an investigation in the live view until it has ended, then its brief.
 func followLive(ctx context.Context, c *base.CLI, h system.Handle, look Look) error {
 	view := live.NewView(live.Options{
 		ID: h.ID(), In: c.In, Out: c.Out, Environ: os.Environ(),
@@ -72,9 +70,5 @@ func followLive(ctx context.Context, c *base.CLI, h system.Handle, look Look) er
 		}
 		known = endOf(out)
 	}
-	if err := terminal.End(known, c.Options(false)); err != nil {
-		return err
-	}
-	c.Say("Next: starter report %s", command.ShellWord(h.ID()))
-	return base.Verdict(out.ID, out.Status, out.EndReason, unsaid(c, out.Error))
+	return finish(ctx, c, known, stagesOf(out), c.Options(false))
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 var reportFormats = []string{"md", "json", "html"}
@@ -31,7 +30,9 @@ func NewReport(c *base.CLI) *cobra.Command {
 		Long: `Print the report of an investigation. The output begins with the cause, the confidence
 and the next steps with their commands. Fixed rules take them from the report's usual
 headings and labels ("Root cause", "Confidence", "Next"). Another line warns you if the
-evidence does not support the report's citations (see show --evidence). The full report and any problems follow. In a terminal, the Markdown is formatted, and $PAGER shows it if it does not fit.`,
+evidence does not support the report's citations (see show --evidence). The full
+report and any problems follow. In a terminal, the Markdown is formatted, and $PAGER shows
+it if it does not fit.`,
 		Example: `  starter report lab
   starter report lab --format html > report.html`,
 		Args: base.Exactly("ID"),
@@ -64,9 +65,6 @@ func page(c *base.CLI, text string) error {
 	return terminal.Page(text, opts, os.LookupEnv)
 }
 
-// maxProse is the widest text that is comfortable to read.
-const maxProse = 100
-
 func printReport(ctx context.Context, c *base.CLI, id, format string) error {
 	id, err := c.Meant(ctx, id)
 	if err != nil {
@@ -79,7 +77,7 @@ func printReport(ctx context.Context, c *base.CLI, id, format string) error {
 	switch format {
 	case "":
 		if opts := c.Options(false); opts.Width > 0 {
-			return page(c, terminal.Markdown(r.Markdown(), min(opts.Width, maxProse), opts.Color))
+			return page(c, terminal.Markdown(r.Markdown(), min(opts.Width, terminal.MaxProse), opts.Color))
 		}
 		fallthrough
 	case "md":
@@ -119,12 +117,8 @@ func reportOf(ctx context.Context, c *base.CLI, id string) (r report.Report, err
 		return r, fmt.Errorf("investigation %s is %s and has no report yet: run `starter watch %s` to follow it",
 			found.ID, found.Status, command.ShellWord(id))
 	}
-	proof, err := proofOf(ctx, c, w)
-	if err != nil {
-		return r, err
-	}
-	r = report.Of(found, w.Stages, terminal.Summary(found), proof)
-	r.UnknownWrites = transcript.Writes(w.UnknownCalls)
-	r.Score, r.Brief.Proof = w.Score(), cmp.Or(r.Brief.Proof, unproven)
-	return r, nil
+	w.Investigation = found
+	r, err = report.Checked(ctx, w, terminal.Summary(found), c.Client().Evidence)
+	r.Brief.Proof = cmp.Or(r.Brief.Proof, unproven)
+	return r, err
 }

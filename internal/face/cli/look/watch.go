@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/face/cli/decide"
+	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
@@ -86,7 +89,7 @@ func watchEnded(ctx context.Context, c *base.CLI, st base.Store, r record.Invest
 	if err != nil {
 		return err
 	}
-	return base.Verdict(r.ID, r.Status, r.EndReason, unsaid(c, r.Error))
+	return finish(ctx, c, r, nil, c.Options(l.verbose))
 }
 
 // Follow shows an investigation until it has ended.
@@ -111,7 +114,7 @@ func followLines(ctx context.Context, c *base.CLI, h system.Handle, l Look) erro
 	var out system.Result          // set if the investigation ended before all was shown
 	left := false                  // take stopped: the end was shown, or the output failed
 	printed := map[string]string{} // last printed line by step, without a store
-	_, err := terminal.Watch(opts, func(take func(record.Update) error) (err error) {
+	known, err := terminal.Watch(opts, func(take func(record.Update) error) (err error) {
 		out, err = c.Client().Follow(ctx, h, 0, func(e system.Event) error {
 			switch {
 			case e.Update != nil:
@@ -146,11 +149,36 @@ func followLines(ctx context.Context, c *base.CLI, h system.Handle, l Look) erro
 		if err := c.Whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
 			return err
 		}
-		if err := terminal.End(endOf(out), c.Options(l.verbose)); err != nil {
-			return err
+		known = endOf(out)
+	}
+	return finish(ctx, c, known, stagesOf(out), c.Options(l.verbose))
+}
+
+// finish prints how an investigation ended, and returns the error that its exit code comes from. A terminal gets the brief and the
+// command for the whole report. Elsewhere, the report follows the lines, because scripts read it, and the error says what went wrong.
+func finish(ctx context.Context, c *base.CLI, r record.Investigation, stages []record.Stage, opts terminal.Options) error {
+	verdict := base.Verdict(r.ID, r.Status, r.EndReason, map[bool]string{true: r.Error}[opts.Width == 0])
+	whole := report.Of(r, stages, terminal.Summary(r), nil)
+	if opts.Width > 0 || verdict != nil {
+		if stored, err := reportOf(ctx, c, r.ID); err == nil { // the store knows more
+			whole = stored
 		}
 	}
-	return base.Verdict(out.ID, out.Status, out.EndReason, unsaid(c, out.Error))
+	if opts.Width == 0 {
+		r.Error = "" // the verdict has it
+		if advice := whole.Advice(); verdict != nil && advice != "" {
+			verdict = fmt.Errorf("%w\n%s", verdict, advice)
+		}
+		return cmp.Or(terminal.End(r, opts), verdict)
+	}
+	text, cut := whole.Short()
+	if err := terminal.Brief(text, opts); err != nil {
+		return err
+	}
+	if cut {
+		c.Say("Whole report: starter report %s", command.ShellWord(r.ID))
+	}
+	return verdict
 }
 
 // sayBlind explains why the output is incomplete.
@@ -251,12 +279,4 @@ func stagesOf(out system.Result) (stages []record.Stage) {
 		})
 	}
 	return stages
-}
-
-// unsaid returns a message unless it has already been printed to the same terminal as part of the end.
-func unsaid(c *base.CLI, message string) string {
-	if terminal.IsTerminal(c.Out) {
-		return ""
-	}
-	return message
 }

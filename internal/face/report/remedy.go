@@ -1,0 +1,83 @@
+package report
+
+import (
+	"cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+const (
+	checkProvider = "Check the provider, or name another one in fallback_providers."
+	checkRequest  = "Correct what the provider refused: the model's name, a setting of llm_providers, or the request."
+	checkModel    = "Use another model: this one did not do what its agent needs."
+	checkSettings = "Correct the configuration or the program as the message says."
+	raiseLimit    = "Raise this limit in the bounds or budgets of the chain, or set budgets.on_limit to ask people."
+)
+
+// remedies say what to do, by the error type of a stage, the end reason or the status.
+var remedies = map[string]string{
+	"RateLimited":         "Wait until the provider accepts calls again, or name another one in fallback_providers.",
+	"CredentialsRefused":  "Give the workers a valid key for the provider, and restart them.",
+	"WorkerCannot":        "Start a worker that has what the message names.",
+	"QuotaExhausted":      "Add credit at the provider, or name another one in fallback_providers.",
+	"ModelRequestRefused": checkRequest,
+	"InvalidRequest":      checkRequest,
+	"ContextTooLong":      "Use a model with a larger context window, or give the agents less data.",
+	"ContentFiltered":     "Use another model, or leave out the data that the provider's filter withholds.",
+	"NotAModel":           "Correct the provider's base_url.",
+	"EmptyReply":          checkModel,
+	"InvalidOutput":       checkModel,
+	"InvalidPlan":         checkModel,
+	"ToolIterationLimit":  "Raise max_iterations, or use another model.",
+	"ServerUnavailable":   "Check the tool server with `starter doctor`.",
+	"Configuration":       checkSettings,
+	"HookFailed":          checkSettings,
+	"MockFailed":          checkSettings,
+	"PromptFailed":        checkSettings,
+
+	string(agent.EndLLMFailed):        checkProvider,
+	string(agent.EndTimedOut):         "Raise the chain's timeout, or set budgets.max_duration to end with the findings so far.",
+	string(agent.EndNoReport):         checkModel,
+	string(agent.EndStoreBehind):      "Restore the store from its latest backup (docs/how-to/back-up.md).",
+	string(agent.EndPolicyViolation):  "Name the stage to go back to in the chain's routing.",
+	string(agent.EndInterruptExpired): "Answer questions in time: `starter inbox` lists them.",
+	string(agent.EndMaxPasses):        raiseLimit,
+	string(agent.EndMaxLLMCalls):      raiseLimit,
+	string(agent.EndMaxHops):          raiseLimit,
+	string(agent.EndMaxLoop):          raiseLimit,
+	string(agent.EndBudget):           raiseLimit,
+}
+
+// Remedy returns what to do about an investigation that failed or was cut short, by the kind of failure. It is empty if the
+// investigation has not ended, if its chain is complete, and if a person ended it.
+func Remedy(r record.Investigation, stages []record.Stage) string {
+	if !r.Status.Closed() || r.Status == agent.StatusCompleted && !r.EndReason.Cut() {
+		return ""
+	}
+	var failed string
+	if r.Status == agent.StatusFailed && r.EndReason != agent.EndStoreBehind {
+		for _, s := range stages {
+			if s.Status == agent.StatusFailed {
+				failed = s.Envelope.ErrorType
+			}
+		}
+	}
+	return cmp.Or(remedies[failed], remedies[string(r.EndReason)])
+}
+
+// Advice returns what to do about a failure as one line, with the command that repeats the investigation. It is empty without a failure.
+func (r Report) Advice() string {
+	switch {
+	case !r.Status.Closed(), r.Status == agent.StatusCompleted && r.Remedy == "", r.Status == agent.StatusRefused:
+		return ""
+	case r.Remedy == "":
+		return "To repeat it, run `" + r.rerun() + "`."
+	}
+	return r.Remedy + " Then run `" + r.rerun() + "`."
+}
+
+func (r Report) rerun() string {
+	return "starter rerun " + command.ShellWord(cmp.Or(r.WorkflowID, r.ID))
+}

@@ -229,7 +229,7 @@ func (m *Model) body(room int) []string {
 func (m *Model) content(room int) (name string, lines []string) {
 	switch l := m.focused(); {
 	case m.prompt != nil:
-		return m.prompt.title, terminal.Wrap(m.prompt.Text, m.width)
+		return m.prompt.title, terminal.Wrap(m.prompt.TextAt(m.now), m.width)
 	case m.page == helpPage:
 		return "help", m.help()
 	case m.page == reportPage && m.report() == "":

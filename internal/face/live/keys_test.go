@@ -150,6 +150,31 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// TestTheDeadlineOfAPromptCounts checks that an open prompt shows the time that is left now, and none while paused.
+func TestTheDeadlineOfAPromptCounts(t *testing.T) {
+	t.Parallel()
+	m := waits(t)
+	m.Asked(restart, "")
+	for _, test := range []struct {
+		now     time.Time
+		expires time.Time
+		want    string
+	}{
+		{at(60), at(3600), "auto-denied in 59 min"},
+		{at(600), at(3600), "auto-denied in 50 min"},
+		{at(3590), at(3600), "auto-denied in 10 s"},
+		{at(3590), time.Time{}, "no deadline while paused"},
+	} {
+		now := restart
+		now.Expires = test.expires
+		m.Take(waiting(record.Waits{Approvals: []record.Approval{now}}))
+		m.Tick(test.now)
+		if frame := ansi.Strip(m.Frame()); !strings.Contains(frame, test.want) {
+			t.Errorf("no %q in\n%s", test.want, frame)
+		}
+	}
+}
+
 // A refused decision stays where it was typed, with the reason, as long as the call is pending.
 func TestARefusedDecision(t *testing.T) {
 	t.Parallel()

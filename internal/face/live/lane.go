@@ -153,10 +153,10 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 	return strings.ReplaceAll(string(l.record.Status), "_", " "), ""
 }
 
-// finished reports whether an agent has given its last reply, even if its record does not say so yet. A further message makes it
-// continue.
+// finished reports whether an agent has given its last reply, even if its record does not say so yet. A further message, or a further
+// reply that arrives, makes it continue.
 func (m *Model) finished(l *lane) bool {
-	return l.record.Status.Closed() || l.spoke && m.atWorkFor(l) == 0
+	return l.record.Status.Closed() || l.spoke && l.live.Execution == "" && m.atWorkFor(l) == 0
 }
 
 // atWorkFor counts the running agents that an agent has dispatched.

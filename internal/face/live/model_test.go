@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,6 +274,31 @@ func TestFrames(t *testing.T) {
 				fits(t, frame, size[0], size[1])
 				golden(t, name, ansi.Strip(frame))
 			})
+		}
+	}
+}
+
+// TestAnAgentThatWritesIsNotDone checks the mark of an agent that writes again after a reply without calls.
+func TestAnAgentThatWritesIsNotDone(t *testing.T) {
+	t.Parallel()
+	var j journal
+	m := New(id)
+	m.Tick(at(42))
+	m.Take(store.Update{
+		Record: investigation(agent.StatusRunning), Executions: []record.Execution{execution(logs, agent.StatusRunning)},
+		Entries: []transcript.Entry{j.entry(logs, pos(1, 0), 1, transcript.KindReply, text("It is the pool."))},
+	})
+	for _, test := range []struct {
+		text, mark, state string
+	}{{"", "✓", "done"}, {"The evidence is", "", "writing"}} {
+		if test.text != "" {
+			m.Take(store.Update{Live: []transcript.Live{tail(logs, "", test.text)}})
+		}
+		frame := ansi.Strip(m.Frame())
+		at := slices.IndexFunc(strings.Split(frame, "\n"), func(line string) bool { return strings.HasPrefix(line, "> ") })
+		line := strings.Split(frame, "\n")[at]
+		if !strings.Contains(line, test.state) || strings.Contains(line, "✓") != (test.mark == "✓") {
+			t.Errorf("want the state %s and the mark %q: %s", test.state, test.mark, line)
 		}
 	}
 }

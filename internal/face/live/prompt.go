@@ -19,7 +19,7 @@ import (
 type Prompt struct {
 	do       Verb
 	title    string
-	Text     string // what it is about
+	Text     string // what it is about, after the first line of a decision, which has the time left
 	Ask      string // precedes the user's input
 	Read     bool   // the end of the text has been on the screen
 	hint     string
@@ -83,7 +83,7 @@ func (l *lane) nameOr() string {
 
 // Asked prompts for a decision on a pending call.
 func (m *Model) Asked(a record.Approval, lacking string) {
-	p := DecisionPrompt(a, lacking, m.now)
+	p := DecisionPrompt(a, lacking)
 	p.offer(a)
 	switch {
 	case !p.WaitsIn(m.waits):
@@ -93,11 +93,20 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 	}
 }
 
+// TextAt returns what the prompt is about, with the time that is left now.
+func (p *Prompt) TextAt(now time.Time) string {
+	if p.do != Decide {
+		return p.Text
+	}
+	a := p.approval
+	return terminal.Clean(fmt.Sprintf("%s%s asks to call %s (risk: %s); %s.", a.HiddenNote(), a.Execution,
+		terminal.CleanLine(reveal.Name(a.Tool)), a.Risk, reveal.Text(a.Deadline(a.LeftAt(now.UTC()))))) + p.Text
+}
+
 // DecisionPrompt asks for approval of a call. lacking says why its arguments are incomplete, in which case it cannot be approved here.
-func DecisionPrompt(a record.Approval, lacking string, now time.Time) *Prompt {
+func DecisionPrompt(a record.Approval, lacking string) *Prompt {
 	tool := terminal.CleanLine(reveal.Name(a.Tool))
-	text := fmt.Sprintf("%s%s asks to call %s (risk: %s); %s.", a.HiddenNote(), a.Execution, tool, a.Risk,
-		reveal.Text(a.Deadline(a.LeftAt(now.UTC()))))
+	var text string
 	if why := a.Why(); len(why) > 0 {
 		text += "\n\n" + reveal.Text(strings.Join(why, "\n"))
 	}
@@ -152,7 +161,7 @@ func QuestionPrompt(q record.Question) *Prompt {
 	}
 }
 
-// recheckPrompt closes a prompt whose call or question is no longer pending.
+// recheckPrompt closes a prompt whose call or question is no longer pending, and takes the current deadline of any other call.
 func (m *Model) recheckPrompt() {
 	p := m.prompt
 	if p == nil {
@@ -161,6 +170,9 @@ func (m *Model) recheckPrompt() {
 	if !p.WaitsIn(m.waits) {
 		m.prompt, m.back = nil, 0
 		m.Say(p.title + ": no longer pending")
+	}
+	if n := slices.IndexFunc(m.waits.Approvals, same(p.approval)); p.do == Decide && n >= 0 {
+		p.approval.Expires, p.approval.EscalatesTo = m.waits.Approvals[n].Expires, m.waits.Approvals[n].EscalatesTo
 	}
 }
 

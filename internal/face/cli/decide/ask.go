@@ -57,7 +57,7 @@ func (a *Asker) Ask(w record.Waits) {
 		if key := call.Name() + call.Digest; !a.asked[key] {
 			a.asked[key] = true
 			lacking := Lacking(a.ctx, a.c, &call)
-			a.put(live.DecisionPrompt(call, lacking, time.Now()), WaitingNotice(a.id, call))
+			a.put(live.DecisionPrompt(call, lacking), WaitingNotice(a.id, call))
 		}
 	}
 	for _, q := range w.Questions {
@@ -81,7 +81,7 @@ func (a *Asker) put(p *live.Prompt, later terminal.Notice) {
 			return
 		}
 	}
-	lines := terminal.Wrap(p.Text, width)
+	lines := terminal.Wrap(p.TextAt(time.Now()), width)
 	for page := max(height-3, 1); len(lines) > page; lines = lines[page:] {
 		fmt.Fprintln(a.c.Out, strings.Join(lines[:page], "\n"))
 		if _, ok := a.read(p, fmt.Sprintf("-- press Enter for %s -- ", terminal.Count(len(lines)-page, "more line"))); !ok {

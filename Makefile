@@ -36,7 +36,7 @@ programs:
 # Tests of packages that start processes, servers, databases or browsers run one package at a time, while the next one is built. A
 # failed test runs twice more: if it passes then, it is listed as flaky. In-process tests have no excuse, so they run once. Tests that
 # build other projects' programs (Helm, MCP servers) run at night.
-PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|hostile|mcp|memory)$$
+PROCESSES = inquest$$|/internal/(app|devserver|doctor|payload|store|tool/mcp|tool/builtin|face/api|face/cli|face/page|face/slack|trust/sandbox)$$|/starter$$|/test/(bench|hostile|mcp|memory)$$
 OTHERS = /test/(chart|packs)$$
 TESTED = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /test/e2e)
 IN_PROCESS = $(shell printf '%s\n' $(TESTED) | grep -vE '$(PROCESSES)|$(OTHERS)' | sort -r) # the long ones, in test/, first

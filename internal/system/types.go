@@ -235,6 +235,7 @@ type Whole struct {
 	Scores        []record.Score       `json:"scores"`
 	Ratings       []record.Rating      `json:"ratings,omitempty" doc:"people's ratings, oldest first"`
 	Brief         *Brief               `json:"brief,omitempty" doc:"the most important parts of the report, if it names them"`
+	Advice        string               `json:"advice,omitempty" doc:"what to do about a failure or a limit, in one line of Markdown"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"status of an ended investigation"`
 	// UnknownCalls is client.Whole.UnknownCalls.
 	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls whose outcomes their agents do not know"`

@@ -176,6 +176,7 @@ func (h investigations) getInvestigation(ctx context.Context, in *system.ByID) (
 	if brief := report.BriefOf(out.Investigation, nil); !brief.Empty() {
 		out.Brief = &brief
 	}
+	out.Advice = report.Advice(out.Investigation, out.Stages)
 	return reply(out), nil
 }
 

@@ -50,12 +50,20 @@ var remedies = map[string]string{
 	string(agent.EndBudget):           raiseLimit,
 }
 
-// Remedy returns what to do about an investigation that failed or was cut short, by the kind of failure. It is empty if the
-// investigation has not ended, if its chain is complete, and if a person ended it.
-func Remedy(r record.Investigation, stages []record.Stage) string {
-	if !r.Status.Closed() || r.Status == agent.StatusCompleted && !r.EndReason.Cut() {
+// Advice returns in one line what to do about an investigation that did not complete its chain, by the kind of failure, with the command
+// that repeats it. It is empty while the investigation runs, if its chain is complete, and if the request was refused.
+func Advice(r record.Investigation, stages []record.Stage) string {
+	if !r.Status.Closed() || r.Status == agent.StatusRefused || r.Status == agent.StatusCompleted && !r.EndReason.Cut() {
 		return ""
 	}
+	rerun := "run `starter rerun " + command.ShellWord(cmp.Or(r.WorkflowID, r.ID)) + "`."
+	if do := remedy(r, stages); do != "" {
+		return do + " Then " + rerun
+	}
+	return "To repeat it, " + rerun
+}
+
+func remedy(r record.Investigation, stages []record.Stage) string {
 	var failed string
 	if r.Status == agent.StatusFailed && r.EndReason != agent.EndStoreBehind {
 		for _, s := range stages {
@@ -65,19 +73,4 @@ func Remedy(r record.Investigation, stages []record.Stage) string {
 		}
 	}
 	return cmp.Or(remedies[failed], remedies[string(r.EndReason)])
-}
-
-// Advice returns what to do about a failure as one line, with the command that repeats the investigation. It is empty without a failure.
-func (r Report) Advice() string {
-	switch {
-	case !r.Status.Closed(), r.Status == agent.StatusCompleted && r.Remedy == "", r.Status == agent.StatusRefused:
-		return ""
-	case r.Remedy == "":
-		return "To repeat it, run `" + r.rerun() + "`."
-	}
-	return r.Remedy + " Then run `" + r.rerun() + "`."
-}
-
-func (r Report) rerun() string {
-	return "starter rerun " + command.ShellWord(cmp.Or(r.WorkflowID, r.ID))
 }

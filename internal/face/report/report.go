@@ -41,8 +41,8 @@ type Report struct {
 	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
-	// Remedy is what to do about a failure or a limit; empty means that there is none, or that it is not known.
-	Remedy string `json:"remedy,omitempty"`
+	// Advice is what to do about a failure or a limit; empty means that there was none.
+	Advice string `json:"advice,omitempty"`
 	// UnknownWrites are tool calls, other than reads, that may or may not have taken effect, unless their late answers say so.
 	UnknownWrites []transcript.UnknownCall `json:"unknown_writes,omitempty"`
 	// Evidence is the evidence that the text was checked against; nil means that it cites nothing.
@@ -58,7 +58,7 @@ func Of(r record.Investigation, stages []record.Stage, line string, proof *evide
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r, proof), Text: text,
 		Undelivered: r.Envelope.Undelivered, Line: line, Evidence: proof, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
-		NotChecked: r.Envelope.NotChecked, NoToolResult: r.Envelope.NoToolResult, Remedy: Remedy(r, stages),
+		NotChecked: r.Envelope.NotChecked, NoToolResult: r.Envelope.NoToolResult, Advice: Advice(r, stages),
 	}
 	for _, s := range stages {
 		for _, a := range s.Envelope.Agents {
@@ -249,8 +249,8 @@ func (r Report) wrong() (lines []string) {
 	if r.Error != "" && !Said(lines, r.Error) {
 		lines = append(lines, r.Error)
 	}
-	if advice := r.Advice(); advice != "" {
-		lines = append(lines, advice)
+	if r.Advice != "" {
+		lines = append(lines, r.Advice)
 	}
 	return lines
 }

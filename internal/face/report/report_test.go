@@ -187,7 +187,7 @@ func TestAdvice(t *testing.T) {
 			{Name: "one", Status: agent.StatusFailed, Envelope: record.StageEnvelope{ErrorType: test.errorType}},
 		}
 		r := record.Investigation{ID: "it burns:0123456789ab", WorkflowID: "it burns", Status: test.status, EndReason: test.reason}
-		got := report.Of(r, stages, "i", nil).Advice()
+		got := report.Advice(r, stages)
 		if !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") ||
 			got != "" && !strings.HasSuffix(got, " run `starter rerun 'it burns'`.") {
 			t.Errorf("%s, %s, %s: %q", test.status, test.reason, test.errorType, got)

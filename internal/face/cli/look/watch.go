@@ -166,8 +166,8 @@ func finish(ctx context.Context, c *base.CLI, r record.Investigation, stages []r
 	}
 	if opts.Width == 0 {
 		r.Error = "" // the verdict has it
-		if advice := whole.Advice(); verdict != nil && advice != "" {
-			verdict = fmt.Errorf("%w\n%s", verdict, advice)
+		if verdict != nil && whole.Advice != "" {
+			verdict = fmt.Errorf("%w\n%s", verdict, whole.Advice)
 		}
 		return cmp.Or(terminal.End(r, opts), verdict)
 	}

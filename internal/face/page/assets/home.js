@@ -1,9 +1,10 @@
 // Start page: pending items, running investigations, and ended ones.
 import { ago, arrange, button, caveat, cost, count, h, put, reveal, say, span, stateOf, status, ticking, tokens } from "./dom.js";
-import { get, stream } from "./api.js";
+import { get, isAway, stream } from "./api.js";
 import { Waits } from "./waits.js";
 
 const lookEvery = 4000; // ms between polls of pending items
+const loading = "Loading …"; // until the first answer
 const openStatuses = new Set(["running", "waiting_approval", "waiting_answer", "paused", "waiting_provider", "asleep", "pending"]);
 export const isOpen = (s) => openStatuses.has(s);
 
@@ -18,11 +19,11 @@ class Home {
     Object.assign(this, { signal, rows: new Map(), query: "" });
     const part = (title, name, ...content) => h(`section.${name}`, { "aria-labelledby": name }, h("h2", { id: name }, title), ...content);
     this.waiting = h("div.waits");
-    this.calm = h("p.empty", {}, "Nothing needs your attention.");
+    this.calm = h("p.empty", {}, loading);
     this.running = h("div.rows");
-    this.idle = h("p.empty", {}, "No investigations running.");
+    this.idle = h("p.empty", {}, loading);
     this.ended = h("div.rows");
-    this.none = h("p.empty", {}, "No finished investigations yet.");
+    this.none = h("p.empty", {}, loading);
     this.further = h("p.further");
     this.search = h("input", {
       type: "search",
@@ -56,6 +57,7 @@ class Home {
         next = page.next;
       }
       this.waits.show(items);
+      put(this.calm, "Nothing needs your attention.");
       this.calm.hidden = items.length > 0 || this.waiting.childElementCount > 0;
       document.title = items.length ? `(${items.length}) Inquest` : "Inquest";
     } catch (e) {
@@ -85,12 +87,15 @@ class Home {
     try {
       const { items, next } = await get(`investigations?${parameters}`, this.signal);
       if (asked !== this.query) return;
+      this.loaded = true;
       for (const one of items) this.rows.set(one.id, one);
       if (cursor || !this.paged || asked)
         this.further.replaceChildren(...(next ? [button("Show older", () => ((this.paged = true), this.load(next)))] : []));
       this.draw();
     } catch (e) {
-      if (e.name !== "AbortError") say(e.message, true);
+      if (e.name === "AbortError") return;
+      say(e.message, true);
+      if (!this.loaded && isAway(e)) this.reading = setTimeout(() => this.load(), lookEvery);
     }
   }
 
@@ -123,6 +128,8 @@ class Home {
     this.waits.name();
     this.idle.hidden = open.length > 0;
     this.none.hidden = ended.length > 0;
+    if (!this.loaded) return;
+    put(this.idle, "No investigations running.");
     put(this.none, this.query ? "No finished investigation matches." : "No finished investigations yet.");
   }
 }

@@ -52,6 +52,7 @@ class Investigation {
       executions: new Map(),
       panes: new Map(),
       waiting: [],
+      advice: undefined,
       brief: undefined,
       evidence: undefined,
       unknown: [],
@@ -243,6 +244,7 @@ class Investigation {
         this.record = whole.investigation;
         this.stages = whole.stages;
         this.brief = whole.brief;
+        this.advice = whole.advice;
         this.unknown = (whole.unknown_calls || []).filter((c) => c.risk !== "read_only");
         this.scored.show(whole.scores);
         for (const x of whole.executions) {
@@ -271,6 +273,7 @@ class Investigation {
       const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
       this.steering.show(this.record, paused, this.executions);
       this.report.show(this.record, this);
+      for (const pane of this.panes.values()) pane.said(this.record.error);
       this.drawRail();
       this.drawChain();
     });

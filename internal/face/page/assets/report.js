@@ -9,16 +9,16 @@ export class Report {
     this.element = h("section.report", { "aria-label": "Report", hidden: true });
   }
 
-  // show shows the report of a record, with its brief first. evidence holds the cited evidence that was found, and unknown the
-  // writes that may have taken effect. stages are those of the investigation: partial ones state the reason.
-  show(r, { brief, evidence, unknown = [], stages = [] }) {
+  // show shows the report of a record, with its brief first. advice is what to do about a failure. evidence holds the cited evidence that
+  // was found, and unknown the writes that may have taken effect. stages are those of the investigation: partial ones state the reason.
+  show(r, { advice, brief, evidence, unknown = [], stages = [] }) {
     const lines = caveats(r.envelope);
     const text = withoutCaveats(r);
     const partial = stages.filter((s) => s.index >= 0 && s.envelope?.partial);
-    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${unknown.map((c) => c.late?.status || "-")} ${partial.length} ${lines.length}`;
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)} ${Boolean(brief)} ${Boolean(advice)} ${unknown.map((c) => c.late?.status || "-")} ${partial.length} ${lines.length}`;
     if (this.told === key) return;
     this.told = key;
-    this.element.hidden = !text && !r.error && unknown.length + partial.length === 0;
+    this.element.hidden = !text && !r.error && !advice && unknown.length + partial.length === 0;
     const items = evidence?.evidence || [];
     const cite = (n) => {
       const item = items.find((i) => i.n === n);
@@ -28,6 +28,7 @@ export class Report {
     this.element.replaceChildren(
       ...[
         r.error && foreign(r.error, "p", { class: "wrong" }),
+        advice && h("div.advice", {}, markdown(advice)),
         ...lines.map((line) => foreign(line, "p", { class: "wrong" })),
         ...partial.map((s) => foreign(`Stage ${s.name} is partial: ${s.envelope.partial}`, "p", { class: "wrong" })),
         brief &&

@@ -99,6 +99,11 @@ export class Pane {
     if (x.error && !this.error) this.body.before((this.error = foreign(x.error, "p", { class: "wrong" })));
   }
 
+  // said hides the error of the execution if the report shows it.
+  said(text) {
+    if (this.error) this.error.hidden = Boolean(text?.endsWith(this.record.error));
+  }
+
   // add takes an entry: a new one, or one that a reset has superseded.
   add(entry) {
     if (entry.seq < this.floor) return; // loaded when the user scrolls there

@@ -1,0 +1,156 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/browsertest"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+)
+
+// patience is how long a test waits for the page. It never tells durations apart.
+const patience = 3 * time.Minute
+
+// tab is the page in a browser, on an API that a test makes up.
+type tab struct {
+	t       *testing.T
+	ctx     context.Context // of chromedp, which owns the tab
+	address string
+}
+
+// newTab serves the page. Paths of the API without a handler are not found.
+func newTab(t *testing.T, handlers map[string]http.HandlerFunc) tab {
+	t.Helper()
+	page, err := Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", page)
+	mux.HandleFunc("/api/", http.NotFound)
+	for path, handler := range handlers {
+		mux.HandleFunc("GET /api/v1/"+path, handler)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // the page keeps streams open
+		server.Close()
+	})
+	ctx, cancel := context.WithTimeout(browsertest.Start(t), patience)
+	t.Cleanup(cancel)
+	return tab{t, ctx, server.URL}
+}
+
+// text returns what the page shows once it contains all of some texts.
+func (b tab) text(want ...string) (shown string) {
+	b.t.Helper()
+	err := chromedp.Run(b.ctx, chromedp.PollFunction("(want) => want.every((text) => document.body.innerText.includes(text))", nil,
+		chromedp.WithPollingArgs(want), chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
+	if text := chromedp.Run(b.ctx, chromedp.Evaluate("document.body.innerText", &shown)); err != nil || text != nil {
+		b.t.Fatalf("want %q: %v, %v; the page shows:\n%s", want, err, text, shown)
+	}
+	return shown
+}
+
+// events answers with a stream of events that stays open.
+func events(all ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ": begins\n\n"+strings.Join(all, ""))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+}
+
+func event(t *testing.T, kind string, data any) string {
+	t.Helper()
+	text, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("event: %s\ndata: %s\n\n", kind, text)
+}
+
+func answer(body any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(body) }
+}
+
+// TestHomeWhileItLoads checks that the start page claims nothing before the first answers, and asks again if the server is away.
+func TestHomeWhileItLoads(t *testing.T) {
+	t.Parallel()
+	empty := answer(map[string]any{"items": []any{}})
+	arrive := make(chan struct{})
+	held := func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-arrive:
+			empty(w, r)
+		case <-r.Context().Done():
+		}
+	}
+	var asked atomic.Int64
+	b := newTab(t, map[string]http.HandlerFunc{
+		"inbox": held, "events": events(),
+		"investigations": func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) == 1 {
+				http.Error(w, "{}", http.StatusServiceUnavailable)
+				return
+			}
+			held(w, r)
+		},
+	})
+	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address)); err != nil {
+		t.Fatal(err)
+	}
+	shown := b.text("live", "Loading …")
+	if strings.Count(shown, "Loading …") != 3 || strings.Contains(shown, "No ") || strings.Contains(shown, "Nothing") {
+		t.Errorf("while it loads:\n%s", shown)
+	}
+	close(arrive)
+	shown = b.text("Nothing needs your attention.", "No investigations running.", "No finished investigations yet.")
+	if strings.Contains(shown, "Loading") {
+		t.Errorf("afterwards:\n%s", shown)
+	}
+}
+
+// TestAFailureIsToldOnce checks that the page of a failed investigation says once what happened and what to do.
+func TestAFailureIsToldOnce(t *testing.T) {
+	t.Parallel()
+	const id, why = "one:0123456789ab", "lab: credentials refused"
+	ended := time.Now()
+	whole := system.Whole{
+		Investigation: record.Investigation{
+			ID: id, WorkflowID: "one", Chain: "lab", Status: agent.StatusFailed, EndReason: agent.EndLLMFailed, Error: "stage dig: A: " + why,
+			StartedAt: ended, EndedAt: &ended,
+		},
+		Stages: []record.Stage{{Name: "dig", Status: agent.StatusFailed, Error: "A: " + why, StartedAt: ended, EndedAt: &ended}},
+		Executions: []record.Execution{
+			{Name: "dig/A", Stage: "dig", Agent: "A", Status: agent.StatusFailed, Error: why, StartedAt: ended, EndedAt: &ended},
+		},
+		Scores: []record.Score{}, Advice: "Give the workers a valid key. Then run `starter rerun one`.",
+	}
+	path := "investigations/{id}"
+	b := newTab(t, map[string]http.HandlerFunc{
+		path: answer(whole), path + "/transcript": answer(map[string]any{"entries": []any{}}),
+		path + "/events": events(
+			event(t, "record", map[string]any{"investigation": whole.Investigation, "stages": whole.Stages, "executions": whole.Executions}),
+			event(t, "ended", map[string]any{"result": map[string]any{"id": id}})),
+	})
+	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address+"/#/"+id)); err != nil {
+		t.Fatal(err)
+	}
+	shown := b.text("Give the workers a valid key. Then run starter rerun one.", "failed")
+	if strings.Count(shown, why) != 1 {
+		t.Errorf("the page shows:\n%s", shown)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -108,12 +107,15 @@ func (r rules) repeats(spec Spec, limits limits) plan.RepeatRule {
 // Tainted explains briefly why a person is asked.
 func Tainted(untrusted []string) string {
 	const most = 3
-	shown := untrusted[max(0, len(untrusted)-most):] // the most recent ones
-	text := "has read untrusted text from " + strings.Join(shown, ", ")
+	shown := slices.Clone(untrusted[max(0, len(untrusted)-most):]) // the most recent ones
 	if more := len(untrusted) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		shown = append(shown, fmt.Sprintf("%d more", more))
 	}
-	return text
+	text := shown[0]
+	for n, source := range shown[1:] {
+		text += map[bool]string{true: " and ", false: ", "}[n == len(shown)-2] + source
+	}
+	return "has read untrusted text from " + text
 }
 
 // tainted reports whether calls of a tool need approval once the execution has read untrusted text. Tools that touch

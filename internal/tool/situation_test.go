@@ -119,7 +119,7 @@ func TestTainted(t *testing.T) {
 	for want, read := range map[string][]string{
 		"has read untrusted text from loki.query":           {"loki.query"},
 		"has read untrusted text from b, c, d and 1 more":   {"a", "b", "c", "d"},
-		"has read untrusted text from the request, k8s.get": {"the request", "k8s.get"},
+		"has read untrusted text from the request and k8s.get": {"the request", "k8s.get"},
 	} {
 		if got := tool.Tainted(read); got != want {
 			t.Error(got)

@@ -166,6 +166,9 @@ func printThings(ctx context.Context, c *base.CLI, all []thing) error {
 			for _, fact := range t.Facts() {
 				lines = append(lines, "  · "+terminal.CleanLine(reveal.Text(fact)))
 			}
+			if t.N > 0 {
+				lines = append(lines, fmt.Sprintf("  Decide: starter decide %d --approve (or --deny --reason …)", t.N))
+			}
 			err = c.Print(lines...)
 		case cut[n] || base.Shorten(t.Text) != terminal.CleanLine(t.Text) || len(t.Data) > 0: // the table does not show all of it
 			text := strings.ReplaceAll(terminal.Clean(reveal.Text(t.Text)), "\n", "\n  ")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/face/live"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -45,7 +46,7 @@ func TestLongPictures(t *testing.T) {
 		b.picture("../../docs/"+name+".png", screen)
 	}
 	b.do("open the page", chromedp.EmulateViewport(1280, 800), chromedp.Navigate("http://"+http+"/#/picture"))
-	b.shows("p99 latency of checkout", "Incident report", "RecommendAgent")
+	b.shows("p99 latency of checkout", "Cause", "Incident report", "RecommendAgent")
 	var png []byte
 	b.do("take its picture", chromedp.CaptureScreenshot(&png))
 	b.keep("../../docs/page.png", png)
@@ -68,11 +69,14 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 	defer cancel()
 	err = s.Follow(ctx, r.ID, 0, func(u store.Update) error {
 		m.Tick(time.Now())
+		if u.Record != nil {
+			u.About = client.About(ctx, s, *u.Record)
+		}
 		m.Take(u)
-		now := m.Frame()
-		both := strings.Contains(now, "LogAgent") && strings.Contains(now, "MetricsAgent") && strings.Contains(now, "✓")
-		if both && !strings.Contains(now, "Synthesis") {
-			frame = now
+		table, text, _ := strings.Cut(m.Frame(), "── ")
+		both := strings.Contains(table, "LogAgent") && strings.Contains(table, "MetricsAgent") && !strings.Contains(table, "✓")
+		if both && strings.Contains(text, "✓") { // a result is on the screen
+			frame = m.Frame()
 		}
 		if m.Record().Status.Closed() {
 			return ended

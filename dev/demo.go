@@ -247,7 +247,7 @@ func (s *system) showEnd(ctx context.Context, r record.Investigation, opts termi
 	if err := terminal.Brief(text, opts); err != nil || !cut {
 		return err
 	}
-	_, err = fmt.Fprintf(opts.Out, "Whole report: %s report %s --store %s\n",
+	_, err = fmt.Fprintf(opts.Out, "\nWhole report: %s report %s --store %s\n",
 		siblingProgram("starter"), command.ShellWord(r.ID), command.ShellWord(s.storePath))
 	return err
 }

@@ -117,8 +117,8 @@ func TestRulesAreReadWhenNeeded(t *testing.T) {
 func TestTainted(t *testing.T) {
 	t.Parallel()
 	for want, read := range map[string][]string{
-		"has read untrusted text from loki.query":           {"loki.query"},
-		"has read untrusted text from b, c, d and 1 more":   {"a", "b", "c", "d"},
+		"has read untrusted text from loki.query":              {"loki.query"},
+		"has read untrusted text from b, c, d and 1 more":      {"a", "b", "c", "d"},
 		"has read untrusted text from the request and k8s.get": {"the request", "k8s.get"},
 	} {
 		if got := tool.Tainted(read); got != want {

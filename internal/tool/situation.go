@@ -29,7 +29,6 @@ type Situation struct {
 // asks decides whether a call needs a person's approval, or which rule approves it. No rule approves calls that the
 // configuration excludes, critical calls, calls that untrusted text may have caused, or calls that were made before.
 func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) error {
-	d.NeedsApproval = tool.approval
 	var why []string
 	tainted := len(in.Untrusted) > 0 && tool.tainted
 	if tainted {
@@ -43,11 +42,8 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 		d.Repeated = !in.Repeat.Approved
 	}
 	d.Why = strings.Join(why, " and ")
-	if tainted || d.Repeated {
-		d.NeedsApproval = true
-		return nil
-	}
-	if !d.NeedsApproval || !tool.remember {
+	d.NeedsApproval = tool.approval || tainted || d.Repeated
+	if tainted || d.Repeated || !tool.approval || !tool.remember {
 		return nil
 	}
 	d.Remember = true

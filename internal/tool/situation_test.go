@@ -2,7 +2,9 @@ package tool_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -92,6 +94,63 @@ func TestWhoIsAsked(t *testing.T) {
 				t.Errorf("asked is %s (%s), %v; want %s", asked, got.Why, err, test.want)
 			}
 		})
+	}
+}
+
+// TestRepeats checks who is asked about a call that was requested before, and what the model is told if it is refused.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	once := agent.Repeat{Times: 1, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	with := func(change func(*agent.Repeat)) agent.Repeat {
+		r := once
+		change(&r)
+		return r
+	}
+	const before = "made the same call once before (at 2026-01-02 03:04:05 UTC, result: success)"
+	always := func(c plan.ToolConfig, p plan.Permission) plan.ToolConfig {
+		c.Permissions = map[string]plan.Permission{"x.t": p}
+		return c
+	}
+	approved := with(func(r *agent.Repeat) { r.Approved = true })
+	unsure := func(r *agent.Repeat) { r.Times, r.Unknown = 3, true }
+	write, high := tool.Spec{Risk: agent.RiskWrite}, tool.Spec{Risk: agent.RiskHigh}
+	ask, deny := plan.ToolConfig{Repeats: plan.RepeatsAsk}, plan.ToolConfig{Repeats: plan.RepeatsDeny}
+	for name, tt := range map[string]struct {
+		spec    tool.Spec
+		config  plan.ToolConfig
+		repeat  agent.Repeat
+		why     string // a person is asked
+		refused string // a part of the refusal
+	}{
+		"asks":                       {write, ask, once, before, ""},
+		"asks, unknown":              {tool.Spec{}, ask, with(unsure), "3 times before (last at 2026-", ""},
+		"allows":                     {write, plan.ToolConfig{Repeats: plan.RepeatsAllow}, once, "", ""},
+		"no rule":                    {write, plan.ToolConfig{}, once, "", ""},
+		"refuses":                    {write, deny, once, "", "You " + before + ", and that result stands."},
+		"reads":                      {tool.Spec{Risk: agent.RiskReadOnly}, deny, once, "", ""},
+		"idempotent":                 {tool.Spec{Risk: agent.RiskWrite, Idempotent: true}, deny, once, "", ""},
+		"our own store":              {tool.Spec{Risk: agent.RiskWrite, Own: true}, deny, once, "", ""},
+		"approved":                   {write, ask, approved, "", ""},
+		"approved, but always asked": {high, ask, approved, before, ""},
+		"denied":                     {write, ask, with(func(r *agent.Repeat) { r.Denied, r.By = true, "Ada" }), "", "denied by Ada"},
+		"not decided":                {high, ask, with(func(r *agent.Repeat) { r.Denied = true }), "", "Nobody approved"},
+		"second of a reply":          {write, ask, agent.Repeat{InReply: 1}, "more than once in one reply", ""},
+		"third of a reply":           {write, ask, agent.Repeat{InReply: 2}, "", "Wait for the result of the first"},
+		"allowed tool":               {write, always(deny, plan.Permission{Repeats: plan.RepeatsAllow}), once, "", ""},
+		"refused tool":               {write, always(ask, plan.Permission{Repeats: plan.RepeatsDeny}), once, "", before},
+	} {
+		tt.spec.Name = "x.t"
+		set := tool.NewPolicy(nil).Tools(agent.Type{}, plan.Agent{Servers: []plan.Server{{Name: "x"}}, Tools: tt.config},
+			[]tool.Catalogue{{Server: "x", Tools: []tool.Spec{tt.spec}}}, nil)
+		got, err := set.DecideIn(tool.Situation{Repeat: &tt.repeat}, "x.t", "{}")
+		refusal := ""
+		if err != nil {
+			refusal = err.Error()
+		}
+		if (refusal != "") != (tt.refused != "") || !strings.Contains(refusal, tt.refused) ||
+			got.NeedsApproval != (tt.why != "") || tt.why != "" && !strings.Contains(got.Why, tt.why) {
+			t.Errorf("%s: asked %t (%s), refused %q", name, got.NeedsApproval, got.Why, refusal)
+		}
 	}
 }
 

@@ -1,0 +1,29 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+)
+
+// TestRepeatsNeedANewerProgram: an older program would make the calls that a plan refuses. It may run a plan that asks, because it
+// made such calls without asking before.
+func TestRepeatsNeedANewerProgram(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		config plan.ToolConfig
+		newer  bool
+	}{
+		"no rule": {plan.ToolConfig{}, false},
+		"asks":    {plan.ToolConfig{Repeats: plan.RepeatsAsk}, false},
+		"refuses": {plan.ToolConfig{Repeats: plan.RepeatsDeny}, true},
+		"refuses for a tool": {plan.ToolConfig{Repeats: plan.RepeatsAsk, Permissions: map[string]plan.Permission{
+			"x.t": {Repeats: plan.RepeatsDeny},
+		}}, true},
+	} {
+		p := plan.Plan{Stages: []plan.Stage{{Agents: []plan.Agent{{Tools: tt.config}}}}}.Versioned()
+		if newer := p.Version == plan.Version; newer != tt.newer {
+			t.Errorf("%s: the plan has version %d", name, p.Version)
+		}
+	}
+}

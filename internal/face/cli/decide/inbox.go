@@ -162,7 +162,7 @@ func printThings(ctx context.Context, c *base.CLI, all []thing) error {
 			for _, line := range t.Why() {
 				lines = append(lines, "  "+terminal.CleanLine(reveal.Text(line)))
 			}
-			lines = append(lines, "  digest "+t.Digest, indented(*t.Approval))
+			lines = append(lines, "  digest "+shortDigest(*t.Approval), indented(*t.Approval))
 			for _, fact := range t.Facts() {
 				lines = append(lines, "  · "+terminal.CleanLine(reveal.Text(fact)))
 			}

@@ -55,8 +55,11 @@ func digestFlag(a record.Approval) string {
 	if a.Digest == "" {
 		return ""
 	}
-	return " --digest " + command.ShellWord(a.Digest[:min(len(a.Digest), system.ShortDigest)])
+	return " --digest " + command.ShellWord(shortDigest(a))
 }
+
+// shortDigest returns as much of a call's digest as decide needs.
+func shortDigest(a record.Approval) string { return a.Digest[:min(len(a.Digest), system.ShortDigest)] }
 
 // cutNotice says that the arguments are truncated.
 func cutNotice(a record.Approval) string {

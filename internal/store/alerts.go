@@ -202,3 +202,26 @@ func (s alerts) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error
 	}
 	return all, doing(s.db.explain(err), "list alerts")
 }
+
+// AlertInvestigations returns the investigations of a project's alerts with these fingerprints that were received since a time, those that
+// alerts joined included. waiting means that an alert has none yet.
+func (s alerts) AlertInvestigations(ctx context.Context, project string, fingerprints []string, since time.Time) (
+	ids []string, waiting bool, err error,
+) {
+	if len(fingerprints) == 0 {
+		return nil, false, nil
+	}
+	args, places := []any{timeColumn{&since}, cmp.Or(project, agent.DefaultProject)}, ""
+	for _, fingerprint := range fingerprints {
+		args = append(args, storedText(fingerprint))
+		places += fmt.Sprintf(", $%d", len(args))
+	}
+	all, err := selectAll(ctx, s.db.reader, func(id *string) []any { return []any{id} }, `SELECT DISTINCT COALESCE(l.investigation, '')
+		FROM alerts a LEFT JOIN alerts l ON l.id = a.lead
+		WHERE a.received_at >= $1 AND a.project = $2 AND a.place <> 'aside' AND a.fingerprint IN (`+places[2:]+`) ORDER BY 1`, args...)
+	waiting = len(all) > 0 && all[0] == ""
+	if waiting {
+		all = all[1:]
+	}
+	return all, waiting, doing(s.db.explain(err), "look for alerts")
+}

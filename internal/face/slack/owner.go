@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -103,15 +104,21 @@ func (o *owner) carryOut(ctx context.Context, row record.ChatInput) bool {
 		o.opts.Logger.ErrorContext(ctx, "an input from Slack cannot be read", "id", row.ID, "error", err)
 		return o.finish(ctx, row)
 	}
+	do := func() error { return o.act(ctx, row.ID, in, time.Since(row.At) > giveUp) }
+	if in.Kind == inputAlert {
+		do = o.announced(ctx, in, row.At)
+	}
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
-		err := o.act(ctx, row.ID, in, time.Since(row.At) > giveUp)
+		err := do()
 		if err == nil {
 			return o.finish(ctx, row)
 		}
 		if ctx.Err() != nil {
 			return false
 		}
-		o.opts.Logger.WarnContext(ctx, "an input from Slack is tried again", "id", row.ID, "kind", in.Kind, "error", err)
+		if !errors.Is(err, errNotYet) {
+			o.opts.Logger.WarnContext(ctx, "an input from Slack is tried again", "id", row.ID, "kind", in.Kind, "error", err)
+		}
 		if !sleep(ctx, wait) {
 			return false
 		}

@@ -46,6 +46,7 @@ type input struct {
 const (
 	inputMessage = "message"
 	inputStart   = "start"
+	inputAlert   = "alert" // another app wrote the message TS
 )
 
 // listen receives over WebSockets that this process opens. The library connects again when a connection ends.
@@ -189,7 +190,10 @@ func (f *Face) event(ctx context.Context, e slackevents.EventsAPIEvent) error {
 		}
 		in.User, in.Channel, in.Thread, in.TS, in.Text, in.Mention = m.User, m.Channel, m.ThreadTimeStamp, m.TimeStamp, m.Text, true
 	case *slackevents.MessageEvent:
-		if m.BotID != "" || !slices.Contains([]string{"", "thread_broadcast", "file_share"}, m.SubType) {
+		if m.BotID != "" {
+			return f.announcement(ctx, m)
+		}
+		if !slices.Contains([]string{"", "thread_broadcast", "file_share"}, m.SubType) {
 			return nil
 		}
 		in.User, in.Channel, in.Thread, in.TS, in.Text = m.User, m.Channel, m.ThreadTimeStamp, m.TimeStamp, m.Text
@@ -210,6 +214,16 @@ func (f *Face) event(ctx context.Context, e slackevents.EventsAPIEvent) error {
 			return err // a thread of others
 		}
 	}
+	return f.take(ctx, "message "+in.Channel+" "+in.TS, in)
+}
+
+// announcement takes a message of another app, which may announce alerts.
+func (f *Face) announcement(ctx context.Context, m *slackevents.MessageEvent) error {
+	_, ours := f.opts.Settings.Channels[m.Channel]
+	if !ours || m.BotID == f.me.BotID || m.ThreadTimeStamp != "" || !slices.Contains([]string{"", "bot_message", "file_share"}, m.SubType) {
+		return nil
+	}
+	in := input{Kind: inputAlert, Channel: m.Channel, Thread: m.TimeStamp, TS: m.TimeStamp}
 	return f.take(ctx, "message "+in.Channel+" "+in.TS, in)
 }
 

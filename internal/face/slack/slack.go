@@ -65,6 +65,7 @@ type Store interface {
 	AddChatInput(ctx context.Context, in record.ChatInput) error
 	ChatInputs(ctx context.Context) ([]record.ChatInput, error)
 	ChatInputDone(ctx context.Context, id string) error
+	AlertInvestigations(ctx context.Context, project string, fingerprints []string, since time.Time) (ids []string, waiting bool, err error)
 }
 
 // Face is the connection to one workspace.

@@ -139,6 +139,24 @@ func testKnownAlerts(b inbox) {
 	if _, err := b.ReceiveAlerts(b.Context(), again[1:]); !errors.Is(err, store.ErrUnavailable) {
 		b.Errorf("an alert without a request that is not known: %v", err)
 	}
+// testAlertInvestigations: fingerprints lead to the investigations of a project's alerts.
+func testAlertInvestigations(t *testing.T, open opener) {
+	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
+	find := func(project string, since time.Time, fingerprints ...string) string {
+		ids, waiting, err := b.AlertInvestigations(t.Context(), project, fingerprints, since)
+		ok(t, err)
+		return fmt.Sprint(ids, waiting)
+	}
+	b.receive(alert("a", "g", webhook.Firing, 10), alert("b", "g", webhook.Firing, 10), alert("c", "h", webhook.Firing, 10))
+	same(t, "before the start", find("", time.Time{}, "a", "none"), "[] true")
+	lead := "of " + b.place().Starts[0].ID
+	same(t, "of the alert", find("default", time.Time{}, "a"), "["+lead+"] false")
+	same(t, "of the alert that it joined", find("", time.Time{}, "b", "a"), "["+lead+"] false")
+	same(t, "of one, not yet of the other", find("", time.Time{}, "b", "c"), "["+lead+"] true")
+	same(t, "unknown", find("", time.Time{}, "none"), "[] false")
+	same(t, "of nothing", find("", time.Time{}), "[] false")
+	same(t, "in another project", find("other", time.Time{}, "a"), "[] false")
+	same(t, "too old", find("", time.Now().Add(time.Hour), "a"), "[] false")
 }
 
 // testAlertFlood: beyond the limits, each group gets a single investigation, and other alerts wait until there is room.

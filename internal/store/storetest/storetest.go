@@ -116,6 +116,7 @@ type Store interface {
 	AlertsTold(ctx context.Context, lead string) error
 	AlertsUnread(ctx context.Context, investigation string) error
 	AlertsWait(ctx context.Context, investigation string) (bool, error)
+	AlertInvestigations(ctx context.Context, project string, fingerprints []string, since time.Time) ([]string, bool, error)
 	Alerts(ctx context.Context, f store.AlertFilter) ([]webhook.Row, error)
 	ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error)
 
@@ -136,6 +137,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"alerts at once":               testAlertsAtOnce,
 	"alerts forgotten":             testAlertsForgotten,
 	"alerts that fire anew":        testAlertRefires,
+	"alerts by fingerprint":        testAlertInvestigations,
 	"alerts that wait":             testAlertsWait,
 	"alerts that nobody read":      testAlertsUnread,
 	"append and read":              testAppendAndRead,

@@ -26,6 +26,22 @@ func (w *Workspace) Say(channel, thread, user, text string) string {
 	return ts
 }
 
+// Announce posts a message of another app, as https://docs.slack.dev/reference/events/message/bot_message shows it, and returns its TS.
+func (w *Workspace) Announce(channel, app string, content slack.Msg) string {
+	w.mu.Lock()
+	m := Message{Channel: channel}
+	m.Msg = content
+	m.BotID, m.SubType, m.Timestamp = app, slack.MsgSubTypeBotMessage, w.next()
+	w.messages = append(w.messages, m)
+	w.mu.Unlock()
+	event := MessageEvent(channel, "", "", m.Text, m.Timestamp)
+	inner, _ := event["event"].(map[string]any)
+	delete(inner, "user")
+	inner["bot_id"], inner["subtype"], inner["attachments"] = m.BotID, m.SubType, m.Attachments
+	w.Send("events_api", event)
+	return m.Timestamp
+}
+
 // MessageEvent returns an event as https://docs.slack.dev/reference/events/message.channels shows it.
 func MessageEvent(channel, thread, user, text, ts string) map[string]any {
 	event := map[string]any{

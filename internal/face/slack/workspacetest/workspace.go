@@ -18,8 +18,11 @@ import (
 	"github.com/slack-go/slack/slacktest"
 )
 
-// Bot is the user ID of the app.
-const Bot = "W012A3CDE"
+// Bot is the user ID of the app, and BotID its ID as an app.
+const (
+	Bot   = "W012A3CDE"
+	BotID = "B012A3CDE" // in its own messages
+)
 
 // Message is a message in the workspace.
 type Message struct {
@@ -61,7 +64,7 @@ func New(t testing.TB) *Workspace {
 	}
 	w.Server = slacktest.NewTestServer(func(c slacktest.Customize) {
 		for path, serve := range map[string]func(*http.Request) any{
-			"/auth.test":                    func(*http.Request) any { return ok{"user_id": Bot, "team_id": "T1", "bot_id": "B1"} },
+			"/auth.test":                    func(*http.Request) any { return ok{"user_id": Bot, "team_id": "T1", "bot_id": BotID} },
 			"/chat.postMessage":             w.post,
 			"/chat.postEphemeral":           w.post,
 			"/chat.update":                  w.update,

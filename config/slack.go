@@ -42,7 +42,8 @@ type SlackUser struct {
 	// Name is recorded with decisions. Use the name that the person has elsewhere, as in OIDC tokens: whoever started an
 	// investigation is recognised by it.
 	Name string `yaml:"name" default:"the email address, or Slack's ID"`
-	// Groups are the person's groups, for lists of approvers.
+	// Groups are the person's groups, for lists of approvers. The person also has the grants that system.http.oidc.groups
+	// gives to them.
 	Groups []string `yaml:"groups"`
 	Grant  `yaml:",inline"`
 }

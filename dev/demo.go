@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +48,9 @@ its tools, with the answers that the real server gave, and a scripted model.
 With --alert-type and --alert, it investigates your own alert with the chain that --config
 defines for it.
 
+With --slack and a --config that has system.slack, the report also appears in a thread of its
+first channel.
+
 With --keep, the system and its UI keep running until Ctrl-C. The data is in the folder demo
 inside the data folder of dev. The system uses free ports unless --listen and --ui set
 them. With --open, the page opens in the browser, and the system keeps running as with --keep.`,
@@ -72,6 +77,7 @@ type demoOptions struct {
 	keep, open      bool
 	pack            string // empty means no pack
 	alertType, data string // empty means the sample incident
+	slack           bool   // report in a thread of the configuration's first channel
 }
 
 // alert returns the alert to investigate.
@@ -111,6 +117,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		return &command.UsageError{Err: errors.New(`--open needs the page: leave out --http ""`)}
 	}
 	keep := d.keep || d.open
+	d.slack = f.slack
 	var err error
 	if d.pack != "" {
 		d.alertType = packScript(d.pack)
@@ -126,6 +133,9 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		return explain(err)
 	}
 	result, err := sys.investigate(cmd, d)
+	if d.slack && err == nil {
+		err = sys.reported(cmd.Context())
+	}
 	if cmd.Context().Err() != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; to continue: %s\n", f.restart())
 	}
@@ -188,6 +198,11 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 	if ui := s.uiURL(); ui != "" {
 		fmt.Fprintf(out, "In the Temporal UI, while it runs: %s/namespaces/default/workflows/%s\n", ui, h.Workflow)
 	}
+	if d.slack {
+		if err := s.announce(ctx, h.ID()); err != nil {
+			return record.Investigation{}, err
+		}
+	}
 	if d.open {
 		s.open(out, s.httpAddress("/#/"+url.PathEscape(h.ID())))
 	}
@@ -198,6 +213,35 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")
 	}
 	return s.watch(ctx, h, terminal.Detect(out, os.Getenv))
+}
+
+// announce begins a thread for an investigation in the first channel of the configuration.
+func (s *system) announce(ctx context.Context, id string) error {
+	channels := slices.Sorted(maps.Keys(s.host.Config.Current().System.Slack.Channels))
+	_, _, err := s.host.Store.AddChatMessage(ctx, record.ChatMessage{
+		Investigation: id, Kind: record.ChatThread, Channel: channels[0], State: record.ChatOpen,
+	})
+	return err
+}
+
+// slackTime limits the wait for the report in Slack after the end.
+const slackTime = time.Minute
+
+// reported waits until Slack has the report.
+func (s *system) reported(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, slackTime)
+	defer cancel()
+	for {
+		open, err := s.host.Store.ChatThreads(ctx)
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("the report is not in Slack yet: the log says why")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // open opens the page, or prints its URL if that is not possible.

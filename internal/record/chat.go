@@ -7,7 +7,8 @@ type ChatMessage struct {
 	Investigation string
 	Kind          string // ChatThread, or what else is posted once
 	Channel       string
-	Thread        string // the message that the thread is below
+	// Thread is the message that the thread is below. An empty string in a row of ChatThread means that a thread is to be begun.
+	Thread string
 	// TS identifies the message in its channel. An empty string means that the chat has not confirmed it.
 	TS    string
 	State string // ChatOpen or ChatDone

@@ -215,11 +215,11 @@ func (s chats) AddChatMessage(ctx context.Context, m record.ChatMessage) (now re
 	return now, added, doing(err, "write the %s of %s", m.Kind, m.Investigation)
 }
 
-// SetChatMessage changes the TS and the state of a row. It reports whether the row had no other TS.
+// SetChatMessage changes the TS, the thread and the state of a row. It reports whether the row had no other TS.
 func (s chats) SetChatMessage(ctx context.Context, m record.ChatMessage) (set bool, err error) {
 	err = s.write(ctx, "", func(q querier) error {
-		set, err = changed(q.ExecContext(ctx, `UPDATE chat_messages SET ts = $3, state = $4
-			WHERE investigation = $1 AND kind = $2 AND ts IN ('', $3)`, m.Investigation, m.Kind, m.TS, m.State))
+		set, err = changed(q.ExecContext(ctx, `UPDATE chat_messages SET ts = $3, state = $4, thread = $5
+			WHERE investigation = $1 AND kind = $2 AND ts IN ('', $3)`, m.Investigation, m.Kind, m.TS, m.State, m.Thread))
 		return err
 	})
 	return set, doing(err, "change the %s of %s", m.Kind, m.Investigation)

@@ -48,6 +48,7 @@ var gate = []struct{ test, why string }{
 	{"TestOperatorByServer", "the HTTP API, from another machine"},
 	{"TestMCPOverStdio", "MCP, with the client of another implementation"},
 	{"TestConversation", "conversations"},
+	{"TestDemoInSlack", "Slack"},
 
 	// A fleet.
 	{"TestFleet", "two workers share PostgreSQL, and lose a worker and the database"},

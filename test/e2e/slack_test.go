@@ -114,6 +114,41 @@ func TestSlackKills(t *testing.T) {
 	}
 }
 
+// TestDemoInSlack runs the demo with a workspace: one thread with one status message and one report. Then Ada asks for another
+// investigation in it.
+func TestDemoInSlack(t *testing.T) {
+	t.Parallel()
+	const channel = "C0000000001"
+	slack := workspacetest.New(t)
+	w := newWorld(t, nil, `system:
+  slack:
+    channels: {C0000000001: {chain: sample}}
+    users: {U0123456789: {name: ada, role: approver}}
+`).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
+	w = w.with("SLACK_BOT_TOKEN="+slackTokens[0], "SLACK_APP_TOKEN="+slackTokens[1], "INQUEST_SLACK_API="+slack.GetAPIURL())
+	demo := w.start("\nTo stop, press Ctrl-C.", "dev", "demo", "--slack", "--keep", "--config", w.config, "--data", w.data)
+	root := slackMessage(slack, "", func(m workspacetest.Message) bool { return strings.Contains(m.Text, "has started") })
+	texts := func(thread string) (all []string) {
+		for _, m := range slack.Messages(thread) {
+			if m.User == workspacetest.Bot {
+				all = append(all, slackText(m))
+			}
+		}
+		return all
+	}
+	if all := texts(root.Timestamp); len(all) != 3 || !strings.Contains(all[1], "completed") || !strings.Contains(all[2], "DB_POOL_MAX") {
+		t.Errorf("the thread has %q", all)
+	}
+	asked := slack.Say(channel, "", slackAda, "<@"+workspacetest.Bot+"> checkout is slow")
+	slackMessage(slack, asked, func(m workspacetest.Message) bool { return strings.Contains(slackText(m), "DB_POOL_MAX") })
+	if code := demo.terminate(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, demo.log)
+	}
+	if out := demo.log.String(); strings.Contains(out, slackTokens[0]) || strings.Contains(out, slackTokens[1]) {
+		t.Error("a token is in the output")
+	}
+}
+
 // killWhile kills the worker several times while people work: each time after some more messages. It returns the logs of the workers.
 func killWhile(w *world, slack *workspacetest.Workspace, ended <-chan struct{}) (logs []string) {
 	for target := 3; ; target += 9 {

@@ -33,7 +33,9 @@ func (s *Server) Slack(ctx context.Context, address string) (*slack.Face, error)
 	face := slack.New(slack.Options{
 		Settings: cfg.System.Slack, Secrets: secrets, PageURL: cfg.System.DashboardURL, APIURL: address,
 		Operations: s, System: s.opts.System, Store: st, Logger: s.opts.Logger,
-		As: asSlackUser,
+		As: func(ctx context.Context, name string, user config.SlackUser) context.Context {
+			return asSlackUser(ctx, name, user, cfg.System.HTTP.OIDC.Groups)
+		},
 		Explain: func(ctx context.Context, operation string, err error) (string, int) {
 			err = s.explain(ctx, operation, err)
 			if status, ok := errors.AsType[huma.StatusError](err); ok {
@@ -61,10 +63,15 @@ func (s *Server) Slack(ctx context.Context, address string) (*slack.Face, error)
 	return face, nil
 }
 
-// asSlackUser returns a context for operations in the name of a user of Slack.
-func asSlackUser(ctx context.Context, name string, user config.SlackUser) context.Context {
+// asSlackUser returns a context for operations in the name of a user of Slack, who also has the grants of their groups.
+func asSlackUser(ctx context.Context, name string, user config.SlackUser, groups map[string]config.Grant) context.Context {
 	who := identity{name: name, groups: user.Groups, channel: agent.ChannelSlack, grants: map[string]int{}}
 	who.grant(user.Grant)
+	for _, group := range user.Groups {
+		if grant, ok := groups[group]; ok {
+			who.grant(grant)
+		}
+	}
 	return context.WithValue(ctx, accessKey{}, access{identity: who})
 }
 

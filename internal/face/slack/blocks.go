@@ -2,6 +2,7 @@ package slack
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -141,9 +142,12 @@ func parts(line string) (all []string) {
 func reportContent(r report.Report, page string) (c content, whole bool) {
 	c.text = "Report: " + r.Line
 	c.blocks = append(c.blocks, section("*"+escape(clip.Line(r.Line, maxLine))+"*"))
-	head := r
+	head, summary := r, ""
 	head.Text, head.Line = "", ""
-	texts := append(sections(mrkdwn(head.Markdown())), sections(mrkdwn(r.Text))...)
+	if r.Brief.Cause != "" && r.Summary != "" { // the cause comes first
+		head.Summary, summary = "", r.SummaryMarkdown()
+	}
+	texts := slices.Concat(sections(mrkdwn(head.Markdown())), sections(mrkdwn(summary)), sections(mrkdwn(r.Text)))
 	whole = true
 	size := 0
 	for _, text := range texts {

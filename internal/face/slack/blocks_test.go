@@ -14,6 +14,7 @@ func TestReportContent(t *testing.T) {
 	t.Parallel()
 	missing := []record.NotChecked{{Server: "k8s", Agents: []string{"A"}, Why: "it cannot be started", Detail: "<!channel>"}}
 	r := record.Investigation{Report: "## Cause\nThe pool.", Envelope: record.Envelope{NotChecked: missing}}
+	r.Envelope.Summary = "All in all."
 	c, whole := reportContent(report.Of(r, nil, "i · completed · partial", nil), "")
 	blocks, err := json.Marshal(c.blocks)
 	if err != nil || !whole {
@@ -23,6 +24,9 @@ func TestReportContent(t *testing.T) {
 	if at := strings.Index(text, "*Not checked:* k8s (it cannot be started: `"); at < 0 || at > strings.Index(text, "The pool") ||
 		strings.Contains(text, `\u003c!channel`) {
 		t.Errorf("blocks: %s", text)
+	}
+	if cause, summary := strings.Index(text, "The pool"), strings.Index(text, "All in all"); cause < 0 || summary < cause {
+		t.Errorf("the summary is not behind the cause: %s", text)
 	}
 	if c.text != "Not checked: k8s. Cause: The pool." {
 		t.Errorf("notification: %s", c.text)

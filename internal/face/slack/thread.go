@@ -26,7 +26,7 @@ const (
 	kindStatus = "status"
 	kindReport = "report"
 	kindFile   = "file"
-	kindRoot   = "root" // the message below which a slash command's investigation is discussed
+	kindRoot   = "root" // the message that begins a thread of our own
 )
 
 // abandon is how long the face tries to post a report. Then the thread is left alone.
@@ -64,8 +64,27 @@ func (o *owner) keepThread(ctx context.Context, row record.ChatMessage) {
 	}
 }
 
+// begin posts the message that the thread is below.
+func (t *thread) begin(ctx context.Context) error {
+	text := "Investigation " + t.Investigation + " has started."
+	root, err := t.post(ctx, record.ChatMessage{
+		Investigation: t.Investigation, Kind: kindRoot, Channel: t.Channel, State: record.ChatDone,
+	}, content{text: text, blocks: []slack.Block{section(escape(text))}})
+	if err != nil {
+		return err
+	}
+	t.Thread = root.TS
+	_, err = t.opts.Store.SetChatMessage(ctx, t.ChatMessage)
+	return err
+}
+
 // keep follows the investigation to its end and posts the report.
 func (t *thread) keep(ctx context.Context) error {
+	if t.Thread == "" {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+	}
 	h, err := t.opts.System.Find(ctx, t.Investigation)
 	if err != nil && !errors.Is(err, record.ErrNotFound) {
 		return err

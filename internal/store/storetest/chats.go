@@ -43,6 +43,15 @@ func testChats(t *testing.T, open opener) {
 	if all := must(s.ChatThreads(ctx))(t); len(all) != 0 {
 		t.Errorf("open threads: %+v", all)
 	}
+	begun := record.ChatMessage{Investigation: "j", Kind: record.ChatThread, Channel: "C1", State: record.ChatOpen}
+	if _, added, err := s.AddChatMessage(ctx, begun); err != nil || !added {
+		t.Error(added, err)
+	}
+	begun.Thread = "2.1"
+	must(s.SetChatMessage(ctx, begun))(t)
+	if all := must(s.ChatThreadAt(ctx, "C1", "2.1"))(t); len(all) != 1 || all[0].Investigation != "j" {
+		t.Errorf("a thread that was begun: %+v", all)
+	}
 	for _, id := range []string{"a", "b", "a"} {
 		ok(t, s.AddChatInput(ctx, record.ChatInput{ID: id, Lane: "l", Body: "{}"}))
 	}

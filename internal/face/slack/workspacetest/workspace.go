@@ -4,6 +4,7 @@ package workspacetest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,6 +50,8 @@ type Workspace struct {
 	acks     map[string]json.RawMessage
 	limited  int  // requests to answer with 429
 	lost     bool // the next message is posted, and its answer is lost
+	away     bool // no request is answered
+	refused  int  // requests since it is away
 }
 
 type socket struct {
@@ -110,11 +113,37 @@ func (w *Workspace) LoseAnswer() {
 	w.lost = true
 }
 
+// Leave makes the workspace answer nothing until back is called. It returns once three requests were in vain.
+func (w *Workspace) Leave() (back func()) {
+	w.mu.Lock()
+	w.away, w.refused = true, 0
+	for _, s := range w.sockets {
+		_ = s.Close()
+	}
+	w.mu.Unlock()
+	w.Until("requests in vain", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.refused >= 3
+	})
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.away = false
+	}
+}
+
 func (w *Workspace) answer(path string, serve func(*http.Request) any) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if w.away {
+			w.refused++
+			close(w.changed)
+			w.changed = make(chan struct{})
+			panic(http.ErrAbortHandler)
+		}
 		if w.limited > 0 && path != "/auth.test" {
 			w.limited--
 			rw.Header().Set("Retry-After", "1")
@@ -200,6 +229,10 @@ func (w *Workspace) list(r *http.Request) any {
 func (w *Workspace) open(r *http.Request) any {
 	var in struct{ View slack.ModalViewRequest }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return failed("invalid_arguments")
+	}
+	if err := checkView(in.View); err != nil {
+		w.t.Errorf("a modal breaks Slack's limits: %v", err)
 		return failed("invalid_arguments")
 	}
 	w.views = append(w.views, in.View)
@@ -342,23 +375,67 @@ func (w *Workspace) Send(kind string, payload any) json.RawMessage {
 	return w.acks[id]
 }
 
-// CheckBlocks checks the limits that Slack documents.
+// CheckBlocks checks the limits that https://docs.slack.dev/reference/block-kit documents, in characters.
 func CheckBlocks(blocks []slack.Block) error {
 	if len(blocks) > 50 {
 		return fmt.Errorf("%d blocks", len(blocks))
 	}
+	var err error
+	within := func(what, text string, most int) {
+		if n := len([]rune(text)); n == 0 || n > most {
+			err = errors.Join(err, fmt.Errorf("%s of %d characters", what, n))
+		}
+	}
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case *slack.SectionBlock:
-			if n := len([]rune(b.Text.Text)); n == 0 || n > 3000 {
-				return fmt.Errorf("a section of %d characters", n)
+			within("a section", b.Text.Text, 3000)
+		case *slack.ContextBlock:
+			if n := len(b.ContextElements.Elements); n == 0 || n > 10 {
+				err = errors.Join(err, fmt.Errorf("a context of %d elements", n))
 			}
-		case *slack.ActionBlock:
-			for _, e := range b.Elements.ElementSet {
-				if button, is := e.(*slack.ButtonBlockElement); is && len(button.Value) > 2000 {
-					return fmt.Errorf("a button with a value of %d characters", len(button.Value))
+			for _, e := range b.ContextElements.Elements {
+				if text, is := e.(*slack.TextBlockObject); is {
+					within("a text in a context", text.Text, 3000)
 				}
 			}
+		case *slack.ActionBlock:
+			if n := len(b.Elements.ElementSet); n == 0 || n > 25 {
+				err = errors.Join(err, fmt.Errorf("%d actions", n))
+			}
+			for _, e := range b.Elements.ElementSet {
+				if button, is := e.(*slack.ButtonBlockElement); is {
+					within("the value of a button", button.Value, 2000)
+					within("the text of a button", button.Text.Text, 75)
+					within("the ID of a button", button.ActionID, 255)
+				}
+			}
+		default:
+			err = errors.Join(err, fmt.Errorf("a block of the type %s, whose limits are unknown here", b.BlockType()))
+		}
+	}
+	return err
+}
+
+// checkView checks the limits of a modal.
+func checkView(v slack.ModalViewRequest) error {
+	if n := len([]rune(v.Title.Text)); n == 0 || n > 24 {
+		return fmt.Errorf("a title of %d characters", n)
+	}
+	if n := len(v.PrivateMetadata); n > 3000 {
+		return fmt.Errorf("private metadata of %d characters", n)
+	}
+	for _, b := range v.Blocks.BlockSet {
+		input, is := b.(*slack.InputBlock)
+		if !is {
+			return fmt.Errorf("a block of the type %s, whose limits are unknown here", b.BlockType())
+		}
+		if n := len([]rune(input.Label.Text)); n == 0 || n > 2000 {
+			return fmt.Errorf("a label of %d characters", n)
+		}
+		if field, is := input.Element.(*slack.PlainTextInputBlockElement); is && (field.MaxLength > 3000 ||
+			len([]rune(field.InitialValue)) > field.MaxLength) {
+			return fmt.Errorf("an input of at most %d characters has %d", field.MaxLength, len([]rune(field.InitialValue)))
 		}
 	}
 	return nil

@@ -139,6 +139,8 @@ func testKnownAlerts(b inbox) {
 	if _, err := b.ReceiveAlerts(b.Context(), again[1:]); !errors.Is(err, store.ErrUnavailable) {
 		b.Errorf("an alert without a request that is not known: %v", err)
 	}
+}
+
 // testAlertInvestigations: fingerprints lead to the investigations of a project's alerts.
 func testAlertInvestigations(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}

@@ -189,10 +189,7 @@ func (a *answers) settle() (out [][]byte) {
 		u := a.unclaimed[n]
 		waiting, gone := a.before(u.place)
 		switch {
-		case u.notice > 0:
-			n++ // it may be about the notice
-			continue
-		case len(waiting) > n+1:
+		case u.notice > 0, len(waiting) > n+1:
 			n++
 			continue
 		case len(waiting) == 1 && n == 0 && gone == 0:
@@ -297,8 +294,8 @@ func quote(text []byte) string { return clip.Bytes(string(bytes.TrimSpace(text))
 // isUnreadable reports whether an error stands for a response that cannot be read.
 func isUnreadable(err *jsonrpc.Error) bool { return err != nil && string(err.Data) == unreadableMark }
 
-// members returns the members of a JSON object that may be broken, such as one with a value NaN or one that was cut. A value may
-// be anything.
+// members returns the members of a JSON object that may be broken, such as one with a value NaN or one that was cut. Values need not
+// be JSON.
 func members(text []byte) map[string]json.RawMessage {
 	found, name, begin, depth := map[string]json.RawMessage{}, "", 0, 0
 	end := func(at int) {
@@ -334,7 +331,9 @@ func members(text []byte) map[string]json.RawMessage {
 			begin = at + 1
 		}
 	}
-	end(len(text))
+	if cut := bytes.TrimSpace(text[begin:]); len(cut) > 0 && bytes.ContainsAny(cut[:1], `{["`) {
+		end(len(text)) // a number may lack digits
+	}
 	return found
 }
 

@@ -70,6 +70,7 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 	)
 	const (
 		cut     = `{"jsonrpc":"2.0","id":1,"result":{"n":"Na`
+		cutID   = `{"jsonrpc":"2.0","result":{},"id":1`
 		idLast  = `{"jsonrpc":"2.0","result":{"a":Infinity,"id":7},"id":1}`
 		noIDNaN = `{"jsonrpc":"2.0","result":{"n":NaN}}`
 		empty   = `{"jsonrpc":"2.0","id":1}`
@@ -87,9 +88,13 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 		"error code as a text": {
 			[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"code":"E7","message":"no"}}`}, []string{"1: error no"},
 		},
-		"no error and no result":  {[]string{">1", empty}, []string{"1: error its response has neither a result nor an error: " + empty}},
-		"not JSON in one field":   {[]string{">1", noValue}, notJSON(noValue)},
-		"cut":                     {[]string{">1", cut}, notJSON(cut)},
+		"no error and no result": {[]string{">1", empty}, []string{"1: error its response has neither a result nor an error: " + empty}},
+		"not JSON in one field":  {[]string{">1", noValue}, notJSON(noValue)},
+		"cut":                    {[]string{">1", cut}, notJSON(cut)},
+		"cut in the id":          {[]string{">1", cutID}, notJSON(cutID)},
+		"cut in the id, of two": {
+			[]string{">1", ">12", cutID, first}, []string{`1: "one"`, "12: error its response is not valid JSON: " + cutID},
+		},
 		"not JSON, id at the end": {[]string{">1", idLast}, notJSON(idLast)},
 		"not JSON and no id":      {[]string{">1", noIDNaN}, notJSON(noIDNaN)},
 		"noise": {

@@ -24,8 +24,8 @@ type ToolConfig struct {
 	// Repeats says what happens if an agent requests a call that it has already made, or may have made: the same tool with
 	// the same arguments. With ask, a person decides about it once: after an approval, the agent may repeat the call, and
 	// after a denial or without a decision, further repetitions are refused. With deny, all are refused. The rule does not
-	// apply to tools that only read (risk read_only) or are declared idempotent, and in a conversation it applies to each
-	// turn by itself.
+	// apply to tools that only read (risk read_only) or are declared idempotent. If neither risk nor an annotation says
+	// whether a tool only reads, ask begins with the third call. In a conversation, each turn counts by itself.
 	Repeats value.RepeatRule `yaml:"repeats" enum:"repeats"`
 	// Remember lists the risks of tools for which rules may remember approvals. It never applies to critical tools, or
 	// if it matters who approves.

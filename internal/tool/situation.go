@@ -34,7 +34,7 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	if tainted {
 		why = append(why, Tainted(in.Untrusted))
 	}
-	if in.Repeat != nil && tool.repeats != plan.RepeatsAllow {
+	if in.Repeat != nil && tool.repeats != plan.RepeatsAllow && !d.Spec.mayOnlyRead(*in.Repeat, tool.repeats) {
 		if refusal := refuseRepeat(d.Spec.Name, *in.Repeat, tool.repeats); refusal != nil {
 			return refusal
 		}
@@ -66,6 +66,13 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 		}
 	}
 	return nil
+}
+
+// mayOnlyRead reports whether a call can be repeated without a question because nobody says whether the tool writes. Many tools
+// without annotations only read, and agents look twice to see a change. A third time, they are stuck or they write.
+func (s Spec) mayOnlyRead(r agent.Repeat, rule plan.RepeatRule) bool {
+	undeclared := s.RiskFrom == SourceDefault || s.RiskFrom == SourceUntrusted
+	return undeclared && rule == plan.RepeatsAsk && r.Times+r.InReply < 2 && !r.Denied
 }
 
 // refuseRepeat returns the refusal of a call that was requested before, in words for the model, or nil if it may be made or

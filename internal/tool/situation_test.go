@@ -122,8 +122,13 @@ func TestRepeats(t *testing.T) {
 		why     string // a person is asked
 		refused string // a part of the refusal
 	}{
-		"asks":                       {write, ask, once, before, ""},
-		"asks, unknown":              {tool.Spec{}, ask, with(unsure), "3 times before (last at 2026-", ""},
+		"asks":                      {write, ask, once, before, ""},
+		"asks, unknown":             {tool.Spec{}, ask, with(unsure), "3 times before (last at 2026-", ""},
+		"undeclared, a second time": {tool.Spec{Risk: agent.RiskWrite, RiskFrom: tool.SourceDefault}, ask, once, "", ""},
+		"undeclared, a third time":  {tool.Spec{Risk: agent.RiskWrite, RiskFrom: tool.SourceDefault}, ask, with(unsure), "3 times before", ""},
+		"undeclared, denied": {tool.Spec{Risk: agent.RiskWrite, RiskFrom: tool.SourceUntrusted}, ask,
+			with(func(r *agent.Repeat) { r.Denied, r.By = true, "Ada" }), "", "denied by Ada"},
+		"undeclared, refuses":        {tool.Spec{Risk: agent.RiskWrite, RiskFrom: tool.SourceDefault}, deny, once, "", before},
 		"allows":                     {write, plan.ToolConfig{Repeats: plan.RepeatsAllow}, once, "", ""},
 		"no rule":                    {write, plan.ToolConfig{}, once, "", ""},
 		"refuses":                    {write, deny, once, "", "You " + before + ", and that result stands."},

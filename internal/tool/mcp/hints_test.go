@@ -31,10 +31,10 @@ const (
 // hinted holds every combination of hints, with its effect for a trusted and for an untrusted server.
 var hinted = map[string][2]standing{
 	"none":  {{wr, once, byDefault}, {wr, once, byDefault}},
-	"t_":    {{wr, once, byDefault}, {wr, once, byDefault}},
-	"t_i":   {{wr, repeat, byDefault}, {wr, once, byDefault}},
-	"t_D":   {{wr, once, byDefault}, {wr, once, byDefault}},
-	"t_Di":  {{wr, repeat, byDefault}, {wr, once, byDefault}},
+	"t_":    {{wr, once, annotated}, {wr, once, annotated}},
+	"t_i":   {{wr, repeat, annotated}, {wr, once, annotated}},
+	"t_D":   {{wr, once, annotated}, {wr, once, annotated}},
+	"t_Di":  {{wr, repeat, annotated}, {wr, once, annotated}},
 	"t_d":   {{d, once, annotated}, {d, once, annotated}},
 	"t_di":  {{d, repeat, annotated}, {d, once, annotated}},
 	"t_r":   {{ro, safe, annotated}, {wr, once, distrust}},

@@ -129,7 +129,10 @@ type listedTool struct {
 	Name        string
 	Description string
 	InputSchema json.RawMessage
-	Annotations *mcp.ToolAnnotations
+	Annotations *struct {
+		ReadOnlyHint, DestructiveHint *bool // nil if the server does not say
+		IdempotentHint                bool
+	}
 }
 
 // specOf converts a tool to a Spec. A tool that cannot be decoded is unusable and does not affect others.
@@ -157,14 +160,19 @@ func riskOf(server plan.Server, t listedTool) (agent.Risk, tool.Source) {
 		return configured, tool.SourceConfiguration
 	case hints == nil:
 		return agent.RiskWrite, tool.SourceDefault
-	case hints.ReadOnlyHint && server.TrustAnnotations:
+	}
+	reads := hints.ReadOnlyHint
+	switch {
+	case reads != nil && *reads && server.TrustAnnotations:
 		return agent.RiskReadOnly, tool.SourceAnnotation
 	case hints.DestructiveHint != nil && *hints.DestructiveHint:
 		return agent.RiskDestructive, tool.SourceAnnotation
-	case hints.ReadOnlyHint:
+	case reads == nil:
+		return agent.RiskWrite, tool.SourceDefault
+	case *reads:
 		return agent.RiskWrite, tool.SourceUntrusted
 	}
-	return agent.RiskWrite, tool.SourceDefault
+	return agent.RiskWrite, tool.SourceAnnotation
 }
 
 // schemaOf returns a schema in canonical form, with sorted keys, so that its digest depends only on its content.

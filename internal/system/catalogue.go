@@ -10,25 +10,25 @@ import (
 
 // Checked is the outcome of checking a request.
 type Checked struct {
-	Chain    string         `json:"chain,omitempty" doc:"the chain that would run"`
+	Chain    string         `json:"chain,omitempty" doc:"the chain that the request selects"`
 	Project  string         `json:"project"`
 	Stages   []CheckedStage `json:"stages,omitempty"`
-	Size     int            `json:"size" doc:"size of the data in bytes"`
-	Data     string         `json:"data,omitempty" doc:"the beginning of the data, masked, as the agents would see it"`
-	Problems []string       `json:"problems" doc:"why it would not start; empty means that it would"`
+	Size     int            `json:"size" doc:"size of the request's data in bytes"`
+	Data     string         `json:"data,omitempty" doc:"first part of the data, with secrets masked, as the agents would see it"`
+	Problems []string       `json:"problems" doc:"reasons why the request would be refused; empty means that it would start"`
 }
 
 // CheckedStage is a stage of a checked request.
 type CheckedStage struct {
 	Name   string   `json:"name"`
-	Agents []string `json:"agents" doc:"each with its model, or with the selector that chooses it"`
+	Agents []string `json:"agents" doc:"the stage's agents, each with its model or model selector"`
 }
 
 // AboutBody tells a client its own identity and where to find things.
 type AboutBody struct {
 	Name       string            `json:"name"`
-	Roles      map[string]string `json:"roles" doc:"by project; * means all projects"`
-	TemporalUI string            `json:"temporal_ui,omitempty" doc:"address of the list of workflows; absent means that it is not configured"`
+	Roles      map[string]string `json:"roles" doc:"role in each project; * stands for all projects"`
+	TemporalUI string            `json:"temporal_ui,omitempty" doc:"URL of the workflow list in Temporal's UI; absent if not configured"`
 }
 
 // Drawn is a chain drawn as a graph.
@@ -50,12 +50,12 @@ type AgentType struct {
 
 // AgentRun is a run of one agent by itself.
 type AgentRun struct {
-	ID        string          `json:"id" doc:"ID of the investigation"`
+	ID        string          `json:"id" doc:"ID of the run's investigation"`
 	Agent     string          `json:"agent"`
 	Project   string          `json:"project"`
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
-	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"what the result does not rest on: repeat it with every cause"`
+	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"limits of the result; always show them together with the cause"`
 	Result    string          `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	StartedAt *time.Time      `json:"started_at,omitempty"`
@@ -66,13 +66,13 @@ type AgentRun struct {
 type TextPart struct {
 	Text string `json:"text"`
 	Size int    `json:"size" doc:"size of the whole text in bytes"`
-	Next int    `json:"next,omitempty" doc:"value of offset for the next part; absent means that this is the last part"`
+	Next int    `json:"next,omitempty" doc:"offset of the next part; absent means that this is the last part"`
 }
 
 // Delivery is the outcome of one delivery of alerts.
 type Delivery struct {
 	webhook.Counts
-	Unusable []string `json:"unusable,omitempty" doc:"alerts that cannot be used, and why"`
+	Unusable []string `json:"unusable,omitempty" doc:"alerts that could not be read, each with the reason"`
 }
 
 // Condition is the health of one component.
@@ -93,6 +93,6 @@ func ConditionOf(name string, err error) Condition {
 // Conditions is the health of all components.
 type Conditions struct {
 	System    []Condition `json:"system"`
-	Providers []Condition `json:"providers" doc:"whether the keys are set; no model is called"`
+	Providers []Condition `json:"providers" doc:"state of each provider's keys; no model is called"`
 	Servers   []string    `json:"mcp_servers" doc:"problems with MCP servers and their tools"`
 }

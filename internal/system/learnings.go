@@ -25,7 +25,7 @@ type Learner interface {
 
 // Learning is what an investigation taught later ones of its project.
 type Learning struct {
-	ID            string            `json:"id" doc:"unique in the project, such as L17"`
+	ID            string            `json:"id" doc:"ID of the learning, unique in its project, such as L17"`
 	Project       string            `json:"project"`
 	Kind          learning.Kind     `json:"kind" enum:"semantic,episodic,procedural"`
 	Polarity      learning.Polarity `json:"polarity" enum:"positive,negative,neutral"`
@@ -33,16 +33,16 @@ type Learning struct {
 	Confidence    float64           `json:"confidence" doc:"current confidence, from 0 to 1"`
 	Chain         string            `json:"chain,omitempty"`
 	AlertType     string            `json:"alert_type,omitempty"`
-	Investigation string            `json:"from" doc:"ID of the investigation that taught it"`
-	Rows          []int64           `json:"rows,omitempty" doc:"seq of the transcript entries that show it"`
-	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the agents had read"`
-	Confirmed     int               `json:"confirmed,omitempty" doc:"number of later investigations that confirmed it"`
-	Contradicted  int               `json:"contradicted,omitempty" doc:"number of later investigations that contradicted it"`
+	Investigation string            `json:"from" doc:"ID of the investigation that produced the learning"`
+	Rows          []int64           `json:"rows,omitempty" doc:"seq of the transcript entries that support the learning"`
+	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the agents had read by then"`
+	Confirmed     int               `json:"confirmed,omitempty" doc:"number of later investigations that confirmed the learning"`
+	Contradicted  int               `json:"contradicted,omitempty" doc:"number of later investigations that contradicted the learning"`
 	Created       time.Time         `json:"created"`
-	Changed       time.Time         `json:"changed" doc:"when it was last created, confirmed, contradicted or edited"`
+	Changed       time.Time         `json:"changed" doc:"time of the last change, confirmation or contradiction"`
 	EditedBy      string            `json:"edited_by,omitempty"`
 	// Withdrawn is set if no prompt and no tool shows it any more.
-	Withdrawn *learning.Withdrawn `json:"withdrawn,omitempty" doc:"agents that start afterwards do not get a withdrawn learning"`
+	Withdrawn *learning.Withdrawn `json:"withdrawn,omitempty" doc:"who withdrew the learning and why; agents that start later do not see it"`
 }
 
 // LearningOf returns a learning with its confidence at a time.
@@ -59,7 +59,7 @@ func LearningOf(l learning.Learning, now time.Time) Learning {
 type LearningRead struct {
 	Learning      string       `json:"learning"`
 	Investigation string       `json:"investigation"`
-	How           learning.How `json:"how" enum:"shown,recalled" doc:"shown: in the prompts of its agents; recalled: as the result of a tool"`
+	How           learning.How `json:"how" enum:"shown,recalled" doc:"shown: in an agent's prompt; recalled: returned by a tool"`
 	At            time.Time    `json:"at"`
 }
 
@@ -67,24 +67,24 @@ type LearningRead struct {
 type LearningWhole struct {
 	Learning
 	Reads     []LearningRead `json:"reads"`
-	MoreReads bool           `json:"more_reads,omitempty" doc:"only the newest reads are listed"`
+	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there are more reads than the newest ones listed here"`
 }
 
 // Taught is what an investigation taught, and who got that.
 type Taught struct {
 	Investigation string         `json:"id"`
 	Learnings     []Learning     `json:"learnings"`
-	Deleted       []string       `json:"deleted,omitempty" doc:"IDs of learnings that people have deleted"`
-	Reads         []LearningRead `json:"reads" doc:"of all these learnings, deleted ones too"`
-	MoreReads     bool           `json:"more_reads,omitempty" doc:"only the newest reads are listed"`
-	Judged        []Judged       `json:"judged" doc:"learnings of other investigations that it confirmed or contradicted"`
+	Deleted       []string       `json:"deleted,omitempty" doc:"IDs of deleted learnings"`
+	Reads         []LearningRead `json:"reads" doc:"uses of these learnings, including deleted ones, by other investigations"`
+	MoreReads     bool           `json:"more_reads,omitempty" doc:"true if there are more reads than the newest ones listed here"`
+	Judged        []Judged       `json:"judged" doc:"learnings of other investigations that this one confirmed or contradicted"`
 }
 
 // Judged is a confirmation or a contradiction of a learning.
 type Judged struct {
 	Learning string `json:"learning"`
-	Confirms bool   `json:"confirms" doc:"otherwise it contradicts"`
-	Undone   bool   `json:"undone,omitempty" doc:"it does not count, because the investigation was withdrawn or rated inaccurate"`
+	Confirms bool   `json:"confirms" doc:"true if it confirmed the learning, false if it contradicted it"`
+	Undone   bool   `json:"undone,omitempty" doc:"no longer counts, because the investigation was withdrawn or rated inaccurate"`
 }
 
 // RateIn rates an investigation.
@@ -95,25 +95,25 @@ type RateIn struct {
 
 // RateBody is a person's rating.
 type RateBody struct {
-	Rating   record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"it replaces your earlier rating"`
+	Rating   record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"your rating; replaces your earlier one"`
 	Note     string         `json:"note,omitempty" maxLength:"2000" doc:"what was right or wrong, such as the actual cause"`
-	Withdraw bool           `json:"withdraw,omitempty" doc:"withdraw everything that the inaccurate investigation taught"`
+	Withdraw bool           `json:"withdraw,omitempty" doc:"also withdraw this investigation's learnings; only if it is inaccurate"`
 }
 
 // Rated is an investigation after a rating.
 type Rated struct {
 	Taught
-	Ratings []record.Rating `json:"ratings" doc:"of all people, oldest first"`
+	Ratings []record.Rating `json:"ratings" doc:"all ratings of the investigation, oldest first"`
 }
 
 // LearningsIn selects learnings of a project.
 type LearningsIn struct {
 	ProjectIn
-	Search        string `query:"q" maxLength:"1000" doc:"words, at least one of which is in the text"`
-	Investigation string `query:"investigation" maxLength:"1000" doc:"ID of the investigation that taught them"`
-	Withdrawn     bool   `query:"withdrawn" doc:"include withdrawn learnings"`
+	Search        string `query:"q" maxLength:"1000" doc:"search words; learnings that contain at least one of them match"`
+	Investigation string `query:"investigation" maxLength:"1000" doc:"only learnings from the investigation with this ID"`
+	Withdrawn     bool   `query:"withdrawn" doc:"also return withdrawn learnings"`
 	Limit         int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor        string `query:"cursor" maxLength:"100" doc:"next of the previous page"`
+	Cursor        string `query:"cursor" maxLength:"100" doc:"value of next in the previous page"`
 }
 
 // LearningIn is the path of a learning.
@@ -144,5 +144,5 @@ type WithdrawIn struct {
 
 // WithdrawBody says why learnings are withdrawn.
 type WithdrawBody struct {
-	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why the learnings are wrong; recorded with each"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why the learnings are wrong; recorded with each of them"`
 }

@@ -11,13 +11,13 @@ import (
 // Errors of operations, besides those of record and virtual.
 var (
 	// ErrNoStore means that the operation needs the workers' store, which is not available here.
-	ErrNoStore = errors.New("it is in the workers' store, and no store was found here")
+	ErrNoStore = errors.New("this needs the workers' store, and no store was found here")
 	// ErrUnanswered means that a workflow cannot be queried for its status.
 	ErrUnanswered = errors.New("no worker is responding")
 	// ErrEnded means that an ended workflow cannot be steered.
-	ErrEnded = errors.New("it has ended")
+	ErrEnded = errors.New("it has already ended")
 	// ErrReused means that the ID was already used for a different request.
-	ErrReused = errors.New("it was used for another request")
+	ErrReused = errors.New("it was already used for a different request")
 	// ErrNeedsApproval means that a tool call needs a person's approval.
 	ErrNeedsApproval = errors.New("the call needs approval")
 
@@ -29,7 +29,7 @@ var (
 	ErrNotTaken = errors.New("no worker accepted it in time")
 	// ErrPending means that a worker has accepted the request, but its result is delayed, for example by the store. The request counts
 	// and must not be repeated.
-	ErrPending = errors.New("accepted, but not finished yet: do not repeat it")
+	ErrPending = errors.New("accepted, but not finished yet; do not send it again")
 )
 
 // Beginnings of the types of problems (RFC 9457).
@@ -107,7 +107,7 @@ func (e *LateError) Unwrap() error { return ErrTooLate }
 type FolderError struct{ Path string }
 
 func (e *FolderError) Error() string {
-	return e.Path + " is a folder, not the SQLite file of a store"
+	return e.Path + " is a directory, not a SQLite store file"
 }
 
 // UnreachableError means that Temporal does not answer.
@@ -132,5 +132,5 @@ func (e *ScoringError) Error() string {
 type TakenError struct{ Workflow string }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("an investigation with the workflow id %s is running", e.Workflow)
+	return fmt.Sprintf("an investigation with the workflow ID %s is already running", e.Workflow)
 }

@@ -112,7 +112,7 @@ type Connection struct {
 }
 
 // ErrOtherStore means that the local store is not the one that the investigation's workers use.
-var ErrOtherStore = errors.New("the investigation is not in this store: its workers use another one")
+var ErrOtherStore = errors.New("the investigation is not in this store; its workers use a different one")
 
 // Result is how an investigation ended.
 type Result = workflows.InvestigationResult

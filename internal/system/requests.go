@@ -15,24 +15,24 @@ type ByID struct {
 
 // ListIn selects investigations.
 type ListIn struct {
-	Status    string    `query:"status" doc:"running, completed, failed, …"`
+	Status    string    `query:"status" doc:"only investigations with this status, such as running, completed or failed"`
 	Chain     string    `query:"chain"`
 	AlertType string    `query:"alert_type"`
 	Tenant    string    `query:"tenant"`
 	Session   string    `query:"session"`
-	Project   string    `query:"project" doc:"only this project; absent means all projects of the token"`
-	Meta      []string  `query:"meta,explode" maxItems:"20" doc:"only investigations with this metadata, KEY=VALUE; may be repeated"`
-	Since     time.Time `query:"since" doc:"only investigations started since this time"`
-	NeedsMe   bool      `query:"needs_me" doc:"only investigations that need a person"`
-	Search    string    `query:"q" maxLength:"200" doc:"words in the names, the alert or the report, or part of a name"`
-	NamesOnly bool      `query:"names_only" doc:"search only workflow ID, chain and alert type for q"`
+	Project   string    `query:"project" doc:"only this project; absent means every project that your token can read"`
+	Meta      []string  `query:"meta,explode" maxItems:"20" doc:"only investigations with this metadata, as KEY=VALUE; can be repeated"`
+	Since     time.Time `query:"since" doc:"only investigations started at or after this time"`
+	NeedsMe   bool      `query:"needs_me" doc:"only investigations that need a person's attention"`
+	Search    string    `query:"q" maxLength:"200" doc:"words of the alert, report or names, or part of a workflow ID, chain or alert type"`
+	NamesOnly bool      `query:"names_only" doc:"search only the workflow ID, chain and alert type"`
 	Limit     int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor    string    `query:"cursor" maxLength:"2000" doc:"next of the previous page"`
+	Cursor    string    `query:"cursor" maxLength:"2000" doc:"value of next in the previous page"`
 }
 
 // StartIn starts an investigation.
 type StartIn struct {
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and body return the investigation that the first request started"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a retry with the same key and body returns the same investigation"`
 	Body StartBody
 }
 
@@ -42,15 +42,15 @@ type CheckIn struct{ Body StartBody }
 // ArtifactIn is the path of an artifact.
 type ArtifactIn struct {
 	ByID
-	N int `path:"n" minimum:"1" doc:"number of the artifact in the list"`
+	N int `path:"n" minimum:"1" doc:"number of the artifact in the list of artifacts"`
 }
 
 // PartIn selects the entries to read.
 type PartIn struct {
-	After     int64             `query:"after" minimum:"0" doc:"seq of the last entry that you have"`
-	Before    int64             `query:"before" minimum:"0" doc:"return the last entries before this seq; past the end: the newest"`
-	Execution string            `query:"execution" maxLength:"1000" doc:"only entries of this execution"`
-	Kinds     []transcript.Kind `query:"kind,explode" maxItems:"20" doc:"only entries of this kind; may be repeated"`
+	After     int64             `query:"after" minimum:"0" doc:"return entries after this seq"`
+	Before    int64             `query:"before" minimum:"0" doc:"return the last entries before this seq; past the end, the newest"`
+	Execution string            `query:"execution" maxLength:"1000" doc:"only entries of this agent execution"`
+	Kinds     []transcript.Kind `query:"kind,explode" maxItems:"20" doc:"only entries of this kind; can be repeated"`
 	Limit     int               `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 }
 
@@ -63,48 +63,48 @@ type TranscriptIn struct {
 // ByEntry is the path of an entry in an investigation or a conversation.
 type ByEntry struct {
 	ByID
-	Seq int64 `path:"seq" minimum:"1" doc:"seq of the entry"`
+	Seq int64 `path:"seq" minimum:"1" doc:"seq of the transcript entry"`
 }
 
 // WholeTextIn selects a part of an entry's text.
 type WholeTextIn struct {
 	ByEntry
-	Offset int `query:"offset" minimum:"0" doc:"in bytes; next of the previous part"`
+	Offset int `query:"offset" minimum:"0" doc:"start in bytes: value of next in the previous part"`
 	Limit  int `query:"limit" minimum:"4" maximum:"1000000" default:"65536" doc:"bytes"`
 }
 
 // ImageIn is the path of an image.
 type ImageIn struct {
 	ByEntry
-	N int `path:"n" minimum:"1" maximum:"1000" doc:"number of the image among the entry's artifacts"`
+	N int `path:"n" minimum:"1" maximum:"1000" doc:"number of the image among the entry's artifacts, from 1"`
 }
 
 // ActsIn selects acts in an investigation.
 type ActsIn struct {
 	ByID
-	After int64 `query:"after" minimum:"0" doc:"n of the last act that you have"`
+	After int64 `query:"after" minimum:"0" doc:"return items after this n"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 }
 
 // WatchIn watches an investigation or a conversation.
 type WatchIn struct {
 	ByID
-	Last int64 `header:"Last-Event-ID" minimum:"0" doc:"last event ID that you have; the stream continues after it"`
+	Last int64 `header:"Last-Event-ID" minimum:"0" doc:"ID of the last event that you received; the stream resumes after it"`
 }
 
 // WatchListIn watches the list of investigations.
 type WatchListIn struct {
-	Project string `query:"project" doc:"only this project; absent means all projects of the token"`
-	Last    string `header:"Last-Event-ID" maxLength:"100" doc:"ignored: a reconnected client gets the current list"`
+	Project string `query:"project" doc:"only this project; absent means every project that your token can read"`
+	Last    string `header:"Last-Event-ID" maxLength:"100" doc:"ignored: a client that reconnects receives the current list"`
 }
 
 // InboxIn selects what needs people.
 type InboxIn struct {
-	Project string `query:"project" doc:"only this project; absent means all projects of the token"`
+	Project string `query:"project" doc:"only this project; absent means every project that your token can read"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
-	Cursor  string `query:"cursor" maxLength:"4000" doc:"next of the previous page"`
-	ID      string `query:"id" maxLength:"1000" doc:"only the items of this investigation or conversation"`
-	Whole   bool   `query:"whole" doc:"complete arguments of calls; otherwise long arguments are cut"`
+	Cursor  string `query:"cursor" maxLength:"4000" doc:"value of next in the previous page"`
+	ID      string `query:"id" maxLength:"1000" doc:"only items of this investigation or conversation"`
+	Whole   bool   `query:"whole" doc:"return complete call arguments; by default long ones are cut"`
 }
 
 // Steer is a message to one investigation.
@@ -116,8 +116,8 @@ type Steer[T any] struct {
 // AlertsIn selects alerts.
 type AlertsIn struct {
 	Webhook       string `query:"webhook" maxLength:"63"`
-	Place         string `query:"place" enum:"waiting,started,joined,aside" doc:"what happened to the alert"`
-	Investigation string `query:"investigation" maxLength:"1000" doc:"only alerts of this investigation"`
+	Place         string `query:"place" enum:"waiting,started,joined,aside" doc:"aside: resolved before an investigation could start"`
+	Investigation string `query:"investigation" maxLength:"1000" doc:"only alerts handled by this investigation"`
 	Project       string `query:"project" maxLength:"63"`
 	Cursor        string `query:"cursor" maxLength:"100"`
 	Limit         int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
@@ -125,24 +125,24 @@ type AlertsIn struct {
 
 // ThreadIn is the path of a conversation.
 type ThreadIn struct {
-	ID string `path:"id" maxLength:"1000" doc:"ID of the thread"`
+	ID string `path:"id" maxLength:"1000" doc:"ID of the conversation"`
 }
 
 // ThreadsIn selects conversations.
 type ThreadsIn struct {
-	Project string `query:"project" doc:"only this project; absent means all projects of the token"`
+	Project string `query:"project" doc:"only this project; absent means every project that your token can read"`
 	Agent   string `query:"agent" maxLength:"200" doc:"only conversations with this agent"`
 	About   string `query:"about" maxLength:"1000" doc:"only conversations about the investigation with this ID"`
-	Closed  bool   `query:"closed" doc:"also closed conversations, in pages"`
+	Closed  bool   `query:"closed" doc:"also return closed conversations, in pages"`
 	Cursor  string `query:"cursor" maxLength:"2000" doc:"with closed"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"with closed"`
 }
 
 // FindTurnsIn searches conversations.
 type FindTurnsIn struct {
-	Project string `query:"project" doc:"only this project; absent means all projects of the token"`
+	Project string `query:"project" doc:"only this project; absent means every project that your token can read"`
 	Agent   string `query:"agent" maxLength:"200" doc:"only conversations with this agent"`
-	Words   string `query:"words" required:"true" minLength:"1" maxLength:"1000" doc:"a turn must have all of these words"`
+	Words   string `query:"words" required:"true" minLength:"1" maxLength:"1000" doc:"search words; a turn must contain all of them"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
@@ -154,7 +154,7 @@ type ExportThreadIn struct {
 
 // MessageKey is the idempotency key of a message.
 type MessageKey struct {
-	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and text are sent once; a repeated request waits for the reply"`
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and text are sent once; a retry waits for the reply"`
 }
 
 // BeginIn begins a conversation.
@@ -180,7 +180,7 @@ type ThreadTranscriptIn struct {
 
 // ProjectIn names a project.
 type ProjectIn struct {
-	Project string `query:"project" doc:"absent means default, or the token's only project"`
+	Project string `query:"project" doc:"absent means default, or the only project of your token"`
 }
 
 // OneAgent is the path of an agent in a project.
@@ -217,11 +217,11 @@ type CopyAgentIn struct {
 // RunAgentIn runs one agent.
 type RunAgentIn struct {
 	Name string `path:"name" maxLength:"200"`
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and body return the run that the first request started"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a retry with the same key and body returns the same run"`
 	Body struct {
-		Project  string            `json:"project,omitempty" maxLength:"63" doc:"project; absent means default, or the token's only project"`
+		Project  string            `json:"project,omitempty" maxLength:"63" doc:"absent means default, or the only project of your token"`
 		Data     json.RawMessage   `json:"data" doc:"the agent's task: text or any JSON"`
-		Provider string            `json:"provider,omitempty" maxLength:"500" doc:"replaces the agent's model"`
+		Provider string            `json:"provider,omitempty" maxLength:"500" doc:"use this model instead of the agent's"`
 		Metadata map[string]string `json:"metadata,omitempty" doc:"your own key-value pairs"`
 	}
 }
@@ -234,8 +234,8 @@ type AgentIn struct {
 // ArchivalIn selects archival entries.
 type ArchivalIn struct {
 	AgentIn
-	Search string `query:"q" maxLength:"1000" doc:"words, at least one of which is in the entry; absent means all entries"`
-	Page   int    `query:"page" minimum:"0" maximum:"10000" doc:"number of the page, from 0"`
+	Search string `query:"q" maxLength:"1000" doc:"search words; entries that contain at least one of them match; absent returns all entries"`
+	Page   int    `query:"page" minimum:"0" maximum:"10000" doc:"page number, from 0"`
 }
 
 // LabelIn is the path of a memory block.
@@ -265,20 +265,20 @@ type ChainIn struct {
 // GraphIn draws a chain.
 type GraphIn struct {
 	ChainIn
-	Format string `query:"format" enum:"json,svg" doc:"svg returns a picture"`
+	Format string `query:"format" enum:"json,svg" doc:"svg returns an image instead of JSON"`
 }
 
 // ToolsIn selects tools.
 type ToolsIn struct {
 	ProjectIn
-	Agent  string `query:"agent" maxLength:"200" doc:"only the tools of this agent"`
+	Agent  string `query:"agent" maxLength:"200" doc:"only tools that this agent can use"`
 	Type   string `query:"type" enum:"mcp,code" doc:"mcp: only tools of MCP servers; code: only tools written in Go"`
-	Search string `query:"q" maxLength:"200" doc:"only tools with this text in their name or description"`
+	Search string `query:"q" maxLength:"200" doc:"only tools whose name or description contains this text"`
 }
 
 // RunbooksIn selects runbooks of the configured repository.
 type RunbooksIn struct {
-	Labels []string `query:"label,explode" maxItems:"50" doc:"only runbooks whose path has a word of this label, KEY=VALUE; may be repeated"`
+	Labels []string `query:"label,explode" maxItems:"50" doc:"only paths with a word of this label's value, as KEY=VALUE; can be repeated"`
 }
 
 // RunToolIn calls a tool.

@@ -26,8 +26,9 @@ type Signal struct {
 // signal does is in package workflows.
 var Signals = []Signal{
 	{
-		Name: workflows.SignalGuide, Role: config.RoleOperator, Summary: "Add text to the agents' next model call", Body: GuideBody{}, Tool: true,
-		Help: "Add guidance to the agents' next model call",
+		Name: workflows.SignalGuide, Role: config.RoleOperator, Body: GuideBody{}, Tool: true,
+		Summary: "Add guidance to the agents' next model call",
+		Help:    "Add guidance to the agents' next model call",
 		Long: `Add guidance to the agents' next model call. TEXT is text, @file, or - for standard
 input. Without --agent and --stage, the guidance is for all agents that are running now,
 or for the next agent if none is running.`,
@@ -41,20 +42,20 @@ or for the next agent if none is running.`,
 	},
 	{
 		Name: workflows.SignalResume, Role: config.RoleOperator, Summary: "Resume a paused investigation", Tool: true,
-		Help: "Continue after a pause", Example: "  starter resume lab",
+		Help: "Continue a paused investigation", Example: "  starter resume lab",
 	},
 	{
-		Name: workflows.SignalConclude, Role: config.RoleOperator, Summary: "Finish the investigation now, with what is known",
+		Name: workflows.SignalConclude, Role: config.RoleOperator, Summary: "Ask the agents to finish now with the results so far",
 		Body: Target{}, Tool: true,
 		Help: "Ask agents to finish now with the results so far",
 		Example: `  starter conclude lab
   starter conclude lab --agent LogAgent`,
 	},
 	{
-		Name: workflows.SignalPauseHeartbeats, Role: config.RoleOperator, Summary: "Pause the heartbeats of agents", Body: SleepBody{},
+		Name: workflows.SignalPauseHeartbeats, Role: config.RoleOperator, Summary: "Pause the heartbeats of long-lived agents", Body: SleepBody{},
 	},
 	{
-		Name: workflows.SignalResumeHeartbeats, Role: config.RoleOperator, Summary: "Resume the heartbeats of agents", Body: Target{},
+		Name: workflows.SignalResumeHeartbeats, Role: config.RoleOperator, Summary: "Resume the heartbeats of long-lived agents", Body: Target{},
 	},
 }
 

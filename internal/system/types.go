@@ -24,26 +24,26 @@ type AgentInfo struct {
 	Type        string        `json:"type"`
 	Pattern     agent.Pattern `json:"pattern"`
 	Description string        `json:"description,omitempty"`
-	Source      string        `json:"source" enum:"config,virtual" doc:"config: defined in the configuration, and changed there"`
-	Version     int           `json:"version,omitempty" doc:"version of an agent created at run time"`
-	Identity    string        `json:"identity" doc:"owner of its memory: the agent's name, or NAME@PROJECT if created at run time"`
+	Source      string        `json:"source" enum:"config,virtual" doc:"virtual: created at run time; config: change it in the configuration"`
+	Version     int           `json:"version,omitempty" doc:"current version of an agent created at run time"`
+	Identity    string        `json:"identity" doc:"owner of the agent's memory: the agent's name, or NAME@PROJECT if created at run time"`
 }
 
 // AgentWhole is an agent together with its definition.
 type AgentWhole struct {
 	AgentInfo
 	Project    string             `json:"project,omitempty"`
-	By         string             `json:"by,omitempty" doc:"person who created this version"`
+	By         string             `json:"by,omitempty" doc:"who created this version"`
 	At         *time.Time         `json:"at,omitempty"`
 	Deleted    bool               `json:"deleted,omitempty"`
 	Definition virtual.Definition `json:"definition"`
-	Chains     []string           `json:"chains" doc:"configured chains that use the agent"`
+	Chains     []string           `json:"chains" doc:"configured chains that use this agent"`
 }
 
 // AgentCopy holds the fields that differ in a copy. Absent fields stay as in the original.
 type AgentCopy struct {
 	NewName      string          `json:"new_name" minLength:"1" maxLength:"64"`
-	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent means Copy of …"`
+	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent means Copy of the original's name"`
 	SystemPrompt string          `json:"system_prompt,omitempty" maxLength:"100000"`
 	Model        string          `json:"model,omitempty" maxLength:"500"`
 	ToolConfig   json.RawMessage `json:"tool_config,omitempty" doc:"replaces the whole tool_config"`
@@ -52,22 +52,22 @@ type AgentCopy struct {
 // DeletedAgent is the result of deleting an agent.
 type DeletedAgent struct {
 	Name   string   `json:"name"`
-	Chains []string `json:"chains" doc:"chains that use the agent: they cannot start until an agent has this name again"`
+	Chains []string `json:"chains" doc:"chains that use the agent; they cannot start until an agent with this name exists"`
 }
 
 // ToolList is a list of tools and of the problems with those that are missing.
 type ToolList struct {
 	Items    []ToolInfo `json:"items"`
-	Troubles []string   `json:"troubles,omitempty" doc:"problems with servers and tools; only operators of all projects see them"`
+	Troubles []string   `json:"troubles,omitempty" doc:"problems with servers and tools; returned only to operators of all projects"`
 	Troubled int        `json:"troubled,omitempty" doc:"number of problems"`
 }
 
 // RunToolBody is a call of a tool.
 type RunToolBody struct {
-	Agent     string          `json:"agent,omitempty" maxLength:"200" doc:"agent whose policy applies; absent means the general policy"`
+	Agent     string          `json:"agent,omitempty" maxLength:"200" doc:"agent whose tool policy applies; absent means the general policy"`
 	Project   string          `json:"project,omitempty" maxLength:"63" doc:"project of the agent, if it was created at run time"`
-	Arguments json.RawMessage `json:"arguments,omitempty" doc:"a JSON object; absent means an empty object"`
-	Approved  bool            `json:"approved,omitempty" doc:"you approve the call, if it needs approval"`
+	Arguments json.RawMessage `json:"arguments,omitempty" doc:"arguments as a JSON object; absent means an empty object"`
+	Approved  bool            `json:"approved,omitempty" doc:"set this to approve the call yourself, if it needs approval"`
 }
 
 // ToolResult is the result of a tool call.
@@ -81,13 +81,13 @@ type ToolResult struct {
 type InForce struct {
 	YAML     string          `json:"yaml"`
 	Values   []strict.Shown  `json:"values"`
-	Findings config.Findings `json:"findings" doc:"dangerous or unusual settings in the whole configuration"`
+	Findings config.Findings `json:"findings" doc:"dangerous or unusual settings anywhere in the configuration"`
 }
 
 // ActsPage is a page of the acts in an investigation.
 type ActsPage struct {
 	Items []audit.Act `json:"items"`
-	Next  int64       `json:"next,omitempty" doc:"value of after for the next page; absent means there are no more entries now"`
+	Next  int64       `json:"next,omitempty" doc:"value of after for the next page; absent means no more entries yet"`
 }
 
 // Thread is a conversation in a list.
@@ -99,9 +99,9 @@ type Thread struct {
 	Project string    `json:"project,omitempty"`
 	Since   time.Time `json:"since"` // its start; in the list of open ones, that of its current run
 	// The list of open conversations lacks the following fields.
-	About  string    `json:"about,omitempty" doc:"ID of the investigation that it is about"`
+	About  string    `json:"about,omitempty" doc:"ID of the investigation that the conversation is about"`
 	Turns  int       `json:"turns,omitempty"`
-	Active time.Time `json:"active,omitzero" doc:"end of the last turn"`
+	Active time.Time `json:"active,omitzero" doc:"when the last turn ended"`
 	Closed bool      `json:"closed,omitempty"`
 	// Usage is the conversation's usage so far. Absent means unknown.
 	Usage agent.Usage `json:"usage,omitzero"`
@@ -113,12 +113,12 @@ type Talk struct {
 	Thread  string `json:"thread"`
 	Agent   string `json:"agent,omitempty"`
 	Project string `json:"project"`
-	Open    bool   `json:"open" doc:"the conversation accepts messages"`
-	About   string `json:"about,omitempty" doc:"ID of the investigation that it is about"`
+	Open    bool   `json:"open" doc:"true if the conversation accepts messages"`
+	About   string `json:"about,omitempty" doc:"ID of the investigation that the conversation is about"`
 	Turns   int    `json:"turns,omitempty"`
 	// The times are absent for conversations from before they were recorded.
 	Since  time.Time   `json:"since,omitzero"`
-	Active time.Time   `json:"active,omitzero" doc:"end of the last turn"`
+	Active time.Time   `json:"active,omitzero" doc:"when the last turn ended"`
 	Ended  *time.Time  `json:"ended,omitempty"`
 	Usage  agent.Usage `json:"usage,omitzero"`
 }
@@ -129,9 +129,9 @@ type FoundTurn struct {
 	Thread string    `json:"thread"`
 	Agent  string    `json:"agent"`
 	Turn   int       `json:"turn"`
-	Author string    `json:"author,omitempty" doc:"absent means a heartbeat"`
+	Author string    `json:"author,omitempty" doc:"who sent the message; absent means a heartbeat"`
 	At     time.Time `json:"at"`
-	Text   string    `json:"text" doc:"the part of the turn around the first word found"`
+	Text   string    `json:"text" doc:"excerpt of the turn around the first search word"`
 }
 
 // ThreadWhole is a conversation with all of its entries and whole texts.
@@ -142,9 +142,9 @@ type ThreadWhole struct {
 
 // BeginBody is the first message of a conversation.
 type BeginBody struct {
-	Project  string `json:"project,omitempty" maxLength:"63" doc:"project; absent means default, or the token's only project"`
+	Project  string `json:"project,omitempty" maxLength:"63" doc:"absent means default, or the only project of your token"`
 	Agent    string `json:"agent" minLength:"1" maxLength:"200" doc:"name of the agent"`
-	Provider string `json:"provider,omitempty" maxLength:"500" doc:"replaces the agent's model"`
+	Provider string `json:"provider,omitempty" maxLength:"500" doc:"use this model instead of the agent's"`
 	Text     string `json:"text" minLength:"1" maxLength:"100000"`
 }
 
@@ -156,7 +156,7 @@ type SayBody struct {
 // Spoken is the outcome of sending a message.
 type Spoken struct {
 	Thread string           `json:"thread"`
-	Reply  *workflows.Reply `json:"reply,omitempty" doc:"absent means that the agent is still writing"`
+	Reply  *workflows.Reply `json:"reply,omitempty" doc:"the agent's reply; absent while the agent is still writing it"`
 }
 
 // Thing is a tool call or a question that needs a person's attention.
@@ -166,8 +166,8 @@ type Thing struct {
 	Project       string           `json:"project"`
 	Conversation  bool             `json:"conversation,omitempty"`
 	Kind          string           `json:"kind" doc:"approval, clarification, confirmation or agent_review"`
-	Name          string           `json:"name" doc:"call_id for decide, or id for answer"`
-	Expires       time.Time        `json:"expires,omitzero" doc:"absent while the investigation is paused"`
+	Name          string           `json:"name" doc:"value of call_id for decide, or of id for answer"`
+	Expires       time.Time        `json:"expires,omitzero" doc:"when it expires; absent while the investigation is paused"`
 	Approval      *record.Approval `json:"approval,omitempty"`
 	Question      *record.Question `json:"question,omitempty"`
 }
@@ -175,8 +175,8 @@ type Thing struct {
 // Listed is an investigation in a list.
 type Listed struct {
 	record.Investigation
-	About string `json:"about,omitempty" doc:"one line about its subject"`
-	Score *int   `json:"score,omitempty" doc:"latest score, 0 to 100"`
+	About string `json:"about,omitempty" doc:"subject of the investigation, in one line"`
+	Score *int   `json:"score,omitempty" doc:"latest score, from 0 to 100"`
 }
 
 // Page is one page of a list.
@@ -188,21 +188,21 @@ type Page[T any] struct {
 
 // StartBody is the request to start an investigation.
 type StartBody struct {
-	Project    string          `json:"project,omitempty" maxLength:"63" doc:"project; absent means default, or the token's only project"`
-	Chain      string          `json:"chain,omitempty" doc:"the chain to run"`
-	AlertType  string          `json:"alert_type,omitempty" doc:"the alert type, which selects the chain if chain is absent"`
+	Project    string          `json:"project,omitempty" maxLength:"63" doc:"absent means default, or the only project of your token"`
+	Chain      string          `json:"chain,omitempty" doc:"name of the chain to run"`
+	AlertType  string          `json:"alert_type,omitempty" doc:"alert type; selects the chain if chain is absent"`
 	Data       json.RawMessage `json:"data,omitempty" doc:"what to investigate: text or any JSON"`
-	AllowEmpty bool            `json:"allow_empty,omitempty" doc:"start although data is empty, because the chain needs none"`
-	Attach     bool            `json:"attach,omitempty" doc:"agents get the beginning of large data and read the rest in pages"`
-	Provider   string          `json:"provider,omitempty" doc:"replaces the model of every agent"`
-	Runbook    string          `json:"runbook,omitempty" doc:"replaces the chain's runbook: text, or the https URL of a text"`
-	UseMock    bool            `json:"use_mock,omitempty" doc:"use the configured mocks instead of the agents"`
-	MCP        agent.MCP       `json:"mcp,omitzero" doc:"restricts the agents to these of their tools"`
-	Budgets    agent.Budgets   `json:"budgets,omitzero" doc:"limits in addition to the chain's"`
+	AllowEmpty bool            `json:"allow_empty,omitempty" doc:"start even if data is empty, for chains that need no data"`
+	Attach     bool            `json:"attach,omitempty" doc:"give agents only the first part of large data; they read the rest in pages"`
+	Provider   string          `json:"provider,omitempty" doc:"model for every agent, instead of the configured ones"`
+	Runbook    string          `json:"runbook,omitempty" doc:"runbook instead of the chain's: its text, or its https URL"`
+	UseMock    bool            `json:"use_mock,omitempty" doc:"run the configured mocks instead of the agents"`
+	MCP        agent.MCP       `json:"mcp,omitzero" doc:"allow the agents only these of their tools"`
+	Budgets    agent.Budgets   `json:"budgets,omitzero" doc:"limits in addition to those of the chain"`
 
-	Tenant      string            `json:"tenant,omitempty" doc:"the tenant on whose behalf it runs"`
-	Session     string            `json:"session,omitempty" doc:"the session that it belongs to"`
-	Priority    int               `json:"priority,omitempty" minimum:"0" maximum:"5" doc:"1 is the highest, 5 the lowest"`
+	Tenant      string            `json:"tenant,omitempty" doc:"tenant on whose behalf the investigation runs"`
+	Session     string            `json:"session,omitempty" doc:"session that the investigation belongs to"`
+	Priority    int               `json:"priority,omitempty" minimum:"0" maximum:"5" doc:"1 is the highest priority, 5 the lowest"`
 	Fingerprint string            `json:"fingerprint,omitempty" doc:"requests with the same fingerprint share one investigation"`
 	Metadata    map[string]string `json:"metadata,omitempty" doc:"your own key-value pairs"`
 	Again       bool              `json:"again,omitempty" doc:"start a new investigation even if one with the same fingerprint exists"`
@@ -224,7 +224,7 @@ type Started struct {
 	ID         string `json:"id"`
 	WorkflowID string `json:"workflow_id"`
 	Project    string `json:"project"`
-	Known      bool   `json:"known,omitempty" doc:"it existed already: same key or same fingerprint"`
+	Known      bool   `json:"known,omitempty" doc:"the investigation existed already: same idempotency key or fingerprint"`
 }
 
 // Whole is an investigation with everything except its transcript.
@@ -238,13 +238,13 @@ type Whole struct {
 	Advice        string               `json:"advice,omitempty" doc:"what to do about a failure or a limit, in one line of Markdown"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"status of an ended investigation"`
 	// UnknownCalls is client.Whole.UnknownCalls.
-	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls whose outcomes their agents do not know"`
+	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls with an unknown outcome: they may have taken effect"`
 }
 
 // Standing is the current state of an investigation.
 type Standing struct {
 	workflows.Status
-	Agents map[string]workflows.AgentStatus `json:"agents,omitempty" doc:"current work of the running agents, by workflow ID"`
+	Agents map[string]workflows.AgentStatus `json:"agents,omitempty" doc:"what each running agent is doing, by workflow ID"`
 }
 
 // Complete reports whether the fields that the API always sets are set. An answer without them comes from some other program.
@@ -286,8 +286,8 @@ type SleepBody struct {
 // Steered is the outcome of a signal.
 type Steered struct {
 	ID     string       `json:"id"`
-	For    []string     `json:"for" doc:"the running executions that receive the signal"`
-	Signal bool         `json:"signal,omitempty" doc:"no worker responded: the signal is delivered later"`
+	For    []string     `json:"for" doc:"running agents that receive the signal"`
+	Signal bool         `json:"signal,omitempty" doc:"true if no worker responded; the signal is delivered later"`
 	Was    agent.Status `json:"was,omitempty"`
 }
 
@@ -298,14 +298,14 @@ type Named struct {
 
 // DecideBody is a decision on a tool call.
 type DecideBody struct {
-	CallID   string `json:"call_id" maxLength:"1000" doc:"name of the call in the inbox"`
-	Approved *bool  `json:"approved,omitempty" doc:"the decision; or set ask or hand_to"`
+	CallID   string `json:"call_id" maxLength:"1000" doc:"name of the tool call in the inbox"`
+	Approved *bool  `json:"approved,omitempty" doc:"true approves, false denies; set ask or hand_to instead to postpone the decision"`
 	// For Arguments, Ask and HandTo see workflows.Decide.
-	Arguments json.RawMessage `json:"arguments,omitempty" doc:"replace the agent's arguments in an approved call"`
-	Ask       string          `json:"ask,omitempty" maxLength:"10000" doc:"a question to the agent; the call is not made"`
-	HandTo    string          `json:"hand_to,omitempty" maxLength:"200" doc:"the group, role or @name that must decide instead"`
+	Arguments json.RawMessage `json:"arguments,omitempty" doc:"arguments for the approved call, instead of the agent's"`
+	Ask       string          `json:"ask,omitempty" maxLength:"10000" doc:"a question for the agent; the call is not made"`
+	HandTo    string          `json:"hand_to,omitempty" maxLength:"200" doc:"group, role or @name that must decide instead of you"`
 	Reason    string          `json:"reason,omitempty" maxLength:"4000"`
-	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"digest of the call that you have seen; no other call is decided"`
+	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"digest of the call that you saw; a changed call is not decided"`
 }
 
 // Decided is a tool call that a person has approved or denied.
@@ -328,12 +328,12 @@ type AnswerBody struct {
 // ExtendBody is the increase of the limits.
 type ExtendBody struct {
 	plan.Extension
-	Duration string `json:"duration,omitempty" maxLength:"40" doc:"duration such as 30m or 1h30m"`
+	Duration string `json:"duration,omitempty" maxLength:"40" doc:"additional time, such as 30m or 1h30m"`
 }
 
 // Entries is a part of a transcript.
 type Entries struct {
 	Entries  []transcript.Entry `json:"entries"`
-	Next     int64              `json:"next,omitempty" doc:"value of after for the next page; absent means there are no more entries now"`
-	Previous int64              `json:"previous,omitempty" doc:"value of before for the previous page; absent means that this is the first"`
+	Next     int64              `json:"next,omitempty" doc:"value of after for the next page; absent means no more entries yet"`
+	Previous int64              `json:"previous,omitempty" doc:"value of before for the previous page; absent means the first page"`
 }

@@ -157,20 +157,20 @@ func (definitionBody) Schema(r huma.Registry) *huma.Schema {
 
 // definitionDoc documents what virtual.Parse accepts.
 type definitionDoc struct {
-	Name         string `json:"name,omitempty" maxLength:"64" doc:"required when you create an agent"`
-	Type         string `json:"type,omitempty" doc:"absent means default"`
+	Name         string `json:"name,omitempty" maxLength:"64" doc:"name of the agent; required to create one"`
+	Type         string `json:"type,omitempty" doc:"agent type; absent means default"`
 	Description  string `json:"description,omitempty"`
-	SystemPrompt string `json:"system_prompt,omitempty" doc:"replaces the type's system prompt"`
+	SystemPrompt string `json:"system_prompt,omitempty" doc:"system prompt to use instead of the agent type's"`
 	Config       struct {
 		AgentSource  string   `json:"agent_source,omitempty" enum:"virtual"`
-		DefaultModel string   `json:"default_model" minLength:"1" doc:"entry of llm_providers, provider:model, OpenAI's model, or selector:NAME"`
+		DefaultModel string   `json:"default_model" minLength:"1" doc:"entry of llm_providers, PROVIDER:MODEL, an OpenAI model, or selector:NAME"`
 		MCPServers   []string `json:"mcp_servers,omitempty" doc:"servers whose tools the agent gets, in addition to enabled_tools"`
 		ToolConfig   struct {
-			EnabledTools  []string `json:"enabled_tools,omitempty" doc:"the only tools of the agent; their servers are added"`
+			EnabledTools  []string `json:"enabled_tools,omitempty" doc:"allows only these tools; their servers are added to the agent"`
 			DisabledTools []string `json:"disabled_tools,omitempty"`
 			// Keyed by tool, with the keys max_results, rate_limit_per_minute, timeout_seconds, requires_approval and
 			// allowed_PARAMETER_patterns.
-			ToolPermissions map[string]map[string]any `json:"tool_permissions,omitempty" doc:"by tool, with the same keys as in the configuration"`
+			ToolPermissions map[string]map[string]any `json:"tool_permissions,omitempty" doc:"permissions by tool, with the configuration's keys"`
 		} `json:"tool_config,omitempty"`
 	} `json:"config"`
 }
@@ -184,7 +184,7 @@ func (h agents) edit(ctx context.Context, project, name, match string, namesTool
 	}
 	if match = strings.Trim(strings.TrimPrefix(match, "W/"), `"`); match != "" && match != "*" {
 		if e.After, err = strconv.Atoi(match); err != nil || e.After < 1 {
-			return e, fmt.Errorf("%w: send the ETag as If-Match", virtual.ErrChanged)
+			return e, fmt.Errorf("%w: read the agent again and send its ETag as If-Match", virtual.ErrChanged)
 		}
 	}
 	if h.opts.Config().Owns(name) && name != "" {

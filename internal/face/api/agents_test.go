@@ -130,7 +130,7 @@ func TestWrongAgents(t *testing.T) {
 			`default_model: unknown provider "nobody:x"`, `tool_config.enabled_tools: unknown tool "shel"; did you mean "shell"?`,
 			`tool_config.disabled_tools: unknown tool "k8s.get"`,
 		},
-		`{"config":{"default_model":"scripted:x"}}`: {"name: a name needs a letter or digit"},
+		`{"config":{"default_model":"scripted:x"}}`: {"name: a name must contain a letter or digit"},
 		`"text"`: {"a definition must be a JSON object"},
 	} {
 		got := w.call("admin", "POST", "/api/v1/agents", body)

@@ -91,7 +91,8 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath = nil, "", ""
 	cfg.RejectUnknownQueryParameters = true
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
-	cfg.Info.Description = "Investigations by agents: start, watch and steer them, decide on tool calls, and answer questions."
+	cfg.Info.Description = "Start, watch and steer investigations by LLM agents, decide on their tool calls, and answer their " +
+		"questions."
 	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[plan.Duration](), reflect.TypeFor[string]())
 	s.huma = humago.New(s.mux, cfg)
@@ -118,7 +119,9 @@ func (s *Server) pages() error {
 	s.mux.Handle(mcpserver.Path, s.mcpHandler(s.mcpTools(s.opts.Config().System.HTTP.MCP.Decide)))
 	s.mux.HandleFunc("GET /docs", serveDocs)
 	s.mux.HandleFunc("GET /docs/page.js", serveScript)
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { problem(w, http.StatusNotFound, "there is no such page") })
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		problem(w, http.StatusNotFound, "no such path: see /openapi.json for the operations")
+	})
 	return nil
 }
 
@@ -168,8 +171,8 @@ func (s *Server) Handler() http.Handler {
 }
 
 // ErrOpen is returned when an API without authentication would be reachable from other hosts.
-var ErrOpen = errors.New("the API authenticates nobody, and this is not a loopback address: " +
-	"configure tokens (system.http.tokens) or an identity provider (system.http.oidc)")
+var ErrOpen = errors.New("the API has no authentication, and this is not a loopback address: configure tokens " +
+	"(system.http.tokens) or an identity provider (system.http.oidc)")
 
 // Listen opens a listener on an address if the API may be served there.
 func (s *Server) Listen(address string) (net.Listener, error) {

@@ -56,9 +56,9 @@ func (h checks) checkRequest(ctx context.Context, in *system.CheckIn) (*body[sys
 	problem(req.CheckData(text, cfg.MaxData()))
 	switch chain, _ := cfg.Dedup(req); { // errors of the plan would list the chains of all projects
 	case req.Chain == "" && req.AlertType == "":
-		problem(errors.New(`"chain" or "alert_type" is needed`))
+		problem(errors.New(`set "chain" or "alert_type"`))
 	case !cfg.ChainIn(chain, req.Project) && !strings.HasPrefix(chain, configuration.OfAgent):
-		problem(fmt.Errorf("the project %s has no chain for this request", req.Project))
+		problem(fmt.Errorf("project %s has no chain for this request: set chain, or an alert_type that a chain handles", req.Project))
 	default:
 		p, err := h.plan(ctx, cfg, req)
 		if err != nil && !errors.As(err, new(*configuration.PlanError)) {

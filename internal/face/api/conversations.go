@@ -73,7 +73,7 @@ func (h conversations) thread(ctx context.Context, in *system.ThreadIn) (*body[s
 
 // Wait is the query parameter for how long to wait for a reply.
 type Wait struct {
-	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds to wait; after that, status 202: find the reply in the transcript"`
+	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds to wait; then status 202: read the reply in the transcript"`
 }
 
 // orMinute is a number of seconds, 60 if absent. A default in huma would replace an explicit 0 as well.
@@ -135,7 +135,7 @@ func (h conversations) begin(ctx context.Context, in *beginIn) (*sayOut, error) 
 	}
 	if err := h.knownAgent(ctx, project, b.Agent); err != nil {
 		if errors.Is(err, record.ErrNotFound) {
-			err = huma.Error422UnprocessableEntity("no agent with that name")
+			err = huma.Error422UnprocessableEntity("no agent with that name: list-agents returns the names")
 		}
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func newDoor(ctx context.Context, h config.HTTP) (*door, error) {
 		t := namedToken{identity: identity{name: name, grants: map[string]int{}}}
 		raw, err := hex.DecodeString(h.Tokens[name].SHA256)
 		if err != nil || copy(t.hash[:], raw) != sha256.Size {
-			return nil, fmt.Errorf("the token %s has no SHA-256 hash", name)
+			return nil, fmt.Errorf("the token %s has no valid sha256", name)
 		}
 		t.grant(h.Tokens[name].Grant)
 		d.tokens = append(d.tokens, t)
@@ -124,7 +124,7 @@ var local = identity{name: "local", unasked: true, grants: map[string]int{config
 var errUnknown = errors.New("the token is missing or unknown: send Authorization: Bearer TOKEN")
 
 // errProvider means that the identity provider does not answer.
-var errProvider = errors.New("the identity provider does not respond")
+var errProvider = errors.New("the identity provider is not responding")
 
 // who authenticates a request by its Authorization header. It always compares all tokens, so that the time taken reveals nothing.
 func (d *door) who(ctx context.Context, header string) (identity, error) {
@@ -187,15 +187,15 @@ func (d *door) checkName(name string) error {
 	const hidden = "its name has invisible characters, leading or trailing spaces, or more than %d bytes"
 	switch {
 	case strings.TrimSpace(name) == "":
-		return fmt.Errorf(why, "it contains no name")
+		return fmt.Errorf(why, "it contains no user name")
 	case agent.CheckBy(name) != nil, reveal.Hides(name), name != strings.TrimSpace(name):
 		return fmt.Errorf(why, fmt.Sprintf(hidden, agent.MaxBy))
 	case webhook.Speaks(name):
-		return fmt.Errorf(why, "its name is the name of a webhook")
+		return fmt.Errorf(why, "its name is reserved for a webhook")
 	}
 	for _, token := range d.tokens {
 		if strings.EqualFold(token.name, name) {
-			return fmt.Errorf(why, "its name is also the name of a token in system.http.tokens: rename that token")
+			return fmt.Errorf(why, "its name is also used by a token in system.http.tokens: rename that token")
 		}
 	}
 	return nil
@@ -252,7 +252,7 @@ func (d *doors) admit(api huma.API) func(huma.Context, func(huma.Context)) {
 		case status != http.StatusOK:
 			_ = huma.WriteErr(api, ctx, status, why)
 		case o.Everywhere && a.grants[config.AllProjects] < a.needs:
-			_ = huma.WriteErr(api, ctx, http.StatusForbidden, "this needs the role "+o.Role+" in all projects")
+			_ = huma.WriteErr(api, ctx, http.StatusForbidden, "this requires the role "+o.Role+" in all projects")
 		default:
 			next(huma.WithValue(ctx, accessKey{}, a))
 		}
@@ -280,7 +280,7 @@ func (d *door) enter(ctx context.Context, channel, header, role string) (a acces
 	case err != nil:
 		return a, http.StatusUnauthorized, err.Error()
 	case who.best() < a.needs:
-		return a, http.StatusForbidden, "this needs the role " + role
+		return a, http.StatusForbidden, "this requires the role " + role
 	}
 	return a, http.StatusOK, ""
 }
@@ -294,7 +294,7 @@ func (a access) of(project string) error {
 	case r == 0:
 		return errHidden
 	case r < a.needs:
-		return huma.Error403Forbidden("this needs a higher role in the project " + project)
+		return huma.Error403Forbidden("this requires a higher role in the project " + project)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (h investigations) listInvestigations(ctx context.Context, in *system.ListI
 	for _, pair := range in.Meta {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, huma.Error422UnprocessableEntity("meta must be KEY=VALUE")
+			return nil, huma.Error422UnprocessableEntity("meta must have the form KEY=VALUE")
 		}
 		if filter.Metadata == nil {
 			filter.Metadata = map[string]string{}
@@ -123,7 +123,7 @@ func (h investigations) start(ctx context.Context, in *system.StartIn) (*startOu
 		return nil, err
 	}
 	if req.Chain == "" && req.AlertType == "" {
-		return nil, huma.Error422UnprocessableEntity(`"chain" or "alert_type" is needed`)
+		return nil, huma.Error422UnprocessableEntity(`set "chain" or "alert_type"`)
 	}
 	req.By = who.by()
 	if who.traceParent != "" && req.Metadata[agent.TraceParent] == "" {

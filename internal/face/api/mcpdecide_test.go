@@ -66,7 +66,7 @@ func waiting(t *testing.T, decide string) (w *world, id string) {
 func TestMCPShowsAll(t *testing.T) {
 	t.Parallel()
 	approve := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}
-	for size, want := range map[int]string{10_000: "", 20_000: "too many to show"} {
+	for size, want := range map[int]string{10_000: "", 20_000: "too large to show"} {
 		w, id := waiting(t, "ask")
 		all := `{"pod":"` + strings.Repeat("x", size) + `","force":true}`
 		waits := *w.temporal.waits

@@ -26,11 +26,11 @@ import (
 // Texts that several operations return.
 const (
 	notVisible    = "nothing with this ID exists in your projects"
-	internalError = "internal error: see the log of the worker"
+	internalError = "internal error: see the worker's log"
 )
 
 // errCursor means that a cursor is not one that the API has returned.
-var errCursor = huma.Error422UnprocessableEntity("invalid cursor: use next of the previous page")
+var errCursor = huma.Error422UnprocessableEntity("invalid cursor: use the value of next from the previous page")
 
 // kinds maps errors of the system to a status and a problem type. The first match wins.
 var kinds = []struct {
@@ -44,14 +44,14 @@ var kinds = []struct {
 	{system.ErrEnded, http.StatusConflict, ""},
 	{system.ErrRefused, http.StatusConflict, ""},
 	{system.ErrTooLate, http.StatusConflict, "too late: it is no longer pending"},
-	{system.ErrNeedsApproval, http.StatusConflict, "the call needs a person's approval: set approved"},
-	{system.ErrReused, http.StatusUnprocessableEntity, "the Idempotency-Key was used for another request"},
-	{system.ErrPending, http.StatusGatewayTimeout, "accepted, but not finished yet: do not repeat it"},
-	{system.ErrNotTaken, http.StatusGatewayTimeout, "no worker accepted it in time; one still may"},
+	{system.ErrNeedsApproval, http.StatusConflict, "the call needs approval: set approved to approve it yourself"},
+	{system.ErrReused, http.StatusUnprocessableEntity, "the Idempotency-Key was already used with a different request: use a new key"},
+	{system.ErrPending, http.StatusGatewayTimeout, "accepted, but not finished yet; do not send it again"},
+	{system.ErrNotTaken, http.StatusGatewayTimeout, "no worker accepted it in time, but one may do so later"},
 	{system.ErrUnanswered, http.StatusServiceUnavailable, "it is running, but no worker is responding"},
-	{system.ErrNoStore, http.StatusServiceUnavailable, "the store does not exist yet"},
-	{record.ErrUnavailable, http.StatusServiceUnavailable, "the store does not respond at the moment"},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout, "it took too long"},
+	{system.ErrNoStore, http.StatusServiceUnavailable, "no store yet: start a worker, which creates it"},
+	{record.ErrUnavailable, http.StatusServiceUnavailable, "the store is not responding at the moment: retry later"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "the operation timed out"},
 	{context.Canceled, http.StatusServiceUnavailable, "the request was cancelled"},
 }
 
@@ -95,16 +95,16 @@ func (b base) explain(ctx context.Context, operation string, err error) error {
 	case errors.As(err, new(*ratelimit.Error)):
 		return huma.Error429TooManyRequests(err.Error())
 	case errors.As(err, new(*serviceerror.NotFound)):
-		return typed(system.ProblemName(system.ErrEnded), http.StatusConflict, "it has ended")
+		return typed(system.ProblemName(system.ErrEnded), http.StatusConflict, "it has already ended")
 	case errors.As(err, new(*serviceerror.InvalidArgument)):
-		return huma.Error422UnprocessableEntity("Temporal does not accept the request")
+		return huma.Error422UnprocessableEntity("Temporal rejected the request")
 	case errors.As(err, new(*system.UnreachableError)), errors.As(err, new(*serviceerror.Unavailable)),
 		errors.As(err, new(*serviceerror.DeadlineExceeded)):
-		return huma.Error503ServiceUnavailable("Temporal does not respond at the moment")
+		return huma.Error503ServiceUnavailable("Temporal is not responding at the moment: retry later")
 	case errors.As(err, &asked):
 		err = asked.Err
 	}
-	b.opts.Logger.ErrorContext(ctx, "an operation of the API failed", "operation", operation, "error", err)
+	b.opts.Logger.ErrorContext(ctx, "an API operation failed", "operation", operation, "error", err)
 	return huma.Error500InternalServerError(internalError)
 }
 
@@ -126,7 +126,7 @@ func (s *Server) check(ctx huma.Context, next func(huma.Context)) {
 	query, err := url.QueryUnescape(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
 	control := func(c rune) bool { return c < ' ' || c == 0x7f }
 	if text := r.URL.Path + query; err != nil || !utf8.ValidString(text) || strings.ContainsFunc(text, control) {
-		_ = huma.WriteErr(s.huma, ctx, http.StatusBadRequest, "the address is not valid text")
+		_ = huma.WriteErr(s.huma, ctx, http.StatusBadRequest, "the URL is not valid UTF-8")
 		return
 	}
 	next(ctx)

@@ -75,9 +75,9 @@ func (s *Server) Call(ctx context.Context, row system.Operation, in, out any) er
 	run, ok := s.calls[row.Name]
 	switch {
 	case !ok:
-		return fmt.Errorf("the API has no operation %s", row.Name)
+		return fmt.Errorf("unknown API operation %s", row.Name)
 	case row.Everywhere && accessOf(ctx).grants[config.AllProjects] < rank[row.Role]:
-		return huma.Error403Forbidden("this needs the role " + row.Role + " in all projects")
+		return huma.Error403Forbidden("this requires the role " + row.Role + " in all projects")
 	}
 	answer, err := run(ctx, in)
 	if err == nil {

@@ -32,7 +32,7 @@ type HostOptions struct {
 func OfHost(ctx context.Context, h *app.Host, opts HostOptions) (string, error) {
 	address, ui, m, logger := opts.Address, opts.UI, opts.Metrics, opts.Logger
 	if u, err := url.Parse(ui); ui != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return "", &command.UsageError{Err: fmt.Errorf("--temporal-ui %q: give the URL of Temporal's UI", ui)}
+		return "", &command.UsageError{Err: fmt.Errorf("--temporal-ui %q: expected the URL of Temporal's UI", ui)}
 	} else if ui != "" {
 		ui = u.JoinPath("namespaces", url.PathEscape(h.Namespace()), "workflows").String()
 	}
@@ -66,7 +66,7 @@ func OfHost(ctx context.Context, h *app.Host, opts HostOptions) (string, error) 
 	}
 	go func() {
 		if err := s.Serve(ctx, listener); err != nil {
-			logger.Error("the API stopped", "error", err)
+			logger.Error("the API server stopped", "error", err)
 		}
 	}()
 	return listener.Addr().String(), nil
@@ -81,9 +81,9 @@ func gauges(ctx context.Context, st *store.Store, m *metrics.Metrics) {
 		about string
 		of    func(record.Waiting) int
 	}{
-		"inquest_approvals_open": {"tool calls that need approval", func(w record.Waiting) int { return len(w.Approvals) }},
-		"inquest_questions_open": {"questions that need an answer", func(w record.Waiting) int { return len(w.Questions) }},
-		"inquest_outages":        {"agents that wait for a provider or a tool server", func(w record.Waiting) int { return len(w.Outages) }},
+		"inquest_approvals_open": {"tool calls waiting for approval", func(w record.Waiting) int { return len(w.Approvals) }},
+		"inquest_questions_open": {"questions waiting for an answer", func(w record.Waiting) int { return len(w.Questions) }},
+		"inquest_outages":        {"agents waiting for a provider or a tool server", func(w record.Waiting) int { return len(w.Outages) }},
 	} {
 		m.Read(name, g.about, func() float64 {
 			ctx, cancel := context.WithTimeout(ctx, gaugeTimeout)

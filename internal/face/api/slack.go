@@ -28,7 +28,7 @@ func (s *Server) Slack(ctx context.Context, address string) (*slack.Face, error)
 		return nil, err
 	}
 	if cfg.System.Slack.Mode == config.SlackHTTP && s.opts.WithoutHTTP {
-		return nil, errors.New("system.slack.mode is http: serve the HTTP API, with --http")
+		return nil, errors.New("system.slack.mode is http: start the worker with --http")
 	}
 	face := slack.New(slack.Options{
 		Settings: cfg.System.Slack, Secrets: secrets, PageURL: cfg.System.DashboardURL, APIURL: address,

@@ -30,7 +30,7 @@ func (h steering) routes(to *Server) {
 		case system.SleepBody:
 			add(to, op, sends[system.SleepBody](h, signal.Name))
 		default:
-			panic("signal " + signal.Name + " has a request of a new type")
+			panic("signal " + signal.Name + " has a request of an unknown type")
 		}
 	}
 	register(to, system.Cancel, h.cancel)

@@ -114,7 +114,7 @@ func (h transcripts) image(ctx context.Context, in *system.ImageIn) (*imageOut, 
 	}
 	kind, err := picture.Type(content) // ignore the tool's own type; anything but an image is served by artifact
 	if err != nil {
-		return nil, huma.Error422UnprocessableEntity("this artifact is not an image that can be shown", err)
+		return nil, huma.Error422UnprocessableEntity("this artifact is not an image that can be displayed", err)
 	}
 	return &imageOut{kind, "default-src 'none'; sandbox", content}, nil
 }

@@ -144,9 +144,9 @@ func TestCheckRequest(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`{"chain":"shop"}`:              "nothing to investigate",
-		`{"data":"x"}`:                  `"chain" or "alert_type" is needed`,
-		`{"chain":"ship","data":"x"}`:   `the project payments has no chain for this request`,
-		`{"alert_type":"a","data":"x"}`: `the project payments has no chain for this request`,
+		`{"data":"x"}`:                  `set "chain" or "alert_type"`,
+		`{"chain":"ship","data":"x"}`:   `project payments has no chain for this request`,
+		`{"alert_type":"a","data":"x"}`: `project payments has no chain for this request`,
 		`{"chain":"shop","data":"x","priority":2,"budgets":{"max_passes":-1}}`: "max_passes",
 	} {
 		if got := check(in); !strings.Contains(strings.Join(got.Problems, "\n"), want) {

@@ -21,16 +21,17 @@ import (
 func (m *server) deciding() {
 	addTool(m, toolSpec{
 		row: system.Answer.Operation, title: "Answer a question", destroys: m.decide != config.DecideNever, open: true,
-		description: "Answer a question that an investigation asks people. Answer only with what the person you work for told you, or what " +
-			"you know for certain. Only the person may answer confirmations and reviews.",
+		description: "Answer a question from an investigation. Answer only with what the person you work for told you or what " +
+			"you know for certain. Confirmations and reviews are for the person alone.",
 	}, m.answerTool)
 	if m.decide == config.DecideNever {
 		return
 	}
 	addTool(m, toolSpec{
 		row: system.Decide.Operation, title: "Decide on a tool call", destroys: true, open: true,
-		description: "Let the person decide on a tool call in the inbox. Use it only if the person has seen the whole call and asked you to. " +
-			"If the editor supports it, it asks the person directly. The decision is recorded with the person's name and as made over MCP.",
+		description: "Approve or deny a pending tool call in the inbox for the person you work for. Use it only after the " +
+			"person has seen the whole call and told you their decision. If the editor supports it, it asks the person " +
+			"directly. The decision is recorded under the person's name, as made over MCP.",
 	}, m.decideTool)
 }
 
@@ -49,7 +50,7 @@ func (m *server) said(call *mcp.CallToolRequest, key, message string, choices ..
 		if m.decide == config.DecideTrust {
 			return nil, nil
 		}
-		return nil, refusal("this editor cannot ask the person: decide with `starter inbox` or on Inquest's page")
+		return nil, refusal("this editor cannot ask the person: use `starter inbox` or Inquest's web page to decide")
 	}
 	answer, ok := call.Params.InputResponses[key].(*mcp.ElicitResult)
 	if !ok {
@@ -57,7 +58,7 @@ func (m *server) said(call *mcp.CallToolRequest, key, message string, choices ..
 			"type": "object", "required": []string{"decision"},
 			"properties": map[string]any{
 				"decision": map[string]any{"type": "string", "enum": choices, "title": "Your decision"},
-				"reason":   map[string]any{"type": "string", "title": "Reason, which the agent will see"},
+				"reason":   map[string]any{"type": "string", "title": "Reason, shown to the agent"},
 			},
 		}}}
 	}
@@ -65,7 +66,7 @@ func (m *server) said(call *mcp.CallToolRequest, key, message string, choices ..
 	word.decision, _ = answer.Content["decision"].(string)
 	word.reason, _ = answer.Content["reason"].(string)
 	if answer.Action != "accept" || !slices.Contains(choices, word.decision) {
-		return nil, refusal("the person has not decided: the call or question is still pending")
+		return nil, refusal("the person has not decided yet: the call or question is still pending")
 	}
 	return word, nil
 }
@@ -79,10 +80,10 @@ const (
 
 type decideArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"ID of the investigation"`
-	Call     string `json:"call" minLength:"1" maxLength:"1000" doc:"name of the call in the inbox"`
-	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"digest of the call that the person has seen; no other call is decided"`
+	Call     string `json:"call" minLength:"1" maxLength:"1000" doc:"value of name of the call in list_inbox"`
+	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"digest of the call that the person saw; a changed call is not decided"`
 	Approved *bool  `json:"approved,omitempty" doc:"the person's decision; required if the editor cannot ask the person"`
-	Reason   string `json:"reason,omitempty" maxLength:"4000" doc:"the reason that the person gave"`
+	Reason   string `json:"reason,omitempty" maxLength:"4000" doc:"the person's reason"`
 }
 
 func (m *server) decideTool(ctx context.Context, call *mcp.CallToolRequest, in decideArgs) (out system.Decided, err error) {
@@ -94,7 +95,7 @@ func (m *server) decideTool(ctx context.Context, call *mcp.CallToolRequest, in d
 		return t.Approval != nil && t.Name == in.Call && strings.HasPrefix(t.Approval.Digest, in.Digest)
 	})
 	if n < 0 {
-		return out, refusal("no pending call with this name and digest: run list_inbox again")
+		return out, refusal("no pending call with this name and digest: call list_inbox again")
 	}
 	if err := m.opts.May(ctx, system.Decide.Role, pending[n].Project); err != nil { // before the person is asked
 		return out, err
@@ -130,7 +131,7 @@ func (m *server) whole(ctx context.Context, a *record.Approval) error {
 	}
 	if a.Bytes() > maxShown || a.Bytes() > len(a.Arguments) {
 		return refusal(fmt.Sprintf(
-			"%d bytes of arguments are too many to show here: the person must use `starter inbox` or Inquest's page", a.Bytes()))
+			"the arguments are too large to show here (%d bytes): use `starter inbox` or Inquest's web page", a.Bytes()))
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (m *server) whole(ctx context.Context, a *record.Approval) error {
 // callText describes a call to the person deciding on it. It marks characters that could be deceptive.
 func callText(id string, a record.Approval) string {
 	lines := []string{
-		fmt.Sprintf("Investigation %s: the agent %s asks to call %s (risk %s): %s.", id, a.Execution, reveal.Name(a.Tool), a.Risk,
+		fmt.Sprintf("Investigation %s: agent %s asks to call %s (risk %s): %s.", id, a.Execution, reveal.Name(a.Tool), a.Risk,
 			reveal.Text(a.Deadline(a.LeftAt(time.Now().UTC())))),
 	}
 	for _, line := range a.Why() {
@@ -153,9 +154,9 @@ func callText(id string, a record.Approval) string {
 
 type answerArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"ID of the investigation"`
-	Question string `json:"question" minLength:"1" maxLength:"1000" doc:"name of the question in the inbox"`
+	Question string `json:"question" minLength:"1" maxLength:"1000" doc:"value of name of the question in list_inbox"`
 	Text     string `json:"text,omitempty" maxLength:"100000" doc:"the answer"`
-	Approved *bool  `json:"approved,omitempty" doc:"for a confirmation or a review: the person's decision"`
+	Approved *bool  `json:"approved,omitempty" doc:"the person's decision, for a confirmation or a review"`
 }
 
 func (m *server) answerTool(ctx context.Context, call *mcp.CallToolRequest, in answerArgs) (out record.Question, err error) {
@@ -165,7 +166,7 @@ func (m *server) answerTool(ctx context.Context, call *mcp.CallToolRequest, in a
 	}
 	n := slices.IndexFunc(pending, func(t system.Thing) bool { return t.Question != nil && t.Name == in.Question })
 	if n < 0 {
-		return out, refusal("no pending question with this name: run list_inbox again")
+		return out, refusal("no pending question with this name: call list_inbox again")
 	}
 	if err := m.opts.May(ctx, system.Answer.Role, pending[n].Project); err != nil { // before the person is asked
 		return out, err
@@ -173,7 +174,7 @@ func (m *server) answerTool(ctx context.Context, call *mcp.CallToolRequest, in a
 	body := system.AnswerBody{ID: in.Question, Text: in.Text, Approved: in.Approved}
 	if q := pending[n].Question; q.Kind != string(route.Clarification) || q.Review {
 		if m.decide == config.DecideNever {
-			return out, refusal("only the person may answer this: use `starter inbox` or Inquest's page")
+			return out, refusal("only the person may answer this: use `starter inbox` or Inquest's web page")
 		}
 		text := fmt.Sprintf("Investigation %s, stage %s (%s):\n%s\n%s",
 			pending[n].Investigation, q.Stage, q.Kind, reveal.Text(q.Question), reveal.Indented(string(q.Data), ""))

@@ -24,9 +24,9 @@ type Outline struct {
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"what the report does not rest on: repeat it with every cause"`
+	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"limits of the report: repeat them whenever you state the cause"`
 	Summary   string          `json:"summary,omitempty"`
-	Score     *int            `json:"score,omitempty" doc:"0 to 100"`
+	Score     *int            `json:"score,omitempty" doc:"score from 0 to 100"`
 	StartedAt time.Time       `json:"started_at,omitzero"`
 	EndedAt   *time.Time      `json:"ended_at,omitempty"`
 }
@@ -40,11 +40,11 @@ func outlineOf(r system.Listed) Outline {
 }
 
 type learningsArgs struct {
-	Project       string `json:"project,omitempty" maxLength:"63" doc:"project; absent means default, or your only project"`
-	Search        string `json:"q,omitempty" maxLength:"1000" doc:"words, at least one of which is in the text"`
-	Investigation string `json:"investigation,omitempty" maxLength:"1000" doc:"ID of the investigation that taught them"`
+	Project       string `json:"project,omitempty" maxLength:"63" doc:"name of the project; absent means default, or your only project"`
+	Search        string `json:"q,omitempty" maxLength:"1000" doc:"search words; learnings that contain at least one of them match"`
+	Investigation string `json:"investigation,omitempty" maxLength:"1000" doc:"only learnings from the investigation with this ID"`
 	Limit         int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
-	Cursor        string `json:"cursor,omitempty" maxLength:"100" doc:"next of the previous page"`
+	Cursor        string `json:"cursor,omitempty" maxLength:"100" doc:"value of next in the previous page"`
 }
 
 type learningsOut struct {
@@ -61,14 +61,14 @@ func (m *server) learningsTool(ctx context.Context, _ *mcp.CallToolRequest, in l
 }
 
 type listArgs struct {
-	Status  string    `json:"status,omitempty" maxLength:"40" doc:"running, completed, failed, …"`
+	Status  string    `json:"status,omitempty" maxLength:"40" doc:"only investigations with this status, such as running, completed or failed"`
 	Chain   string    `json:"chain,omitempty" maxLength:"200"`
-	Search  string    `json:"q,omitempty" maxLength:"200" doc:"words in the names, the alert or the report, or part of a name"`
-	Since   time.Time `json:"since,omitzero" doc:"only investigations started since this time"`
-	NeedsMe bool      `json:"needs_me,omitempty" doc:"only investigations that need a person"`
+	Search  string    `json:"q,omitempty" maxLength:"200" doc:"words of the alert, report or names, or part of an ID, chain or alert type"`
+	Since   time.Time `json:"since,omitzero" doc:"only investigations started at or after this time"`
+	NeedsMe bool      `json:"needs_me,omitempty" doc:"only investigations that need a person's attention"`
 	Project string    `json:"project,omitempty" maxLength:"63"`
 	Limit   int       `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
-	Cursor  string    `json:"cursor,omitempty" maxLength:"2000" doc:"next of the previous page"`
+	Cursor  string    `json:"cursor,omitempty" maxLength:"2000" doc:"value of next in the previous page"`
 }
 
 type listOut struct {

@@ -22,7 +22,7 @@ const (
 func (m *server) resources() {
 	m.to.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: resourceBase + "{+id}" + resourceReport, Name: "report", Title: "Report of an investigation", MIMEType: "text/markdown",
-		Description: "The whole report. " + untrusted,
+		Description: "The full report. " + untrusted,
 	}, m.resource(resourceReport, func(ctx context.Context, id string) (string, string, error) {
 		found, err := do(ctx, m, system.GetInvestigation, system.ByID{ID: id})
 		return report.Text(found.Investigation), "text/markdown", err
@@ -30,13 +30,13 @@ func (m *server) resources() {
 	m.to.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: resourceBase + "{+id}" + resourceTranscript, Name: "transcript", Title: "Transcript of an investigation",
 		MIMEType:    "text/plain",
-		Description: "What the agents said and called; long texts are cut. " + untrusted,
+		Description: "Messages and tool calls of the agents, with long texts cut. " + untrusted,
 	}, m.resource(resourceTranscript, m.transcriptText))
 	m.to.AddPrompt(&mcp.Prompt{
 		Name: "investigate", Title: "Investigate with Inquest", Description: "Investigate an alert or a question, and report the result",
 		Arguments: []*mcp.PromptArgument{
 			{Name: "what", Title: "What", Description: "the original alert, or the question", Required: true},
-			{Name: "chain", Title: "Chain", Description: "the chain to run; absent means the one that fits best"},
+			{Name: "chain", Title: "Chain", Description: "name of the chain to run; absent lets the assistant choose"},
 		},
 	}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		chain := "Choose the chain that fits best (list_chains)."
@@ -47,8 +47,8 @@ func (m *server) resources() {
 
 %s
 
-%s Start it, follow it with get_investigation (wait 45) until it has ended, and show me at once whatever needs me. Then tell me
-its result in a few sentences: the cause, the evidence it rests on, what is left open, and what to do next. Say which claims of
+%s Start it and follow it with get_investigation (wait 45) until it ends. If anything needs me, show it to me at once.
+Then summarise the result in a few sentences: the cause, the evidence for it, open questions and next steps. Tell me which claims of
 the report are not verified (get_evidence).`, r.Params.Arguments["what"], chain)
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
 	})
@@ -96,7 +96,7 @@ func (m *server) transcriptText(ctx context.Context, id string) (string, string,
 			return text.String(), "text/plain", nil
 		}
 		if text.Len() > maxTranscript {
-			fmt.Fprintf(&text, "… to read more: get_transcript with after %d\n", after)
+			fmt.Fprintf(&text, "… for more, call get_transcript with after %d\n", after)
 			return text.String(), "text/plain", nil
 		}
 	}

@@ -22,16 +22,16 @@ const (
 
 type transcriptArgs struct {
 	ID     string `json:"id" minLength:"1" maxLength:"1000"`
-	After  int64  `json:"after,omitempty" minimum:"0" doc:"next of the previous page"`
+	After  int64  `json:"after,omitempty" minimum:"0" doc:"value of next in the previous page"`
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"200" default:"50"`
-	Entry  int64  `json:"entry,omitempty" minimum:"1" doc:"seq of one entry, to read its whole text"`
-	Offset int    `json:"offset,omitempty" minimum:"0" doc:"read the text of entry from this byte offset"`
+	Entry  int64  `json:"entry,omitempty" minimum:"1" doc:"seq of an entry to read in full"`
+	Offset int    `json:"offset,omitempty" minimum:"0" doc:"return the entry's text from this byte offset"`
 }
 
 type transcriptOut struct {
 	Entries    []entryOut `json:"entries" nullable:"false"`
-	Next       int64      `json:"next,omitempty" doc:"value of after for the next page; absent means there are no more entries now"`
-	NextOffset int        `json:"next_offset,omitempty" doc:"value of offset for the rest of the entry"`
+	Next       int64      `json:"next,omitempty" doc:"value of after for the next page; absent means that there are no more entries yet"`
+	NextOffset int        `json:"next_offset,omitempty" doc:"value of offset to get the rest of the entry"`
 	Notice     string     `json:"notice"`
 }
 
@@ -41,11 +41,11 @@ type entryOut struct {
 	Kind      transcript.Kind `json:"kind"`
 	At        time.Time       `json:"at"`
 	Text      string          `json:"text,omitempty"`
-	Calls     []callOut       `json:"calls,omitempty" nullable:"false" doc:"tools that the entry calls, or the tool whose call it belongs to"`
+	Calls     []callOut       `json:"calls,omitempty" nullable:"false" doc:"tools called in this entry, or the tool that this entry is about"`
 	Status    string          `json:"status,omitempty"`
 	ErrorType string          `json:"error_type,omitempty"`
-	Decision  string          `json:"decision,omitempty" doc:"a person's decision on the call"`
-	Bytes     int             `json:"bytes,omitempty" doc:"size of the whole text; absent means that the text is complete"`
+	Decision  string          `json:"decision,omitempty" doc:"the person's decision on the call"`
+	Bytes     int             `json:"bytes,omitempty" doc:"size of the full text in bytes; absent means that the text is complete"`
 }
 
 type callOut struct {
@@ -125,14 +125,14 @@ func (m *server) entry(ctx context.Context, found []transcript.Entry, in transcr
 
 type evidenceArgs struct {
 	ID    string `json:"id" minLength:"1" maxLength:"1000"`
-	After int    `json:"after,omitempty" minimum:"0" maximum:"1000000000" doc:"next of the previous page"`
+	After int    `json:"after,omitempty" minimum:"0" maximum:"1000000000" doc:"value of next in the previous page"`
 }
 
 type evidenceOut struct {
 	Items   []evidence.Item  `json:"evidence" nullable:"false"`
-	Next    int              `json:"next,omitempty" doc:"value of after for the next page; absent means there are no more"`
+	Next    int              `json:"next,omitempty" doc:"value of after for the next page; absent means that there are no more items"`
 	Pending []string         `json:"pending,omitempty" nullable:"false" doc:"open questions"`
-	Claims  []evidence.Claim `json:"claims,omitempty" nullable:"false" doc:"claims of the report in order, with the evidence they cite"`
+	Claims  []evidence.Claim `json:"claims,omitempty" nullable:"false" doc:"claims of the report, in order, with the evidence that they cite"`
 	Uncited int              `json:"uncited,omitempty" doc:"sentences of the report that state facts without citing evidence"`
 	Notice  string           `json:"notice"`
 }

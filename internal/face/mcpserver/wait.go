@@ -80,7 +80,7 @@ func (p *progress) take(e system.Event) error {
 	defer p.mu.Unlock()
 	switch {
 	case e.Connection != nil && !e.Connection.Lost.IsZero():
-		p.line = e.Connection.To + " does not answer; waiting for it"
+		p.line = e.Connection.To + " is not responding; still waiting for it"
 	case e.Status != nil:
 		p.line = string(e.Status.Status.Status)
 	case e.Update != nil && e.Update.Record != nil:

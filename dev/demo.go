@@ -114,7 +114,7 @@ func demoFlags(cmd *cobra.Command, f flags) flags {
 
 func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	if d.open && cmd.Flags().Changed("http") && f.http == "" {
-		return &command.UsageError{Err: errors.New(`--open needs the page: leave out --http ""`)}
+		return &command.UsageError{Err: errors.New(`--open needs the page: remove --http ""`)}
 	}
 	keep := d.keep || d.open
 	d.slack = f.slack

@@ -46,7 +46,7 @@ a kill -9. By default, it listens only on loopback addresses.`,
 	set.StringVar(&f.UI, "ui", defaults().UI, `address of the Temporal UI (port 0: any free one; "" = none)`)
 	set.StringVar(&f.http, "http", defaults().http,
 		`address of the page and the HTTP API (docs/reference/api.md; port 0: any free one; "" = none)`)
-	set.BoolVar(&f.slack, "slack", false, "connect to Slack as system.slack says (docs/how-to/use-slack.md)")
+	set.BoolVar(&f.slack, "slack", false, "connect to Slack with the settings in system.slack (docs/how-to/use-slack.md)")
 	set.StringSliceVar(&f.UINames, "ui-host", nil,
 		"host name that browsers use for the UI, besides localhost and its addresses; others are refused (DNS rebinding)")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
@@ -54,8 +54,8 @@ a kill -9. By default, it listens only on loopback addresses.`,
 		"directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")
 	set.BoolVar(&f.host.AdoptStore, "adopt-store", false,
-		"take over a store that was moved here from another host, whose host was renamed, or that belonged to another Temporal "+
-			"namespace; make this store the fleet's store instead of the current one")
+		"take over a store that another host or another Temporal namespace used, or whose host was renamed; make this store the "+
+			"fleet's store instead of the current one")
 	set.BoolVar(&f.host.Hold, "hold", false, app.HoldUsage)
 	set.DurationVar(&f.host.Reconcile, "reconcile", 0,
 		fmt.Sprintf("how often to correct the records of investigations that were terminated in Temporal (default: %s)", app.DefaultReconcile))
@@ -93,7 +93,7 @@ To stop, press Ctrl-C. A restart with the same --data resumes everything.
 // explain turns errors that the user can fix into usage errors that say how.
 func explain(err error) error {
 	if used, ok := errors.AsType[*devserver.AddressInUseError](err); ok {
-		return &command.UsageError{Err: fmt.Errorf("%s is in use: give another address with --%s (port 0: any free one)", used.Addr, used.What)}
+		return &command.UsageError{Err: fmt.Errorf("%s is in use: set another address with --%s (port 0: any free one)", used.Addr, used.What)}
 	}
 	if findings, ok := errors.AsType[config.Findings](err); ok {
 		return &command.UsageError{Err: findings}

@@ -21,15 +21,14 @@ func guardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guard",
 		Short: "Protect a Temporal UI from foreign web pages",
-		Long: `Protect a Temporal UI that has no login from foreign web pages. Requests are forwarded if
-they are addressed to localhost, an address of this host, or one of the given names, and
-do not come from pages of other origins; all others are refused. Do not expose the UI
-itself.`,
+		Long: `Protect a Temporal UI that has no login from foreign web pages. Requests are forwarded only
+if they are addressed to localhost, an address of this host, or one of the given names, and
+do not come from pages of other origins. Do not expose the UI itself.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			target, err := url.Parse(to)
 			if err != nil || target.Host == "" {
-				return &command.UsageError{Err: fmt.Errorf("--to %q: give the UI's URL", to)}
+				return &command.UsageError{Err: fmt.Errorf("--to %q: expected the UI's URL", to)}
 			}
 			return guard(cmd.Context(), listen, webguard.Proxy(target, names...))
 		},

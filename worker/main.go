@@ -51,22 +51,23 @@ running calls can finish, and unfinished work continues on another worker.`,
 		"path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: "+
 			"system.store of the configuration) [INQUEST_STORE]")
 	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false,
-		"take over a SQLite store that was moved here from another host, whose host was renamed, or that belonged to another "+
-			"Temporal namespace; make this store the fleet's store instead of the current one")
+		"take over a SQLite store that another host or another Temporal namespace used, or whose host was renamed; make this "+
+			"store the fleet's store instead of the current one")
 	cmd.Flags().BoolVar(&f.Hold, "hold", false, app.HoldUsage)
 	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue,
-		"task queue to serve; on a queue that MCP servers name as their task_queue, the worker runs only their tools and "+
-			"needs no model keys")
+		"task queue to serve; if MCP servers name the queue as their task_queue, the worker runs only their tools and needs no "+
+			"model keys")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().DurationVar(&f.Drain, "drain", 0,
 		fmt.Sprintf("how long running calls can continue after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
 	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0,
-		fmt.Sprintf("how many model and tool calls run at once, and how many quick calls in addition (default: queue.worker_count, else %d)",
+		fmt.Sprintf("how many model and tool calls run at once; the same number of quick calls run in addition (default: "+
+			"queue.worker_count, else %d)",
 			app.DefaultMaxCalls))
 	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", 0,
-		fmt.Sprintf("how many idle workflows stay in memory; others are rebuilt from their history when needed (default: the number of "+
-			"calls that run at once, at least %d)", app.MinCachedWorkflows))
+		fmt.Sprintf("how many idle workflows are cached in memory; others are rebuilt from their history when needed (default: "+
+			"the number of calls that run at once, at least %d)", app.MinCachedWorkflows))
 	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile,
 		"how often a Temporal Schedule, created if missing, corrects the records of investigations that were terminated in "+
 			"Temporal")
@@ -78,7 +79,7 @@ running calls can finish, and unfinished work continues on another worker.`,
 		"address of the page and the HTTP API (docs/reference/api.md); on an address other than loopback, system.http must define who may use it")
 	cmd.Flags().StringVar(&f.ui, "temporal-ui", os.Getenv("INQUEST_UI"),
 		"URL of Temporal's UI, for links on the page (default: no links) [INQUEST_UI]")
-	cmd.Flags().BoolVar(&f.slack, "slack", false, "connect to Slack as system.slack says (docs/how-to/use-slack.md)")
+	cmd.Flags().BoolVar(&f.slack, "slack", false, "connect to Slack with the settings in system.slack (docs/how-to/use-slack.md)")
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())
 	return cmd
 }
@@ -105,8 +106,8 @@ func run(cmd *cobra.Command, f flags) error {
 	case refused, errors.Is(err, app.ErrNoStore):
 		return &command.UsageError{Err: err}
 	case errors.Is(err, app.ErrOtherStore):
-		err = fmt.Errorf("%w. Name the fleet's store with --store, INQUEST_STORE or system.store. To replace it for good, stop the other "+
-			"workers and start this one once with --adopt-store; running investigations need the old store", err)
+		err = fmt.Errorf("%w. Name the fleet's store with --store, INQUEST_STORE or system.store. To replace it for good, stop "+
+			"the other workers and start this one once with --adopt-store; running investigations need the old store", err)
 		return &command.UsageError{Err: err}
 	case err != nil:
 		return err
@@ -167,7 +168,7 @@ func checkNumbers(cmd *cobra.Command, opts app.HostOptions) error {
 		{"reconcile", opts.Reconcile > 0},
 	} {
 		if flag := cmd.Flags().Lookup(number.flag); flag.Changed && !number.positive {
-			return &command.UsageError{Err: fmt.Errorf("--%s %s: give more than 0", number.flag, flag.Value)}
+			return &command.UsageError{Err: fmt.Errorf("--%s %s: expected more than 0", number.flag, flag.Value)}
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func contentOf(ctx context.Context, st *store.Store, id string) (c bundle.Conten
 		return c, err
 	}
 	if !c.Record.Status.Closed() {
-		return c, &system.InputError{Err: fmt.Errorf("investigation %s is %s: export it when it has ended", c.Record.ID, c.Record.Status)}
+		return c, &system.InputError{Err: fmt.Errorf("investigation %s is %s: export it after it has ended", c.Record.ID, c.Record.Status)}
 	}
 	err = st.Rows(ctx, c.Record.ID, func(r record.Row) error {
 		c.Rows = append(c.Rows, r)

@@ -46,7 +46,7 @@ func (c *finder) Ask(ctx context.Context, h system.Handle, status any) error {
 
 func (h handle) ask(ctx context.Context, within time.Duration, status any) error {
 	if h.conn == nil {
-		return fmt.Errorf("%s: Temporal is not queried from here", h.ID())
+		return fmt.Errorf("%s: Temporal cannot be queried from here", h.ID())
 	}
 	err := query(ctx, within, h.conn, h.Workflow, h.current, status)
 	if err != nil && ctx.Err() == nil {

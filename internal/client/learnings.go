@@ -56,7 +56,7 @@ func beforeOf(cursor string) (int64, error) {
 			return id, nil
 		}
 	}
-	return 0, &system.InputError{Err: errors.New("invalid cursor: use next of the previous page")}
+	return 0, &system.InputError{Err: errors.New("invalid cursor: use the value of next from the previous page")}
 }
 
 func learningsOf(all []learning.Learning) []system.Learning {
@@ -207,7 +207,7 @@ func (c *finder) Rate(ctx context.Context, in system.RateIn, by agent.Identity) 
 	case !slices.Contains(record.Verdicts(), b.Rating):
 		return out, &system.InputError{Err: fmt.Errorf("rating %q is not one of %v", b.Rating, record.Verdicts())}
 	case b.Withdraw && b.Rating != record.Inaccurate:
-		return out, &system.InputError{Err: errors.New("only what an inaccurate investigation taught is withdrawn with the rating")}
+		return out, &system.InputError{Err: errors.New("withdraw requires the rating inaccurate")}
 	case o.Record == nil || o.Record.EndedAt == nil:
 		return out, &system.InputError{Err: fmt.Errorf("investigation %s has not ended: only ended investigations can be rated", o.ID)}
 	}

@@ -40,7 +40,7 @@ func (c *Client) Score(ctx context.Context, id, by string) (j system.Judging, er
 		return j, &system.ScoringError{ID: j.ID}
 	}
 	if err != nil {
-		return j, fmt.Errorf("have %s judged: %w", j.ID, err)
+		return j, fmt.Errorf("request the score of %s: %w", j.ID, err)
 	}
 	j.Run = run.GetRunID()
 	return j, nil

@@ -39,7 +39,7 @@ const memoOnce = "inquest_once"
 // returns that one; see Handle.Known.
 func (c *Client) Start(ctx context.Context, s system.Start) (system.Handle, error) {
 	if _, ok := workflows.WorkflowOf(s.Workflow); ok { // commands would take it for an investigation ID
-		err := fmt.Errorf("the workflow id %s looks like the id of an investigation: give another", s.Workflow)
+		err := fmt.Errorf("the workflow ID %s looks like the ID of an investigation: use another one", s.Workflow)
 		return system.Handle{}, &system.InputError{Err: err}
 	}
 	if err := c.putData(ctx, &s); err != nil {
@@ -217,8 +217,8 @@ func (c *Client) putData(ctx context.Context, s *system.Start) error {
 		return fmt.Errorf("write the request: %w", err)
 	}
 	if len(body) > maxRequest {
-		return &system.InputError{Err: fmt.Errorf("the request is %d bytes and Temporal takes %d: "+
-			"with access to the workers' store (--store), data of any size can be passed by reference", len(body), maxRequest)}
+		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, but Temporal accepts %d: with access to the "+
+			"workers' store (--store), data of any size can be passed by reference", len(body), maxRequest)}
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (c *Client) endThread(ctx context.Context, t record.Thread) error {
 	}
 	var status workflows.ConversationStatus
 	if err := c.askTwice(ctx, h, &status); err != nil {
-		return fmt.Errorf("find out whether a turn is running: %w", err)
+		return fmt.Errorf("check whether a turn is running: %w", err)
 	}
 	if status.Answering != "" {
 		return &system.InputError{Err: fmt.Errorf("a turn is running: the agent is answering %s; delete the conversation after the turn",

@@ -102,7 +102,7 @@ func (s sealed) message(failure *failurepb.Failure) string {
 func addTroubles(s *workflows.Status, all []workflows.Trouble) {
 	s.Troubles = all
 	words := []string{
-		troubleLine("the store", all, activities.ErrorStore), troubleLine("a worker that can do it", all, activities.ErrorWorkerCannot),
+		troubleLine("the store", all, activities.ErrorStore), troubleLine("a worker that can run it", all, activities.ErrorWorkerCannot),
 	}
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
 	if people := s.Status == agent.StatusPaused || len(s.Waiting)+len(s.Questions) > 0; people && len(words) > 0 {

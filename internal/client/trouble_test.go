@@ -80,7 +80,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 		"what is in hand waits": {pending(atWork, "", 5*time.Minute, "Store"), "the store, since SINCE (Generate of w, attempt 7)"},
 		"an attempt before did": {pending(backingOff, "WorkerStopping", 0, "Store"), ""},
 		"another worker is waited for": {pending(backingOff, "WorkerCannot", 0, ""),
-			`a worker that can do it, since SINCE (Generate of w, attempt 7: this worker has unknown hook "h", next at NEXT)`},
+			`a worker that can run it, since SINCE (Generate of w, attempt 7: this worker has unknown hook "h", next at NEXT)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +110,7 @@ func TestTroublesBesidePeople(t *testing.T) {
 	store := workflows.Trouble{Workflow: "w", Activity: "Finish", ErrorType: "Store", Since: at, Attempt: 2}
 	addTroubles(&s, []workflows.Trouble{store, store, {Workflow: "w", Activity: "RunHook", ErrorType: "WorkerCannot", Since: at, Attempt: 1}})
 	want := "a person to resume or conclude it; and for the store, since 14:00:09 UTC (Finish of w and 1 more, attempt 2); " +
-		"and for a worker that can do it, since 14:00:09 UTC (RunHook of w, attempt 1)"
+		"and for a worker that can run it, since 14:00:09 UTC (RunHook of w, attempt 1)"
 	if diff := cmp.Diff(want, s.WaitingFor); diff != "" || len(s.Troubles) != 3 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -72,9 +72,9 @@ func (c *ToolCall) MayApprove(who *agent.Identity) error {
 	rules, name := c.Approvers, c.Spec.Name
 	switch {
 	case rules.Needed > 1:
-		return fmt.Errorf("a call of %s needs the approval of %d people: have an investigation request it", name, rules.Needed)
+		return fmt.Errorf("a call of %s needs the approval of %d people: start an investigation whose agent requests it", name, rules.Needed)
 	case rules.NotOwn:
-		return fmt.Errorf("you may not approve your own call of %s: have an investigation request it", name)
+		return fmt.Errorf("you may not approve your own call of %s: start an investigation whose agent requests it", name)
 	case len(rules.Who) > 0 && !who.Among(rules.Who):
 		return fmt.Errorf("you may not decide on calls of %s; allowed: %s", name, strings.Join(rules.Who, ", "))
 	}

@@ -266,7 +266,7 @@ func (v *versions) checkDeployment(ctx context.Context, c client.Client) {
 		case routing.RampingVersion != nil && version.Version == *routing.RampingVersion:
 			role = fmt.Sprintf("ramping, %g %% of new investigations", routing.RampingVersionPercentage)
 		case version.DrainageStatus == client.WorkerDeploymentVersionDrainageStatusDraining:
-			role = "draining: keep its workers, its investigations still run"
+			role = "draining: keep its workers, because its investigations still run"
 		case version.DrainageStatus == client.WorkerDeploymentVersionDrainageStatusDrained:
 			role = "drained: its workers can be stopped"
 		}

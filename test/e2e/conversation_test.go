@@ -270,7 +270,7 @@ func (w *world) testTalkClose(t *testing.T) {
 	w.must("chat", "--thread", "one", "--close")
 	eventually(t, "it is not any more", func() bool { return !strings.Contains(listed(), "one ") })
 	w.mustFail(1, "no open conversation one", "chat", "--thread", "one", "--close")
-	w.mustFail(2, "set --agent to begin one", "chat", "--thread", "one", "--message", "x")
+	w.mustFail(2, "set --agent to start one", "chat", "--thread", "one", "--message", "x")
 	if second := w.send("Memo", "one", "hello"); second.Turn != 1 || len(w.lastRequest().Messages) != 2 {
 		t.Errorf("%+v after %d messages", second, len(w.lastRequest().Messages))
 	}

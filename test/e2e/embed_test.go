@@ -93,7 +93,7 @@ func TestEmbed(t *testing.T) {
 	}
 	offered := w.model.Requests()[0].Tools
 	if len(offered) != 2 || offered[0].Function.Name != "open_ticket" ||
-		!strings.Contains(string(offered[0].Function.Parameters), `"one line that says what is wrong"`) {
+		!strings.Contains(string(offered[0].Function.Parameters), `"the problem in one line"`) {
 		t.Errorf("offered: %+v", offered)
 	}
 	if task := w.model.Requests()[0].Last().Text(); !strings.Contains(task, `{"on_duty":"Ada"}`) {

@@ -121,7 +121,7 @@ func TestMissingServers(t *testing.T) {
 	page.do("open the list", chromedp.Navigate(page.base))
 	page.shows("partial", "Not checked: absent, exits, hangs, empty, denies, website")
 	page.do("open the investigation", chromedp.Navigate(page.base+"#/"+url.PathEscape(r.ID)))
-	page.shows("No tool result: no call of a tool has succeeded")
+	page.shows("No tool result: no tool call succeeded")
 	var shown string
 	page.do("read it", chromedp.Text(".report", &shown))
 	for _, why := range reasons {

@@ -12,7 +12,7 @@ import (
 // manCommand writes man pages, for packagers.
 func manCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Short: "Write a man page of each command into a folder", Hidden: true, Args: base.Exactly("DIR"),
+		Use: "man DIR", Short: "Write a man page for each command into a directory", Hidden: true, Args: base.Exactly("DIR"),
 		Example: "  starter man man1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {

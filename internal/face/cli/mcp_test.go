@@ -61,7 +61,7 @@ func TestMCP(t *testing.T) {
 	if err != nil || len(tools.Tools) != 11 {
 		t.Errorf("%+v, %v", tools, err)
 	}
-	for name, want := range map[string]string{"list_chains": "chains", "list_investigations": "Temporal does not respond",
+	for name, want := range map[string]string{"list_chains": "chains", "list_investigations": "Temporal is not responding",
 		"decide_call": "unknown tool"} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{}})
 		got := ""

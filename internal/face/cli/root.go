@@ -56,18 +56,18 @@ func root(c *base.CLI) *cobra.Command {
 	cmd.SetFlagErrorFunc(wrongFlag)
 	c.Config = c.Getenv("INQUEST_CONFIG")
 	set := cmd.PersistentFlags()
-	set.StringVar(&c.Address, "address", "", "host:port of Temporal (default: TEMPORAL_ADDRESS, or localhost:7233)")
+	set.StringVar(&c.Address, "address", "", "address of Temporal, as host:port (default: TEMPORAL_ADDRESS, or localhost:7233)")
 	set.StringVar(&c.Namespace, "namespace", "", "Temporal namespace (default: TEMPORAL_NAMESPACE, or default)")
 	set.StringVar(&c.Profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	set.StringVar(&c.TaskQueue, "task-queue", cmp.Or(c.Getenv("INQUEST_TASK_QUEUE"), workflows.TaskQueue),
 		"task queue of the workers [INQUEST_TASK_QUEUE]")
 	set.StringVar(&c.Store, "store", c.Getenv("INQUEST_STORE"),
-		"the workers' store: path of the SQLite file, or a postgres:// address (default: the store of dev) [INQUEST_STORE]")
+		"workers' store: path of the SQLite file, or a postgres:// URL (default: the store of dev) [INQUEST_STORE]")
 	set.Lookup("store").DefValue = "" // the address may contain a password; the usage text mentions the default
 	set.StringVar(&c.Server, "server", c.Getenv("INQUEST_SERVER"),
-		"address of the HTTP API, used instead of Temporal and the store, with the token in INQUEST_TOKEN [INQUEST_SERVER]")
+		"URL of the HTTP API, used instead of Temporal and the store, with the token in INQUEST_TOKEN [INQUEST_SERVER]")
 	set.Lookup("server").DefValue = "" // the address may contain a password
-	set.BoolVar(&c.Insecure, "insecure", false, "allow sending the token to an http:// address of another host")
+	set.BoolVar(&c.Insecure, "insecure", false, "allow sending the token to another host over http://")
 	full := base.Missing()
 	if c.Full != nil {
 		full = c.Full.Commands(c)

@@ -21,8 +21,8 @@ func versionCommand(c *base.CLI) *cobra.Command {
 		Long: `Print the version, and the commit that it was built from.
 
 With --check, check that this program, the store, Temporal and the running workers are
-compatible, before, during and after an upgrade. Nothing is changed. The exit code is 1 if
-they are not compatible.`,
+compatible, before, during and after an upgrade. The check changes nothing. The exit code is
+1 if they are not compatible.`,
 		Example: `  starter version
   starter version --check --store STORE`,
 		Args: base.Exactly(),

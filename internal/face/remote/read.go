@@ -193,12 +193,12 @@ func (r *Client) Text(ctx context.Context, text *string, ref string) error {
 	return cmp.Or(err, errNoMore)
 }
 
-var errNoMore = errors.New("the API has only the beginning of this text")
+var errNoMore = errors.New("the API returns only the beginning of this text")
 
 // Acts returns the acts of one investigation. The API serves no others.
 func (r *Client) Acts(ctx context.Context, f record.ActFilter, fn func(audit.Act) error) error {
 	if f.Investigation == "" {
-		return &system.InputError{Err: errors.New("through the API, the audit trail needs the ID of an investigation")}
+		return &system.InputError{Err: errors.New("with the API, the audit trail needs the ID of an investigation")}
 	}
 	if f.Project != "" {
 		if w, err := r.Outcome(ctx, f.Investigation); err != nil || w.Investigation.Project != f.Project {

@@ -72,7 +72,8 @@ func New(address, token string, insecure bool) *Client {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		r.wrong = &system.InputError{Err: errors.New("the address of the API must be https://HOST or https://HOST/PATH")}
 	case u.Scheme == "http" && token != "" && !insecure && !command.Loopback(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))):
-		r.wrong = &system.InputError{Err: fmt.Errorf("%s is not https://, so others could read the token: use https:// or --insecure", address)}
+		r.wrong = &system.InputError{Err: fmt.Errorf("%s is not https://, so others could read the token: use https://, or "+
+			"allow this with --insecure", address)}
 	}
 	return r
 }
@@ -99,14 +100,14 @@ func (r *transport) exchange(ctx context.Context, within time.Duration, to reque
 		err = json.NewDecoder(limited).Decode(out)
 	}
 	if limited.N == 0 {
-		err = fmt.Errorf("the answer has more than %d MB", maxAnswer>>20)
+		err = fmt.Errorf("the response is larger than %d MB", maxAnswer>>20)
 	}
 	answer, checked := out.(interface{ Complete() bool })
 	switch {
 	case errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return r.doubted(to.method, &AwayError{r.url, err})
 	case err != nil:
-		return fmt.Errorf("read the answer of %s: %w", r.url, err)
+		return fmt.Errorf("read the response of %s: %w", r.url, err)
 	case checked && !answer.Complete():
 		return r.foreign(response)
 	}

@@ -38,13 +38,14 @@ func (c *CLI) ExitCode(ctx context.Context, err error) int {
 func Explain(err error) error {
 	err = dial.Plain(err)
 	if folder, ok := errors.AsType[*system.FolderError](err); ok {
-		return Usagef("--store %s is a folder: give the path of the SQLite file in it", folder.Path)
+		return Usagef("--store %s is a directory: give the path of the SQLite file in it", folder.Path)
 	}
 	if _, wrong := errors.AsType[*system.InputError](err); wrong {
 		return Usagef("%w", err)
 	}
 	if _, away := errors.AsType[*system.UnreachableError](err); away {
-		return fmt.Errorf("%w\nStart one with `go run ./dev`, or give the address of yours with --address or TEMPORAL_ADDRESS.", err)
+		return fmt.Errorf("%w\nStart Temporal with `go run ./dev`, or give the address of your own with --address or "+
+			"TEMPORAL_ADDRESS.", err)
 	}
 	return err
 }
@@ -57,8 +58,8 @@ type cutError struct {
 
 func (e *cutError) Error() string {
 	if e.reason == agent.EndPartial {
-		return fmt.Sprintf("investigation %s is partial: an agent never had one of its tool servers, or its text does not meet its contract. "+
-			"The report says which.", e.id)
+		return fmt.Sprintf("investigation %s is partial: an agent worked without one of its tool servers, or its output does "+
+			"not meet its contract. The report says which.", e.id)
 	}
 	return fmt.Sprintf("investigation %s reached a limit (%s) before its chain was complete. The report contains the findings so far.",
 		e.id, e.reason)

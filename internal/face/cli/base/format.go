@@ -52,7 +52,7 @@ func Pairs(flag string, given []string) (map[string]string, error) {
 	for _, one := range given {
 		key, value, ok := strings.Cut(one, "=")
 		if !ok || key == "" {
-			return nil, Usagef("%s %q: give KEY=VALUE", flag, one)
+			return nil, Usagef("%s %q: expected KEY=VALUE", flag, one)
 		}
 		if _, twice := out[key]; twice {
 			return nil, Usagef("%s: %q is given twice", flag, key)

@@ -59,7 +59,7 @@ var direct = map[string]string{
 	"import":        "it writes to the store directly",
 	"ui":            "it needs the address of Temporal's UI; open the address of the API in a browser instead",
 	"doctor":        "it checks Temporal and the store directly",
-	"mcp":           "editors use the address /mcp of the API (docs/reference/mcp.md)",
+	"mcp":           "editors use the path /mcp of the API (docs/reference/mcp.md)",
 	"audit verify":  "it reads the rows directly from the store",
 	"audit head":    "it reads the rows directly from the store",
 	"rules":         "rules are in the store, and the API cannot change them",

@@ -53,7 +53,7 @@ func (c *CLI) Whole(ctx context.Context, what string, text *string, ref string) 
 	case errors.Is(err, system.ErrNoStore):
 		c.Say("the %s is larger than %d KB and only in the store, which was not found here (set --store)", what, activities.MaxInlineReport>>10)
 	case errors.Is(err, record.ErrNotFound):
-		c.Say("the %s is larger than %d KB and not in this store: the workers use another one (set --store)",
+		c.Say("the %s is larger than %d KB and not in this store: the workers use a different store (set --store)",
 			what, activities.MaxInlineReport>>10)
 	default:
 		return err
@@ -97,7 +97,7 @@ func (c *CLI) Text(what, arg string) (string, error) {
 		return "", Usagef("%s: %w", what, err)
 	}
 	if !utf8.Valid(raw) {
-		return "", Usagef("%s is not valid UTF-8 text", what)
+		return "", Usagef("%s is not valid UTF-8", what)
 	}
 	return string(raw), nil
 }

@@ -12,8 +12,9 @@ func agentExportCommand(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export NAME > FILE", Short: "Print an agent as JSON: its definition and its memory", Args: base.Exactly("NAME"),
 		Example: `  starter agent export Memo > memo.json`,
-		Long: `Print an agent as JSON: its definition and its memory. The definition is printed as it is
-in the configuration, with variables not expanded. The memory is read from the workers' store.`,
+		Long: `Print an agent as JSON: its definition and its memory. The definition is printed as written
+in the configuration, without expanding variables. The memory is read from the workers'
+store.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := exportAgent(cmd.Context(), c, args[0])
 			if err != nil {

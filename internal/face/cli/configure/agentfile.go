@@ -122,13 +122,13 @@ func importDefinition(c *base.CLI, f agentFile) (written string, err error) {
 	case err != nil:
 		return "", err
 	case there != nil && !sameJSON(there, f.Definition):
-		return "", base.Usagef("the configuration already defines a different agent named %s: rename one of the two, "+
-			"or remove the definition in %s", f.Name, c.Config)
+		return "", base.Usagef("the configuration already defines a different agent named %s: rename one of the two, or remove "+
+			"the definition in %s", f.Name, c.Config)
 	case there != nil:
 		return "", nil
 	}
 	if info, err := os.Stat(c.Config); err != nil || !info.IsDir() {
-		return "", base.Usagef("--config %q is not a folder: name the folder where the definition of %s should be written", c.Config, f.Name)
+		return "", base.Usagef("--config %q is not a directory: give the directory for the definition of %s", c.Config, f.Name)
 	}
 	if written, err = configuration.WriteAgent(src, f.Name, f.Definition); err != nil {
 		return "", base.Usagef("the configuration is not valid with this definition: %w", err)

@@ -80,7 +80,7 @@ func agentShowCommand(c *base.CLI) *cobra.Command {
 	var f agentFlags
 	var versions bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Print an agent created at run time, in the format that edit reads", Args: base.Exactly("NAME"),
+		Use: "show NAME", Short: "Print an agent created at run time, as input for edit", Args: base.Exactly("NAME"),
 		Example: "  starter agent show Triage > triage.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := c.Client().VirtualVersions(cmd.Context(), f.project, args[0])

@@ -47,10 +47,10 @@ func NewChainGraph(c *base.CLI) *cobra.Command {
 		Use:     "graph --chain CHAIN",
 		Example: "  starter chain graph --chain kubernetes",
 		Short:   "Draw a chain: its stages, and the conditions between them",
-		Long: `Draw a chain: its stages with their agents, the conditions between stages, and what the
-chain asks people. The drawing shows only what the chain itself defines: an agent whose
-result is JSON can also request another pass, or ask people, with the field "outcome".
-For agents whose tools change something, it shows what they may do without asking a
+		Long: `Draw a chain: its stages with their agents, the conditions between stages, and the questions
+to people. The drawing shows only what the chain itself defines: an agent whose result is
+JSON can also request another pass, or ask people, with the field "outcome". For agents
+whose tools change something, it shows what they may do without asking a
 person. Git hosts and the Mermaid tools render mermaid, Graphviz renders dot, svg is an
 image, and text is for terminals.`,
 		Args: base.Exactly(),

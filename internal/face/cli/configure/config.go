@@ -39,7 +39,7 @@ DIR, the server's current configuration is printed.`,
 		},
 	}
 	c.ConfigFlag(cmd)
-	cmd.Flags().StringVar(&opts.Chain, "chain", "", "only this chain (built-in or not) and what it uses")
+	cmd.Flags().StringVar(&opts.Chain, "chain", "", "only this chain (built-in or not) and the entries that it uses")
 	cmd.Flags().BoolVar(&opts.Secrets, "secrets", false, "also print literal values of environment variables, headers and tokens")
 	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the values as a JSON list")
 	return cmd

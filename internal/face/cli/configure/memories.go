@@ -18,11 +18,11 @@ import (
 
 // NewMemories returns the command memories.
 func NewMemories(c *base.CLI) *cobra.Command {
-	cmd := base.Group("memories", "Show, change and withdraw what investigations taught",
+	cmd := base.Group("memories", "Show, change and withdraw learnings from investigations",
 		memoriesListCommand(c), memoriesShowCommand(c), memoriesEditCommand(c), memoriesDeleteCommand(c), memoriesWithdrawCommand(c))
-	cmd.Long = `Show, change and withdraw what investigations taught later ones of their project (see
-docs/how-to/learn-from-incidents.md). LEARNING is the ID of a learning, such as L17. What
-agents write about themselves is in "starter memory".`
+	cmd.Long = `Show, change and withdraw the learnings from a project's investigations, which later ones use
+(see docs/how-to/learn-from-incidents.md). LEARNING is the ID of a learning, such as L17.
+For what agents note about themselves, see "starter memory".`
 	return cmd
 }
 
@@ -88,7 +88,7 @@ func memoriesListCommand(c *base.CLI) *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&in.Search, "find", "", "only learnings that contain at least one of these words")
 	set.StringVar(&in.Investigation, "from", "", "only learnings from this investigation")
-	set.BoolVar(&in.Withdrawn, "withdrawn", false, "also withdrawn learnings")
+	set.BoolVar(&in.Withdrawn, "withdrawn", false, "also list withdrawn learnings")
 	set.IntVar(&in.Limit, "limit", 50, "maximum number of learnings")
 	return f.add(c, cmd, false)
 }
@@ -131,7 +131,7 @@ func withdrawnLine(w learning.Withdrawn) string {
 func memoriesShowCommand(c *base.CLI) *cobra.Command {
 	var f learningFlags
 	cmd := &cobra.Command{
-		Use: "show LEARNING", Short: "Show a learning, its origin, and who got it", Args: base.Exactly("LEARNING"),
+		Use: "show LEARNING", Short: "Show a learning, its origin, and who received it", Args: base.Exactly("LEARNING"),
 		Example: "  starter memories show L17 --project payments",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := c.Client().Learning(cmd.Context(), f.path(args[0]))
@@ -157,7 +157,7 @@ func learningLines(l system.Learning) []string {
 		fmt.Sprintf("confirmed %s, contradicted %s", terminal.Count(l.Confirmed, "time"), terminal.Count(l.Contradicted, "time")),
 	}
 	if len(l.Untrusted) > 0 {
-		lines = append(lines, "the agents had read text from "+strings.Join(l.Untrusted, ", "))
+		lines = append(lines, "the agents had read untrusted text from "+strings.Join(l.Untrusted, ", "))
 	}
 	if l.EditedBy != "" {
 		lines = append(lines, "edited by "+l.EditedBy+" on "+l.Changed.Local().Format(base.DateTime))
@@ -173,7 +173,7 @@ func learningLines(l system.Learning) []string {
 
 func printReads(c *base.CLI, reads []system.LearningRead, more bool) error {
 	if len(reads) == 0 {
-		return c.Print("no other investigation got it")
+		return c.Print("no other investigation received it")
 	}
 	if more {
 		c.Say("only the newest %d reads are listed", len(reads))
@@ -223,7 +223,7 @@ func memoriesEditCommand(c *base.CLI) *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&text, "text", "", "the new text; @FILE or - reads it")
+	set.StringVar(&text, "text", "", "the new text, or @FILE, or - for standard input")
 	set.StringVar(&kind, "kind", "", "semantic, episodic or procedural")
 	set.StringVar(&polarity, "polarity", "", "positive, negative or neutral")
 	set.Float64Var(&confidence, "confidence", 0, "from 0 to 1")
@@ -253,10 +253,10 @@ func memoriesWithdrawCommand(c *base.CLI) *cobra.Command {
 	var why string
 	var list bool
 	cmd := &cobra.Command{
-		Use: "withdraw ID", Short: "Withdraw everything that a wrong investigation taught", Args: base.Exactly("ID"),
+		Use: "withdraw ID", Short: "Withdraw all learnings from a wrong investigation", Args: base.Exactly("ID"),
 		Long: `Withdraw every learning from an investigation in one step, and list them with the
-investigations that used one. Agents that start afterwards do not get a withdrawn learning;
-it stays listed with --withdrawn. With --list, nothing is withdrawn.`,
+investigations that received one. Agents that start later do not get withdrawn learnings;
+list shows them with --withdrawn. With --list, nothing is withdrawn.`,
 		Example: `  starter memories withdraw lab --list
   starter memories withdraw lab --because "it blamed the wrong service"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -276,7 +276,7 @@ it stays listed with --withdrawn. With --list, nothing is withdrawn.`,
 		},
 	}
 	cmd.Flags().StringVar(&why, "because", "", "the reason, recorded with each learning")
-	cmd.Flags().BoolVar(&list, "list", false, "only list what would be withdrawn, and who got it")
+	cmd.Flags().BoolVar(&list, "list", false, "only list what would be withdrawn, and the investigations that received it")
 	return f.add(c, cmd, true)
 }
 

@@ -105,7 +105,7 @@ next time the agent runs.`,
 			return memorySet(cmd.Context(), c, args[0], b, cmd.Flags().Changed)
 		},
 	}
-	cmd.Flags().StringVar(&b.Description, "description", "", "the purpose of the block, which the agent sees")
+	cmd.Flags().StringVar(&b.Description, "description", "", "purpose of the block, shown to the agent")
 	cmd.Flags().IntVar(&b.Limit, "limit", agent.DefaultMemoryLimit, "maximum length of the value, in characters")
 	cmd.Flags().BoolVar(&b.ReadOnly, "read-only", false, "make the block read-only to the agent")
 	return cmd

@@ -31,7 +31,7 @@ type packState struct {
 func NewPacks(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "packs",
-		Short: "List the toolset packs, and what they lack on this host",
+		Short: "List the toolset packs, and missing requirements on this host",
 		Long: `List the toolset packs. A pack connects agents to a well-known system through its MCP
 server: a pinned version, the tools that only read, and instructions. Below a pack that
 cannot be used from this host, the list says what is missing. Addresses in variables are

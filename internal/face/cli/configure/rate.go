@@ -18,10 +18,10 @@ func NewRate(c *base.CLI) *cobra.Command {
 	var body system.RateBody
 	cmd := &cobra.Command{
 		Use: "rate ID accurate|partly|inaccurate", Short: "Rate the result of an investigation",
-		Long: `Rate the result of an investigation that has ended. A new rating replaces your last one.
-While anyone rates it inaccurate, new agents do not get what it taught, and its judgements
-of earlier learnings do not count. The command then lists all of these, and the
-investigations that got one. With --withdraw, its learnings are withdrawn for good.`,
+		Long: `Rate the result of a finished investigation. A new rating replaces your last one. While
+anyone rates it inaccurate, new agents do not get its learnings, and its judgements of
+earlier learnings do not count. The command then lists these learnings, and the
+investigations that received one. With --withdraw, its learnings are withdrawn for good.`,
 		Example: `  starter rate lab accurate
   starter rate lab inaccurate --note "it was the network" --withdraw`,
 		Args: base.Exactly("ID", "RATING"),
@@ -31,7 +31,7 @@ investigations that got one. With --withdraw, its learnings are withdrawn for go
 		},
 	}
 	cmd.Flags().StringVar(&body.Note, "note", "", "what was right or wrong, such as the actual cause")
-	cmd.Flags().BoolVar(&body.Withdraw, "withdraw", false, "withdraw everything that the inaccurate investigation taught")
+	cmd.Flags().BoolVar(&body.Withdraw, "withdraw", false, "withdraw all learnings from the inaccurate investigation")
 	return f.add(c, cmd, true)
 }
 

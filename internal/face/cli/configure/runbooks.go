@@ -19,8 +19,8 @@ func NewRunbooks(c *base.CLI) *cobra.Command {
 		Example: `  starter runbooks
   starter runbooks --label alertname=KubePodCrashLooping --label team=payments`,
 		Long: `List the runbooks in the repository of system.runbooks.repo_url. With --label, list only
-those whose path has a word of a label's value, the best first. Give the URL of one to
-"starter run --runbook", or to a chain.`,
+those whose path contains a word of a label's value, best match first. Pass the URL of one
+to "starter run --runbook", or to a chain.`,
 		Args: base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runbooks(cmd.Context(), c, labels) },
 	}

@@ -35,9 +35,9 @@ func NewToolRun(c *base.CLI) *cobra.Command {
 		Long: `Run one tool from here, under the policy of an agent's definition: enabled and disabled
 tools, access level, and limits on arguments, rate and time. Without --agent, the policy
 allows all servers and uses tool_config and shell of the configuration's defaults, without
-rate limits. If a call needs approval, by configuration or because of its risk, the command
-asks on a terminal; elsewhere, add --yes. Calls made here are not in any transcript, but
-they are in the store's audit trail.
+rate limits. If a call needs approval, because of the configuration or its risk, the
+command asks on a terminal; elsewhere, add --yes. Calls made here appear in no transcript,
+but the store's audit trail records them.
 
 Exit codes: 0 the tool succeeded, 1 the tool failed or the policy denied the call,
 2 unknown tool or invalid arguments, 130 after Ctrl-C, which cancels the call.`,
@@ -164,7 +164,7 @@ func refused(c *base.CLI, err error) error {
 	}
 	switch out.Error.Type {
 	case tool.ErrorUnknownTool:
-		out.Status, err = string(tool.StatusError), base.Usagef("%w `starter tools` lists them.", err)
+		out.Status, err = string(tool.StatusError), base.Usagef("%w Run `starter tools` to list them.", err)
 	case tool.ErrorInvalidArguments:
 		out.Status, err = string(tool.StatusError), base.Usagef("%w", err)
 	}

@@ -30,17 +30,17 @@ func NewTools(c *base.CLI) *cobra.Command {
 		Example: "  starter tools --config inquest --agent LogAgent",
 		Long: `List the tools of a configuration: those of its MCP servers, which are queried from here,
 and the built-in ones. With --agent, list only the tools that this agent's definition
-offers it, without the servers that chains and stages add. RISK FROM is the source of the
-risk; ASKS shows whether a person decides on each call. The command warns about servers
-that it cannot reach, tools that cannot be used, and tools whose description has
-changed since an execution in the workers' store last listed them.`,
+gives it, without the servers that chains and stages add. RISK FROM is the source of the
+risk; ASKS shows whether calls need approval. The command warns about servers that it
+cannot reach, tools that cannot be used, and tools whose description has changed since an
+execution in the workers' store last listed them.`,
 		Args: base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return tools(cmd.Context(), c, f) },
 	}
 	c.ConfigFlag(cmd)
 	set := cmd.Flags()
-	set.StringVar(&f.agent, "agent", "", "only tools that this agent is offered")
-	set.StringVar(&f.search, "search", "", "only tools with this text in their name or description")
+	set.StringVar(&f.agent, "agent", "", "only tools that this agent can use")
+	set.StringVar(&f.search, "search", "", "only tools whose name or description contains this text")
 	set.StringVar(&f.kind, "type", "", fmt.Sprintf("only tools of this type: %v", toolTypes))
 	set.BoolVar(&c.JSON, "json", false, "print the tools as JSON, with their schemas")
 	_ = cmd.RegisterFlagCompletionFunc("agent", base.Complete(c, base.AgentNames))

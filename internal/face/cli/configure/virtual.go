@@ -28,7 +28,7 @@ func NewAgent(c *base.CLI, run *cobra.Command) *cobra.Command {
 		run, agentExportCommand(c), agentImportCommand(c))
 	cmd.Aliases = []string{"agents"}
 	cmd.Long = `List agents, and create agents at run time, without a deployment. Agents created at run
-time are in the workers' store, each in a project, and every version is kept. A chain
+time belong to a project and are kept in the workers' store, with all versions. A chain
 names such an agent like any other, with agent_source: virtual. A running investigation
 keeps the version that it started with.`
 	return cmd
@@ -167,7 +167,7 @@ func agentCreateCommand(c *base.CLI) *cobra.Command {
 
   name: Triage
   type: react_agent
-  description: sorts alerts by what they break
+  description: sorts alerts by affected service
   system_prompt: You sort alerts.
   config:
     default_model: openai:gpt-4o

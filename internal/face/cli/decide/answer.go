@@ -21,10 +21,10 @@ func NewAnswer(c *base.CLI) *cobra.Command {
 		Use:   "answer N|ID [QUESTION]",
 		Short: "Answer a question from an investigation",
 		Long: `Answer a question from an investigation. N is the question's number in the inbox. Instead
-of N, you can give the ID of the investigation and the QUESTION that inbox prints; leave
-out QUESTION if only one is pending. TEXT is text, @file, or - for standard input. Denying
-a confirmation ends the investigation. Denying a result in a review sends the result back
-to its stage, with TEXT as feedback.`,
+of N, you can give the ID of the investigation and the QUESTION that inbox prints; omit
+QUESTION if only one is pending. TEXT is text, @file, or - for standard input. Denying a
+confirmation ends the investigation. Denying a result in a review sends it back to its
+stage, with TEXT as feedback.`,
 		Example: `  starter answer 1 --approve
   starter answer lab --text "the database of the shop"
   starter answer lab q2-k3f9 --approve`,
@@ -55,7 +55,7 @@ to its stage, with TEXT as feedback.`,
 	set.StringVar(&a.Text, "text", "", "the answer, or a comment on --approve, --deny or --decision")
 	set.BoolVar(&approve, "approve", false, "approve the confirmation or the review")
 	set.BoolVar(&deny, "deny", false, "deny the confirmation or the review")
-	set.StringVar(&a.Decision, "decision", "", "the decision for an agent_review; at a reached limit: conclude or stop")
+	set.StringVar(&a.Decision, "decision", "", "decision of an agent_review; for a reached limit: conclude or stop")
 	set.StringVar(&data, "data", "", "JSON data to send with the answer: text, @file, or - for standard input")
 	set.StringVar(&a.By, "by", base.UserName(), "name recorded with the answer")
 	set.BoolVar(&c.JSON, "json", false, "print the answered question as JSON")
@@ -97,7 +97,7 @@ func NewExtend(c *base.CLI) *cobra.Command {
 	var duration time.Duration
 	cmd := &cobra.Command{
 		Use:   "extend N|ID",
-		Short: "Raise limits: model calls, tokens, money, time",
+		Short: "Raise limits: model calls, tokens, cost, time",
 		Long: `Raise the limits of an investigation. With "budgets.on_limit: ask", an investigation that
 reaches a limit asks people and continues once the limit is raised; N is the number of
 that question in the inbox. Otherwise, raise the limit before the investigation reaches
@@ -108,7 +108,7 @@ it, because reaching it ends the investigation.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.Duration = plan.Duration(duration)
 			if (e == workflows.ExtendBudget{By: e.By}) {
-				return base.Usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
+				return base.Usagef("nothing to raise: set --llm-calls, --tokens, --cost or --duration")
 			}
 			id := args[0]
 			found, numbered, err := asListed(cmd.Context(), c, args)
@@ -125,7 +125,7 @@ it, because reaching it ends the investigation.`,
 	set := cmd.Flags()
 	set.IntVar(&e.LLMCalls, "llm-calls", 0, "number of additional model calls")
 	set.IntVar(&e.Tokens, "tokens", 0, "number of additional tokens")
-	set.Float64Var(&e.CostUSD, "cost", 0, "additional US dollars")
+	set.Float64Var(&e.CostUSD, "cost", 0, "additional cost in US dollars")
 	set.DurationVar(&duration, "duration", 0, "additional time")
 	set.StringVar(&e.By, "by", base.UserName(), "name recorded with the extension")
 	set.BoolVar(&c.JSON, "json", false, "print the limits as JSON")

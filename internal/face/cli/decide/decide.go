@@ -35,14 +35,14 @@ func NewDecide(c *base.CLI) *cobra.Command {
 		Use:   "decide N…|ID CALL|--all --approve|--deny|…",
 		Short: "Decide on tool calls that need approval",
 		Long: `Decide on tool calls that need approval. N are numbers from the inbox; --all means every
-call that the inbox has shown. A number applies only to the call that you saw there.
-Each call is decided separately. Instead of N, you can give ID and CALL, where CALL is
+call that the inbox has shown. A number stands only for the call that you saw there, and
+each call is decided separately. Instead of N, you can give ID and CALL, where CALL is
 <execution>/<call> as inbox prints it, or only the last part if it is unambiguous. A call
-can be decided only once. A denied call is not made, and the agent is told the reason.
-With --digest, only a call with that digest is decided; its first 12 characters are enough.
+can be decided only once. A denied call is not made, and the agent gets the reason. With
+--digest, only a call with that digest is decided; its first 12 characters are enough.
 
 --edit approves the call with other arguments, which the tool's schema and the agent's
-policy must allow; the agent is told. --ask sends the agent a question and does not make
+policy must allow; the agent is informed. --ask sends the agent a question and does not make
 the call; the agent can request the call again. --hand-to passes the decision to a
 group, a role, or a person as @name. The decision is recorded for your operating system
 user and groups; --by only adds a name.
@@ -89,7 +89,7 @@ func (d *decision) flags(c *base.CLI, cmd *cobra.Command) {
 	d.rule.add(cmd)
 	set.BoolVar(&d.rule.yes, "yes", false, "with --always: save the rule without confirmation")
 	set.BoolVar(&d.all, "all", false, "decide on every call that the inbox has shown")
-	set.StringVar(&d.Reason, "reason", "", "the reason, which the agent sees")
+	set.StringVar(&d.Reason, "reason", "", "the reason, shown to the agent")
 	set.StringVar(&d.By, "by", base.UserName(), "name recorded with the decision")
 	set.StringVar(&d.Digest, "digest", "", "digest of the call that you saw, or its first 12 characters")
 	set.BoolVar(&c.JSON, "json", false, "print the decision as JSON")

@@ -25,9 +25,9 @@ func NewInbox(c *base.CLI) *cobra.Command {
 	return waitingCommand(c, &cobra.Command{
 		Use:   "inbox [ID]",
 		Short: "List what needs a person: calls to approve, questions, reviews",
-		Long: `List what needs a person, in one investigation or in all that are running: tool calls to
-approve, questions, and reviews, the most urgent first. Pass the numbers to decide and
-answer. Each item keeps its number, and numbers are not reused, so you decide only what
+		Long: `List what needs a person, in one investigation or in all running ones: tool calls to
+approve, questions, and reviews, most urgent first. Pass the numbers to decide and
+answer. Each item keeps its number, and numbers are not reused, so you decide only on what
 you have seen here. decide and answer refuse an item that has changed or is no longer
 pending.`,
 		Example: `  starter inbox

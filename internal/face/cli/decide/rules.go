@@ -22,10 +22,10 @@ import (
 
 // NewRules returns the command rules.
 func NewRules(c *base.CLI) *cobra.Command {
-	cmd := base.Group("rules", "Show and change the rules that approve calls",
+	cmd := base.Group("rules", "Show and change the rules that approve calls automatically",
 		rulesListCommand(c), rulesShowCommand(c), rulesAddCommand(c), rulesPreviewCommand(c), rulesRevokeCommand(c))
 	cmd.Long = `Show and change the rules that approve calls without asking a person. Rules are in the
-workers' store. A rule gives a value or a pattern for every argument; a call with other
+workers' store. A rule has a value or a pattern for every argument; a call with other
 arguments does not match. A rule approves only calls for which the configuration allows
 rules (tool_config.remember), never critical calls, and never calls that untrusted text may
 have caused (tool_config.tainted_writes).`
@@ -161,7 +161,8 @@ type ruleFlags struct {
 // add adds the flags of every rule. The rule's arguments come from a call, if there is one.
 func (f *ruleFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringArrayVar(&f.where, "where", nil, "NAME=PATTERN: an argument and its pattern; * matches part of a word, or alone any value")
+	set.StringArrayVar(&f.where, "where", nil, "NAME=PATTERN: an argument and its pattern; * matches part of a word; * alone "+
+		"matches any value")
 	set.DurationVar(&f.lasts, "for", 0, "how long the rule is valid, such as 8h (default: until it is revoked)")
 	set.StringVar(&f.rule.Because, "because", "", "the reason, shown with calls that the rule approves")
 	set.StringVar(&f.rule.Where.Project, "in-project", "",
@@ -200,7 +201,7 @@ func (f *ruleFlags) made(call map[string]any) (r remember.Rule, err error) {
 	for _, flag := range f.is {
 		name, text, ok := strings.Cut(flag, "=")
 		if !ok || name == "" {
-			return r, base.Usagef("--is %q: give NAME=VALUE", flag)
+			return r, base.Usagef("--is %q: expected NAME=VALUE", flag)
 		}
 		var value any = text
 		if args, err := remember.Parse(`{"v":` + text + `}`); err == nil && len(args) == 1 {
@@ -214,7 +215,7 @@ func (f *ruleFlags) made(call map[string]any) (r remember.Rule, err error) {
 		name, pattern, ok := strings.Cut(flag, "=")
 		if _, has := call[name]; !ok || name == "" || call != nil && !has {
 			names := strings.Join(slices.Sorted(maps.Keys(call)), ", ")
-			return r, base.Usagef("--where %q: give NAME=PATTERN, with the name of an argument: %s", flag, names)
+			return r, base.Usagef("--where %q: expected NAME=PATTERN, with the name of an argument: %s", flag, names)
 		}
 		r.Arguments[name] = remember.Pattern{Glob: pattern}
 	}

@@ -21,12 +21,12 @@ func NewScore(c *base.CLI) *cobra.Command {
 	var detach bool
 	cmd := &cobra.Command{
 		Use:   "score ID",
-		Short: "Score an investigation that has ended",
-		Long: `Score an investigation that has ended; you can repeat this. The scoring agent is the one
-that the chain names, or else ScoringAgent. It sees the request, the results and the
-transcripts of all agents, and gives a score from 0 to 100 with reasons. Scoring does not
-change the status of the investigation. Only one scoring runs at a time. show and report
-print the last score; show --json prints all scores.`,
+		Short: "Score a finished investigation",
+		Long: `Score a finished investigation; you can repeat this. The scoring agent is the one that the
+chain names, or else ScoringAgent. It gets the request, the results and the transcripts of
+all agents, and returns a score from 0 to 100 with reasons. Scoring does not change the
+status of the investigation. Only one scoring runs at a time. show and report print the
+last score; show --json prints all scores.`,
 		Example: `  starter score lab
   starter score lab --json | jq .score`,
 		Args: base.Exactly("ID"),

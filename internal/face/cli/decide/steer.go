@@ -101,9 +101,9 @@ func steerLine(s system.Steered, name string) string {
 func NewResumeAll(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume-all",
-		Short: "Continue all investigations and conversations that are paused",
-		Long: `Continue all investigations and conversations that are paused, for example by worker --hold after a
-restore (docs/how-to/back-up.md). To continue one of them, use starter resume ID.`,
+		Short: "Resume all paused investigations and conversations",
+		Long: `Resume all paused investigations and conversations, for example after worker --hold has paused them
+following a restore (docs/how-to/back-up.md). To resume one of them, use starter resume ID.`,
 		Example: "  starter resume-all",
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeAll(cmd.Context(), c) },

@@ -17,8 +17,8 @@ import (
 func newExport(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ID FILE",
-		Short: "Write an ended investigation into one file",
-		Long: `Write an ended investigation into one file: request, plan, transcript, decisions, artifacts
+		Short: "Write a finished investigation to one file",
+		Long: `Write a finished investigation to one file: request, plan, transcript, decisions, artifacts
 and report, with a page for a browser (index.html). The file is a ZIP archive. Each row has
 a hash that covers all rows before it. Keep the printed seal apart from the file: with it,
 verify --seal detects a file that was changed and sealed again.`,
@@ -66,7 +66,7 @@ Nothing is imported if the store already has the investigation.`,
 			case errors.Is(err, store.ErrExists):
 				return fmt.Errorf("investigation %s is in this store already", id)
 			case errors.Is(err, system.ErrNoStore):
-				return errors.New("there is no store here to import into: set --store to that of your workers")
+				return errors.New("there is no store here to import into: set --store to the store of your workers")
 			case err != nil:
 				return err
 			}
@@ -84,7 +84,7 @@ Nothing is imported if the store already has the investigation.`,
 func writeNew(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return base.Usagef("%s exists already: name another file", path)
+		return base.Usagef("%s already exists: give another file", path)
 	}
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func newCodec(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "codec", Short: "Let the Temporal UI and CLI read encrypted payloads", Args: base.Exactly(),
 		Example: "  starter codec --listen 127.0.0.1:8234",
-		Long: `Serve a codec endpoint. The Temporal UI and CLI use it to decrypt the payloads that they
-show and to encrypt those that they send. It needs the workers' keys (` + payload.VariableKeys + ` or
+		Long: `Serve a codec endpoint. The Temporal UI and CLI use it to decrypt payloads that they show
+and to encrypt payloads that they send. It needs the workers' keys (` + payload.VariableKeys + ` or
 ` + payload.VariableKeysFile + `). Each request needs a token: the value of ` + variableCodecToken + `,
 or a generated token, which is printed.
 
@@ -45,7 +45,7 @@ The UI sends no token: configure it with the endpoint http://127.0.0.1:8234/TOKE
 func serveCodec(c *base.CLI, cmd *cobra.Command, listen string, origins, hosts []string) error {
 	keys, err := payload.LoadKeys(c.Getenv)
 	if err == nil && !keys.Any() {
-		err = fmt.Errorf("no encryption keys found: set %s or %s as on the workers", payload.VariableKeys, payload.VariableKeysFile)
+		err = fmt.Errorf("no encryption keys found: set %s or %s to the workers' value", payload.VariableKeys, payload.VariableKeysFile)
 	}
 	if err != nil {
 		return base.Usagef("%w", err)

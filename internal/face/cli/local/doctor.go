@@ -55,7 +55,7 @@ elsewhere, it calls them only with --online.`,
 
 func runDoctor(ctx context.Context, c *base.CLI, e doctor.Examination) error {
 	if e.Patience <= 0 {
-		return base.Usagef("--wait %s: give more than 0", e.Patience)
+		return base.Usagef("--wait %s: expected more than 0", e.Patience)
 	}
 	opts, keys, err := temporal(c)
 	if err != nil {
@@ -76,7 +76,7 @@ func runDoctor(ctx context.Context, c *base.CLI, e doctor.Examination) error {
 // checkVersions checks whether this program, the store, Temporal and the workers fit together.
 func checkVersions(ctx context.Context, c *base.CLI, patience time.Duration) error {
 	if patience <= 0 {
-		return base.Usagef("--wait %s: give more than 0", patience)
+		return base.Usagef("--wait %s: expected more than 0", patience)
 	}
 	opts, keys, err := temporal(c)
 	if err != nil {

@@ -23,11 +23,11 @@ func newMCP(c *base.CLI) *cobra.Command {
 		Long: `Serve the Model Context Protocol (MCP) on standard input and output, until the input ends.
 Editors and agents start this command (docs/reference/mcp.md) to start, watch, steer and
 read investigations as your operating system user. If Temporal and the workers' store are
-not reachable from here, use the address /mcp of the HTTP API instead.
+not reachable from here, use the path /mcp of the HTTP API instead.
 
---decide sets whose decisions are accepted on calls, confirmations and reviews that need a
-person. never: none. ask: those of the person whom the editor asks. trust: those of the
-agent, which states that the person agreed.`,
+--decide sets whose decisions count for calls, confirmations and reviews that need a
+person. never: nobody's. ask: the person's, whom the editor asks. trust: the agent's, which
+states that the person agreed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveMCP(c, cmd, decide) },
 	}
 	c.ConfigFlag(cmd)

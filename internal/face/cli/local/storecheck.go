@@ -21,9 +21,9 @@ func newStoreCheck(c *base.CLI) *cobra.Command {
 		Use:   "check [ID]",
 		Short: "Compare the store with Temporal's history",
 		Long: `Compare the store with Temporal's history, for one investigation or conversation or for
-all that are running. A store that was restored from a backup, or that lost commits in a
-failover, lacks entries that the history refers to. Nothing is changed. The exit code is 1
-if entries are missing.`,
+all running ones. A store that was restored from a backup, or that lost commits in a
+failover, lacks entries that the history refers to. The check changes nothing. The exit
+code is 1 if entries are missing.`,
 		Example: `  starter store check
   starter store check lab --json`,
 		Args: base.AtMostOne,

@@ -23,7 +23,7 @@ func newUI(c *base.CLI) *cobra.Command {
 		Use:   "ui [ID]",
 		Short: "Open an investigation, or all of them, in Temporal's UI",
 		Long: `Open an investigation, or the list of all investigations, in Temporal's UI in the browser.
-Without a terminal or browser, or with --print, only the link is printed.`,
+Without a terminal or browser, or with --print, the command only prints the link.`,
 		Example: `  starter ui
   starter ui first --print`,
 		Args: base.AtMostOne,
@@ -63,7 +63,7 @@ func uiLink(c *base.CLI, site, id string) (string, error) {
 	}
 	u, err := url.Parse(cmp.Or(site, fallback))
 	if err != nil || u.Host == "" {
-		return "", base.Usagef("--url %q: give the URL of Temporal's UI", site)
+		return "", base.Usagef("--url %q: expected the URL of Temporal's UI", site)
 	}
 	u = u.JoinPath("namespaces", url.PathEscape(cmp.Or(opts.Namespace, sdk.DefaultNamespace)), "workflows")
 	if id == "" {

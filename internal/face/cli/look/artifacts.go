@@ -24,11 +24,11 @@ func NewArtifacts(c *base.CLI) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "artifacts ID [NAME|N]",
-		Short: "List the images and files that tools returned, or fetch one",
+		Short: "List the images and files that tools returned, or save one",
 		Long: `List the images, files and structured data that an investigation's tools returned. With
-a name or number, write that artifact to a file of the same name in the current folder, or
-to the path of -o; "-o -" writes it to standard output. Secrets in text are masked, as
-everywhere else. Images are written as the tool returned them.`,
+a name or number, save that artifact under its name in the current directory, or to the
+path of -o; "-o -" writes it to standard output. Secrets in text are masked, as
+everywhere else. Images are saved as the tool returned them.`,
 		Example: `  starter artifacts lab
   starter artifacts lab 1
   starter artifacts lab 2-pods.json -o - | jq .`,
@@ -53,7 +53,7 @@ everywhere else. Images are written as the tool returned them.`,
 		},
 	}
 	set := cmd.Flags()
-	set.StringVarP(&to, "output", "o", "", "the file or folder to write to, or - for standard output")
+	set.StringVarP(&to, "output", "o", "", "file or directory to write to, or - for standard output")
 	set.BoolVar(&force, "force", false, "replace an existing file")
 	set.BoolVar(&c.JSON, "json", false, "print the list as JSON")
 	return cmd

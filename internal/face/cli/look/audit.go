@@ -26,11 +26,10 @@ func NewAudit(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [ID]",
 		Short: "Print the audit trail: who decided what, and when",
-		Long: `Print the audit trail of one investigation or of all, oldest first: what people were
-asked, what they decided on each call and through which channel, when the call was made
-and what it returned. The trail also has answers, guidance, pauses, extensions, rules,
-starts and ends. --json prints one row per line (JSON Lines), with its hash. Secrets are
-masked, as everywhere else.`,
+		Long: `Print the audit trail of one investigation or of all, oldest first. It records approval
+requests, each decision with its channel, and the time and result of each call. It
+also records answers, guidance, pauses, extensions, rules, starts and ends. --json prints
+one row per line (JSON Lines), with its hash. Secrets are masked, as everywhere else.`,
 		Example: `  starter audit lab
   starter audit --since 7d --who ada --json > audit.jsonl`,
 		Args: base.AtMostOne,
@@ -147,7 +146,7 @@ head" printed earlier and that you kept where the attacker cannot write.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&head, "head", "", "hash of an anchor that the audit trail must contain")
+	cmd.Flags().StringVar(&head, "head", "", "hash of an anchor that must be in the audit trail")
 	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the result as JSON")
 	return cmd
 }
@@ -156,8 +155,9 @@ func auditHeadCommand(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "head",
 		Short: "Print a hash that covers all rows so far",
-		Long: `Anchor the audit trail as it is now, and print the anchor's hash. Keep the hash somewhere
-else. Later, "starter audit verify --head HASH" proves that no earlier row was changed.`,
+		Long: `Anchor the audit trail in its current state, and print the anchor's hash. Keep the hash
+somewhere else. Later, "starter audit verify --head HASH" proves that no earlier row was
+changed.`,
 		Example: `  starter audit head >> /mnt/worm/inquest-heads`,
 		Args:    base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

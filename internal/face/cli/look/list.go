@@ -34,10 +34,10 @@ func NewList(c *base.CLI) *cobra.Command {
 the alert, or else the first line of the data). A narrow terminal shows only the columns
 that fit.
 
---search finds part of a workflow ID, chain or alert type. It also finds words in the
-names, the alert, the error, the report or the summary: all of them must be there. Case is ignored, and a word of
-three characters or more also matches as a prefix: "checkout-7f" finds checkout-7f9c.
-Without a store, only names are searched.`,
+--search matches part of a workflow ID, chain or alert type. It also matches words in the
+names, the alert, the error, the report or the summary, if all of them are there. Case is
+ignored, and a word of three characters or more also matches as a prefix: "checkout-7f"
+finds checkout-7f9c. Without a store, only names are searched.`,
 		Example: `  starter list --needs-me
   starter list --search "checkout OOMKilled"
   starter list --since 2h --alert-type sample-incident`,
@@ -55,12 +55,13 @@ Without a store, only names are searched.`,
 	}
 	set := cmd.Flags()
 	set.StringVar(&status, "status", "", fmt.Sprintf("only investigations with this status: %s", strings.Join(base.Texts(statuses()), ", ")))
-	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only investigations that need a person to decide, answer or resume")
+	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only investigations that wait for a person's decision, answer or resume")
 	set.StringVar(&since, "since", "", "only investigations started since this time: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Chain, "chain", "", "only investigations of this chain")
 	set.StringVar(&filter.AlertType, "alert-type", "", "only investigations of this alert type")
 	set.StringSliceVar(&filter.Projects, "project", nil, "only investigations of these projects")
-	set.StringVar(&filter.Search, "search", "", "only investigations with this text in a name, or all of these words in the alert or report")
+	set.StringVar(&filter.Search, "search", "", "only investigations with this text in a name, or with all of these words in "+
+		"the alert or report")
 	set.StringVar(&filter.Tenant, "tenant", "", "only investigations of this tenant")
 	set.StringVar(&filter.Session, "session", "", "only investigations of this session")
 	set.StringArrayVar(&meta, "meta", nil, "only investigations with this metadata KEY=VALUE; may be repeated")
@@ -111,7 +112,7 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 	if l.Remote {
 		c.SayNoStore()
 		if filter.Tenant+filter.Session != "" || len(filter.Metadata) > 0 {
-			c.Say("Temporal's list has no tenants, sessions or metadata, so filtering by them finds nothing")
+			c.Say("Temporal's list does not show tenants, sessions or metadata, so these filters find nothing")
 		}
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ found it; then the claims of the report, and whether the evidence supports them.
 				return base.Usagef("--tail %d: give 1 or more, or 0 for all", only.tail)
 			}
 			if found && only != (part{}) {
-				return base.Usagef("--evidence covers the whole investigation: leave out --agent, --stage and --tail")
+				return base.Usagef("--evidence covers the whole investigation: omit --agent, --stage and --tail")
 			}
 			return show(cmd.Context(), c, args[0], only, found)
 		},

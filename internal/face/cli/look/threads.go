@@ -22,7 +22,7 @@ func NewThreads(c *base.CLI) *cobra.Command {
 	cmd := base.Group("threads", "List, search, show, export and delete conversations",
 		threadsList(c), threadsSearch(c), threadsShow(c), threadsExport(c), threadsDelete(c))
 	cmd.Long = `List, search, show, export and delete conversations, open or closed. THREAD is the name of a
-conversation or its ID. To continue an open one, use "starter chat --thread THREAD".`
+conversation or its ID. To continue an open one, run "starter chat --thread THREAD".`
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func allThreads(ctx context.Context, c *base.CLI, in system.ThreadsIn, open bool
 func threadsSearch(c *base.CLI) *cobra.Command {
 	var in system.FindTurnsIn
 	cmd := &cobra.Command{
-		Use: "search WORDS", Short: "Find turns that have all of some words", Args: base.Exactly("WORDS"),
+		Use: "search WORDS", Short: "Find turns that contain all of the given words", Args: base.Exactly("WORDS"),
 		Example: "  starter threads search 'node 7 disk'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if in.Words = args[0]; in.Limit < 1 || in.Limit > 200 {
@@ -173,7 +173,7 @@ func threadLines(t system.Talk) []string {
 func threadsExport(c *base.CLI) *cobra.Command {
 	in, to := system.ExportThreadIn{}, ""
 	cmd := &cobra.Command{
-		Use: "export THREAD", Short: "Write a conversation with its whole texts, as Markdown or JSON", Args: base.Exactly("THREAD"),
+		Use: "export THREAD", Short: "Write a whole conversation as Markdown or JSON", Args: base.Exactly("THREAD"),
 		Example: "  starter threads export oncall -o oncall.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.ID, in.Format = args[0], "markdown"
@@ -203,7 +203,8 @@ func threadsDelete(c *base.CLI) *cobra.Command {
 		Use: "delete THREAD", Short: "Close a conversation and delete everything that belongs to it", Args: base.Exactly("THREAD"),
 		Example: "  starter threads delete oncall",
 		Long: `Close a conversation and delete its messages, results, turns and workflow runs. Only the
-audit trail stays, and says who deleted it. A conversation with a running turn is not deleted.`,
+audit trail is kept, and records who deleted it. A conversation with a running turn is not
+deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				if file, ok := c.In.(*os.File); !ok || !terminal.IsTerminal(file) {

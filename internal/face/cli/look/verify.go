@@ -17,9 +17,9 @@ func NewVerify(c *base.CLI) *cobra.Command {
 		Use:   "verify FILE",
 		Short: "Check an exported investigation for changes",
 		Long: `Check a file that export wrote, without a server: each row, each file in it, and the archive
-around them. The first altered row is named. Someone who alters a file can also compute its
-hashes again: to detect that, give --seal the seal that export printed. The exit code is 1
-if the file was altered.`,
+around them. The output names the first altered row. An attacker can also compute
+new hashes: to detect that, give --seal the seal that export printed. The exit code is 1 if
+the file was altered.`,
 		Example: `  starter verify lab.zip
   starter verify lab.zip --seal sha256:…`,
 		Args: base.Exactly("FILE"),

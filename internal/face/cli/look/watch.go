@@ -27,8 +27,8 @@ func NewWatch(c *base.CLI) *cobra.Command {
 		Use:   "watch ID",
 		Short: "Show an investigation from its beginning, live until it ends",
 		Long: `Show an investigation from its beginning, live until it ends. On a terminal, the live view
-fills the screen: a line for each agent, the text of one agent, and what needs a person,
-which you can decide and answer there. Press ? to list the keys. q and Ctrl-C leave, and the
+fills the screen: a line for each agent, the text of one agent, and everything that needs a
+person; you can decide and answer there. Press ? to list the keys. q and Ctrl-C leave, and the
 investigation continues. Elsewhere, with --plain or --verbose, or if TERM is "dumb" or CI
 is set, the output is printed line by line.`,
 		Example: `  starter watch lab

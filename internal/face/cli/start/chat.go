@@ -29,7 +29,7 @@ const chatHelp = `Talk with an agent. A conversation stays open until you close 
 continue later, from anywhere, with --thread.
 
 On a terminal, chat reads one line at a time. ` + chatKeys + ` With
---message, or if standard input is not a terminal, one message is sent.`
+--message, or if standard input is not a terminal, it sends one message.`
 
 // chatKeys is the text of /help.
 const chatKeys = `Lines pasted together are one message.
@@ -53,7 +53,7 @@ func NewChat(c *base.CLI) *cobra.Command {
 		"thread ID, the conversation's workflow ID (default: chat-, the agent's name and 8 random characters)")
 	set.StringVar(&f.provider, "provider", "", `model of a new conversation: an llm_providers entry or "provider:model"`)
 	set.StringVar(&f.message, "message", "", "send this message and exit: text, @file, or - for standard input")
-	set.StringVar(&f.by, "by", base.UserName(), "your name, which the agent sees")
+	set.StringVar(&f.by, "by", base.UserName(), "your name, shown to the agent")
 	set.BoolVar(&c.JSON, "json", false, "print only the reply, as JSON")
 	set.BoolVar(&f.verbose, "verbose", false, "show prompts, tool calls and results in full")
 	set.BoolVar(&f.close, "close", false, "close the conversation given by --thread")
@@ -166,9 +166,9 @@ func (s *chatSession) join(ctx context.Context) error {
 	case err != nil && !gone:
 		return err
 	case (gone || !h.Open) && s.flags.agent == "":
-		return base.Usagef("no open conversation %s: set --agent to begin one", s.flags.thread)
+		return base.Usagef("no open conversation %s: set --agent to start one", s.flags.thread)
 	case (gone || !h.Open) && s.Remote():
-		return base.Usagef("no open conversation %s: omit --thread to begin one; the API names it", s.flags.thread)
+		return base.Usagef("no open conversation %s: omit --thread to start one; the API names it", s.flags.thread)
 	case gone || !h.Open:
 		return nil
 	case s.flags.agent != "" && name != "" && name != s.flags.agent:

@@ -32,13 +32,14 @@ func (f *requestFlags) flags(c *base.CLI, cmd *cobra.Command, s *system.Start) {
 	set.StringVar(&req.By, "by", base.UserName(), "name of the requester")
 	set.BoolVar(&f.detach, "detach", false, "print the workflow ID and do not wait")
 	set.StringVar(&req.Project, "project", "", "project of the investigation (default: "+agent.DefaultProject+")")
-	set.StringVar(&req.Tenant, "tenant", "", "tenant of the investigation; if Temporal uses fairness, tenants take turns")
+	set.StringVar(&req.Tenant, "tenant", "", "tenant of the investigation; if Temporal uses fairness, tenants share capacity")
 	set.StringVar(&req.Session, "session", "", "session of the investigation, for list --session")
 	set.IntVar(&req.Priority, "priority", 0, "priority from 1 (first) to 5 (default: Temporal's, 3)")
 	set.StringArrayVar(&f.meta, "meta", nil, "metadata KEY=VALUE, for list --meta, prompts and hooks; may be repeated")
 	set.StringArrayVar(&f.mcp, "mcp", nil,
-		"SERVER or SERVER=TOOL,TOOL: limit agents to this configured MCP server, or to these tools of it; may be repeated")
-	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off, for a tool that Gemini models run themselves; may be repeated")
+		"SERVER or SERVER=TOOL,TOOL: limit agents to this MCP server of the configuration, or to these of its tools; may be "+
+			"repeated")
+	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off, for a native tool of Gemini models; may be repeated")
 	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a limit in addition to those of the chain: "+
 		strings.Join(agent.BudgetKeys, ", ")+"; may be repeated")
 	nativeTools := slices.Sorted(maps.Keys(new(agent.NativeTools).Named()))
@@ -95,7 +96,7 @@ func (f *requestFlags) read(req *agent.Request) (err error) {
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if value == "" || err == nil && n == 0 {
-			return base.Usagef("--budget %s=%s sets no limit: give more than 0, or leave it out", key, value)
+			return base.Usagef("--budget %s=%s sets no limit: give more than 0, or omit it", key, value)
 		}
 		if fields[key] = json.RawMessage(value); key == "max_duration" || err != nil {
 			fields[key], _ = json.Marshal(value)
@@ -103,7 +104,7 @@ func (f *requestFlags) read(req *agent.Request) (err error) {
 	}
 	body, _ := json.Marshal(fields)
 	if json.Unmarshal(body, &req.Budgets) != nil {
-		return base.Usagef("--budget %s: the value must be a number, or for max_duration a duration like 30m", strings.Join(f.budgets, " "))
+		return base.Usagef("--budget %s: the value must be a number, or a duration such as 30m for max_duration", strings.Join(f.budgets, " "))
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func (f *requestFlags) nativeTools(req *agent.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		state := given[name]
 		if state != "on" && state != "off" {
-			return base.Usagef("--native-tool %s=%s: give NAME=on or NAME=off", name, state)
+			return base.Usagef("--native-tool %s=%s: expected NAME=on or NAME=off", name, state)
 		}
 		if err := req.MCP.NativeTools.Set(name, state == "on"); err != nil {
 			return base.Usagef("--native-tool: %v", err)

@@ -42,8 +42,8 @@ func TestRequestFlags(t *testing.T) {
 		"no money":     {flags: requestFlags{budgets: []string{"max_cost_usd=0.0"}}, fails: "--budget max_cost_usd=0.0 sets no limit"},
 		"no passes":    {flags: requestFlags{budgets: []string{"max_passes=0"}}, fails: "--budget max_passes=0 sets no limit"},
 		"no time":      {flags: requestFlags{budgets: []string{"max_duration="}}, fails: "--budget max_duration= sets no limit"},
-		"no such tool": {flags: requestFlags{native: []string{"search=on"}}, fails: `no native tool "search"`},
-		"no state":     {flags: requestFlags{native: []string{"google_search=1"}}, fails: "give NAME=on or NAME=off"},
+		"no such tool": {flags: requestFlags{native: []string{"search=on"}}, fails: `unknown native tool "search"`},
+		"no state":     {flags: requestFlags{native: []string{"google_search=1"}}, fails: "expected NAME=on or NAME=off"},
 	} {
 		got := kept
 		err := tt.flags.read(&got)

@@ -39,7 +39,7 @@ kept: set it again.`,
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&s.Data, "data", "", "data to use instead: text, @file, or - for standard input")
+	set.StringVar(&s.Data, "data", "", "data to use instead of the stored data: text, @file, or - for standard input")
 	asked.flags(c, cmd, &s)
 	l.Flags(c, cmd)
 	return cmd

@@ -41,11 +41,11 @@ func NewRun(c *base.CLI) *cobra.Command {
 	set.StringVar(&s.Data, "data", "", "what to investigate: text, @file, or - for standard input")
 	set.BoolVar(&s.Request.AllowEmpty, "allow-empty", false, "start without data, if the chain needs none")
 	set.BoolVar(&s.Request.Attach, "attach", false,
-		"accept data larger than system.limits.data: agents see its beginning and read the rest in pages")
-	set.BoolVar(&s.Request.UseMock, "mock", false, "replace agents by the mocks that the configuration defines")
+		"accept data larger than system.limits.data: agents get the first part and read the rest in pages")
+	set.BoolVar(&s.Request.UseMock, "mock", false, "replace agents with the mocks defined in the configuration")
 	asked.flags(c, cmd, &s)
 	set.StringVar(&s.Request.Fingerprint, "fingerprint", "",
-		"identifies equal requests: an existing investigation with this fingerprint is shown instead (default: from the chain's dedup)")
+		"key of equal requests: if an investigation has this fingerprint, it is shown instead (default: from the chain's dedup)")
 	set.BoolVar(&s.Request.Again, "again", false, "start a new investigation even if one with the same fingerprint exists")
 	l.Flags(c, cmd)
 	return cmd
@@ -69,7 +69,7 @@ func launch(ctx context.Context, c *base.CLI, s system.Start, detach bool, l loo
 		return notStarted(err)
 	}
 	if h.Known {
-		c.Say("%s has the same fingerprint and is shown instead (to start a new investigation, add --again)", h.ID())
+		c.Say("%s has the same fingerprint and is shown instead (use --again to start a new one)", h.ID())
 	}
 	switch {
 	case detach && c.JSON:
@@ -121,7 +121,7 @@ func notStarted(err error) error {
 			`"session"`, "--session", `"metadata"`, "--meta", `"budgets"`, "--budget").Replace(wrong.Error()))
 	}
 	if taken, ok := errors.AsType[*system.TakenError](err); ok {
-		return fmt.Errorf("%w: run `starter watch %s` to watch it, or give another --workflow-id", err, command.ShellWord(taken.Workflow))
+		return fmt.Errorf("%w: run `starter watch %s` to watch it, or set another --workflow-id", err, command.ShellWord(taken.Workflow))
 	}
 	return err
 }

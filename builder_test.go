@@ -258,7 +258,7 @@ func TestBuilderRefuses(t *testing.T) {
 			NewBuilder().WithCheckpoint(CheckpointPostgres, "host=h password=p"),
 		},
 		{
-			`tool_ids[1]: "*" means all tools of the program: remove the other names, or remove it`,
+			`tool_ids[1]: "*" stands for all tools of the program: list it alone, or remove it`,
 			NewBuilder().WithTools("find", "*"),
 		},
 		{`tool_ids[1]: tool "find" is listed twice`, NewBuilder().WithTools("find", "find")},

@@ -178,7 +178,7 @@ func checkCode[F ~func(A, B) (C, error), A, B, C any](what string, all map[strin
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var problems []error
 		if !codeName.MatchString(name) {
-			problems = append(problems, errors.New("a name has at most 64 of A-Z a-z 0-9 _ . and -"))
+			problems = append(problems, errors.New("a name can have 1 to 64 characters of A-Z a-z 0-9 _ . and -"))
 		}
 		if all[name] == nil {
 			problems = append(problems, errors.New("there is no function to run"))

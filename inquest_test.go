@@ -98,11 +98,11 @@ func TestToolsRefused(t *testing.T) {
 		tools []Tool
 		want  string
 	}{
-		"no name":          {[]Tool{{Schema: object, Run: some}}, `tool "": a name has at most 64 of A-Z a-z 0-9 _ and -, and no __`},
-		"a server's name":  {[]Tool{{Name: "a.b", Schema: object, Run: some}}, `tool "a.b": a name has`},
-		"as models see it": {[]Tool{{Name: "a__b", Schema: object, Run: some}}, `tool "a__b": a name has`},
+		"no name":          {[]Tool{{Schema: object, Run: some}}, `tool "": a name can have 1 to 64 characters of`},
+		"a server's name":  {[]Tool{{Name: "a.b", Schema: object, Run: some}}, `tool "a.b": a name can have`},
+		"as models see it": {[]Tool{{Name: "a__b", Schema: object, Run: some}}, `tool "a__b": a name can have`},
 		"built in": {[]Tool{{Name: "core_memory_append", Schema: object, Run: some}},
-			`tool "core_memory_append": a built-in tool has that name`},
+			`tool "core_memory_append": a built-in tool has this name`},
 		"no function":   {[]Tool{NewTool[query]("find", "", nil)}, `tool "find": there is no function to run`},
 		"odd risk":      {[]Tool{{Name: "find", Schema: object, Run: some, Risk: "hihg"}}, `tool "find": unknown risk "hihg"`},
 		"no schema":     {[]Tool{{Name: "find", Run: some}}, `tool "find": schema: there is none`},
@@ -110,10 +110,10 @@ func TestToolsRefused(t *testing.T) {
 		"unusable schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":"object","$ref":"#/$defs/x"}`)}},
 			`tool "find": schema: `},
 		"not an object": {[]Tool{NewTool("find", "", func(context.Context, []string) (any, error) { return nil, nil })},
-			`tool "find": schema: the arguments of a tool are an object`},
+			`tool "find": schema: the arguments of a tool must be an object`},
 		"type without end": {[]Tool{NewTool("find", "", func(context.Context, loop) (any, error) { return nil, nil })},
 			`tool "find": arguments: `},
-		"the same one twice": {[]Tool{NewTool("find", "", find), NewTool("find", "", find)}, `tool "find": there are two tools of that name`},
+		"the same one twice": {[]Tool{NewTool("find", "", find), NewTool("find", "", find)}, `tool "find": two tools have this name`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +145,7 @@ func TestEverythingThatIsWrong(t *testing.T) {
 			Flow: Flow{PostProcess: "enrch"}}}}},
 	})
 	want := `tool "lose": there is no function to run
-hook "a/b": a name has at most 64 of A-Z a-z 0-9 _ . and -
+hook "a/b": a name can have 1 to 64 characters of A-Z a-z 0-9 _ . and -
 there is no function to run
 mock "verdict": there is no function to run
 Go: agent_chains.orders.stages[0].agents[0]: must not be nil

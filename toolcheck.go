@@ -23,7 +23,7 @@ func (o Options) tools() (all []builtin.Tool, wrong error) {
 	for _, t := range o.Tools {
 		problem := t.problem()
 		if problem == nil && named[t.Name] {
-			problem = errors.New("there are two tools of that name")
+			problem = errors.New("two tools have this name")
 		}
 		if problem != nil {
 			wrong = errors.Join(wrong, fmt.Errorf("tool %q: %w", t.Name, problem))
@@ -47,10 +47,10 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func (t Tool) problem() error {
 	var problems []error
 	if !toolName.MatchString(t.Name) || strings.Contains(t.Name, "__") { // "__" ends a server's name
-		problems = append(problems, errors.New("a name has at most 64 of A-Z a-z 0-9 _ and -, and no __"))
+		problems = append(problems, errors.New("a name can have 1 to 64 characters of A-Z a-z 0-9 _ and -, without __"))
 	}
 	if isOurs(t.Name) {
-		problems = append(problems, errors.New("a built-in tool has that name"))
+		problems = append(problems, errors.New("a built-in tool has this name"))
 	}
 	if t.Run == nil {
 		problems = append(problems, errors.New("there is no function to run"))
@@ -71,14 +71,14 @@ func isOurs(name string) bool {
 // checkSchema returns an error for a schema that arguments cannot be checked against.
 func checkSchema(text json.RawMessage) error {
 	if len(text) == 0 {
-		return errors.New(`schema: there is none; {"type":"object"} is that of any arguments`)
+		return errors.New(`schema: it is missing; use {"type":"object"} to accept any arguments`)
 	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
 		return fmt.Errorf("schema: %w", err)
 	}
 	if schema.Type != "object" {
-		return errors.New("schema: the arguments of a tool are an object, a Go struct")
+		return errors.New("schema: the arguments of a tool must be an object, a Go struct")
 	}
 	if _, err := schema.Resolve(nil); err != nil {
 		return fmt.Errorf("schema: %w", err)

@@ -4,11 +4,11 @@ import "github.com/inquest-dev/inquest/value"
 
 // Agent is an agent's definition.
 type Agent struct {
-	// Type selects the agent's behaviour (spec: agents, "One table, no polymorphism"). An agent of type llm replies with
-	// one JSON object, for routing and for later stages; leave the type out if the agent writes a report.
+	// Type selects the agent's behaviour. An agent of type llm replies with one JSON object, for routing and for later
+	// stages. For an agent that writes a report, leave the type out.
 	Type string `yaml:"type" enum:"agent type" default:"default"`
-	// AgentSource is virtual for an agent that is made at run time, by the HTTP API or starter agent create, in the
-	// project of each request. Such an entry may only have a type and a description.
+	// AgentSource is virtual for an agent that is created at run time, with the HTTP API or starter agent create. The
+	// agent is taken from the project of each request. Such an entry may only have a type and a description.
 	AgentSource string `yaml:"agent_source" enum:"agent source" default:"the configuration"`
 	// Description describes the agent's purpose, in lists and to other agents.
 	Description string `yaml:"description"`
@@ -19,7 +19,7 @@ type Agent struct {
 	// DefaultModel is the model if chains and stages name no provider: the name of an llm_providers entry,
 	// provider:model, or the name of an OpenAI model. With selector:NAME, a function of the workers' program chooses
 	// the model.
-	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
+	DefaultModel string `yaml:"default_model" default:"defaults.llm_provider"`
 	// ModelRole takes the model from model_roles of defaults, instead of default_model.
 	ModelRole string `yaml:"model_role" default:"none"`
 	// FallbackProviders are tried in order when the provider fails; [] means none.
@@ -28,14 +28,14 @@ type Agent struct {
 	FallbackList string `yaml:"fallback_list" default:"none"`
 	// SystemPrompt replaces the type's own prompt, also in conversations. A prompt_key takes precedence over it. It can
 	// use the same variables as prompts.
-	SystemPrompt string `yaml:"system_prompt,template" default:"that of the type"`
+	SystemPrompt string `yaml:"system_prompt,template" default:"the type's"`
 	// CustomInstructions are added to the system prompt.
 	CustomInstructions string `yaml:"custom_instructions"`
 	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations limits the model calls of one run.
-	MaxIterations *int `yaml:"max_iterations" min:"1" default:"that of the type, else of defaults"`
-	// OnLimit says what happens at the last iteration: the agent concludes with its findings so far, or fails.
+	MaxIterations *int `yaml:"max_iterations" min:"1" default:"the type's, else that of defaults"`
+	// OnLimit is what happens at the last iteration: the agent concludes with its findings so far, or fails.
 	OnLimit value.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
@@ -43,7 +43,7 @@ type Agent struct {
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens" default:"the model's own"`
 	// Thinking overrides the provider's setting: off, on, adaptive, or how many tokens the model may think.
 	Thinking string `yaml:"thinking" default:"the provider's"`
-	// ReasoningEffort sets how much the model thinks, in the provider's words.
+	// ReasoningEffort sets how much the model thinks, as one of the provider's values.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort" default:"the provider's"`
 	// NativeTools override the provider's, one by one; they need llm_backend native-gemini. Models before Gemini 3
 	// cannot combine them with other tools: if the agent has other tools, its native tools are left out.
@@ -71,11 +71,11 @@ type Agent struct {
 
 	// Skills are the skills that the agent may load: see docs/how-to/add-skills.md. [] means none.
 	Skills []string `yaml:"skills" default:"all"`
-	// RequiredSkills are skills whose text is in the agent's prompt.
+	// RequiredSkills are skills whose text is always in the agent's prompt.
 	RequiredSkills []string `yaml:"required_skills" default:"none"`
 }
 
-// MemoryBlock is a part of an agent's memory (spec: agents, "Memory"). It is created when the agent first reads its
+// MemoryBlock is a part of an agent's memory. It is created when the agent first reads its
 // memory. From then on the configuration no longer changes it, unless it is read-only.
 type MemoryBlock struct {
 	// Label is the block's name, in the prompt and for the agent's tools; required.
@@ -104,8 +104,8 @@ type SubAgent struct {
 	// MCPServers replace those of the agent's definition.
 	MCPServers []string `yaml:"mcp_servers"`
 
-	// Skills are skills that the agent may load here. They are added to those of the agent's definition. If that has no list, the agent
-	// may load only these.
+	// Skills are further skills that the agent may load here, in addition to those of its definition. If the definition
+	// has no list, the agent may load only these.
 	Skills []string `yaml:"skills" default:"those of the agent's definition"`
 	// RequiredSkills are added to those of the agent's definition.
 	RequiredSkills []string `yaml:"required_skills" default:"none"`
@@ -113,12 +113,11 @@ type SubAgent struct {
 
 // Orchestrator limits the sub-agents of an agent.
 type Orchestrator struct {
-	// MaxConcurrentAgents is how many of them may work at the same time.
+	// MaxConcurrentAgents is how many sub-agents of an agent may work at the same time.
 	MaxConcurrentAgents *int `yaml:"max_concurrent_agents" min:"1" max:"50"`
-	// AgentTimeout limits the work of each; time paused does not count.
+	// AgentTimeout limits the work of each sub-agent; time paused does not count.
 	AgentTimeout value.Duration `yaml:"agent_timeout"`
-	// MaxBudget limits the time in which any of them may work, starting with the first dispatch; time paused does not
-	// count.
+	// MaxBudget limits the time from the first dispatch until the last sub-agent must end; time paused does not count.
 	MaxBudget value.Duration `yaml:"max_budget"`
 	// MaxDepth is how many levels of sub-agents may be dispatched; 1 means that sub-agents cannot dispatch others.
 	MaxDepth *int `yaml:"max_depth" min:"1" max:"5"`

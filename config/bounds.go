@@ -4,14 +4,13 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// Bounds limit a chain in one investigation. When a limit is reached, the investigation ends with the
-// results it has (spec: pipeline, "Bounds").
+// Bounds limit a chain in one investigation. When a limit is reached, the investigation ends with the results so far.
 type Bounds struct {
 	// MaxPasses is how often the chain may go through its stages. A jump that would begin another pass ends the
 	// investigation.
 	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a chain that routes"`
 	// MaxLLMCalls limits the model calls of all agents together.
-	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 if it can go back with single-shot agents alone, else none"`
+	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 if a loop has only single-shot agents, else none"`
 	// MaxAgentHops is how many stage runs may be started in total.
 	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a chain that routes, else none"`
 	// EdgeLimits limit how often the chain goes from one stage to another; in a graph, how often it jumps.
@@ -35,25 +34,24 @@ type Budgets struct {
 	// MaxCostUSD limits the cost of all model calls.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
 	// MaxDuration limits the investigation's duration, not counting time spent waiting for people. The investigation
-	// then ends with the results it has, whereas reaching timeout makes it fail. If both are set, the shorter applies.
+	// then ends with the results so far, whereas it fails when it reaches timeout. If both are set, the shorter applies.
 	MaxDuration value.Duration `yaml:"max_duration" default:"none"`
-	// OnLimit says what happens when max_llm_calls or one of these limits is reached. The investigation ends with the
-	// results it has, or it asks people, who can extend the limit, conclude the investigation, or stop it. It waits
-	// until they answer.
+	// OnLimit is what happens when max_llm_calls or one of these limits is reached. With end, the investigation ends
+	// with the results so far. With ask, it waits until people extend the limit, conclude the investigation, or stop it.
 	OnLimit value.OnBound `yaml:"on_limit" enum:"on bound" default:"end"`
 	// OnLimitTimeout is how long to wait for people before the investigation ends.
 	OnLimitTimeout value.Duration `yaml:"on_limit_timeout" default:"168h"`
 }
 
-// Requests list what requests may use beyond the settings of the chain and its agents. Without them, a request can only
-// restrict.
+// Requests list what a request may use in addition to the settings of the chain and its agents. Without them, a request
+// can only restrict these settings.
 type Requests struct {
 	// MCPServers are additional servers that a request may give to agents that use tools. The agents' tool_config also
 	// applies to them.
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
-	// NativeTools are those that a request may turn on, for agents with the backend native-gemini.
+	// NativeTools are the native tools that a request may turn on, for agents with the backend native-gemini.
 	NativeTools NativeTools `yaml:"native_tools"`
-	// Budgets are how far a request may raise the bounds and budgets of the chain.
+	// Budgets are the highest values to which a request may raise the bounds and budgets of the chain.
 	Budgets RequestBudgets `yaml:"budgets"`
 }
 
@@ -73,14 +71,13 @@ type RequestBudgets struct {
 	MaxDuration value.Duration `yaml:"max_duration" default:"the chain's"`
 }
 
-// Dedup says which requests are duplicates. A duplicate gets the investigation of the first request while that runs,
-// and for a while afterwards.
+// Dedup defines which requests are duplicates. A duplicate request starts nothing: it gets the investigation of the first
+// request, while that runs and for a while afterwards.
 type Dedup struct {
-	// By are the parts of a request that are equal in duplicates: alert_type, tenant, session, data, data.KEY (if the
+	// By lists the parts of a request that must be equal: alert_type, tenant, session, data, data.KEY (if the
 	// data are a JSON object; further dots select keys within it) and metadata.KEY. A request that lacks one of them,
 	// or has something masked in one of them, is never a duplicate.
-	By []string `yaml:"by" default:"none: requests that bring a fingerprint"`
-	// Within is how long after its end a completed investigation is used for duplicates. A failed investigation is
-	// never used.
+	By []string `yaml:"by" default:"none: only equal fingerprints count"`
+	// Within is how long after its end duplicates still get a completed investigation. They never get a failed one.
 	Within value.Duration `yaml:"within" default:"only while it runs"`
 }

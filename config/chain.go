@@ -6,7 +6,7 @@ import (
 
 // Chain is a sequence of stages that investigates certain types of alerts.
 type Chain struct {
-	// AlertTypes are the types of alerts that this chain investigates. No other chain may have them.
+	// AlertTypes are the types of alerts that this chain investigates. Each type belongs to one chain only.
 	AlertTypes []string `yaml:"alert_types"`
 	// Description describes the chain's purpose, in lists.
 	Description string `yaml:"description"`
@@ -30,7 +30,7 @@ type Chain struct {
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout limits the investigation; time paused does not count.
 	Timeout value.Duration `yaml:"timeout" default:"queue.session_timeout"`
-	// Runbook is the procedure that all agents are asked to follow, in the forms of defaults.runbook.
+	// Runbook is the procedure for all agents to follow; it has the same forms as defaults.runbook.
 	Runbook string `yaml:"runbook"`
 	// Bounds limit the chain in one investigation.
 	Bounds Bounds `yaml:"bounds"`
@@ -38,9 +38,9 @@ type Chain struct {
 	Budgets Budgets `yaml:"budgets"`
 	// Requests override those of defaults, key by key.
 	Requests Requests `yaml:"requests"`
-	// Dedup decides which requests are duplicates.
+	// Dedup defines which requests are duplicates.
 	Dedup Dedup `yaml:"dedup"`
-	// Interrupts say how the chain waits for people.
+	// Interrupts control how the chain waits for people.
 	Interrupts Interrupts `yaml:"interrupts"`
 	// ExecutiveSummary summarises the result of an investigation in a few lines.
 	ExecutiveSummary Closing `yaml:"executive_summary"`
@@ -62,10 +62,10 @@ type Chain struct {
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
 	_ struct{} `foreign:"label_map" instead:"Inquest has no labels; end the chain with an agent of type llm, whose JSON reply can have them"`
-	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"let an agent of a last stage join results"`
+	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"combine results in an agent of a last stage"`
 }
 
-// Chat is TARSy's chat about an investigation of the chain. It is read and checked, and has no effect: use starter chat,
+// Chat is TARSy's chat about an investigation of the chain. Inquest checks it, but it has no effect: use starter chat,
 // and give the agent the report.
 type Chat struct {
 	// Enabled allows chats about an investigation.
@@ -88,7 +88,7 @@ type Chat struct {
 // investigation ends.
 type Closing struct {
 	// Enabled turns the agent on.
-	Enabled *bool `yaml:"enabled" default:"defaults say it, or no"`
+	Enabled *bool `yaml:"enabled" default:"the value in defaults, else false"`
 	// Agent is the name of an agent definition of the required type.
 	Agent string `yaml:"agent" default:"ExecSummaryAgent, ScoringAgent"`
 	// LLMBackend selects the way to reach the provider.

@@ -5,16 +5,16 @@ type Config struct {
 	// Defaults are the settings that chains and agents inherit.
 	Defaults Defaults `yaml:"defaults"`
 	Entries  `yaml:",inline"`
-	// System holds settings of the processes themselves, which are read only when a process starts.
+	// System holds settings of the worker processes, which are read only when a process starts.
 	System System `yaml:"system"`
-	// Queue holds the settings that apply although Temporal is the queue.
+	// Queue holds time limits and the concurrency of workers.
 	Queue Queue `yaml:"queue"`
 
 	// FallbackLists are lists of fallback providers, by name.
 	FallbackLists map[string][]Fallback `yaml:"fallback_lists"`
 
 	_ struct{} `foreign:"label_maps" instead:"Inquest has no labels; end the chain with an agent of type llm, whose JSON reply can have them"`
-	_ struct{} `foreign:"mcpServers servers" instead:"it is of an MCP client's file: starter init DIR --from FILE writes mcp_servers from it"`
+	_ struct{} `foreign:"mcpServers servers" instead:"it belongs to an MCP client's file: convert it with starter init DIR --from FILE"`
 	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 }
 

@@ -1,13 +1,13 @@
 // Package config is the part of the system that you write in YAML: agents, chains, MCP servers and model providers.
-// Loading it is strict and inherits settings (in one function). It validates everything at once, with file, line and
-// path for each finding. A chain is then resolved to the plan that an investigation follows.
+// Unknown keys and wrong values are errors. `starter validate` reports all of them at once, with file, line and path.
+// When an investigation starts, Inquest resolves its chain, with all inherited settings, to a fixed plan.
 //
 // # Variables
 //
 // {{.NAME}} stands for an environment variable. Variables are expanded in the scalar values of the parsed YAML, not in
 // the file's text. Line numbers therefore stay right, and a value cannot change the structure around it, whatever
-// newlines, quotes or braces it contains. A value may be the bare {{.NAME}}. A value that only begins with a variable
-// must be quoted, as in "{{.HOME}}/data". Keys and comments are never expanded. There are two forms: {{.NAME}}, and
+// newlines, quotes or braces it contains. A value that consists of {{.NAME}} needs no quotes. A value that begins with a
+// variable and continues must be quoted, as in "{{.HOME}}/data". Keys and comments are never expanded. There are two forms: {{.NAME}}, and
 // {{"text"}} for literal text with braces. The value of a variable is not expanded again.
 //
 // Values that may hold secrets (a server's env, bearer_token and custom_headers, the DSN of PostgreSQL) keep their
@@ -51,7 +51,7 @@
 // A target is a stage, end, clarification or confirmation. The last two ask people, using "question" and "data" of the
 // stage's output. An output with the "outcome" clarify or confirm asks people as well. A stage whose success leads to
 // confirmation is a gate: if people agree, the chain continues at its on_approve, or at the next stage; if they
-// disagree, or nobody answers in time, the chain ends. A target that is not further on begins another pass. A chain
+// disagree, or nobody answers in time, the chain ends. A target at or before the stage begins another pass. A chain
 // with routing_rules, default_next, error_next or loop_target is routed, and has bounds even if it names none. The
 // stage's routing keys may instead be on the entry of its only agent; a key in both places is refused.
 //
@@ -60,7 +60,7 @@
 // confirmation.
 //
 // Functions of the workers' program can run before and after a stage's agents, or replace an agent (docs/reference/go-api.md).
-// prompts are texts that stages name by prompt_key. Their variables are those listed under prompts below, not
+// prompts are texts that a stage selects with prompt_key. They contain the variables listed under prompts below, not
 // environment variables.
 //
 // `starter chain graph` draws a chain.

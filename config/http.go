@@ -13,13 +13,13 @@ const (
 // AllProjects in a grant means every project, and everything that belongs to no project.
 const AllProjects = "*"
 
-// HTTP says who may use the HTTP API. Without tokens and oidc, clients are not authenticated, and the API is served on
+// HTTP controls access to the HTTP API. Without tokens and oidc, clients are not authenticated, and the API is served on
 // loopback addresses only.
 type HTTP struct {
 	// Hosts are the host names of the API, in addition to localhost and its addresses. Requests for other names are
 	// refused. Hosts require tokens or oidc.
 	Hosts []string `yaml:"hosts"`
-	// Tokens are bearer tokens, by the names that are recorded with decisions.
+	// Tokens are bearer tokens, by the name of the user. Decisions are recorded under this name.
 	Tokens map[string]Token `yaml:"tokens"`
 	// OIDC accepts the tokens of an identity provider.
 	OIDC OIDC `yaml:"oidc"`
@@ -32,11 +32,11 @@ type HTTP struct {
 	MCP MCPAccess `yaml:"mcp"`
 }
 
-// MCPAccess says what clients may do over the Model Context Protocol.
+// MCPAccess controls what clients may do over the Model Context Protocol.
 type MCPAccess struct {
-	// Decide says who may decide on calls, confirmations and reviews that wait for a person. With never, nobody may do
-	// so over MCP. With ask, the person decides whom the editor asks. With trust, the agent decides if the editor
-	// cannot ask. The role approver is required.
+	// Decide controls who may decide over MCP on tool calls, confirmations and reviews that need a person. With never,
+	// nobody may. With ask, the editor asks its user, who decides. With trust, the agent in the editor decides if the
+	// editor cannot ask its user. The role approver is required.
 	Decide string `yaml:"decide" enum:"mcp decide" default:"never"`
 }
 
@@ -63,17 +63,17 @@ type Grant struct {
 	Projects []string `yaml:"projects" default:"default"`
 }
 
-// OIDC says which identity tokens are accepted.
+// OIDC defines which identity tokens are accepted.
 type OIDC struct {
-	// Issuer is the URL of the identity provider, which must serve /.well-known/openid-configuration below it.
+	// Issuer is the URL of the identity provider. It must serve /.well-known/openid-configuration below this URL.
 	Issuer string `yaml:"issuer"`
 	// Audience is the audience that tokens must be issued for.
 	Audience string `yaml:"audience"`
-	// NameClaim is the claim whose value is recorded with decisions.
+	// NameClaim is the claim with the person's name. Decisions are recorded under this name.
 	NameClaim string `yaml:"name_claim" default:"email if email_verified is true, else sub"`
 	// GroupsClaim is the claim that lists a person's groups.
 	GroupsClaim string `yaml:"groups_claim" default:"groups"`
-	// Groups are the grants of groups. A person in several groups has the grants of all of them.
+	// Groups are the roles of groups, by the group's name. A person in several groups has all of their roles.
 	Groups map[string]Grant `yaml:"groups"`
 }
 

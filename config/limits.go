@@ -12,35 +12,35 @@ type Timeouts struct {
 	Iteration value.Duration `yaml:"iteration"`
 	// Tool limits one tool call.
 	Tool value.Duration `yaml:"tool"`
-	// StreamIdle is how long a model may be silent in the middle of a reply.
+	// StreamIdle is how long a model may pause in the middle of a reply.
 	StreamIdle value.Duration `yaml:"stream_idle"`
-	// Queue is how long a call to a server with a task_queue waits for a worker of that queue. After that, the agent is
-	// told that no worker took the call.
+	// Queue is how long a call to a server with a task_queue waits for a worker of that queue. After that,
+	// the agent gets an error: no worker took the call.
 	Queue value.Duration `yaml:"queue" default:"1m"`
 	// Startup is how long an agent waits for its MCP servers to start and to list their tools, before it works without them,
 	// at most 1h. Apart from the first seconds, this time does not count against other limits.
 	Startup value.Duration `yaml:"startup" default:"3m"`
-	// Outage is how long to wait for a provider that is unavailable or limits the rate, before the agent fails. This
-	// time does not count against other limits. With a fallback provider, only rate limits are waited out: see
+	// Outage is how long an agent waits for a provider that is unavailable or limits the rate, before it fails. This
+	// time does not count against other limits. With a fallback provider, the agent waits only for rate limits: see
 	// fallback_providers.
 	Outage value.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
-	// Conclude is how long agents have to conclude when a limit has ended their work. After a time limit they never get
-	// longer than that limit itself. Calls that still run at the end of it are cancelled. For the time limits of a
-	// stage and of an investigation, the value under defaults applies.
+	// Conclude is how long an agent may take to conclude after it has reached a limit, at most as long as a time limit
+	// that it has reached. Then its running calls are cancelled. For the time limits of a stage and of an investigation,
+	// the value under defaults applies.
 	Conclude value.Duration `yaml:"conclude"`
 }
 
-// Compression limits the conversation that a model is shown (spec: conversation, "Compression").
+// Compression limits the size of the conversation that a model gets.
 type Compression struct {
 	// CompressContext turns compression on.
 	CompressContext *bool `yaml:"compress_context"`
 	// MaxContextTokens is the size that the conversation must fit into.
 	MaxContextTokens *int `yaml:"max_context_tokens" min:"1" unit:"tokens" default:"the model's own window"`
-	// CompressionThreshold is the fraction of that size that may be used before anything is left out.
+	// CompressionThreshold is the fraction of that size at which compression begins.
 	CompressionThreshold *float64 `yaml:"compression_threshold" above:"0" max:"1"`
 	// KeepRecentMessages is how many of the last messages are always kept unchanged.
 	KeepRecentMessages *int `yaml:"keep_recent_messages" min:"0" unit:"messages"`
-	// Strategy says what happens to the older part.
+	// Strategy is how older messages are compressed.
 	Strategy string `yaml:"strategy" enum:"compression strategy"`
 }
 
@@ -50,25 +50,25 @@ type ToolSearch struct {
 	Above *int `yaml:"above" min:"1" unit:"tools"`
 }
 
-// Summarization lets a model shorten results of a server's tools that are too large for a conversation. The full result
-// stays in the store (spec: tools, "Results").
+// Summarization lets a model shorten results of a server's tools that are too large for a conversation. The store keeps
+// the full result.
 type Summarization struct {
 	// Enabled turns summaries on.
 	Enabled *bool `yaml:"enabled" default:"true"`
-	// SizeThresholdTokens is the size up to which results are not shortened.
+	// SizeThresholdTokens is the size above which results are shortened.
 	SizeThresholdTokens *int `yaml:"size_threshold_tokens" min:"100" unit:"tokens" default:"5000"`
 	// SummaryMaxTokenLimit is the maximum size of a summary.
 	SummaryMaxTokenLimit *int `yaml:"summary_max_token_limit" min:"50" unit:"tokens" default:"1000"`
 	// LLMProvider is the provider that summarises.
 	LLMProvider string `yaml:"llm_provider" default:"that of defaults.summarization, else the agent's"`
 	// LLMBackend selects the way to reach that provider.
-	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, if the provider supports it"`
 }
 
-// Summarizer is the model that summarises, unless a server names another.
+// Summarizer is the model that shortens results, unless a server names another.
 type Summarizer struct {
 	// LLMProvider is the provider that summarises.
 	LLMProvider string `yaml:"llm_provider" default:"the agent's"`
 	// LLMBackend selects the way to reach that provider.
-	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, if the provider supports it"`
 }

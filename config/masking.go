@@ -1,6 +1,6 @@
 package config
 
-// AlertMasking says what to mask before anything is stored or sent to a model: in the data of requests, in the results
+// AlertMasking selects what to mask before anything is stored or sent to a model: in the data of requests, in the results
 // of the shell, and in those of MCP servers without data_masking.
 type AlertMasking struct {
 	// Enabled turns masking on.
@@ -9,14 +9,14 @@ type AlertMasking struct {
 	PatternGroup string `yaml:"pattern_group" enum:"masking group"`
 }
 
-// DataMasking says what to mask in the results of a server, before anything is stored or sent to a model. Each secret
-// is replaced by a marker with its kind, such as [MASKED_PASSWORD]; the key beside it is kept. A line that cannot be
-// masked is withheld: [MASKED_LINE]. The patterns and groups are listed below, under "Masking patterns".
+// DataMasking selects what to mask in the results of a server, before anything is stored or sent to a model. Each secret
+// is replaced by a marker with its kind, such as [MASKED_PASSWORD]; its key stays readable. A line that cannot be masked
+// is replaced by [MASKED_LINE]. The patterns and groups are listed below, under "Masking patterns".
 type DataMasking struct {
 	// Enabled turns masking on; false masks nothing in the server's results.
 	Enabled *bool `yaml:"enabled" default:"true"`
 	// PatternGroups are groups of patterns.
-	PatternGroups []string `yaml:"pattern_groups" enum:"masking group" default:"that of alert_masking, if there are no patterns either"`
+	PatternGroups []string `yaml:"pattern_groups" enum:"masking group" default:"the group of alert_masking, unless patterns is set"`
 	// Patterns are single patterns, in addition to those of the groups.
 	Patterns []string `yaml:"patterns" enum:"masking pattern" default:"none"`
 	// CustomPatterns are patterns that you write yourself.

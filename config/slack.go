@@ -1,9 +1,9 @@
 package config
 
-// Slack connects a workspace: docs/how-to/use-slack.md. It is used by `worker --slack` and `dev --slack`. Changes take
-// effect when the process is started again.
+// Slack connects a workspace: docs/how-to/use-slack.md. `worker --slack` and `dev --slack` use it. Changes take effect
+// when the process is restarted.
 type Slack struct {
-	// Mode says how Slack reaches the worker. With socket, the worker connects to Slack. With http, Slack sends signed
+	// Mode is how Slack and the worker connect. With socket, the worker connects to Slack. With http, Slack sends signed
 	// requests to /slack of the HTTP API.
 	Mode string `yaml:"mode" enum:"slack mode" default:"socket"`
 	// BotTokenEnv names the variable that holds the bot's token (xoxb-…).
@@ -27,20 +27,20 @@ const (
 	SlackHTTP   = "http"
 )
 
-// SlackChannel says what is started from a channel.
+// SlackChannel selects what a channel's messages start.
 type SlackChannel struct {
 	// Project is the project of the channel's investigations.
 	Project string `yaml:"project" default:"default"`
 	// Chain is the chain to run.
-	Chain string `yaml:"chain" default:"that of alert_type"`
+	Chain string `yaml:"chain" default:"the chain for alert_type"`
 	// AlertType selects the chain, if chain is not set.
 	AlertType string `yaml:"alert_type"`
 }
 
 // SlackUser is a person in Slack.
 type SlackUser struct {
-	// Name is recorded with decisions. Use the name that the person has elsewhere, as in OIDC tokens: whoever started an
-	// investigation is recognised by it.
+	// Name is recorded with decisions. Use the person's name in other places, such as OIDC tokens:
+	// Inquest recognises who started an investigation by this name.
 	Name string `yaml:"name" default:"the email address, or Slack's ID"`
 	// Groups are the person's groups, for lists of approvers. The person also has the grants that system.http.oidc.groups
 	// gives to them.

@@ -12,7 +12,7 @@ type Stage struct {
 	Agents []*StageAgent `yaml:"agents"`
 	// Replicas runs the only agent of the stage several times, as NAME-1, NAME-2, …
 	Replicas *int `yaml:"replicas" min:"1" max:"50" default:"1"`
-	// SuccessPolicy says how many of the agents must succeed.
+	// SuccessPolicy is how many of the agents must succeed.
 	SuccessPolicy value.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
 	// MaxIterations limits the model calls of every agent of the stage.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
@@ -42,10 +42,10 @@ type Stage struct {
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
 	// Mock replaces every agent of the stage that names no mock itself.
 	Mock string `yaml:"mock" default:"none"`
-	// PromptKey is the prompt of every agent of the stage that names no prompt itself.
-	PromptKey string `yaml:"prompt_key" default:"that of the agent's type"`
-	// Evidence makes the stage's agents with tools quote the evidence for their conclusions. All later agents see the
-	// quotes, numbered, so that they can cite them. Code checks the report against the quotes it cites.
+	// PromptKey names the entry of prompts for every agent of the stage that has no prompt_key itself.
+	PromptKey string `yaml:"prompt_key" default:"the prompt of the agent's type"`
+	// Evidence makes the stage's agents with tools quote the evidence for their conclusions. Later agents get the
+	// quotes with numbers, so that they can cite them. Inquest checks the report against the quotes that it cites.
 	Evidence *bool `yaml:"evidence" default:"false"`
 
 	// SubAgents replace those of the chain and of the agents' definitions; [] means none.
@@ -68,11 +68,10 @@ type Synthesis struct {
 
 // AgentReview says how a stage's result is reviewed.
 type AgentReview struct {
-	// Agent is the definition of the reviewing agent, which must be of a type that asks a model. Without it, people
-	// review.
-	Agent string `yaml:"agent" default:"none: people do"`
-	// Question is the question to ask about the result.
-	Question string `yaml:"question" default:"Is it right, complete, and borne out by the evidence?"`
+	// Agent is the definition of the reviewing agent, of a type that uses a model. Without it, people review.
+	Agent string `yaml:"agent" default:"none: people review"`
+	// Question is what the reviewer is asked about the result.
+	Question string `yaml:"question" default:"Is it correct, complete, and supported by the evidence?"`
 	// LLMBackend selects the way to reach the agent's provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.
@@ -124,8 +123,8 @@ type StageAgent struct {
 
 	Flow `yaml:",inline"`
 
-	// Skills are skills that the agent may load here. They are added to those of the agent's definition. If that has no list, the agent
-	// may load only these.
+	// Skills are further skills that the agent may load here, in addition to those of its definition. If the definition
+	// has no list, the agent may load only these.
 	Skills []string `yaml:"skills" default:"those of the agent's definition"`
 	// RequiredSkills are added to those of the agent's definition.
 	RequiredSkills []string `yaml:"required_skills" default:"none"`

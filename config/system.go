@@ -4,9 +4,9 @@ import (
 	"github.com/inquest-dev/inquest/value"
 )
 
-// System holds the settings of the processes themselves.
+// System holds settings of the worker processes.
 type System struct {
-	// Store says where content is kept: in SQLite, on one host, or in PostgreSQL.
+	// Store is the database: SQLite, for one host, or PostgreSQL.
 	Store Store `yaml:"store"`
 	// Limits limit what requests may contain.
 	Limits Limits `yaml:"limits"`
@@ -14,22 +14,22 @@ type System struct {
 	// one environment.
 	Environment string `yaml:"environment" default:"none"`
 
-	// HTTP says who may use the HTTP API, and under which host names.
+	// HTTP controls access to the HTTP API, and its host names.
 	HTTP HTTP `yaml:"http"`
 
-	// Runbooks says how runbooks are fetched that are given by a URL.
+	// Runbooks controls how runbooks are fetched from URLs.
 	Runbooks Runbooks `yaml:"runbooks"`
-	// DashboardURL is the public address of the page, for links in other systems: https://inquest.example.com.
+	// DashboardURL is the public URL of the web page, for links in other systems: https://inquest.example.com.
 	DashboardURL string `yaml:"dashboard_url" default:"none"`
 	// Slack connects a workspace of Slack.
 	Slack Slack `yaml:"slack"`
 
-	_ struct{} `unused:"cost_estimation" instead:"costs are always estimated; llm_providers.NAME.prices replaces list prices"`
-	_ struct{} `unused:"holidays" instead:"agents are not told of holidays; name those that matter in custom_instructions"`
-	_ struct{} `unused:"allowed_ws_origins" instead:"the page uses no WebSockets; http.hosts has its names"`
-	_ struct{} `unused:"prompt_caching" instead:"prompts always begin with what providers can cache; remove it"`
+	_ struct{} `unused:"cost_estimation" instead:"costs are always estimated; set llm_providers.NAME.prices to replace list prices"`
+	_ struct{} `unused:"holidays" instead:"agents do not know holidays; name important ones in custom_instructions"`
+	_ struct{} `unused:"allowed_ws_origins" instead:"the page uses no WebSockets; set its host names in http.hosts"`
+	_ struct{} `unused:"prompt_caching" instead:"prompts are always arranged for caching; remove it"`
 	_ struct{} `foreign:"github" instead:"use runbooks.token_env for runbooks in private repositories"`
-	_ struct{} `foreign:"retention" instead:"investigations are kept; http.keep_alerts limits alerts, and Temporal's namespace histories"`
+	_ struct{} `foreign:"retention" instead:"investigations are kept; alerts have http.keep_alerts, histories Temporal's retention"`
 }
 
 // Limits limit what requests may contain.
@@ -39,37 +39,37 @@ type Limits struct {
 	Data *int `yaml:"data" min:"1" unit:"bytes" default:"262144"`
 }
 
-// Store says where content is kept. Set only one of the two.
+// Store is the database that keeps all content. Set only one of the two.
 type Store struct {
 	// SQLite is the path of the database file.
 	SQLite string `yaml:"sqlite" default:"inquest.db in the data directory"`
-	// Postgres says how to reach PostgreSQL.
+	// Postgres is how to connect to PostgreSQL.
 	Postgres Postgres `yaml:"postgres"`
 }
 
-// Postgres says how to reach PostgreSQL.
+// Postgres is how to connect to PostgreSQL.
 type Postgres struct {
 	// DSN is a connection string or URL. Use a variable for the secrets in it: "{{.DATABASE_URL}}".
 	DSN string `yaml:"dsn,late"`
 }
 
-// Queue holds the settings that apply although Temporal is the queue.
+// Queue holds time limits and the concurrency of workers. Temporal itself is the queue.
 type Queue struct {
 	// SessionTimeout limits every investigation whose chain has no timeout.
 	SessionTimeout value.Duration `yaml:"session_timeout" default:"none"`
 	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish. The flag --drain overrides
 	// it.
-	GracefulShutdownTimeout value.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
+	GracefulShutdownTimeout value.Duration `yaml:"graceful_shutdown_timeout" default:"30s; 3s for dev"`
 	// WorkerCount is how many model and tool calls one worker runs at once. Further calls wait in Temporal for any
 	// worker. The worker runs as many quick calls (quick_under) in addition; further quick calls wait in the worker.
 	// The worker also caches this many workflows in memory, and at least 200. The flags --max-calls and
 	// --cached-workflows override it.
 	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
 
-	_ struct{} `unused:"max_concurrent_sessions" instead:"what waits takes up nothing; worker_count and the number of workers bound what runs"`
-	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"Temporal hands work out when it is there, nothing is polled; remove it"`
-	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal hands lost work on; remove it"`
-	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker goes on with it; graceful_shutdown_timeout is for all calls"`
+	_ struct{} `unused:"max_concurrent_sessions" instead:"waiting work uses no resources; worker_count limits the calls of a worker"`
+	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"workers get work from Temporal as soon as there is any; remove it"`
+	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal reassigns lost work; remove it"`
+	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker continues it; graceful_shutdown_timeout is for all calls"`
 }
 
 // Calls is how many model and tool calls one worker runs at once. Zero means not set.
@@ -80,20 +80,20 @@ func (q Queue) Calls() int {
 	return *q.WorkerCount
 }
 
-// Runbooks says how runbooks are fetched that a request, a chain or defaults gives by a URL:
+// Runbooks controls how runbooks are fetched if a request, a chain or defaults names them by URL:
 // docs/how-to/use-runbooks.md. Only https URLs are fetched, without a proxy, within 5 seconds and up to 256 KB. Changes
 // take effect at once.
 type Runbooks struct {
-	// RepoURL is a repository on GitHub, or a folder in one (https://github.com/acme/ops/tree/main/runbooks), whose
-	// Markdown files starter runbooks lists and searches by the labels of alerts. All projects see the list.
+	// RepoURL is a repository on GitHub, or a folder in one (https://github.com/acme/ops/tree/main/runbooks). `starter
+	// runbooks` lists its Markdown files, and searches them by the labels of alerts. All projects see the list.
 	RepoURL string `yaml:"repo_url" default:"none"`
 	// AllowedDomains are the hosts from which runbooks are fetched, including their subdomains. Redirects to other hosts
 	// are refused. github.com includes the host that serves the text of its files. [] allows none.
 	AllowedDomains []string `yaml:"allowed_domains" default:"github.com, raw.githubusercontent.com"`
-	// CacheTTL is how long a fetched runbook is used again without another fetch; 0 means never.
+	// CacheTTL is how long a fetched runbook is cached; 0 means not at all.
 	CacheTTL *value.Duration `yaml:"cache_ttl" default:"1m"`
 	// TokenEnv names the variable that holds a token for private files on GitHub. The token is sent to github.com and
-	// raw.githubusercontent.com only, and to api.github.com for repo_url. Whoever can send requests can read all files
-	// that the token can read, so limit it to the repository with the runbooks.
+	// raw.githubusercontent.com only, and to api.github.com for repo_url. Everyone who can send requests can read all
+	// files that the token can read, so limit it to the repository with the runbooks.
 	TokenEnv string `yaml:"token_env" default:"none"`
 }

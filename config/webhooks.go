@@ -5,18 +5,18 @@ import "github.com/inquest-dev/inquest/value"
 // Webhook accepts alerts at POST /webhooks/NAME (docs/reference/webhooks.md).
 type Webhook struct {
 	// Format is the sender's format: the location of the parts of its alerts, and its signature.
-	Format string `yaml:"format" enum:"webhook format" default:"that of the webhook's name, if there is one"`
+	Format string `yaml:"format" enum:"webhook format" default:"the format of the same name, if any"`
 	// Mapping locates an alert's parts in the sender's JSON. It overrides the format.
 	Mapping WebhookMapping `yaml:"mapping"`
 	// Chain is the chain to run for every alert, regardless of its type.
-	Chain string `yaml:"chain" default:"that of the alert's type"`
+	Chain string `yaml:"chain" default:"the chain for the alert's type"`
 	// AlertType replaces an alert's type if no chain has that type.
 	AlertType string `yaml:"alert_type" default:"defaults.alert_type"`
-	// Signature says how the sender signs. Without it, senders need the token of an operator. With it, tokens or oidc
-	// are required for the rest of the API.
+	// Signature is how the sender signs its requests. Without it, senders need the token of an operator. With it, tokens
+	// or oidc are required for the rest of the API.
 	Signature WebhookSignature `yaml:"signature"`
-	// Projects are the projects in which a signing sender may start investigations; "*" means all. Alerts that name no
-	// project belong to the first.
+	// Projects are the projects in which a sender with a signature may start investigations; "*" means all. Alerts
+	// without a project belong to the first.
 	Projects []string `yaml:"projects" default:"default"`
 	// MaxRunning limits the investigations of this webhook that run at once. Further alerts join an investigation of
 	// their group, or wait.
@@ -30,14 +30,14 @@ type Webhook struct {
 type WebhookMapping struct {
 	// Alerts is the list of the alerts.
 	Alerts string `yaml:"alerts" default:"the body is one alert"`
-	// AlertType is the alert's type, which chains have.
+	// AlertType is the alert's type; it selects the chain.
 	AlertType []string `yaml:"alert_type"`
 	// Fingerprint is the same in all messages about one alert. A placeholder that the sender did not fill in, such as
 	// {EVENT.ID}, *UNKNOWN* or ${ID}, counts as missing.
 	Fingerprint []string `yaml:"fingerprint" default:"a hash of the alert"`
-	// Group is the same for alerts that can share one investigation when there are many.
+	// Group is the same for alerts that can share one investigation during a flood of alerts.
 	Group []string `yaml:"group" default:"the alert's type"`
-	// GroupName is the name of the group, for people.
+	// GroupName is the group's name in lists and messages.
 	GroupName []string `yaml:"group_name" default:"the group"`
 	// Status says whether the alert is firing.
 	Status []string `yaml:"status"`
@@ -54,9 +54,9 @@ type WebhookMapping struct {
 	// Severity is the severity of the alert.
 	Severity []string `yaml:"severity"`
 	// Priority is a number from 1 (first) to 5, or a word in priorities.
-	Priority []string `yaml:"priority" default:"that of the severity"`
+	Priority []string `yaml:"priority" default:"derived from the severity"`
 	// Project is the project that the alert belongs to.
-	Project []string `yaml:"project" default:"the first of projects, or that of the token"`
+	Project []string `yaml:"project" default:"the first of projects, or the token's"`
 	// Chain is the chain to run.
 	Chain []string `yaml:"chain"`
 	// Data is the data to investigate.
@@ -77,9 +77,9 @@ type WebhookSignature struct {
 	// Secrets are the signing secrets. Any of them is accepted, so that you can rotate them: ["{{.GRAFANA_SECRET}}"].
 	Secrets []string `yaml:"secrets,late"`
 	// Scheme selects the header and prefix of a known sender.
-	Scheme string `yaml:"scheme" enum:"signature scheme" default:"that of the format"`
+	Scheme string `yaml:"scheme" enum:"signature scheme" default:"the format's"`
 	// Header is the header with the signature.
-	Header string `yaml:"header" default:"that of the scheme"`
+	Header string `yaml:"header" default:"the scheme's"`
 	// TimestampHeader is the header with the time of signing, in seconds since 1970. The signature then covers the
 	// time, a colon and the body.
 	TimestampHeader string `yaml:"timestamp_header" default:"none"`

@@ -31,8 +31,8 @@ func validateAgent(a *config.Agent, p path, v *validator) {
 	}
 	if instructions := a.SystemPrompt + a.CustomInstructions; row.JSON && row.Pattern.Model() &&
 		prose.MatchString(instructions) && !structured.MatchString(instructions) {
-		v.Add(config.SeverityWarning, p.Key("type"), "an agent of type %q replies with one JSON object, but its instructions ask for prose: "+
-			"leave the type out for a report in Markdown, or name the fields of the object in the instructions", row.Name)
+		v.Add(config.SeverityWarning, p.Key("type"), "an agent of type %q replies with one JSON object, but its instructions ask "+
+			"for prose: remove type to get a report in Markdown, or name the object's fields in the instructions", row.Name)
 	}
 }
 
@@ -87,7 +87,7 @@ func (v *validator) hook(p path, name string) {
 	switch {
 	case name == "" || slices.Contains(v.src.Hooks, name):
 	case v.src.SkipCredentials:
-		v.Add(config.SeverityWarning, p, "hooks are functions of the workers' program, so %q cannot be checked here", name)
+		v.Add(config.SeverityWarning, p, "%q cannot be checked here, because hooks are registered in the workers' program", name)
 	default:
 		v.Errorf(p, "unknown hook %q%s; available in this program: %s",
 			name, spell.DidYouMean(name, v.src.Hooks), registered(v.src.Hooks))
@@ -97,7 +97,7 @@ func (v *validator) hook(p path, name string) {
 // mock checks the name of a mock. An empty name means none. If the mock is missing, the agent itself works.
 func (v *validator) mock(p path, name string) {
 	if name != "" && !slices.Contains(v.src.Mocks, name) && !v.src.SkipCredentials {
-		v.Add(config.SeverityWarning, p, "unknown mock %q%s: the agent works itself; available in this program: %s",
+		v.Add(config.SeverityWarning, p, "unknown mock %q%s, so the agent itself runs; available in this program: %s",
 			name, spell.DidYouMean(name, v.src.Mocks), registered(v.src.Mocks))
 	}
 }
@@ -128,7 +128,7 @@ func validatePrompt(a *config.Agent, p path, v *validator) {
 		return
 	}
 	if row := agentRow(a); !row.Pattern.Model() {
-		v.Errorf(p, "agents of type %q use no model", row.Name)
+		v.Errorf(p, "agents of type %q do not use a model", row.Name)
 	}
 	if err := prompt.Check(a.SystemPrompt); err != nil {
 		v.Errorf(p, "%v", err)
@@ -153,7 +153,7 @@ func validateTools(a *config.Agent, p path, v *validator) {
 		switch at := p.Index(i); {
 		case name == config.AllTools && len(a.ToolIDs) == 1:
 		case name == config.AllTools:
-			v.Errorf(at, "%q means all tools of the program: remove the other names, or remove it", config.AllTools)
+			v.Errorf(at, "%q stands for all tools of the program: list it alone, or remove it", config.AllTools)
 		case slices.Index(a.ToolIDs, name) < i:
 			v.Errorf(at, "tool %q is listed twice", name)
 		case !slices.Contains(v.src.Tools, name):

@@ -124,8 +124,7 @@ func validateBounds(b config.Bounds, p path, v *validator, c chart) {
 		case !slices.ContainsFunc(edges, way):
 			v.Add(config.SeverityWarning, at, "the chain has no transition from %q to %q", e.From, e.To)
 		case !slices.ContainsFunc(edges, jump):
-			v.Errorf(at, "%q starts after %q and not by a jump: "+
-				"in a chain with requires or after, only jumps can be limited", e.To, e.From)
+			v.Errorf(at, "%q follows %q without a jump: in a chain with requires or after, only jumps can be limited", e.To, e.From)
 		}
 	}
 }

@@ -83,7 +83,8 @@ func validateChat(c config.Chat, p path, v *validator) {
 	v.servers(p.Key("mcp_servers"), c.MCPServers)
 	v.subAgents(p, c.SubAgents, c.Agent)
 	if !reflect.ValueOf(c).IsZero() && (c.Enabled == nil || *c.Enabled) {
-		v.Add(config.SeverityWarning, p, "does nothing here: to talk about an investigation, give its report to an agent with `starter chat`")
+		v.Add(config.SeverityWarning, p, "has no effect: to discuss an investigation, run `starter chat` and give the agent its "+
+			"report")
 	}
 }
 
@@ -210,7 +211,8 @@ func Toolless(c *Config) (found config.Findings) {
 		if !chain.BuiltIn && !slices.ContainsFunc(AgentsOf(c, chain.Name), plan.Agent.Observes) {
 			found = append(found, config.Finding{
 				Severity: config.SeverityWarning, Path: "agent_chains." + chain.Name,
-				Message: "no agent has a tool, so a report rests on the request and on what the model knows: give an agent mcp_servers",
+				Message: "no agent has tools, so the report can only use the request and the model's own knowledge: give an " +
+					"agent mcp_servers",
 			})
 		}
 	}

@@ -80,7 +80,7 @@ func TestRefusedFiles(t *testing.T) {
 		"alias bomb":   {bomb, "more than 200000 values"},
 		"merge bomb":   {"agents:\n  A: &a {<<: &l [*a, *a, *a, *l, *l, *l]}\n", "more than"},
 		"deep nesting": {"agents: " + strings.Repeat("[", 20000), "exceeded max depth"},
-		"huge name":    {"agents: {" + strings.Repeat("x", 1000) + ": {type: nope}}", "a name has at most 64 characters"},
+		"huge name":    {"agents: {" + strings.Repeat("x", 1000) + ": {type: nope}}", "a name can have at most 64 characters"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestNothingToRead(t *testing.T) {
 			Severity: config.SeverityCritical, File: filepath.Join(dir, "nowhere"), Message: "no such file or directory",
 		}},
 		"empty": {dir, config.Finding{
-			Severity: config.SeverityWarning, Message: "no *.yaml in the directory: only what is built in is there",
+			Severity: config.SeverityWarning, Message: "no *.yaml in the directory: only the built-in entries are loaded",
 		}},
 	}
 	for name, test := range tests {

@@ -152,8 +152,8 @@ func (r *manual) markdown() string {
 	page := printer.Markdown(r.pkg.Parser().Parse("The configuration is" + text))
 	// Comments use Markdown for code, which the printer takes for plain text.
 	out.WriteString(strings.NewReplacer("\\_", "_", "\\`", "`").Replace(string(page)))
-	out.WriteString("\n## Keys\n\nA directory's files (*.yaml) are one configuration: their sections merge. " +
-		"`starter validate` says everything that is wrong with one, `starter config show` what comes of it.\n" +
+	out.WriteString("\n## Keys\n\nAll *.yaml files of a directory form one configuration: their sections are merged. " +
+		"`starter validate` lists every problem in it, and `starter config show` prints the result.\n" +
 		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/reference/config.schema.json`.\n")
 	var types []reflect.Type
 	for _, p := range r.places {
@@ -170,10 +170,10 @@ func (r *manual) markdown() string {
 // dangers describes the hazards that validate reports.
 func dangers(out *strings.Builder) {
 	out.WriteString("\n## What is dangerous\n\n" +
-		"A configuration is to be trusted like code: whoever writes one runs commands as the workers' user. `starter validate` says first " +
-		"what of it can do harm; `--strict` refuses what is a danger. PostgreSQL is looked at, too: beyond the host without `sslmode` it is " +
-		"refused.\n\n" +
-		"| where | | what it does | instead |\n|---|---|---|---|\n")
+		"Trust a configuration like code: whoever writes it can run commands as the workers' user. `starter validate` lists dangerous " +
+		"settings first, and `--strict` refuses them. It also checks the connection to PostgreSQL: a database on another host is refused " +
+		"without `sslmode`.\n\n" +
+		"| setting | severity | effect | instead |\n|---|---|---|---|\n")
 	for _, h := range hazards {
 		var keys []string
 		for _, field := range h.fields {
@@ -218,7 +218,7 @@ func (r *manual) section(out *strings.Builder, p strict.Place) {
 			at = append(at, "`"+same.At+"`")
 		}
 	}
-	title, about := "The top", "What a file may hold."
+	title, about := "The top", "The top-level keys of a configuration."
 	if len(at) > 0 {
 		title, about = strings.Join(at, ", "), r.comments[p.Type.Name()]
 	}
@@ -231,7 +231,7 @@ func (r *manual) section(out *strings.Builder, p strict.Place) {
 		fmt.Fprintf(out, "\n`%s` is refused: %s.\n", key, p.Schema.Foreign[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Schema.Unused)) {
-		fmt.Fprintf(out, "\n`%s` is accepted and does nothing: %s.\n", key, p.Schema.Unused[key])
+		fmt.Fprintf(out, "\n`%s` is accepted but has no effect: %s.\n", key, p.Schema.Unused[key])
 	}
 }
 

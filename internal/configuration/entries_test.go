@@ -156,7 +156,7 @@ func TestEntriesRefused(t *testing.T) {
 		`Go: agents.B.llm_backend: must be one of langchain, native-gemini, got "x"`,
 		`Go: agents.B.type: must be one of default, action, synthesis, scoring, reflector, llm, tool_plan, service, exec_summary, ` +
 			`memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
-		`Go: agents[""]: a name needs a letter or digit`,
+		`Go: agents[""]: a name must contain a letter or digit`,
 		`Go: llm_providers.n: must not be nil`,
 		`Go: llm_providers["p:q"]: a provider's name must have at most 64 characters of A-Z a-z 0-9 _ . -, got "p:q"`,
 		`Go: llm_providers["p:q"].model: a model is required`,
@@ -233,8 +233,8 @@ func TestClientsDoNotKnowTheWorkersCode(t *testing.T) {
 	}
 	want := []string{
 		`Go: warning: agent_chains.c.stages[0].agents[0].prompt_key: unknown prompt "careful"; available: none`,
-		`Go: warning: agent_chains.c.stages[0].pre_process: hooks are functions of the workers' program, so "enrich" cannot be ` +
-			`checked here`,
+		`Go: warning: agent_chains.c.stages[0].pre_process: "enrich" cannot be checked here, because ` +
+			`hooks are registered in the workers' program`,
 		`Go: warning: agents.A.tool_ids[0]: unknown tool "page"; available in this program: none`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

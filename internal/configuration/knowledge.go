@@ -176,7 +176,7 @@ func readSkills(dir string, r *strict.Report) map[string]skill.Skill {
 		r.WarnFile(p.File, text, p.Err)
 	}
 	if broken := slices.ContainsFunc(problems, func(p skill.Problem) bool { return p.Broken }); broken && len(all) == 0 {
-		r.Unreadable(skill.Folder, 0, "none of the skills can be used: mend one, or remove the folder")
+		r.Unreadable(skill.Folder, 0, "none of the skills can be used: fix one, or remove the folder")
 	}
 	skills := map[string]skill.Skill{}
 	for _, s := range all {
@@ -209,7 +209,7 @@ func (v *validator) skillProjects() {
 	for _, s := range v.skills {
 		for _, name := range s.Projects {
 			if !slices.Contains(known, name) {
-				v.WarnFile(s.File, "metadata.projects: nothing else in the configuration names the project %q%s", name, spell.DidYouMean(name, known))
+				v.WarnFile(s.File, "metadata.projects: no other setting names the project %q%s", name, spell.DidYouMean(name, known))
 			}
 		}
 	}

@@ -76,6 +76,6 @@ func (v *validator) embeddingKey() {
 	name := memory.Embedding.APIKeyEnv
 	if key, _ := v.env(name); key == "" {
 		v.Add(config.SeverityWarning, path{}.Key("defaults").Key("memory").Key("embedding").Key("api_key_env"),
-			"variable %s is not set, or is empty: learnings are found by their words only", name)
+			"variable %s is not set, or is empty: learnings are searched by words only", name)
 	}
 }

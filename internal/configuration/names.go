@@ -19,7 +19,7 @@ const maxName = 64 // characters
 // nameProblem says why a text cannot be a name, which becomes part of ids. It returns an empty string for a valid name.
 func nameProblem(name string) string {
 	if utf8.RuneCountInString(name) > maxName {
-		return "a name has at most 64 characters"
+		return "a name can have at most 64 characters"
 	}
 	solid := false
 	for _, r := range name {
@@ -27,12 +27,12 @@ func nameProblem(name string) string {
 		case letter:
 			solid = true
 		case !strings.ContainsRune(" _-.", r):
-			return "a name has only letters, digits, spaces and _ - . in it"
+			return "a name may contain only letters, digits, spaces and _ - ."
 		}
 	}
 	switch {
 	case !solid:
-		return "a name needs a letter or digit"
+		return "a name must contain a letter or digit"
 	case strings.TrimSpace(name) != name:
 		return "a name must not begin or end with a space"
 	}

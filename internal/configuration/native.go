@@ -82,7 +82,7 @@ func (v *validator) nativeWork(w work) {
 	}
 	for n, choice := range v.choices(w.settings) {
 		if _, problem := v.thinking(w, choice); problem != "" && n > 0 {
-			v.Add(config.SeverityWarning, w.at, "the fallback %q of agent %q thinks as its model does by itself: %s",
+			v.Add(config.SeverityWarning, w.at, "the fallback %q of agent %q keeps its model's own thinking settings: %s",
 				choice.provider, w.definition, problem)
 		} else if problem != "" {
 			v.Errorf(w.at, "%s", problem)
@@ -91,8 +91,8 @@ func (v *validator) nativeWork(w work) {
 			v.Add(config.SeverityWarning, w.at, "%s", problem)
 		}
 		if model, back := v.standsBack(w, choice); back {
-			v.Add(config.SeverityWarning, w.at, "the native tools of agent %q stand back at provider %q: "+
-				"%s does not take them beside other tools, newer models do", w.definition, choice.provider, model)
+			v.Add(config.SeverityWarning, w.at, "the native tools of agent %q are left out at provider %q: %s cannot combine them "+
+				"with other tools, newer models can", w.definition, choice.provider, model)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (r *resolver) chainFor(req agent.Request) (string, error) {
 		return req.Chain, nil
 	}
 	if req.AlertType == "" {
-		return "", planError("neither a chain nor an alert type is given; chains: %s; alert types: %s", list(chains), list(chainOf))
+		return "", planError("the request has neither a chain nor an alert type; chains: %s; alert types: %s", list(chains), list(chainOf))
 	}
 	name, ok := chainOf[req.AlertType]
 	if !ok {
@@ -345,7 +345,7 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 		return p, err
 	}
 	if !w.kind.Pattern.Model() {
-		return p, planError("agent %s is of type %s, which asks no model: it has nothing to say", req.Agent, w.kind.Name)
+		return p, planError("agent %s has type %s, which uses no model: it cannot hold a conversation", req.Agent, w.kind.Name)
 	}
 	r := resolver{Config: c, seen: map[string]bool{}, project: req.Project}
 	if r.override, err = r.providerFor(req.Provider); err != nil {

@@ -39,14 +39,14 @@ func validateProvider(pr *config.Provider, p path, v *validator) {
 		v.Errorf(p.Key("base_url"), "must be an http or https URL")
 	}
 	if pr.QuickUnder > maxQuickUnder {
-		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: a call that takes longer leaves the workflow task", pr.QuickUnder)
+		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: longer calls cannot run inside a workflow task", pr.QuickUnder)
 	}
 	validateAzure(pr, p, v)
 	validateGoogle(pr, p, v)
 	v.thinks(p.Key("thinking"), pr.Thinking)
 	validateVertex(pr, p, v)
 	if long := pr.Prices.LongPrompts; long.Over == nil && long != (config.LongPrompts{}) {
-		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "the number of tokens from which a prompt is long is required")
+		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "the longest prompt at the usual price is required, in tokens")
 	} else if long != (config.LongPrompts{}) && completeProvider(pr).Prices == pr.Prices && pr.Prices == (config.Prices{LongPrompts: long}) {
 		v.Errorf(p.Key("prices"), "long_prompts multiply the prices of input and output: set both, because Inquest knows no prices of this model")
 	}

@@ -96,7 +96,7 @@ func (l *Live) reload(ctx context.Context, now snapshot) {
 		l.opts.Logger.Log(ctx, level, "configuration", "finding", f.String())
 	}
 	if findings.Failed() {
-		l.opts.Logger.Error("the configuration was not reloaded: it has errors, the old one stays", "findings", len(findings))
+		l.opts.Logger.Error("the new configuration has errors and was not loaded; the previous one stays active", "findings", len(findings))
 		return
 	}
 	old := l.current.Swap(next)
@@ -105,7 +105,7 @@ func (l *Live) reload(ctx context.Context, now snapshot) {
 	was.HTTP.Tokens, was.HTTP.OIDC = next.System.HTTP.Tokens, next.System.HTTP.OIDC // the API follows changes of these
 	was.Runbooks = next.System.Runbooks                                             // each fetch asks for them
 	if !reflect.DeepEqual(was, next.System) || !reflect.DeepEqual(old.Queue, next.Queue) {
-		l.opts.Logger.Warn("changes of system and queue take effect when the process is started again")
+		l.opts.Logger.Warn("changes of system and queue take effect when the process is restarted")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestLive(t *testing.T) {
 		write("a.yaml", chainYAML("bad")+"agents: {A: {type: x}, B: {type: y}}\n")
 		awaitReload()
 		stage("another")
-		for _, want := range []string{"agents.A.type", "agents.B.type", "the old one stays"} {
+		for _, want := range []string{"agents.A.type", "agents.B.type", "the previous one stays"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("%q is not in the log:\n%s", want, &log)
 			}
@@ -73,7 +73,7 @@ func TestLive(t *testing.T) {
 		write(".env", "KEY=new\n")
 		write("b.yaml", "queue: {worker_count: 3}\n")
 		awaitReload()
-		if key, _ := live.LookupEnv("KEY"); key != "new" || !strings.Contains(log.String(), "started again") {
+		if key, _ := live.LookupEnv("KEY"); key != "new" || !strings.Contains(log.String(), "is restarted") {
 			t.Errorf("key %q, log\n%s", key, &log)
 		}
 		if _, err := live.Transport("incident"); err != nil {
@@ -126,7 +126,7 @@ func TestLiveRunbooks(t *testing.T) {
 		runbook("Ask the team.", 2)
 		write("second.md", "Ask nobody.")
 		runbook("Ask nobody.", 3)
-		if domains := live.Current().Runbooks().Domains; len(domains) > 0 || strings.Contains(log.String(), "started again") {
+		if domains := live.Current().Runbooks().Domains; len(domains) > 0 || strings.Contains(log.String(), "is restarted") {
 			t.Errorf("allowed are %q; log\n%s", domains, &log)
 		}
 		stop()

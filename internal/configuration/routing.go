@@ -91,7 +91,7 @@ func (c chart) validate(p path, v *validator) {
 	reached := c.reached()
 	for i, name := range c.names {
 		if !reached[name] && !c.walk.Graph() {
-			v.Add(config.SeverityWarning, p.Key("stages").Index(i), "no way of the chain leads to the stage %q", name)
+			v.Add(config.SeverityWarning, p.Key("stages").Index(i), "the chain never reaches the stage %q", name)
 		}
 	}
 	if cycle == nil {
@@ -122,7 +122,7 @@ func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
 	}
 	if len(stuck) > 0 {
 		v.Add(config.SeverityWarning, p.Key("stages"),
-			"no way leads from %s to an end: they are done again until a bound is reached or an output ends it", strings.Join(stuck, ", "))
+			"the chain has no way from %s to an end: it repeats them until it reaches a bound or an output ends it", strings.Join(stuck, ", "))
 	}
 }
 
@@ -196,7 +196,7 @@ func (c chart) validateAnswers(p path, v *validator, i int) {
 	}
 	if c.repeatsQuestion(i) {
 		v.Add(config.SeverityWarning, flowPath(s, p, "default_next"),
-			"every answer leads to the stage %q, and so to the same question: this ends after 100 of them", c.asked(i, r.DefaultNext))
+			"every answer leads back to the stage %q, which asks the same question: the chain ends after 100 questions", c.asked(i, r.DefaultNext))
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 )
 
 // elsewhereTested are messages for input that a fixture cannot have: TestRefusedFiles, TestNamedPipe.
-const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory|hooks " +
-	"are functions of the workers' program|not a regular file"
+const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory|" +
+	"%q cannot be checked here, because hooks|not a regular file"
 
 // saidOfGo are messages about entries that only a program can define: TestEntriesRefused.
 const saidOfGo = "must not be nil|must be JSON|is also defined in Go"

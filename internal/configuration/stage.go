@@ -23,7 +23,7 @@ const (
 	stageAction        = "action"
 )
 
-const defaultQuestion = "Is it right, complete, and borne out by the evidence?"
+const defaultQuestion = "Is it correct, complete, and supported by the evidence?"
 
 func validateStage(s *config.Stage, p path, v *validator) {
 	v.requiredName(p.Key("name"), s.Name)

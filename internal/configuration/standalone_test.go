@@ -87,8 +87,8 @@ agents:
 	}
 	for name, want := range map[string]string{
 		"Eve":    `thinking of agent "Eve" at provider "plain": gpt-4o does not support thinking`,
-		"Gate":   "agent Gate is of type service, which asks no model: it has nothing to say",
-		"Runner": "agent Runner is of type tool_plan, which asks no model: it has nothing to say",
+		"Gate":   "agent Gate has type service, which uses no model: it cannot hold a conversation",
+		"Runner": "agent Runner has type tool_plan, which uses no model: it cannot hold a conversation",
 		"Ada":    "",
 	} {
 		p, err := c.Conversation(agent.ConversationRequest{Agent: name})

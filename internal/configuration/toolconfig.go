@@ -27,7 +27,7 @@ func validateToolConfig(t config.ToolConfig, p path, v *validator) {
 		}
 	}
 	if value(t.QuickUnder) > maxQuickUnder {
-		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: a call that takes longer leaves the workflow task", *t.QuickUnder)
+		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: longer calls cannot run inside a workflow task", *t.QuickUnder)
 	}
 	checkApprovals(t.Approvals, p, v)
 	for risk, approvals := range t.RiskApprovals {
@@ -50,9 +50,8 @@ func validateToolConfig(t config.ToolConfig, p path, v *validator) {
 			if v.src.Validating {
 				severity = config.SeverityError
 			}
-			v.Add(severity, at.Key("requires_approval"), "false lifts nothing: if %s is destructive, "+
-				"confirm_destructive has a person approve its calls. Remove the key; "+
-				"to exempt the tool, give it another risk in the risk of its server", name)
+			v.Add(severity, at.Key("requires_approval"), "false has no effect: if %s is destructive, its calls still need approval "+
+				"(confirm_destructive). Remove the key; to exempt the tool, set another risk for it in its server's risk", name)
 		}
 	}
 }
@@ -104,7 +103,7 @@ func (v *validator) tool(p path, name string) {
 	case name == "":
 		v.Errorf(p, "the name of a tool is required")
 	case ofServer && !slices.Contains(servers, server):
-		v.Add(config.SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s",
+		v.Add(config.SeverityWarning, p, "unknown tool %q: no MCP server is named %q%s",
 			name, server, spell.DidYouMean(server, servers))
 	case !ofServer && !slices.Contains(v.ownTools(), name):
 		v.Add(config.SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool",
@@ -228,7 +227,7 @@ func warnShell(s config.Shell, p path, v *validator) {
 			continue // it can never run, which is reported elsewhere
 		}
 		if _, known := programs.Find(command); !known {
-			v.Add(config.SeverityWarning, p.Key("allow").Index(i), "%s is not known: nothing is checked, so it may do whatever its options offer "+
+			v.Add(config.SeverityWarning, p.Key("allow").Index(i), "%s is unknown: its options are not checked, so it can do anything they offer "+
 				"(docs/reference/shell.md)", command)
 			continue
 		}

@@ -101,7 +101,8 @@ func (v *validator) serverNames() {
 	for _, name := range slices.Sorted(maps.Keys(v.MCPServers)) {
 		if other, ends := strings.CutSuffix(name, "_"); ends && v.MCPServers[other] != nil {
 			v.Add(config.SeverityWarning, entryPath("mcp_servers", name),
-				"models may call a tool of %q and one of %q the same, and an agent with both has only one of them: rename a server", other, name)
+				"a tool of %q and one of %q can get the same name for models, and an agent with both loses one of them: rename "+
+					"a server", other, name)
 		}
 	}
 }
@@ -232,7 +233,7 @@ func (v *validator) variables() {
 		case used:
 			v.Add(config.SeverityWarning, u.Path, "variable %s is not set", u.Name)
 		default:
-			v.Add(config.SeverityWarning, u.Path, "variable %s is not set (no chain uses this)", u.Name)
+			v.Add(config.SeverityWarning, u.Path, "variable %s is not set (no chain uses it)", u.Name)
 		}
 	}
 	for _, u := range v.Unset {

@@ -288,7 +288,7 @@ func (c maker) unknownTools(d virtual.Definition, known []string) (problems virt
 			}
 			hint := spell.DidYouMean(name, known)
 			if of := slices.DeleteFunc(slices.Clone(known), func(tool string) bool { return !strings.HasSuffix(tool, "."+plain) }); len(of) > 0 {
-				hint = "; the tool of a server has the server's name in front: " + strings.Join(slices.Sorted(slices.Values(of)), ", ")
+				hint = "; prefix a server's tool with the server's name: " + strings.Join(slices.Sorted(slices.Values(of)), ", ")
 			}
 			problems = append(problems, fmt.Sprintf("tool_config.%s: unknown tool %q%s", key, name, hint))
 		}

@@ -144,7 +144,7 @@ func TestCheckVirtual(t *testing.T) {
 	got := strings.Join(problems, "\n")
 	for _, want := range []string{
 		`unknown provider "nobody:x"`, `unknown MCP server "gone"`, `tool_config.enabled_tools: unknown tool "k8s.gte"; did you mean "k8s.get"?`,
-		`unknown tool "get"; the tool of a server has the server's name in front: k8s.get`,
+		`unknown tool "get"; prefix a server's tool with the server's name: k8s.get`,
 		`unknown tool "shel"`, `unknown tool "gone.x"`, `max_results`, `system_prompt: `,
 		`the configuration gives the agent type "default", not "react_agent"`,
 	} {
@@ -169,7 +169,7 @@ func TestCheckVirtual(t *testing.T) {
 	}
 	lifted := made(t, "A", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
 		"k8s.delete":{"requires_approval":false}}}}}`)
-	if got := strings.Join(cfg.CheckVirtual(lifted, nil), "\n"); !strings.Contains(got, "cannot remove an approval") {
+	if got := strings.Join(cfg.CheckVirtual(lifted, nil), "\n"); !strings.Contains(got, "cannot waive approval") {
 		t.Errorf("an approval is lifted: %s", got)
 	}
 	if _, err := cfg.With(lifted); err != nil { // stored before this was checked

@@ -82,8 +82,8 @@ func liftedApprovals(m virtual.Agent) (problems virtual.Problems) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(entry.ToolConfig.ToolPermissions)) {
 		if asks := entry.ToolConfig.ToolPermissions[name].RequiresApproval; asks != nil && !*asks {
-			problems = append(problems, fmt.Sprintf("tool_config.tool_permissions.%s.requires_approval: an agent created at run time "+
-				"cannot remove an approval: people approve calls of destructive tools (confirm_destructive); remove the key", name))
+			problems = append(problems, fmt.Sprintf("tool_config.tool_permissions.%s.requires_approval: an agent created at run time cannot waive "+
+				"approval of destructive calls (confirm_destructive): remove the key", name))
 		}
 	}
 	return problems

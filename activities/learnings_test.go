@@ -372,7 +372,7 @@ func TestEmbeddingFails(t *testing.T) {
 		t.Errorf("chosen: %+v", p.Memory)
 	}
 	notices, err := b.store.Notices(t.Context(), "w:1", 9)
-	const want = "The embedding model m failed: the server answered 500. Learnings are compared by their words only."
+	const want = "The embedding model m failed: the server answered 500. Learnings are compared by words only."
 	if err != nil || len(notices) != 1 || notices[0].Text != want {
 		t.Errorf("notices: %+v, %v", notices, err)
 	}

@@ -103,7 +103,7 @@ func (a recorder) reconcile(ctx context.Context, r record.Investigation) (closed
 	switch {
 	case errors.Is(err, record.ErrNotFound):
 		end.Status, end.EndReason, end.EndedAt = agent.StatusTerminated, agent.EndTerminated, &now
-		end.Error = "its workflow is gone from Temporal"
+		end.Error = "Temporal no longer has its workflow"
 		if now.Sub(r.StartedAt) < reconcileGrace {
 			return false, nil
 		}

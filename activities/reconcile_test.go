@@ -71,14 +71,14 @@ func TestReconcile(t *testing.T) {
 		why  string
 	}{
 		"is listed":      {nil, time.Hour, agent.StatusRunning, ""},
-		"used again":     {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
+		"used again":     {nil, time.Hour, agent.StatusTerminated, "Temporal no longer has its workflow"},
 		"takes its time": {&record.Investigation{Status: agent.StatusFailed, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusFailed, ""},
 		"runs":           {&record.Investigation{}, time.Hour, agent.StatusRunning, ""},
 		"terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour,
 			agent.StatusTerminated, by},
 		"just terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(0)}, time.Hour,
 			agent.StatusRunning, ""},
-		"vanished":        {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
+		"vanished":        {nil, time.Hour, agent.StatusTerminated, "Temporal no longer has its workflow"},
 		"just begun":      {nil, 0, agent.StatusRunning, ""},
 		"cannot be asked": {&record.Investigation{Status: agent.StatusTerminated, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusRunning, ""},
 	}

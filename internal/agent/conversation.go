@@ -23,7 +23,7 @@ func ParseConversationRequest(inputs ...[]byte) (ConversationRequest, error) {
 		return req, err
 	}
 	if req.Agent == "" {
-		return req, errors.New(`"agent" is missing: give the name of an agent's definition`)
+		return req, errors.New(`"agent" is missing: give the name of an agent definition`)
 	}
 	return req, errors.Join(tooLong(field{"agent", req.Agent}, field{"provider", req.Provider}, field{"project", req.Project})...)
 }

@@ -46,7 +46,7 @@ func (t *NativeTools) Named() map[string]**bool {
 func (t *NativeTools) Set(name string, on bool) error {
 	tools := t.Named()
 	if tools[name] == nil {
-		return fmt.Errorf("no native tool %.100q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
+		return fmt.Errorf("unknown native tool %.100q; available: %s", name, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
 	}
 	*tools[name] = &on
 	return nil

@@ -29,7 +29,7 @@ func SampleCommand() *cobra.Command {
 		Use: "mcp-sample", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return sample.ServeMCP(cmd.Context(), dir) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "folder of the sample incident")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the sample incident")
 	return cmd
 }
 
@@ -49,7 +49,7 @@ func KeeperCommand() *cobra.Command {
 		Use: keeperName, Hidden: true, Args: cobra.ExactArgs(1),
 		Run: func(_ *cobra.Command, args []string) { os.Exit(sandbox.Keep(args[0], rules)) }, // the command's own exit code
 	}
-	cmd.Flags().StringVar(&rules.Write, "write", "", "the only folder where the command may write")
+	cmd.Flags().StringVar(&rules.Write, "write", "", "the only directory where the command may write")
 	cmd.Flags().BoolVar(&rules.Offline, "offline", false, "the command may not open sockets")
 	return cmd
 }

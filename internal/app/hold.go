@@ -13,15 +13,15 @@ import (
 )
 
 // HoldUsage describes the flag for Settings.Hold.
-const HoldUsage = "pause everything that runs, before the worker takes work, and make no call again that may have been made: for " +
-	"the first start after both databases were restored from a backup (docs/how-to/back-up.md)"
+const HoldUsage = "pause everything that runs, before the worker takes work, and repeat no call that may have been made " +
+	"already: for the first start after both databases were restored from a backup (docs/how-to/back-up.md)"
 
 // heldBy is who pauses investigations and tells their agents about a restore.
 const heldBy = "restore"
 
 // restored is what agents are told before their next model call.
-const restored = "The databases of this system were restored from a backup. Actions that you took after the backup may be missing from " +
-	"this conversation. Before you change anything, check whether it has been done already."
+const restored = "The databases of this system were restored from a backup. Actions that you took after the backup may be " +
+	"missing from this conversation. Before you change anything, check whether it has already been done."
 
 // held returns when both databases were last restored; zero means never. With opts.Hold that is now, and everything that runs is
 // paused before the worker takes work.
@@ -35,7 +35,7 @@ func held(ctx context.Context, opts WorkerOptions) (at time.Time, err error) {
 		err = pauseAll(ctx, opts)
 	}
 	if err != nil {
-		return at, fmt.Errorf("hold what runs: %w", err)
+		return at, fmt.Errorf("pause running work: %w", err)
 	}
 	return at, nil
 }
@@ -46,7 +46,7 @@ func pauseAll(ctx context.Context, opts WorkerOptions) error {
 	investigations, conversations := 0, 0
 	for found, err := range inquest.Executions(ctx, opts.Client, inquest.RunningOf(workflows.Pausable...), 0) {
 		if err != nil {
-			return fmt.Errorf("list what runs: %w", err)
+			return fmt.Errorf("list running work: %w", err)
 		}
 		id, run := found.GetExecution().GetWorkflowId(), found.GetExecution().GetRunId()
 		if workflows.LearningID(found.GetParentExecution().GetWorkflowId()) == id {
@@ -64,7 +64,7 @@ func pauseAll(ctx context.Context, opts WorkerOptions) error {
 			return fmt.Errorf("pause %s: %w", id, err)
 		}
 	}
-	opts.Logger.Warn("everything that ran is paused: resume it with starter resume ID or starter resume-all",
+	opts.Logger.Warn("everything that was running is paused: resume it with starter resume ID or starter resume-all",
 		"investigations", investigations, "conversations", conversations)
 	return nil
 }

@@ -103,7 +103,7 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 		opts.Logger.Log(ctx, level, "configuration", "finding", finding.String())
 	}
 	for _, lacking := range live.Current().Unkept() {
-		opts.Logger.Warn("the shell of agents is not what the configuration asks for", "reason", lacking)
+		opts.Logger.Warn("the agents' shell cannot be set up as configured", "reason", lacking)
 	}
 	if opts.Embedding == nil {
 		if err := PrepareSample(opts.Data); err != nil {

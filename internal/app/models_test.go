@@ -26,10 +26,10 @@ func TestModels(t *testing.T) {
 		{plan.Provider{Type: config.ProviderOpenAI, Model: "gpt-4o"}, "*openai.Client"},
 		{plan.Provider{Type: config.ProviderAnthropic, Model: "claude-sonnet-5"}, "*anthropic.Client"},
 		{plan.Provider{Type: config.ProviderAnthropic, Model: "claude-sonnet-5", Vertex: here}, "*anthropic.Client"},
-		{plan.Provider{Type: config.ProviderAnthropic, Model: "claude-sonnet-5", Vertex: nowhere}, "vertexai client p: no project"},
+		{plan.Provider{Type: config.ProviderAnthropic, Model: "claude-sonnet-5", Vertex: nowhere}, "vertexai client p: the project is missing"},
 		{plan.Provider{Type: config.ProviderGoogle, Model: "gemini-3-pro"}, "*gemini.Client"},
 		{plan.Provider{Type: config.ProviderGoogle, Model: "gemini-3-pro", Vertex: here}, "*gemini.Client"},
-		{plan.Provider{Type: config.ProviderGoogle, Model: "gemini-3-pro", Vertex: nowhere}, "vertexai client p: no project"},
+		{plan.Provider{Type: config.ProviderGoogle, Model: "gemini-3-pro", Vertex: nowhere}, "vertexai client p: the project is missing"},
 	} {
 		tt.provider.Name = "p"
 		client, err := m.Client(tt.provider, plan.Timeouts{})

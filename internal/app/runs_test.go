@@ -198,7 +198,7 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 		adopt bool
 		fails string
 	}{
-		{here, false, ""}, {here, false, ""}, {other, false, `this one is that of namespace "default" (id `},
+		{here, false, ""}, {here, false, ""}, {other, false, `this one belongs to namespace "default" (id `},
 		{there, false, "--adopt-store"}, {there, true, ""}, {here, false, "one namespace of one Temporal"},
 	} {
 		err := join(tt.where, tt.adopt)

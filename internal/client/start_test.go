@@ -42,9 +42,9 @@ func TestPutData(t *testing.T) {
 		"too much, attached":        {start: system.Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
 		"large":                     {start: system.Start{Data: large}, store: path},
 		"large, without a store":    {start: system.Start{Data: large}, data: `"` + large + `"`},
-		"too large without a store": {start: system.Start{Data: strings.Repeat(large, 9)}, fails: "and Temporal takes"},
+		"too large without a store": {start: system.Start{Data: strings.Repeat(large, 9)}, fails: "but Temporal accepts"},
 		"no file, no store":         {start: system.Start{Data: large}, store: path + ".absent", data: `"` + large + `"`},
-		"a folder":                  {start: system.Start{Data: large}, store: filepath.Dir(path), fails: "is a folder"},
+		"a folder":                  {start: system.Start{Data: large}, store: filepath.Dir(path), fails: "is a directory"},
 		"a name that is too long": {start: system.Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}},
 			fails: `"chain" is longer`},
 	} {

@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 		"a file":       {file: file, want: "2 keys, a encrypts"},
 		"both":         {keys: keyA, file: file, wrong: "are both set"},
 		"no file":      {file: file + "x", wrong: "no such file"},
-		"empty file":   {file: empty, wrong: "the file has no key"},
+		"empty file":   {file: empty, wrong: "the file contains no key"},
 		"no id":        {keys: keyA[2:], wrong: "write each key as id:key"},
 		"short":        {keys: "a:b2xk", wrong: "the key a is not 32 bytes"},
 		"not base64":   {keys: "a:" + strings.Repeat("hunter2!", 5), wrong: "the key a is not 32 bytes"},

@@ -46,7 +46,7 @@ func LoadKeys(getenv func(string) string) (Keys, error) {
 	}
 	keys, err := ParseKeys(text)
 	if err == nil && file != "" && keys.first == "" {
-		err = errors.New("the file has no key")
+		err = errors.New("the file contains no key")
 	}
 	if err != nil {
 		return Keys{}, fmt.Errorf("%s: %w", from, err)

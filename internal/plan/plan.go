@@ -116,7 +116,7 @@ func (p Plan) Versioned() Plan {
 }
 
 // ErrNewer means that a plan was made by a newer program than this one.
-var ErrNewer = errors.New("the plan is of a newer version")
+var ErrNewer = errors.New("the plan was made by a newer version")
 
 // UnmarshalJSON decodes a plan leniently. If the plan is of a newer version, it returns ErrNewer, because the other
 // fields may have other meanings.

@@ -55,7 +55,7 @@ func NotCheckedIn(stages []Stage) (all []NotChecked) {
 const (
 	notChecked   = "Not checked"
 	noToolResult = "No tool result"
-	restsOn      = "no call of a tool has succeeded, so the report does not rest on what any system returned"
+	restsOn      = "no tool call succeeded, so the report is not based on data from any system"
 )
 
 // Caveats say in one line each what the report does not rest on. They precede the cause and the confidence wherever these are shown.

@@ -55,7 +55,7 @@ func TestCaveats(t *testing.T) {
 	want := []string{
 		"Not checked: k8s (it cannot be started: see [here](http://evil) `now`) · agents A, B",
 		"Not checked: prom (it has not listed its tools) · agent A",
-		"No tool result: no call of a tool has succeeded, so the report does not rest on what any system returned",
+		"No tool result: no tool call succeeded, so the report is not based on data from any system",
 	}
 	if diff := cmp.Diff(want, e.Caveats()); diff != "" {
 		t.Error(diff)

@@ -21,7 +21,7 @@ func Verdicts() []Verdict { return []Verdict{Accurate, Partly, Inaccurate} }
 // Rating is a person's rating of an ended investigation. The last one of each person counts. Texts are masked.
 type Rating struct {
 	Investigation string    `json:"-"`
-	By            string    `json:"by,omitempty" doc:"the person; absent means that nobody was authenticated"`
+	By            string    `json:"by,omitempty" doc:"the person's name; absent means that the request had no authentication"`
 	At            time.Time `json:"at"`
 	Rating        Verdict   `json:"rating" enum:"accurate,partly,inaccurate"`
 	Note          string    `json:"note,omitempty"`

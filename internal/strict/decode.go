@@ -90,9 +90,9 @@ func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
 		} else if ok {
 			d.value(pair.value, at, dst.FieldByIndex(f.Index), f.Late)
 		} else if instead, ok := keys.Unused[name]; ok {
-			d.Add(SeverityWarning, at, "does nothing here: %s", instead)
+			d.Add(SeverityWarning, at, "has no effect: %s", instead)
 		} else if instead, ok := keys.Foreign[name]; ok && nothing(pair.value) {
-			d.Add(SeverityWarning, at, "does nothing here: %s", instead)
+			d.Add(SeverityWarning, at, "has no effect: %s", instead)
 		} else {
 			d.Fail(at, "%s", keys.refusal(at, d.root))
 		}

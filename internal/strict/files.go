@@ -55,11 +55,11 @@ func readDir(dir, besides string, r *Report) []File {
 			}
 			files = append(files, readFile(filepath.Join(dir, name), name, r)...)
 		case filepath.Ext(name) == ".yml":
-			r.WarnFile(name, "not read: only *.yaml is")
+			r.WarnFile(name, "not read: only *.yaml files are")
 		}
 	}
 	if len(files) == 0 {
-		r.WarnFile("", "no *.yaml in the directory: only what is built in is there")
+		r.WarnFile("", "no *.yaml in the directory: only the built-in entries are loaded")
 	}
 	return files
 }

@@ -72,7 +72,7 @@ func withMerged(own, merged []pair) []pair {
 func (d *decoder) spend(n *yaml.Node) bool {
 	d.budget--
 	if d.budget == -1 {
-		d.Unreadable(d.file.Name, n.Line, "more than %d values, uses of aliases counted", maxNodes)
+		d.Unreadable(d.file.Name, n.Line, "more than %d values, including uses of aliases", maxNodes)
 	}
 	return d.budget >= 0
 }

@@ -43,7 +43,7 @@ func Parse(raw []byte) (Definition, error) {
 		return d, Problems{"a definition must be a JSON object"}
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return d, Problems{"something follows the definition"}
+		return d, Problems{"unexpected text after the definition"}
 	}
 	var p parser
 	p.keys("", all, "name", "type", "description", "system_prompt", "config")

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		"nothing":   {`{}`, Problems{"Virtual agents must specify a default_model"}},
 		"no object": {`[]`, Problems{"a definition must be a JSON object"}},
 		"null":      {`null`, Problems{"a definition must be a JSON object"}},
-		"two":       {`{}{}`, Problems{"something follows the definition"}},
+		"two":       {`{}{}`, Problems{"unexpected text after the definition"}},
 		"all at once": {
 			`{"name":1,"typ":"react","config":{"agent_source":"config","tool_config":{"enabled_tools":"shell","disabled_tools":{},
 				"tool_permissions":{"a":[],"b":{"max_results":"5","rate_limit_per_minute":1.5,"remember":true},"c":null},

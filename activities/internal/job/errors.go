@@ -268,7 +268,7 @@ func (a *Worker) Keep(ctx context.Context, write func(context.Context) error) er
 			return err
 		}
 		setWaiting(ctx, true)
-		a.Logger.Warn("the store is unavailable; the worker keeps the result and tries again", "next_try", wait, "error", err)
+		a.Logger.Warn("the store is unavailable; the worker keeps the result and retries", "next_try", wait, "error", err)
 		time.Sleep(wait)
 	}
 }

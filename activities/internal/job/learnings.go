@@ -78,8 +78,8 @@ func (a *Worker) Vectors(ctx context.Context, e *plan.Embedding, query bool, tex
 	}
 	if err != nil {
 		Count(ctx, metricNoVectors, "provider", e.Provider, "model", e.Model)
-		a.Logger.Warn("learnings are compared by their words only", "model", e.Model, "error", err)
-		return nil, fmt.Sprintf("The embedding model %s failed: %s. Learnings are compared by their words only.",
+		a.Logger.Warn("learnings are compared by words only", "model", e.Model, "error", err)
+		return nil, fmt.Sprintf("The embedding model %s failed: %s. Learnings are compared by words only.",
 			e.Model, clip.Text(cmp.Or(context.Cause(within), err).Error(), 300))
 	}
 	for _, v := range values {

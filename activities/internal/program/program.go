@@ -190,7 +190,7 @@ func (f Function) Shown(ctx context.Context, text string) (string, error) {
 }
 
 func (f Function) masked(ctx context.Context, text string) (string, error) {
-	text, err := f.MaskData(ctx, f.Plan, f.Name+": what it returned", text)
+	text, err := f.MaskData(ctx, f.Plan, f.Name+": the result", text)
 	return tool.ValidText(text), err
 }
 

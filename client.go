@@ -33,7 +33,7 @@ var (
 	ErrEnded = system.ErrEnded
 	// ErrRefused means that the investigation rejected the request. The error says why.
 	ErrRefused = system.ErrRefused
-	// ErrTooLate means that nothing is waiting for this answer or decision any more.
+	// ErrTooLate means that nothing waits for this answer or decision.
 	ErrTooLate = system.ErrTooLate
 	// ErrNotTaken means that no worker accepted the request within ten seconds. A worker may still accept it later.
 	ErrNotTaken = system.ErrNotTaken
@@ -124,7 +124,7 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 }
 
 // Await waits until an investigation has ended, for as long as that takes. A failed investigation is reported in the
-// result, not as an error. For an investigation that has ended, the only possible error is an unreadable report
+// result, not as an error. For an ended investigation, the only possible error is an unreadable report
 // (ErrNoStore).
 func (c *Client) Await(ctx context.Context, id string) (Ending, error) {
 	h, err := c.system.Find(ctx, id)

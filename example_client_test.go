@@ -77,7 +77,7 @@ func ExampleClient_Follow() {
 	// completed Answer 1: order 1001 is late.
 }
 
-// A conversation goes on wherever its thread is named again: the agent remembers what it has read.
+// A conversation goes on wherever its thread is named again: the agent remembers its reading.
 func ExampleClient_Converse() {
 	ctx := context.Background()
 	where, stop, err := serve(ctx, clerk())
@@ -105,7 +105,7 @@ func ExampleClient_Converse() {
 	// Answer 2: order 1001 is late. 1
 }
 
-// This program has a Temporal worker of its own, which also does Inquest's work.
+// This program has its own Temporal worker, which also does Inquest's work.
 func ExampleWorker_Register() {
 	ctx := context.Background()
 	where, stop, err := temporal(ctx)

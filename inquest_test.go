@@ -105,7 +105,7 @@ func TestToolsRefused(t *testing.T) {
 			`tool "core_memory_append": a built-in tool has this name`},
 		"no function":   {[]Tool{NewTool[query]("find", "", nil)}, `tool "find": there is no function to run`},
 		"odd risk":      {[]Tool{{Name: "find", Schema: object, Run: some, Risk: "hihg"}}, `tool "find": unknown risk "hihg"`},
-		"no schema":     {[]Tool{{Name: "find", Run: some}}, `tool "find": schema: there is none`},
+		"no schema":     {[]Tool{{Name: "find", Run: some}}, `tool "find": schema: it is missing`},
 		"broken schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":`)}}, `tool "find": schema: `},
 		"unusable schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":"object","$ref":"#/$defs/x"}`)}},
 			`tool "find": schema: `},

@@ -49,7 +49,7 @@ type Request struct {
 	Tenant, Session string
 	// Metadata is kept with the investigation, at most 4 KB as JSON. Hooks and prompts can read it.
 	Metadata map[string]string
-	// Fingerprint identifies equal requests, of which only one at a time is investigated. An empty string means the
+	// Fingerprint identifies equal requests. Only one of them is investigated at a time. An empty string means the
 	// chain's dedup setting. Again starts the investigation regardless.
 	Fingerprint string
 	Again       bool

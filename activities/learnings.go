@@ -128,7 +128,7 @@ func (a recorder) beginLearning(ctx context.Context, in BeginLearningIn) (out Be
 	return out, err
 }
 
-// SaveLearnings stores what the agent has learned. A reply that breaks the contract teaches nothing, and a notice says why.
+// SaveLearnings stores the agent's learnings. A reply that breaks the contract teaches nothing, and a notice says why.
 func (a *Activities) SaveLearnings(ctx context.Context, in SaveLearningsIn) (learning.Outcome, error) {
 	ctx, stop := a.worker().Attend(ctx)
 	defer stop()

@@ -115,7 +115,7 @@ func (b *bench) entries(execution string) []transcript.Entry {
 	return entries
 }
 
-// TestLearningsInPrompts: agents get the learnings of their own project, marked as data, and are tainted by them. Which ones they
+// TestLearningsInPrompts: agents get the learnings of their project, marked as data, and are tainted by them. Which ones they
 // got is on record.
 func TestLearningsInPrompts(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestLearningsInPrompts(t *testing.T) {
 	}
 }
 
-// TestWithdrawnLearnings: what was withdrawn or deleted after the plan was made is neither in a prompt nor in a result.
+// TestWithdrawnLearnings: learnings withdrawn or deleted after the plan was made are neither in a prompt nor in a result.
 func TestWithdrawnLearnings(t *testing.T) {
 	t.Parallel()
 	b, _ := newRecallBench(t, nil)
@@ -204,7 +204,7 @@ func TestWithdrawnLearnings(t *testing.T) {
 	}
 }
 
-// TestSearchPastSessions: agents find ended investigations of their own project.
+// TestSearchPastSessions: agents find ended investigations of their project.
 func TestSearchPastSessions(t *testing.T) {
 	t.Parallel()
 	b, _ := newRecallBench(t, nil)
@@ -237,7 +237,7 @@ func TestSearchPastSessions(t *testing.T) {
 	}
 }
 
-// reflect lets the agent that learns answer, and stores what it has learned. {row} in the answer is a row of the records.
+// reflect lets the learning agent answer, and stores its learnings. {row} in the answer is a row of the records.
 func (b *bench) reflect(answer string) (task string, out learning.Outcome) {
 	b.t.Helper()
 	var begun activities.BeginLearningOut
@@ -304,7 +304,7 @@ func (b *bench) scored() {
 	}
 }
 
-// TestLearn: what the agent has learned is stored with its rows, its sources and a vector, and is masked. Earlier learnings change.
+// TestLearn: learnings are masked, and stored with their rows, their sources and a vector. Earlier learnings change.
 func TestLearn(t *testing.T) {
 	t.Parallel()
 	b, e := newRecallBench(t, &plan.Embedding{Provider: "openai", Model: "m", Dimensions: 2})

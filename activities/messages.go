@@ -206,7 +206,7 @@ type FinishOut struct {
 	Undelivered []string `json:"undelivered,omitempty"`
 }
 
-// BeginScoreIn requests the judgement of an investigation that has ended.
+// BeginScoreIn requests the judgement of an ended investigation.
 type BeginScoreIn struct {
 	Investigation string `json:"investigation"`
 	By            string `json:"by,omitempty"` // who asks; "" means the chain
@@ -285,7 +285,7 @@ type ReadReplyIn struct {
 	Turn *Turn `json:"turn,omitempty"`
 }
 
-// Turn is a turn of a conversation that has ended.
+// Turn is an ended turn of a conversation.
 type Turn struct {
 	N       int    `json:"n"`
 	Message string `json:"message,omitempty"` // empty means a heartbeat
@@ -304,7 +304,7 @@ type FindTurnOut struct {
 	Turn *Turn `json:"turn,omitempty"`
 }
 
-// EndConversationIn names a conversation that has ended.
+// EndConversationIn names an ended conversation.
 type EndConversationIn struct {
 	Conversation string `json:"conversation"`
 }

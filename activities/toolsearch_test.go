@@ -174,7 +174,7 @@ func checkOffers(t *testing.T, requests []llmtest.Request) {
 }
 
 // TestToolLimit: if a provider accepts fewer tools than the agent has found, the earliest found are not offered, the model is told once,
-// and a further search brings a tool back. Nothing but the journal decides that: the second worker knows only what is stored.
+// and a further search brings a tool back. Nothing but the journal decides that: the second worker knows only the store.
 func TestToolLimit(t *testing.T) {
 	t.Parallel()
 	search := func(query string, limit int) llmtest.Reply {

@@ -29,7 +29,7 @@ type System struct {
 	_ struct{} `unused:"allowed_ws_origins" instead:"the page uses no WebSockets; set its host names in http.hosts"`
 	_ struct{} `unused:"prompt_caching" instead:"prompts are always arranged for caching; remove it"`
 	_ struct{} `foreign:"github" instead:"use runbooks.token_env for runbooks in private repositories"`
-	_ struct{} `foreign:"retention" instead:"investigations are kept; alerts have http.keep_alerts, histories Temporal's retention"`
+	_ struct{} `foreign:"retention" instead:"investigations are kept; http.keep_alerts is for alerts, Temporal's retention for histories"`
 }
 
 // Limits limit what requests may contain.

@@ -106,7 +106,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		r.sleepFor(ctx, r.steering.Sleep)
 		r.steering.Sleep = 0 // once, not again in the next run
 	}
-	options := workflow.QueryHandlerOptions{Description: "What the agent is doing."}
+	options := workflow.QueryHandlerOptions{Description: "What the agent is doing now."}
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
 		return AgentResult{}, err
 	}

@@ -224,7 +224,7 @@ func (r *agentRun) recordDecided(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var out activities.DecidedOut
 	in := activities.DecidedIn{Ref: r.ref(), Results: decided}
-	if err := storeStep(ctx, "decisions about calls that were not made", act.RecordDecided, in, &out); err != nil {
+	if err := storeStep(ctx, "record decisions about calls that were not made", act.RecordDecided, in, &out); err != nil {
 		workflow.GetLogger(ctx).Warn("decisions are not in the audit trail", "execution", r.in.Ref.Execution, "error", err)
 	}
 	r.saw(out.Seen...)

@@ -300,7 +300,7 @@ func (w *serverWait) sleep(ctx workflow.Context, n int, failed error) error {
 	}
 	hurried := w.steering.Concluding
 	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-		Timeout: pause, TimerOptions: workflow.TimerOptions{Summary: "next try of server " + w.server},
+		Timeout: pause, TimerOptions: workflow.TimerOptions{Summary: "retry of server " + w.server},
 	}, func() bool { return w.steering.Concluding != hurried })
 	return err
 }

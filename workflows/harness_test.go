@@ -317,7 +317,7 @@ func newEnv(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// newEnvFor returns an environment in which the test can register workflows of its own, which must not follow mocks.
+// newEnvFor returns an environment in which the test can register its own workflows, which must not follow mocks.
 func newEnvFor(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite

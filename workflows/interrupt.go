@@ -243,7 +243,8 @@ func (qs *questions) serveAnswers(ctx workflow.Context) error {
 		return i.Interrupt, nil
 	}
 	return update[Answer, Interrupt]{
-		UpdateAnswer, "Answer a question; without id, the only one. Input: " + answerInput, answerInput, reading[Answer], qs.checkAnswer, take,
+		UpdateAnswer, "Answer a question; id can be omitted if only one is pending. Input: " + answerInput, answerInput,
+		reading[Answer], qs.checkAnswer, take,
 	}.serve(ctx)
 }
 
@@ -318,7 +319,7 @@ func (qs *questions) serveElicitations(ctx workflow.Context) error {
 	check := func(e activities.Elicitation) error {
 		switch {
 		case e.Question == "" || e.Within <= 0:
-			return errors.New("the question or its time is missing")
+			return errors.New("question or within is missing")
 		case !qs.run.runs(e.Stage):
 			return errors.New("no stage " + e.Stage + " runs")
 		case len(qs.elicited) >= maxElicited:
@@ -327,7 +328,7 @@ func (qs *questions) serveElicitations(ctx workflow.Context) error {
 		return nil
 	}
 	return update[activities.Elicitation, activities.Elicited]{
-		UpdateElicit, "Internal: the server of a tool asks people something. Input: " + elicitInput, elicitInput,
+		UpdateElicit, "Internal: a tool server asks people a question. Input: " + elicitInput, elicitInput,
 		reading[activities.Elicitation], check, qs.elicit,
 	}.serve(ctx)
 }

@@ -23,7 +23,7 @@ func learn(ctx workflow.Context, investigation string, n int) {
 		return
 	}
 	var begun activities.BeginLearningOut
-	err := storeStep(ctx, "what was learned before", act.BeginLearning, activities.BeginLearningIn{Investigation: investigation, N: n}, &begun)
+	err := storeStep(ctx, "earlier learnings", act.BeginLearning, activities.BeginLearningIn{Investigation: investigation, N: n}, &begun)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("learning was not started", "error", err)
 		return

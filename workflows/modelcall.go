@@ -115,11 +115,11 @@ func (m *modelCalls) unanswered(ctx workflow.Context, in activities.GenerateIn, 
 	}
 	result := m.run.stopped(ctx, err)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
-	const summary = "what was asked"
+	const summary = "record the unanswered call"
 	asked := activities.UnansweredIn{Call: in, Why: fit(cmp.Or(result.Error, string(result.StopReason)), maxWhy)}
 	record := step{activity: act.Unanswered, in: asked, summary: summary, within: storeWithin}
 	if err := record.run(workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, summary), lastWord), nil); err != nil {
-		workflow.GetLogger(ctx).Warn("what was asked is not in the transcript", "execution", m.run.in.Ref.Execution, "error", err)
+		workflow.GetLogger(ctx).Warn("the unanswered call is not in the transcript", "execution", m.run.in.Ref.Execution, "error", err)
 	}
 }
 
@@ -253,7 +253,7 @@ func (m *modelCalls) waitOut(ctx workflow.Context, err error) (retry bool) {
 	}
 	hurried := m.run.steering.Concluding
 	_, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-		Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "next try of " + s.Model},
+		Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "retry of " + s.Model},
 	}, func() bool { return m.run.steering.Concluding != hurried })
 	return err == nil
 }

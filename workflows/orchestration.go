@@ -311,7 +311,7 @@ func (o *orchestration) hasMail(ctx workflow.Context) bool {
 	var out activities.HasMailOut
 	in := activities.HasMailIn{Ref: o.in.Ref, Iteration: o.agentRun.state.Iteration + 1}
 	if err := storeStep(ctx, "guidance", act.HasMail, in, &out); err != nil {
-		workflow.GetLogger(ctx).Warn("not known whether there is guidance", "error", err)
+		workflow.GetLogger(ctx).Warn("cannot tell whether there is guidance", "error", err)
 		return false
 	}
 	return out.Unread
@@ -357,7 +357,7 @@ func (o *orchestration) conclude(ctx workflow.Context) {
 		if o.steering.Late && o.in.Grace > 0 { // half of it is reserved for the agent itself
 			wait = min(wait, o.in.Grace.D()/2)
 		}
-		options := workflow.AwaitOptions{Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "last words of sub-agents"}}
+		options := workflow.AwaitOptions{Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "last results of sub-agents"}}
 		_, _ = workflow.AwaitWithOptions(ctx, options, o.idle)
 	}
 	o.dismiss(ctx)

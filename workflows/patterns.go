@@ -176,7 +176,7 @@ func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 		return AgentResult{}, err
 	}
 	join := activities.PlanResultIn{Ref: r.ref(), Prior: r.in.Prior, Inputs: r.state.Inputs}
-	result, err := r.once(ctx, inStore("what came of the plan", act.PlanResult, join))
+	result, err := r.once(ctx, inStore("outcome of the plan", act.PlanResult, join))
 	if err == nil {
 		r.state.Inputs = nil
 	}

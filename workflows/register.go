@@ -98,13 +98,13 @@ const SignalWake = "wake"
 // Intake assigns waiting alerts to investigations, and ends when none are left. Writers of alerts, and investigations of
 // alerts when they end, signal it. The signal starts it if it is not running.
 func Intake(ctx workflow.Context) error {
-	options := workflow.SignalChannelOptions{Description: "Look at the alerts that wait. Input: nothing"}
+	options := workflow.SignalChannelOptions{Description: "Check the queued alerts. Input: nothing"}
 	wake := workflow.GetSignalChannelWithOptions(ctx, SignalWake, options)
 	for {
 		for wake.ReceiveAsync(nil) { // the store has everything they refer to
 		}
 		var out activities.PlaceAlertsOut
-		if err := workflow.ExecuteActivity(storeOptions(ctx, "alerts that wait"), act.PlaceAlerts).Get(ctx, &out); err != nil {
+		if err := workflow.ExecuteActivity(storeOptions(ctx, "queued alerts"), act.PlaceAlerts).Get(ctx, &out); err != nil {
 			return err
 		}
 		switch {
@@ -248,7 +248,7 @@ func jsonOf(v any) []byte {
 // fail, and Temporal retries it, possibly on another worker.
 func leaveNewer(planVersion int) {
 	if planVersion > plan.Version {
-		panic(fmt.Errorf("%w: %d, and this worker knows %d. A worker of the version that made the plan has to run it",
+		panic(fmt.Errorf("%w: version %d, but this worker supports %d. A worker of the version that made the plan must run it",
 			plan.ErrNewer, planVersion, plan.Version))
 	}
 }

@@ -29,7 +29,7 @@ type ScoringInput struct {
 // that starts it, and its result does not change how that investigation ended.
 func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 	var begun activities.BeginScoreOut
-	err := storeStep(ctx, "what is judged", act.BeginScore, activities.BeginScoreIn(in), &begun)
+	err := storeStep(ctx, "judged investigation", act.BeginScore, activities.BeginScoreIn(in), &begun)
 	if err != nil {
 		return record.Score{}, err
 	}

@@ -126,7 +126,7 @@ var steers = map[string]struct {
 }{
 	SignalPause:  {"Make no more model calls until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
 	SignalResume: {"Continue after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
-	SignalConclude: {"Finish now with what is known: all, or one stage or agent. Input: " + concludeInput,
+	SignalConclude: {"Finish now with the results so far: all agents, or one stage or agent. Input: " + concludeInput,
 		concludeInput, readConclude, audit.Concluded},
 	SignalPauseHeartbeats: {"Pause the heartbeats of agents after their running calls. Input: " + pauseInput,
 		pauseInput, readPause, audit.Slept},

@@ -175,7 +175,7 @@ func (r *stageRun) recordEnd(ctx workflow.Context, m *member) {
 	}
 	in := activities.SaveExecutionIn{Execution: m.saved(), Started: exact(m.startedAt), Ended: exact(m.endedAt)}
 	if err := storeStep(ctx, "end of "+m.plan.Name, act.SaveExecution, in, nil); err != nil {
-		workflow.GetLogger(ctx).Warn("the end of an agent is not recorded before that of its stage", "execution", m.ref.Execution, "error", err)
+		workflow.GetLogger(ctx).Warn("an agent's end was not recorded before its stage's end", "execution", m.ref.Execution, "error", err)
 	}
 }
 

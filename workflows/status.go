@@ -116,7 +116,7 @@ type Output struct {
 	Ref   string          `json:"ref,omitempty"`
 }
 
-// StageRun is one run of a stage that has ended.
+// StageRun is one ended run of a stage.
 type StageRun struct {
 	Stage      string        `json:"stage"` // the run's name; the second run is "stage#2"
 	Agents     []string      `json:"agents,omitempty"`

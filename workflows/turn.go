@@ -26,7 +26,7 @@ const maxMessage = 100_000
 func (r *conversationRun) check(m Message) error {
 	switch n := utf8.RuneCountInString(m.Text); {
 	case n == 0:
-		return errors.New(`the message is empty: give {"text": "…"}`)
+		return errors.New(`the message is empty: send {"text": "…"}`)
 	case n > maxMessage:
 		return fmt.Errorf("the message has %d characters; %d are allowed", n, maxMessage)
 	case r.closed():
@@ -246,7 +246,7 @@ func (r *conversationRun) earlier(ctx workflow.Context, message string) (*activi
 	}
 	var out activities.FindTurnOut
 	in := activities.FindTurnIn{Conversation: r.id, Message: message}
-	err := storeStep(ctx, "whether the message is new", act.FindTurn, in, &out)
+	err := storeStep(ctx, "check whether the message is new", act.FindTurn, in, &out)
 	return out.Turn, err
 }
 

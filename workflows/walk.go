@@ -158,7 +158,7 @@ func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going 
 	}
 }
 
-// ended returns the first stage that has ended and has not been processed.
+// ended returns the first ended stage that has not been processed.
 func (r *investigationRun) ended() *stageChild {
 	for _, s := range r.running {
 		if s.child.IsReady() {
@@ -168,7 +168,7 @@ func (r *investigationRun) ended() *stageChild {
 	return nil
 }
 
-// collect records the result of a stage that has ended. Its usage counts in any case.
+// collect records the result of an ended stage. Its usage counts in any case.
 func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageResult {
 	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
 	result := outcomeOfStage(ctx, s.child)
@@ -209,7 +209,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	r.leave(ctx, way, s, result, end)
 }
 
-// leave continues after a stage that has ended. A reached bound ends the walk, even if routing found
+// leave continues after an ended stage. A reached bound ends the walk, even if routing found
 // a next stage.
 func (r *investigationRun) leave(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
 	pass := r.state.Walk.Pass

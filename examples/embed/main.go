@@ -47,7 +47,7 @@ func onDuty(context.Context, inquest.HookInput) (inquest.HookOutput, error) {
 }
 
 type ticket struct {
-	Title string `json:"title" jsonschema:"one line that says what is wrong"`
+	Title string `json:"title" jsonschema:"the problem in one line"`
 }
 
 // openTicket is an ordinary function, called once for each of the model's calls.

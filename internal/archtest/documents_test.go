@@ -11,7 +11,7 @@ import (
 // generatedTable matches a part of a document that a test or a benchmark writes or compares with the code.
 var generatedTable = regexp.MustCompile(`(?s)<!-- (bench|injections|corpus|programs)\b.*?<!-- (/bench|end\b)`)
 
-// TestDocumentSizes keeps the documents short enough to be read. Decision records and what is generated do not count.
+// TestDocumentSizes keeps the documents short enough to be read. Decision records and generated documents do not count.
 func TestDocumentSizes(t *testing.T) {
 	t.Parallel()
 	var total int

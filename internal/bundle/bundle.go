@@ -135,7 +135,7 @@ func sealOf(file []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Bundle is what a file holds.
+// Bundle is the content of a file.
 type Bundle struct {
 	Manifest
 	Seal  string
@@ -143,7 +143,7 @@ type Bundle struct {
 	Blobs map[string][]byte
 }
 
-// An AlteredError names what was changed in a bundle.
+// An AlteredError names the changed part of a bundle.
 type AlteredError struct{ What string }
 
 func (e *AlteredError) Error() string { return "the bundle was altered: " + e.What }
@@ -253,7 +253,7 @@ func readRow(text []byte) (r record.Row, err error) {
 	return r, nil
 }
 
-// describe says what a row is about.
+// describe names the subject of a row.
 func describe(r record.Row) string {
 	if r.Table == "" {
 		return ""

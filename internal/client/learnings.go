@@ -103,7 +103,7 @@ func (c *finder) Learning(ctx context.Context, in system.LearningIn) (out system
 	return out, err
 }
 
-// actOf is an act about what an investigation taught, in the audit chain of that investigation.
+// actOf is an act about an investigation's learnings, in the audit chain of that investigation.
 func actOf(investigation string, by agent.Identity) audit.Act {
 	return audit.Act{Investigation: investigation, Who: by.Name, Channel: by.Channel}
 }
@@ -137,7 +137,7 @@ func (c *finder) DeleteLearning(ctx context.Context, in system.LearningIn, by ag
 	return err
 }
 
-// Taught returns what an investigation taught, withdrawn or not, and who got that.
+// Taught returns the learnings from an investigation, withdrawn or not, and the investigations that received them.
 func (c *finder) Taught(ctx context.Context, in system.ByID) (out system.Taught, err error) {
 	st, o, err := c.teacher(ctx, in.ID)
 	if err != nil {

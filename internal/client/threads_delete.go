@@ -106,7 +106,7 @@ func (c *Client) endThread(ctx context.Context, t record.Thread) error {
 	return ctx.Err()
 }
 
-// deleteRuns deletes the workflow runs of a conversation that has ended.
+// deleteRuns deletes the workflow runs of an ended conversation.
 func (c *Client) deleteRuns(ctx context.Context, t record.Thread) error {
 	conn, err := c.temporal(ctx)
 	if err != nil {

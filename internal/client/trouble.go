@@ -82,7 +82,7 @@ func (s sealed) trouble(a *workflowpb.PendingActivityInfo) (t workflows.Trouble,
 	return t, t.ErrorType == activities.ErrorStore || t.ErrorType == activities.ErrorWorkerCannot
 }
 
-// waits returns the cause for which the running attempt reports to be waiting.
+// waits returns the cause that the running attempt reports as the reason for waiting.
 func (s sealed) waits(a *workflowpb.PendingActivityInfo) (errorType string) {
 	return activities.ReadDoing(func(to any) error { return s.Converter(nil).FromPayloads(a.GetHeartbeatDetails(), to) }).Waits
 }

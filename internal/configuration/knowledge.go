@@ -215,7 +215,7 @@ func (v *validator) skillProjects() {
 	}
 }
 
-// addSkills adds up what the levels say about skills. An agent without a list at any level may load all skills.
+// addSkills adds up the levels' settings of skills. An agent without a list at any level may load all skills.
 func (s *settings) addSkills(levels []level) {
 	s.Skills, s.RequiredSkills = nil, nil
 	for _, l := range levels {

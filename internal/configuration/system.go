@@ -163,7 +163,7 @@ func (c maker) missingKey(name string) virtual.Problems {
 	return nil
 }
 
-// Needs are what the chains of a configuration need from outside.
+// Needs are the external requirements of a configuration's chains.
 type Needs struct {
 	Models  []plan.Provider // each once, by name
 	Servers []plan.Server   // by name, without built-in servers

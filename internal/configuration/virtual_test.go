@@ -202,7 +202,7 @@ func TestVirtualKey(t *testing.T) {
 	}
 }
 
-// TestVirtualWithin checks that agents made in a project only get what the configuration's agents use there.
+// TestVirtualWithin checks that agents made in a project only get tools that the configuration's agents use there.
 func TestVirtualWithin(t *testing.T) {
 	t.Parallel()
 	src := []byte(`

@@ -18,7 +18,7 @@ var (
 	yamlBlock = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
 	// ownBlock matches blocks that are configurations of ours.
 	ownBlock = regexp.MustCompile(`^(?:# inquest.yaml\n)?(?:agent_chains|agents|defaults|fallback_lists|llm_providers|mcp_servers|system):`)
-	// missing matches findings about what a block leaves to the rest of a configuration.
+	// missing matches findings about entries that a block leaves to the rest of a configuration.
 	missing = regexp.MustCompile(`^unknown [\w ]+ "|^no chain has the alert type |^variable \w+ is not set|: configure tokens `)
 )
 

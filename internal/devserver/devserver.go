@@ -64,7 +64,7 @@ type Server struct {
 // directory with tables of another Temporal version that this one cannot read.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Dir == "" {
-		return nil, errors.New("data directory: none given")
+		return nil, errors.New("data directory is missing")
 	}
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {

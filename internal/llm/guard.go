@@ -107,7 +107,7 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 		resp.Omitted[n].Why = Clean(resp.Omitted[n].Why, key)
 	}
 	if resp.Finish == FinishRepeating {
-		g.Logger.WarnContext(ctx, "cut a reply that repeated itself", "provider", g.Name, "model", resp.Model)
+		g.Logger.WarnContext(ctx, "cut off a reply that repeated itself", "provider", g.Name, "model", resp.Model)
 	}
 	return resp, nil
 }

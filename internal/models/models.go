@@ -23,7 +23,7 @@ type Price struct {
 	} `json:"long_prompts"`
 }
 
-// Family is what a group of models accepts.
+// Family holds the properties of a group of models.
 type Family struct {
 	Thinks  bool     `json:"thinks"`
 	Silent  bool     `json:"silent"`  // it is known not to think

@@ -59,7 +59,7 @@ type Agent struct {
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// Skills are in the agent's prompt or can be loaded by it.
 	Skills []Skill `json:"skills,omitempty"`
-	// Recalls means that the agent can look up earlier investigations and what they taught.
+	// Recalls means that the agent can look up earlier investigations and their learnings.
 	Recalls bool `json:"recalls,omitempty"`
 	// Orchestrator is set if the agent may dispatch others.
 	Orchestrator *Orchestrator `json:"orchestrator,omitempty"`

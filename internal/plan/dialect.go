@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Dialect returns what the provider's server accepts in a request. Plans of earlier versions do not name the dialect,
+// Dialect returns the features that the provider's server accepts in a request. Plans of earlier versions do not name the dialect,
 // so it is derived from the provider's other fields.
 func (p Provider) Dialect() agent.Dialect {
 	if p.Accepts != (agent.Dialect{}) {

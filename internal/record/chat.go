@@ -26,7 +26,7 @@ const (
 	ChatDone = "done"
 )
 
-// ChatInput is what a person did in a chat. It is carried out once.
+// ChatInput is a person's action in a chat. It is carried out once.
 type ChatInput struct {
 	N    int64
 	ID   string // the same for each delivery of the same thing

@@ -58,7 +58,7 @@ const (
 	restsOn      = "no tool call succeeded, so the report is not based on data from any system"
 )
 
-// Caveats say in one line each what the report does not rest on. They precede the cause and the confidence wherever these are shown.
+// Caveats are the limits of the report, one line each. They precede the cause and the confidence wherever these are shown.
 func (e Envelope) Caveats() (lines []string) {
 	for _, n := range e.NotChecked {
 		lines = append(lines, notChecked+": "+n.text(func(s string) string { return s }))

@@ -269,7 +269,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Expired reports whether the time has passed, so that nothing waits any more.
+// Expired reports whether the time has passed, so that nothing waits.
 func Expired(at time.Time) bool { return !at.IsZero() && !at.After(time.Now()) }
 
 // Until says when something expires, for people.

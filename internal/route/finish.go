@@ -26,7 +26,7 @@ func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	return ask, ask == Confirmation && r.Outcome.Success() && w.Chain.Stages[n].Routing.OnApprove != ""
 }
 
-// leave decides where the chain goes from a stage that has ended. The review of its result comes first, because a
+// leave decides where the chain goes from an ended stage. The review of its result comes first, because a
 // rejected result must not lead anywhere. Then come the stage's own requests. Last come the chain's edges from the
 // stage, of which the first open one is taken.
 func (w Walk) leave(n int, r Result) Ask {

@@ -33,8 +33,8 @@ func NewServer(root *os.Root) *mcp.Server {
 	in := incident{root}
 	s := mcp.NewServer(&mcp.Implementation{Name: ServerName, Version: "1"}, &mcp.ServerOptions{Instructions: instructions})
 	add(s, "list_services", "List the services that have logs, with the number of lines by level and the time range.", in.listServices)
-	add(s, "query_logs", "Search the logs of one service or of all, oldest first. The first line of the result counts all matching "+
-		"lines by service; each line after it is a log line as written, after its [service].", in.queryLogs)
+	add(s, "query_logs", "Search the logs of one service or of all, oldest first. The first line of the result counts all "+
+		"matching lines by service. Each further line is a log line as written, after its [service].", in.queryLogs)
 	add(s, "list_metrics", "List the metrics, with the services that each is measured for and the time range. "+
 		"The unit is the end of the name.", in.listMetrics)
 	add(s, "query_metric", "Read a metric as CSV: one row a minute, one column a service.", in.queryMetric)

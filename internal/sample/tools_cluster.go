@@ -12,8 +12,8 @@ import (
 )
 
 type manifestQuery struct {
-	Kind string `json:"kind" jsonschema:"the kind of object, in any case, for example deployment or configmap"`
-	Name string `json:"name" jsonschema:"the object's name"`
+	Kind string `json:"kind" jsonschema:"kind of the object in any letter case, for example deployment or configmap"`
+	Name string `json:"name" jsonschema:"name of the object"`
 }
 
 func (in incident) getManifest(q manifestQuery) (string, error) {
@@ -39,13 +39,13 @@ func (in incident) getManifest(q manifestQuery) (string, error) {
 }
 
 type eventQuery struct {
-	Kind   string `json:"kind,omitempty" jsonschema:"the kind of the object, in any case, for example Deployment or Pod"`
-	Name   string `json:"name,omitempty" jsonschema:"the object's name or its beginning: a deployment's name also finds its pods"`
+	Kind   string `json:"kind,omitempty" jsonschema:"kind of the object in any letter case, for example Deployment or Pod"`
+	Name   string `json:"name,omitempty" jsonschema:"name of the object or the beginning of its name: a deployment's name also finds its pods"`
 	Type   string `json:"type,omitempty" jsonschema:"Normal or Warning"`
 	Reason string `json:"reason,omitempty" jsonschema:"the reason, for example ScalingReplicaSet"`
 	Since  string `json:"since,omitempty" jsonschema:"the earliest time, RFC 3339, for example 2026-03-17T14:00:00Z"`
 	Until  string `json:"until,omitempty" jsonschema:"the latest time, RFC 3339"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"the number of events to return: 50 if left out, at most 200"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"number of events to return: 50 by default, at most 200"`
 }
 
 // event has the fields of a Kubernetes event that are shown.

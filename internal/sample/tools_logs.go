@@ -10,12 +10,12 @@ import (
 )
 
 type logQuery struct {
-	Service  string `json:"service,omitempty" jsonschema:"a service that list_services names; all services if left out"`
+	Service  string `json:"service,omitempty" jsonschema:"a service from list_services; omit it for all services"`
 	Level    string `json:"level,omitempty" jsonschema:"the lowest level to return: debug, info, warn, error or fatal"`
-	Contains string `json:"contains,omitempty" jsonschema:"text that the line contains, in any case"`
+	Contains string `json:"contains,omitempty" jsonschema:"text that the line contains, in any letter case"`
 	Since    string `json:"since,omitempty" jsonschema:"the earliest time, RFC 3339, for example 2026-03-17T14:00:00Z"`
 	Until    string `json:"until,omitempty" jsonschema:"the latest time, RFC 3339"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"the number of lines to return: 50 if left out, at most 200"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"number of lines to return: 50 by default, at most 200"`
 }
 
 func (in incident) listServices(none) (string, error) {

@@ -8,8 +8,8 @@ import (
 )
 
 type metricQuery struct {
-	Name    string `json:"name" jsonschema:"a metric that list_metrics names"`
-	Service string `json:"service,omitempty" jsonschema:"a service that the metric is measured for; all of them if left out"`
+	Name    string `json:"name" jsonschema:"a metric from list_metrics"`
+	Service string `json:"service,omitempty" jsonschema:"a service that the metric is measured for; omit it for all of them"`
 	From    string `json:"from,omitempty" jsonschema:"the earliest time, RFC 3339, for example 2026-03-17T14:00:00Z"`
 	To      string `json:"to,omitempty" jsonschema:"the latest time, RFC 3339"`
 }

@@ -182,7 +182,7 @@ func transferOf(table string) (transfer, error) {
 var flags = map[string]bool{"executions.forced": true, "executions.actions_executed": true}
 
 // ErrExists means that the store already has the investigation.
-var ErrExists = errors.New("the store has it already")
+var ErrExists = errors.New("the store already has it")
 
 // Rows calls fn with each row of an investigation, from one consistent snapshot. The rows refer to blobs.
 func (s investigations) Rows(ctx context.Context, investigation string, fn func(record.Row) error) error {

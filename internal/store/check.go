@@ -158,7 +158,7 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 		err = db.QueryRowContext(ctx, readNote, "id").Scan(&h.ID)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("it is not a store: its tables are not complete")
+		err = errors.New("it is not a store: its tables are incomplete")
 	}
 	if err == nil && h.Schema >= h.Known && h.Required <= h.Known {
 		h.Circuits, err = openCircuits(ctx, db)

@@ -203,12 +203,12 @@ func (s *base) ID() string { return s.id }
 func (s *base) Join(ctx context.Context, id, name string, adopt bool) error {
 	stored, err := s.note(ctx, namespaceKey, id+" "+name)
 	if err != nil {
-		return fmt.Errorf("read whose store it is: %w", err)
+		return fmt.Errorf("read the store's owner: %w", err)
 	}
 	if err := otherNamespace(stored, id, name); err == nil || !adopt {
 		return err
 	}
-	s.logger.Warn("the store is another namespace's now: what runs in the old one counts as terminated", "was", stored, "is", id+" "+name)
+	s.logger.Warn("the store now belongs to another namespace: work running in the old one counts as ended", "was", stored, "is", id+" "+name)
 	_, err = s.db.writer.ExecContext(ctx, `UPDATE meta SET value = $1 WHERE key = $2`, id+" "+name, namespaceKey)
 	return s.db.explain(err)
 }
@@ -221,7 +221,7 @@ func (s *base) Belongs(ctx context.Context, id, name string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read whose store it is: %w", s.db.explain(err))
+		return fmt.Errorf("read the store's owner: %w", s.db.explain(err))
 	}
 	return otherNamespace(stored, id, name)
 }
@@ -229,9 +229,9 @@ func (s *base) Belongs(ctx context.Context, id, name string) error {
 func otherNamespace(stored, id, name string) error {
 	theirs, known, _ := strings.Cut(stored, " ")
 	if theirs != id {
-		return fmt.Errorf("%w: this one is that of namespace %q (id %s), and you work for namespace %q (id %s); name a store of its own; "+
-			"if it takes the other one's place for good, start the worker once with --adopt-store: what runs in the other one then counts "+
-			"as terminated", ErrOtherNamespace, known, theirs, name, id)
+		return fmt.Errorf("%w: this one belongs to namespace %q (id %s), and you work for namespace %q (id %s); use a separate "+
+			"store, or, to replace the other namespace for good, start the worker once with --adopt-store: work that "+
+			"runs in the other namespace then counts as terminated", ErrOtherNamespace, known, theirs, name, id)
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
 	}
 	owner, _, _ := strings.Cut(stored, "/")
 	here, _, _ := strings.Cut(mark, "/")
-	return fmt.Errorf("%w: it belongs to host %q, this is %q; use PostgreSQL for several hosts; "+
-		"if the file was moved here, start the worker once with --adopt-store",
+	return fmt.Errorf("%w: it belongs to host %q, but this is %q; use PostgreSQL for several hosts; if the file was moved here, "+
+		"start the worker once with --adopt-store",
 		ErrOtherHost, owner, here)
 }

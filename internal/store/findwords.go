@@ -152,7 +152,7 @@ func (s investigations) KeepIndexed(ctx context.Context) {
 			wait = rest
 		}
 		if err != nil && ctx.Err() == nil {
-			s.logger.WarnContext(ctx, "the words of older investigations are not indexed yet: a search does not find them", "error", err)
+			s.logger.WarnContext(ctx, "the words of older investigations are not indexed yet: searches do not find them", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -173,7 +173,7 @@ type matches struct {
 // searched returns the records that a filter with a search selects, newest first.
 func (s investigations) searched(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	if _, err := s.indexSome(ctx, indexedAhead); err != nil && ctx.Err() == nil {
-		s.logger.WarnContext(ctx, "a search does not find what older programs wrote last", "error", err)
+		s.logger.WarnContext(ctx, "searches do not find what older programs wrote last", "error", err)
 	}
 	all, err := s.withName(ctx, f)
 	if err != nil || f.NamesOnly {

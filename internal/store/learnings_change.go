@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
-// Learn stores what an investigation has taught, once: later calls for the same investigation return the first outcome. A new
+// Learn stores the learnings from an investigation, once: later calls for the same investigation return the first outcome. A new
 // learning with the words of an earlier one is not stored. It confirms the earlier one, unless that was withdrawn. While a person rates
 // the investigation inaccurate, it teaches nothing.
 func (s lessons) Learn(ctx context.Context, project string, taught learning.Taught) (out learning.Outcome, err error) {
@@ -39,7 +39,7 @@ func (s lessons) Learn(ctx context.Context, project string, taught learning.Taug
 			taught.Investigation, timeColumn{&taught.At}, asJSON(&out))
 		return err
 	})
-	return out, doing(err, "store what was learned from %s", taught.Investigation)
+	return out, doing(err, "store the learnings from %s", taught.Investigation)
 }
 
 func (l learnings) learn(ctx context.Context, taught learning.Taught) (out learning.Outcome, err error) {
@@ -215,14 +215,14 @@ func learningAct(ctx context.Context, who audit.Act, what audit.What, one learni
 	return who
 }
 
-// Learned returns what was learned from an investigation. known is false if it has not taught anything yet.
+// Learned returns the learnings from an investigation. known is false if it has not taught anything yet.
 func (s lessons) Learned(ctx context.Context, investigation string) (out learning.Outcome, known bool, err error) {
 	const query = `SELECT outcome FROM learning_runs WHERE investigation = $1`
 	err = s.db.reader.QueryRowContext(ctx, query, investigation).Scan(asJSON(&out))
 	if errors.Is(err, sql.ErrNoRows) {
 		return out, false, nil
 	}
-	return out, err == nil, doing(s.db.explain(err), "read what was learned from %s", investigation)
+	return out, err == nil, doing(s.db.explain(err), "read the learnings from %s", investigation)
 }
 
 // LearningsInUse returns the IDs of some learnings of a project, except of those that were withdrawn or deleted, or whose investigation
@@ -255,7 +255,7 @@ func judgementFields(j *learning.Judgement) []any {
 	return []any{&j.Learning, &j.Investigation, timeColumn{&j.At}, flagColumn{&j.Confirms}, flagColumn{&j.Undone}}
 }
 
-// isWithdrawn reports whether people have withdrawn what an investigation taught.
+// isWithdrawn reports whether people have withdrawn an investigation's learnings.
 func isWithdrawn(ctx context.Context, q querier, investigation string) (is bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM learning_runs WHERE investigation = $1 AND withdrawn = 1)`
 	return is, q.QueryRowContext(ctx, query, investigation).Scan(&is)
@@ -313,7 +313,7 @@ func (s lessons) WithdrawLearnings(
 		}
 		return s.addActs(ctx, q, append(acts, settled...))
 	})
-	return all, doing(err, "withdraw what was learned from %s", investigation)
+	return all, doing(err, "withdraw the learnings from %s", investigation)
 }
 
 func (l learnings) withdraw(

@@ -358,7 +358,7 @@ func (l *logs) drop(scope transcript.Scope) {
 	}
 }
 
-// forget drops the logs of an investigation that has ended.
+// forget drops the logs of an ended investigation.
 func (l *logs) forget(investigation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

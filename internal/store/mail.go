@@ -129,7 +129,7 @@ func (s journal) TakeMail(ctx context.Context, scope transcript.Scope) (letters 
 	return letters, nil
 }
 
-// freeMail releases the unread letters of a stage that has ended. Stages with their own copy keep that; if there is none, the
+// freeMail releases the unread letters of an ended stage. Stages with their own copy keep that; if there is none, the
 // letter goes to the first stage that reads it.
 func freeMail(ctx context.Context, q querier, investigation, stage string) error {
 	const left = ` WHERE investigation = $1 AND stage = $2 AND superseded = 0 AND NOT ` + isRead

@@ -26,7 +26,7 @@ func (s memories) RememberAs(ctx context.Context, agent string, who audit.Act, f
 
 func (s memories) remember(ctx context.Context, agent string, acts []audit.Act, fn func(memory.Tx) error) error {
 	if agent == "" {
-		return errors.New("change a memory: the agent must be given")
+		return errors.New("change a memory: the agent is missing")
 	}
 	err := s.write(ctx, "", func(q querier) error {
 		tx, err := s.memoryTx(ctx, q, agent)
@@ -108,7 +108,7 @@ func (s memories) Journal(
 	ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error),
 ) ([]transcript.Entry, error) {
 	if batch.Agent == "" || len(batch.Keys) == 0 {
-		return nil, errors.New("journal memory calls: agent and keys must be given")
+		return nil, errors.New("journal memory calls: agent or keys are missing")
 	}
 	now := s.Now(ctx)
 	var results []transcript.Entry

@@ -53,7 +53,7 @@ func TestOpenRefuses(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			says: "the file and its folder must be writable",
+			says: "the file and its directory must be writable",
 		},
 		"a folder that may not be written": {
 			prepare: func(t *testing.T, path string) {

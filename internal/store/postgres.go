@@ -50,7 +50,7 @@ type postgres struct {
 
 func openPostgres(ctx context.Context, opts Options) (database, error) {
 	if opts.Path != "" {
-		return database{}, errors.New("a path and an address are given: it is one or the other")
+		return database{}, errors.New("both a path and an address are given: use only one")
 	}
 	config, err := configure(opts.DSN)
 	if err != nil {
@@ -121,7 +121,7 @@ func checkEncoding(ctx context.Context, q querier) error {
 		return err
 	}
 	if encoding != "UTF8" {
-		return fmt.Errorf("the encoding of the database is %s, and must be UTF8", encoding)
+		return fmt.Errorf("the encoding of the database is %s; it must be UTF8", encoding)
 	}
 	return nil
 }
@@ -230,18 +230,18 @@ func isUnstorable(err error) bool {
 }
 
 // ErrCleartext means that an address of another host allows both TLS and cleartext, so an attacker in between could choose.
-var ErrCleartext = errors.New("the database is on another host, and nothing says that the connection has to be encrypted: " +
-	"give the address sslmode=verify-full (and sslrootcert=FILE for an authority of your own), " +
-	"or sslmode=disable where the network is trusted")
+var ErrCleartext = errors.New("the database is on another host, and the connection may be unencrypted: add sslmode=verify-full " +
+	"to the address (and sslrootcert=FILE for your own authority), or sslmode=disable if the network is trusted")
 
 // Secrecy says who can read the connections to a database.
 type Secrecy string
 
 // Kinds of secrecy, worst first.
 const (
-	Clear      Secrecy = "all that is stored can be read on the way to the database (sslmode=disable)"
-	Unverified Secrecy = "the database's certificate is not checked, so others on the network can answer in its place (sslmode=require)"
-	Verified   Secrecy = "" // or within this host
+	Clear      Secrecy = "anyone on the way to the database can read all stored data (sslmode=disable)"
+	Unverified Secrecy = "the database's certificate is not checked, so others on the network can pose as the database " +
+		"(sslmode=require)"
+	Verified Secrecy = "" // or within this host
 )
 
 // SecrecyOf returns how connections are protected, according to an address, the PG… variables and a service file. The error is

@@ -307,7 +307,7 @@ func (db *postgres) receive(ctx context.Context, h *hub) {
 		}
 		if away.IsZero() {
 			away = time.Now()
-			db.logger.WarnContext(ctx, "the store's database sends no notifications; connecting again until it does", "error", err)
+			db.logger.WarnContext(ctx, "the store's database sends no notifications; reconnecting until it does", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -120,13 +120,13 @@ func testPostgresOpenRefuses(t *testing.T, server *postgrestest.Server) {
 		says string
 	}{
 		"newer schema":      {store.At(newer), store.ErrNewerSchema, "it requires schema 99, and this program knows"},
-		"another encoding":  {store.At(latin), nil, "the encoding of the database is LATIN1, and must be UTF8"},
+		"another encoding":  {store.At(latin), nil, "the encoding of the database is LATIN1; it must be UTF8"},
 		"no such database":  {store.At(server.DSN("absent")), nil, `database "absent" does not exist`},
 		"wrong password":    {store.At(strings.Replace(bare, server.Password, "wrong", 1)), nil, "password authentication failed"},
 		"no rights":         {store.At(guest), nil, "must be allowed to create tables in the schema"},
 		"nobody listens":    {store.At("postgres://u:never-to-be-seen@127.0.0.1:1/db"), store.ErrUnavailable, "connection refused"},
 		"read-only":         {store.At(bare + "?default_transaction_read_only=on"), store.ErrUnavailable, "set to read-only"},
-		"a path as well":    {store.Options{DSN: bare, Path: "x"}, nil, "it is one or the other"},
+		"a path as well":    {store.Options{DSN: bare, Path: "x"}, nil, "use only one"},
 		"not an address":    {store.At("postgres://u:50%never-to-be-seen@h/db"), nil, "special characters"},
 		"libpq's spelling":  {store.Options{DSN: "host=127.0.0.1 user=u password=never-to-be-seen"}, nil, "the address must be postgres://"},
 		"unknown parameter": {store.At(bare + "?sslmode=maybe"), nil, "sslmode"},

@@ -227,9 +227,9 @@ func (db *sqliteFile) explain(err error) error {
 	case isCode(err, sqlite3.SQLITE_CORRUPT):
 		return fmt.Errorf("the file is damaged: %w", err)
 	case isCode(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-		return fmt.Errorf("%w: the disk is full or fails: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: the disk is full or failing: %w", ErrUnavailable, err)
 	case isCode(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-		return fmt.Errorf("%w: the file and its folder must be writable: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: the file and its directory must be writable: %w", ErrUnavailable, err)
 	case isCode(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%w: another process keeps it locked: %w", ErrUnavailable, err)
 	}

@@ -307,7 +307,7 @@ func forgetWaits(ctx context.Context, q querier, investigation, run string) erro
 	return err
 }
 
-// stopWaiting drops the waits of an investigation that has ended.
+// stopWaiting drops the waits of an ended investigation.
 func stopWaiting(ctx context.Context, q querier, investigation string) error {
 	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1`, investigation)
 	return err

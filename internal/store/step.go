@@ -249,7 +249,7 @@ func (s journal) insertRows(
 
 func (c claim) check() error {
 	if c.Investigation == "" || c.run == "" { // an empty execution means the investigation itself
-		return errors.New("investigation and run must be given")
+		return errors.New("investigation or run is missing")
 	}
 	return nil
 }

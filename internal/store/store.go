@@ -37,7 +37,7 @@ var (
 )
 
 // errDuplicate means that a unique index refused a row.
-var errDuplicate = errors.New("there is such a row already")
+var errDuplicate = errors.New("the row already exists")
 
 // Store is an open database. Its methods are safe for concurrent use. Several processes may open it: with SQLite on one host, with
 // PostgreSQL on any.

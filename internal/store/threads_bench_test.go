@@ -33,7 +33,7 @@ func longThread(tb testing.TB, n int) (*store.Store, transcript.Scope) {
 	return st, scope
 }
 
-// turnOf does what the activities of a turn do with the store.
+// turnOf repeats the store accesses of a turn's activities.
 func turnOf(tb testing.TB, st *store.Store, scope transcript.Scope, n int) transcript.Known {
 	ctx, w := tb.Context(), transcript.Writer{RunID: "run", ActivityID: fmt.Sprint(n)}
 	known, err := st.LookupSince(ctx, scope, horizonAt(n), n, w)

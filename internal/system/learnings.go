@@ -15,7 +15,7 @@ type Learner interface {
 	Learning(ctx context.Context, in LearningIn) (LearningWhole, error)
 	EditLearning(ctx context.Context, in EditLearningIn, by agent.Identity) (Learning, error)
 	DeleteLearning(ctx context.Context, in LearningIn, by agent.Identity) error
-	// Taught returns all learnings from an investigation, and who got them.
+	// Taught returns all learnings from an investigation, and the investigations that received them.
 	Taught(ctx context.Context, in ByID) (Taught, error)
 	// WithdrawLearnings withdraws all learnings from an investigation in one step.
 	WithdrawLearnings(ctx context.Context, in WithdrawIn, by agent.Identity) (Taught, error)
@@ -23,7 +23,7 @@ type Learner interface {
 	Rate(ctx context.Context, in RateIn, by agent.Identity) (Rated, error)
 }
 
-// Learning is what an investigation taught later ones of its project.
+// Learning is a lesson from an investigation for later ones of its project.
 type Learning struct {
 	ID            string            `json:"id" doc:"ID of the learning, unique in its project, such as L17"`
 	Project       string            `json:"project"`
@@ -41,7 +41,7 @@ type Learning struct {
 	Created       time.Time         `json:"created"`
 	Changed       time.Time         `json:"changed" doc:"time of the last change, confirmation or contradiction"`
 	EditedBy      string            `json:"edited_by,omitempty"`
-	// Withdrawn is set if no prompt and no tool shows it any more.
+	// Withdrawn is set if prompts and tools no longer show it.
 	Withdrawn *learning.Withdrawn `json:"withdrawn,omitempty" doc:"who withdrew the learning and why; agents that start later do not see it"`
 }
 
@@ -70,7 +70,7 @@ type LearningWhole struct {
 	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there are more reads than the newest ones listed here"`
 }
 
-// Taught is what an investigation taught, and who got that.
+// Taught holds the learnings from an investigation, and the investigations that received them.
 type Taught struct {
 	Investigation string         `json:"id"`
 	Learnings     []Learning     `json:"learnings"`

@@ -169,7 +169,7 @@ var (
 		Stream: true, Summary: "Stream a conversation as server-sent events" + resume})
 )
 
-// Agents, and what they remember.
+// Agents and their memory.
 var (
 	ListAgents = op[ProjectIn, Page[AgentInfo]](Operation{Name: "list-agents", Role: viewer, Method: get, Path: Agents,
 		Summary: "List agents, including those created at run time"})
@@ -203,7 +203,7 @@ var (
 		Path: oneMemory + "/archival/{entry}", Summary: "Delete an entry of an agent's archival memory"})
 )
 
-// What investigations taught later ones of their projects.
+// Learnings from investigations, for later ones of their projects.
 var (
 	ListLearnings = op[LearningsIn, Page[Learning]](Operation{Name: "list-learnings", Role: viewer, Method: get, Path: Learnings,
 		Summary: "List or search the learnings of a project, newest first", Tool: "list_learnings"})

@@ -73,7 +73,7 @@ func ProblemOf(name string) error {
 	return nil
 }
 
-// WrongDefinition is the detail of a problem that lists what is wrong with the definition of an agent.
+// WrongDefinition is the detail of a problem that lists the faults in an agent's definition.
 const WrongDefinition = "the definition of the agent is wrong"
 
 // InputError means that the input is wrong and the caller can correct it.

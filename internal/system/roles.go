@@ -27,7 +27,7 @@ type Starter interface {
 	Await(ctx context.Context, h Handle) (Result, error)
 }
 
-// Reader reads what is known about investigations.
+// Reader reads the records of investigations.
 type Reader interface {
 	List(ctx context.Context, f record.Filter) (Listing, error)
 	Status(ctx context.Context, id string) (Status, error)

@@ -74,9 +74,9 @@ type Row struct {
 	Group         string     `json:"group"`
 	Title         string     `json:"title,omitempty"`
 	Place         string     `json:"place" enum:"waiting,started,joined,aside" doc:"aside: resolved before an investigation could start"`
-	Lead          string     `json:"lead,omitempty" doc:"the alert whose investigation this one joined"`
+	Lead          string     `json:"lead,omitempty" doc:"the alert whose investigation this alert joined"`
 	Investigation string     `json:"investigation,omitempty"`
-	Times         int        `json:"times" doc:"how often the alert was received"`
+	Times         int        `json:"times" doc:"number of times the alert was received"`
 	StartsAt      *time.Time `json:"starts_at,omitempty" doc:"start time reported by the sender"`
 	Notes         []string   `json:"notes,omitempty" doc:"what the sender reported and could not be read, and so was left out"`
 	ReceivedAt    time.Time  `json:"received_at"`

@@ -57,7 +57,7 @@ func TestReload(t *testing.T) {
 
 	broken := strings.Replace(reloadConfig("lab-3"), "mcp_servers: [lab]", "mcp_servers: [gone]", 1)
 	w.configure(broken)
-	worker.says(1, "the configuration was not reloaded")
+	worker.says(1, "the new configuration has errors and was not loaded")
 	line := 1 + strings.Count(broken[:strings.Index(broken, "gone")], "\n")
 	worker.says(1, fmt.Sprintf("config.yaml:%d: agents.Alpha.mcp_servers", line))
 	w.begin("meanwhile")

@@ -240,7 +240,7 @@ func (d *decisions) ExecuteChildWorkflow(ctx workflow.Context, name string, args
 func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duration, options workflow.TimerOptions) workflow.Future {
 	shown := after.Round(time.Second)
 	switch {
-	case strings.HasPrefix(options.Summary, "next try of "):
+	case strings.HasPrefix(options.Summary, "retry of "):
 		shown = 0
 	case options.Summary == "heartbeats paused":
 		shown = after.Round(time.Minute)

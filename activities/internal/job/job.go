@@ -1,4 +1,4 @@
-// Package job is what an agent's activities have in common: who acts, the worker's store and tools, masking, errors and messages.
+// Package job has the shared parts of an agent's activities: who acts, the worker's store and tools, masking, errors and messages.
 package job
 
 import (

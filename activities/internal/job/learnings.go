@@ -14,7 +14,7 @@ import (
 
 // Learnings stores what investigations have taught, by project.
 type Learnings interface {
-	// Learn stores what an investigation has taught, once.
+	// Learn stores the learnings from an investigation, once.
 	Learn(ctx context.Context, project string, taught learning.Taught) (learning.Outcome, error)
 	// Learned reports whether it has taught anything, and what.
 	Learned(ctx context.Context, investigation string) (out learning.Outcome, known bool, err error)

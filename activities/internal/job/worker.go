@@ -19,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
-// Worker holds the dependencies of the activities, and what a worker remembers between them.
+// Worker holds the dependencies of the activities, and a worker's state between them.
 type Worker struct {
 	Requests    Requests
 	Runs        Runs
@@ -67,7 +67,7 @@ type Worker struct {
 	SearchAttributes bool
 	Logger           *slog.Logger
 
-	// The rest is what a worker remembers between activities. Its zero value is ready to use.
+	// The other fields are a worker's state between activities. Its zero value is ready to use.
 
 	plans   kept[plan.Plan]
 	Offers  kept[tool.Catalogue]

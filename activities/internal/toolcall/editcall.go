@@ -107,7 +107,7 @@ func (j Calls) requesters(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// confirm asks the call's server for the tool's definition once more. The call is made as a person approved it or as a
+// confirm asks the call's server for the tool's current definition. The call is made as a person approved it or as a
 // rule allows it, or not at all. If the call has changed, c.reapproval is the call that needs a new decision.
 func (c *toolCall) confirm(ctx context.Context, decision tool.Decision) (tool.Decision, *tool.Refusal, error) {
 	begun := c.state.begunEarlier()

@@ -1,11 +1,11 @@
 package toolcall
 
-// callState is what the journal and this attempt have done about a call.
+// callState is the progress of a call, from the journal and from this attempt.
 type callState int
 
 const (
 	notBegun callState = iota
-	// An earlier attempt has begun the call, and the journal has its intent.
+	// An earlier attempt has begun the call, and its intent is in the journal.
 	begun
 	// A run that Temporal has since reset has begun the call. This run's journal has no intent.
 	begunBeforeReset

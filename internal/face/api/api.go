@@ -108,7 +108,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	return s, s.pages()
 }
 
-// pages adds what is no operation: the page, the document's page, and MCP.
+// pages adds the routes that are no operations: the page, the document's page, and MCP.
 func (s *Server) pages() error {
 	page, err := page.Handler()
 	if err != nil {

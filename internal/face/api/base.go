@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// base is what the handlers of all subjects share.
+// base has the shared parts of all handlers.
 type base struct{ opts *Options }
 
 // body is a JSON response.

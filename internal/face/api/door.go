@@ -214,7 +214,7 @@ func verified(claims map[string]any) bool {
 type access struct {
 	identity
 	needs int
-	// reauthenticate authenticates the sender once more, for streams that outlive a token which was revoked or has expired. Nil means that the
+	// reauthenticate authenticates the sender again, for streams that outlive a token which was revoked or has expired. Nil means that the
 	// request has no token.
 	reauthenticate func(context.Context) (a access, status int)
 	// traceParent is the request's trace context, a valid traceparent header; empty means none.

@@ -27,7 +27,7 @@ func register[I, O any](s *Server, row system.Op[I, O], serve func(context.Conte
 	add(s, row.Operation, serve)
 }
 
-// add adds an operation whose handler has types of its own, for headers, statuses, files or streams.
+// add adds an operation whose handler has its own types, for headers, statuses, files or streams.
 func add[I, O any](s *Server, row system.Operation, serve func(context.Context, *I) (*O, error)) {
 	addWith(s, operation{Operation: row}, serve)
 }

@@ -51,7 +51,7 @@ type knowing struct {
 
 var knowingProjects = []string{"books", "payments", "default"}
 
-// knowers are the ways in which a project can read what a team knows. Each returns everything that the project can get.
+// knowers are the ways in which a project can read a team's knowledge. Each returns everything that the project can get.
 var knowers = []struct {
 	name string
 	read func(t *rapid.T, k knowing, project string) string

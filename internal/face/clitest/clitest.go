@@ -1,4 +1,4 @@
-// Package clitest has what tests of several commands use.
+// Package clitest has helpers for tests of several commands.
 package clitest
 
 import (

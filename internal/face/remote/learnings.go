@@ -28,12 +28,12 @@ func (l *learner) DeleteLearning(ctx context.Context, in system.LearningIn, _ ag
 	return err
 }
 
-// Taught returns what an investigation taught, and who got that.
+// Taught returns the learnings from an investigation, and the investigations that received them.
 func (l *learner) Taught(ctx context.Context, in system.ByID) (system.Taught, error) {
 	return do(ctx, l, system.GetTaught, in)
 }
 
-// WithdrawLearnings withdraws what an investigation taught.
+// WithdrawLearnings withdraws the learnings from an investigation.
 func (l *learner) WithdrawLearnings(ctx context.Context, in system.WithdrawIn, _ agent.Identity) (system.Taught, error) {
 	return do(ctx, l, system.WithdrawLearnings, in)
 }

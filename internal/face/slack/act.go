@@ -35,7 +35,7 @@ func (o *owner) act(ctx context.Context, id string, in input, late bool) error {
 	}
 	w := work{owner: o, id: id, input: in, person: p}
 	if late {
-		return w.tell(ctx, in, "This was too long ago when it could be carried out, so nothing was done. Please repeat it.")
+		return w.tell(ctx, in, "You clicked this too long ago, so nothing was done. Please repeat it.")
 	}
 	ctx = system.WithKey(o.as(ctx, p), id)
 	switch in.Kind {
@@ -58,7 +58,7 @@ type work struct {
 	person
 }
 
-// message does what a message asks for.
+// message carries out the request in a message.
 func (w work) message(ctx context.Context) error {
 	if _, rest, found := cutWord(w.Text, wordInvestigate); found && w.Mention {
 		w.Text = rest
@@ -82,14 +82,14 @@ func (w work) message(ctx context.Context) error {
 func (w work) start(ctx context.Context) error {
 	channel, ok := w.opts.Settings.Channels[w.Channel]
 	if !ok {
-		return w.tell(ctx, w.input, "I do not work in this channel: it is not in system.slack.channels of the configuration.")
+		return w.tell(ctx, w.input, "I do not work in this channel: add it to system.slack.channels of the configuration.")
 	}
 	above, err := w.above(ctx)
 	if err != nil {
 		return err
 	}
 	if strings.TrimSpace(w.Text+above) == "" {
-		return w.tell(ctx, w.input, "Say what to investigate.")
+		return w.tell(ctx, w.input, "Tell me what to investigate.")
 	}
 	text := w.Text
 	if above != "" {

@@ -129,8 +129,8 @@ func (t *thread) callContent(ctx context.Context, a record.Approval) content {
 		escape(reveal.Text(a.Execution)), escape(reveal.Name(a.Tool)), escape(string(a.Risk)))
 	c := content{text: head, blocks: []slack.Block{section(clip.Line(head, maxSection))}}
 	if !whole {
-		c.blocks = append(c.blocks, section(fmt.Sprintf("The arguments (%d bytes) cannot be shown here exactly. Decide on the page or with "+
-			"`starter inbox`.", a.Bytes())))
+		c.blocks = append(c.blocks, section(fmt.Sprintf("The arguments (%d bytes) cannot be shown here exactly. Decide on the "+
+			"web page or with `starter inbox`.", a.Bytes())))
 		return c
 	}
 	lines := append([]string{fence}, strings.Split(escape(shown), "\n")...)
@@ -163,7 +163,8 @@ func (t *thread) questionContent(q record.Question) content {
 	size := 0
 	for _, text := range sections(mrkdwn(text)) {
 		if size += len(text); size > 2*maxText {
-			c.blocks = append(c.blocks, small("The question is too long for Slack. Answer it on the page or with `starter inbox`."))
+			c.blocks = append(c.blocks, small("The question is too long for Slack. Answer it on the web page or with `starter "+
+				"inbox`."))
 			return c
 		}
 		c.blocks = append(c.blocks, section(text))
@@ -184,7 +185,7 @@ var buttonTexts = map[string]string{
 func (c content) with(p press, verbs ...string) content {
 	value, err := json.Marshal(p)
 	if err != nil || len(value) > maxValue {
-		c.blocks = append(c.blocks, small("Its name is too long for a button. Use the page or `starter inbox`."))
+		c.blocks = append(c.blocks, small("Its name is too long for a button. Use the web page or `starter inbox`."))
 		return c
 	}
 	var buttons []slack.BlockElement

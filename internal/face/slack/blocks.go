@@ -165,7 +165,7 @@ func reportContent(r report.Report, page string) (c content, whole bool) {
 	}
 	c.text = escape(c.text)
 	if !whole {
-		c.blocks = append(c.blocks, small("The whole report is in the file below."))
+		c.blocks = append(c.blocks, small("The full report is in the file below."))
 	}
 	if page != "" {
 		c.blocks = append(c.blocks, small("<"+page+"|Open the investigation>"))

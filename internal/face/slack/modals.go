@@ -26,10 +26,10 @@ var modals = map[string]struct {
 	title, label string
 	optional     bool
 }{
-	verbDeny:   {"Deny the call", "Reason, which the agent will see", true},
+	verbDeny:   {"Deny the call", "Reason, shown to the agent", true},
 	verbEdit:   {"Edit and approve", "Arguments in JSON", false},
 	verbAnswer: {"Answer the question", "Answer", false},
-	verbReject: {"Reject", "Reason, which the agents will see", true},
+	verbReject: {"Reject", "Reason, shown to the agents", true},
 }
 
 const (
@@ -53,7 +53,8 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	if action.ActionID == verbEdit {
 		a, err := f.pending(ctx, in)
 		if err != nil || len([]rune(a.Arguments)) > maxField {
-			return f.tell(ctx, in, "These arguments cannot be edited here: they have changed, are too long, or you may not see them.")
+			return f.tell(ctx, in, "These arguments cannot be edited here: they have changed, are too long, or are not visible "+
+				"to you.")
 		}
 		field.InitialValue = a.Arguments
 	}
@@ -111,7 +112,8 @@ func (f *Face) submitted(ctx context.Context, c slack.InteractionCallback) (answ
 			return nil, err
 		}
 		if masked != in.Text {
-			return wrong("This looks like a secret, which Slack must not carry. Decide on the page or with starter inbox.")
+			return wrong("This looks like a secret, which must not be sent through Slack. Decide on the web page or with " +
+				"starter inbox.")
 		}
 	}
 	return nil, f.take(ctx, "view "+c.View.ID+" "+c.View.Hash, in)

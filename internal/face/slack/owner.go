@@ -54,7 +54,7 @@ func (f *Face) own(ctx context.Context, id string) {
 	_, _ = f.opts.Store.Lease(releasing, leaseName, id, 0) // otherwise it runs out by itself
 }
 
-// look starts what is new.
+// look starts new inputs.
 func (o *owner) look(ctx context.Context) {
 	threads, err := o.opts.Store.ChatThreads(ctx)
 	inputs, inputErr := o.opts.Store.ChatInputs(ctx)
@@ -101,7 +101,7 @@ const giveUp = 15 * time.Minute
 func (o *owner) carryOut(ctx context.Context, row record.ChatInput) bool {
 	var in input
 	if err := json.Unmarshal([]byte(row.Body), &in); err != nil {
-		o.opts.Logger.ErrorContext(ctx, "an input from Slack cannot be read", "id", row.ID, "error", err)
+		o.opts.Logger.ErrorContext(ctx, "cannot read an input from Slack", "id", row.ID, "error", err)
 		return o.finish(ctx, row)
 	}
 	do := func() error { return o.act(ctx, row.ID, in, time.Since(row.At) > giveUp) }

@@ -82,7 +82,7 @@ func (o *owner) find(ctx context.Context, m record.ChatMessage) (string, error) 
 			}
 		}
 		if err != nil {
-			return "", fmt.Errorf("look for the %s of %s: %w", m.Kind, m.Investigation, err)
+			return "", fmt.Errorf("find the %s of %s: %w", m.Kind, m.Investigation, err)
 		}
 		if n := slices.IndexFunc(page, is); n >= 0 {
 			return page[n].Timestamp, nil

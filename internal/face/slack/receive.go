@@ -29,7 +29,7 @@ const (
 	maxRequest = 1 << 20
 )
 
-// input is what a person did. It is stored until it is carried out, so it holds neither tokens nor addresses that let others act.
+// input is an action of a person. It is stored until it is carried out, so it holds neither tokens nor addresses that let others act.
 type input struct {
 	Kind    string `json:"kind"`
 	User    string `json:"user"`
@@ -101,7 +101,7 @@ func (f *Face) receive(ctx context.Context, client *socketmode.Client, e socketm
 		err = client.AckCtx(ctx, e.Request.EnvelopeID, answer)
 	}
 	if err != nil {
-		f.opts.Logger.WarnContext(ctx, "a delivery from Slack was not taken", "type", e.Type, "error", err)
+		f.opts.Logger.WarnContext(ctx, "a delivery from Slack was not accepted", "type", e.Type, "error", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errMalformed):
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	case err != nil:
-		f.opts.Logger.WarnContext(ctx, "a request from Slack was not taken", "error", err)
+		f.opts.Logger.WarnContext(ctx, "a request from Slack was not accepted", "error", err)
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 	case answer != nil:
 		w.Header().Set("Content-Type", "application/json")
@@ -143,7 +143,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var errMalformed = errors.New("the request is not one of Slack's")
+var errMalformed = errors.New("the request does not come from Slack")
 
 // request takes a verified request: an event in JSON, or a form with an interaction or a command.
 func (f *Face) request(ctx context.Context, kind string, body []byte) (answer any, err error) {
@@ -256,7 +256,7 @@ func (f *Face) command(ctx context.Context, c slack.SlashCommand) (answer any, e
 		text = rest
 	}
 	if text == "" {
-		return map[string]string{"response_type": "ephemeral", "text": "Say what to investigate, for example: " + usageExample}, nil
+		return map[string]string{"response_type": "ephemeral", "text": "Tell me what to investigate, for example: " + usageExample}, nil
 	}
 	in := input{Kind: inputStart, User: c.UserID, Channel: c.ChannelID, Text: text}
 	return nil, f.take(ctx, "command "+c.TriggerID, in)

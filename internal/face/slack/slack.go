@@ -22,13 +22,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/trust/evidence"
 )
 
-// Options are what the face works with.
+// Options are the dependencies of the face.
 type Options struct {
 	Settings config.Slack
 	Secrets  configuration.SlackSecrets
 	PageURL  string // public address of the page; empty means none
 	APIURL   string // of Slack; empty means the real one
-	// Operations runs the operations of the system for the caller in the context, and checks what they may do.
+	// Operations runs the operations of the system for the caller in the context, and checks the caller's permissions.
 	Operations system.Caller
 	// As returns a context in which operations run for a person.
 	As func(ctx context.Context, name string, user config.SlackUser) context.Context
@@ -53,7 +53,7 @@ type System interface {
 	Fate(ctx context.Context, id, name string) string
 }
 
-// Store keeps what the face must remember.
+// Store keeps the state of the face.
 type Store interface {
 	Lease(ctx context.Context, name, owner string, d time.Duration) (held bool, err error)
 	ChatNews() (<-chan struct{}, func())
@@ -190,7 +190,7 @@ func (f *Face) who(ctx context.Context, id string) (person, error) {
 	return found, nil
 }
 
-// as returns a context for operations in the name of a person. Nobody else has any role.
+// as returns a context for operations in the name of a person. All other users have no role.
 func (f *Face) as(ctx context.Context, p person) context.Context {
 	if !p.known {
 		p.user = config.SlackUser{Grant: config.Grant{Projects: []string{}}}

@@ -119,7 +119,7 @@ type (
 	who    struct{ name, role string }
 )
 
-var errForbidden = errors.New("this needs a higher role in the project shop")
+var errForbidden = errors.New("this requires a higher role in the project shop")
 
 // Call carries out an operation, once for its key.
 func (w *world) Call(ctx context.Context, row system.Operation, in, out any) error {

@@ -53,7 +53,7 @@ func (o *owner) keepThread(ctx context.Context, row record.ChatMessage) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		o.opts.Logger.WarnContext(ctx, "a thread in Slack is not up to date", "investigation", t.Investigation, "error", err)
+		o.opts.Logger.WarnContext(ctx, "a Slack thread is not up to date", "investigation", t.Investigation, "error", err)
 		if refusal := (slack.SlackErrorResponse{}); errors.As(err, &refusal) && time.Since(t.At) > abandon {
 			_ = t.done(ctx)
 			return
@@ -148,7 +148,7 @@ func (t *thread) showStatus(ctx context.Context, c content) (err error) {
 	return err
 }
 
-// statusContent says what the investigation does and what it is waiting for.
+// statusContent describes the investigation's current work and what it waits for.
 func (t *thread) statusContent() content {
 	r := t.state.Record
 	if r == nil {

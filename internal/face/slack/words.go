@@ -13,7 +13,7 @@ const (
 	wordExtend = "extend"
 )
 
-// steer does what a message in the thread of a running investigation asks for. A message that consists of one of the words is a command,
+// steer carries out a message in the thread of a running investigation. A message that consists of one of the words is a command,
 // and any other is guidance for the agents.
 func (w work) steer(ctx context.Context, investigation string) error {
 	word := strings.ToLower(strings.TrimSpace(w.Text))
@@ -28,7 +28,7 @@ func (w work) steer(ctx context.Context, investigation string) error {
 	case "":
 		return nil
 	case wordExtend:
-		return w.tell(ctx, w.input, "Say by how much, for example: extend 30m")
+		return w.tell(ctx, w.input, "Tell me by how much, for example: extend 30m")
 	case wordCancel:
 		_, err := do(ctx, w.Face, system.Cancel, to)
 		return w.done(ctx, investigation, system.Cancel.Name, err)

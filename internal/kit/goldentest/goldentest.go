@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write what the tests make into the golden files")
+var update = flag.Bool("update", false, "update the golden files")
 
 // Updating reports whether the test runs with -update and writes its golden files.
 func Updating() bool { return *update }

@@ -11,7 +11,7 @@ const Initial = 0.7
 // HalfLife is the time in which the confidence of a learning halves if no investigation confirms it.
 const HalfLife = 90 * 24 * time.Hour
 
-// Forgotten is the confidence below which a learning is not used any more. Without confirmation, a new learning gets there
+// Forgotten is the confidence below which a learning is no longer used. Without confirmation, a new learning gets there
 // after eleven months.
 const Forgotten = 0.05
 

@@ -29,7 +29,7 @@ var Schema = json.RawMessage(`{"type":"object","additionalProperties":false,"req
 "confirmed":{"type":"array","items":{"type":"string"}},
 "contradicted":{"type":"array","items":{"type":"string"}}}}`)
 
-// Reflection is what an agent has learned from an investigation.
+// Reflection holds the learnings that an agent found in an investigation.
 type Reflection struct {
 	New                     []New
 	Confirmed, Contradicted []int64 // earlier learnings
@@ -117,7 +117,7 @@ func named(names []string, known []int64, problems []error) ([]int64, []error) {
 // Digest is the same for texts with the same words in the same order.
 func Digest(text string) string { return strings.Join(memory.Words(text), " ") }
 
-// Taught is what an investigation has taught. New learnings need no ID, investigation or times.
+// Taught holds the learnings from an investigation. New learnings need no ID, investigation or times.
 type Taught struct {
 	Investigation           string
 	At                      time.Time

@@ -32,13 +32,13 @@ var (
 func Specs() []tool.Spec {
 	return []tool.Spec{{
 		Name: agent.ToolRecallPast,
-		Description: "Searches what earlier investigations taught: facts about these systems, what is normal, what worked and what led " +
-			"nowhere. Returns general knowledge, not single incidents.",
+		Description: "Searches the learnings from earlier investigations: facts about these systems, normal behaviour, what " +
+			"worked and what led nowhere. Returns general knowledge, not single incidents.",
 		Schema: recallSchema, Risk: agent.RiskReadOnly,
 	}, {
 		Name: agent.ToolSearchSessions,
-		Description: "Searches earlier investigations for identifiers in their alerts and reports, to find out whether a service, host or user " +
-			"was investigated before, and with which result.",
+		Description: "Searches the alerts and reports of earlier investigations for identifiers, to find out whether a service, " +
+			"host or user was investigated before, and with what result.",
 		Schema: sessionsSchema, Risk: agent.RiskReadOnly,
 	}}
 }
@@ -107,7 +107,7 @@ type Past struct {
 	record.Investigation
 	Score   *int // its last score
 	Ratings []record.Rating
-	// Withdrawn reports whether people have withdrawn what it taught.
+	// Withdrawn reports whether people have withdrawn its learnings.
 	Withdrawn bool
 }
 
@@ -119,7 +119,7 @@ func (p Past) problem() string {
 		}
 	}
 	if p.Withdrawn {
-		return "A person withdrew what this investigation taught, so its result is left out."
+		return "A person withdrew the learnings from this investigation, so its result is left out."
 	}
 	return ""
 }

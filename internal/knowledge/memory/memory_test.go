@@ -219,12 +219,12 @@ func TestReadSnapshot(t *testing.T) {
 		`"facts" → ""`:                            `memory block "": a label is required`,
 		`"limit":1 → "limit":0`:                   `the limit must be at least 1 character`,
 		`"value":"x" → "value":"xy"`:              `the value has 2 characters, more than its limit of 1`,
-		`"id":1 → "id":0`:                         `archival[0]: the id 0 is not between`,
-		`"y" → ""`:                                `archival[0]: it has no content`,
+		`"id":1 → "id":0`:                         `archival[0]: the ID 0 is not between`,
+		`"y" → ""`:                                `archival[0]: the content is missing`,
 		`"agent" → "agents"`:                      `unknown field "agents"`,
 		`"archival" → "archival":[],"archival"`:   ``,
-		`}]} → }]}{}`:                             `something follows`,
-		`}] → },{"label":"facts","limit":1}]`:     `there are two of that label`,
+		`}]} → }]}{}`:                             `unexpected text after`,
+		`}] → },{"label":"facts","limit":1}]`:     `another block has this label`,
 	} {
 		from, to, _ := strings.Cut(change, " → ")
 		_, err := memory.ReadSnapshot(strings.NewReader(strings.Replace(string(whole), from, to, 1)))

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrExists means that an agent already has a memory, and replacing it was not requested.
-var ErrExists = errors.New("the agent has a memory already")
+var ErrExists = errors.New("the agent already has a memory")
 
 // Format is the format of snapshots. Later formats have a higher number.
 const Format = "inquest.memory/1"
@@ -35,7 +35,7 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 		return s, fmt.Errorf("read a memory: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return s, errors.New("read a memory: something follows the JSON object")
+		return s, errors.New("read a memory: unexpected text after the JSON object")
 	}
 	return s, s.Validate()
 }
@@ -54,7 +54,7 @@ func (s Snapshot) Validate() error {
 	for _, b := range s.Blocks {
 		problems = append(problems, b.Validate())
 		if labels[b.Label] {
-			problem("memory block %q: there are two of that label", b.Label)
+			problem("memory block %q: another block has this label", b.Label)
 		}
 		labels[b.Label] = true
 	}
@@ -70,11 +70,11 @@ func (s Snapshot) validateArchival() error {
 	for i, e := range s.Archival {
 		switch {
 		case e.ID < 1 || e.ID > maxID:
-			problems = append(problems, fmt.Errorf("archival[%d]: the id %d is not between 1 and %d", i, e.ID, maxID))
+			problems = append(problems, fmt.Errorf("archival[%d]: the ID %d is not between 1 and %d", i, e.ID, maxID))
 		case ids[e.ID]:
-			problems = append(problems, fmt.Errorf("archival[%d]: there are two of the id %d", i, e.ID))
+			problems = append(problems, fmt.Errorf("archival[%d]: another entry has the ID %d", i, e.ID))
 		case e.Content == "":
-			problems = append(problems, fmt.Errorf("archival[%d]: it has no content", i))
+			problems = append(problems, fmt.Errorf("archival[%d]: the content is missing", i))
 		}
 		ids[e.ID] = true
 	}

@@ -87,7 +87,7 @@ func plainly(host string, err error) error {
 	if failed, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("the connection to %s failed: %s", host, detail(failed.Err))
 	}
-	return fmt.Errorf("the exchange with %s failed: %s", host, detail(err))
+	return fmt.Errorf("the request to %s failed: %s", host, detail(err))
 }
 
 func detail(err error) string { return clip.Text(reveal.Text(err.Error()), maxDetail) }

@@ -91,7 +91,7 @@ func (f *Fetcher) late(ctx, within context.Context, fetches int, err error) erro
 	return err
 }
 
-// request is what a request asks for.
+// request describes one request.
 type request struct {
 	accept string
 	token  string // of GitHub; empty means none
@@ -148,7 +148,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// send sends one request over a connection of its own. It does not use a proxy, because a proxy would resolve the name
+// send sends one request over its own connection. It does not use a proxy, because a proxy would resolve the name
 // again, to an address that was not checked.
 func (f *Fetcher) send(ctx context.Context, u *url.URL, wanted request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)

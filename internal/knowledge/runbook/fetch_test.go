@@ -193,7 +193,7 @@ func TestAttacks(t *testing.T) {
 		"nothing":                {"", says(" \n"), nil, "is empty", 1},
 		"one byte too much":      {"", says(strings.Repeat("x", runbook.MaxSize+1)), nil, "larger than 256 KB", 1},
 		"a declared size":        {"", with("Content-Length", fmt.Sprint(1<<30), ""), nil, "larger than 256 KB", 1},
-		"a body that breaks off": {"", with("Content-Length", "100", "short"), nil, "exchange with evil.example.org failed", 1},
+		"a body that breaks off": {"", with("Content-Length", "100", "short"), nil, "request to evil.example.org failed", 1},
 		"large headers":          {"", with("X-Large", strings.Repeat("x", 1<<20), "text"), nil, "failed", 1},
 		"an error":               {"", status(http.StatusTeapot), nil, "answered 418", 1},
 	} {

@@ -24,7 +24,7 @@ const (
 
 // Found is a runbook in the configured repository.
 type Found struct {
-	URL  string `json:"url" doc:"address for the runbook of a request or a chain"`
+	URL  string `json:"url" doc:"URL for the runbook of a request or a chain"`
 	Path string `json:"path" doc:"path in the repository"`
 }
 
@@ -130,7 +130,7 @@ func parseRepository(address string, domains []string) (repo repository, err err
 	inTree := len(parts) >= 4 && (parts[2] == "tree" || parts[2] == "blob")
 	odd := slices.ContainsFunc(parts, func(part string) bool { return part == "" || part == "." || part == ".." })
 	if u.Host != github && u.Host != "www."+github || odd || len(parts) != 2 && !inTree {
-		return repo, errors.New("its URL is not that of a repository, https://github.com/OWNER/NAME, or of a folder in one, " +
+		return repo, errors.New("its URL does not name a repository, https://github.com/OWNER/NAME, or a folder in one, " +
 			"https://github.com/OWNER/NAME/tree/BRANCH/FOLDER")
 	}
 	repo = repository{owner: parts[0], name: strings.TrimSuffix(parts[1], ".git")}

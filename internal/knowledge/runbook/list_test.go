@@ -120,11 +120,11 @@ func TestListErrors(t *testing.T) {
 		want       string
 	}{
 		"no repository":    {"", nil, nil, runbook.ErrNoRepository.Error()},
-		"another host":     {"https://docs.example.com/acme/ops", nil, nil, "not that of a repository"},
-		"an owner":         {"https://github.com/acme", nil, nil, "not that of a repository"},
-		"an issue":         {"https://github.com/acme/ops/issues/1", nil, nil, "not that of a repository"},
-		"outside":          {tree + "/../../../../user/repos", nil, nil, "not that of a repository"},
-		"outside, escaped": {tree + "/%2e%2e/%2e%2e", nil, nil, "not that of a repository"},
+		"another host":     {"https://docs.example.com/acme/ops", nil, nil, "does not name a repository"},
+		"an owner":         {"https://github.com/acme", nil, nil, "does not name a repository"},
+		"an issue":         {"https://github.com/acme/ops/issues/1", nil, nil, "does not name a repository"},
+		"outside":          {tree + "/../../../../user/repos", nil, nil, "does not name a repository"},
+		"outside, escaped": {tree + "/%2e%2e/%2e%2e", nil, nil, "does not name a repository"},
 		"no https":         {"http://github.com/acme/ops", nil, nil, "only https"},
 		"a forbidden host": {tree, func(s *runbook.Settings) { s.Domains = []string{"docs.example.com"} }, nil, `"github.com" is not in`},
 		"only raw files": {"https://github.com/acme/ops", func(s *runbook.Settings) { s.Domains = []string{"raw.githubusercontent.com"} }, nil,

@@ -210,7 +210,7 @@ func (r *reader) besides(at string) map[string]string {
 	return files
 }
 
-var errNotText = errors.New("not text in UTF-8")
+var errNotText = errors.New("not UTF-8 text")
 
 // text reads a regular text file.
 func (r *reader) text(at string, limit int64) (string, error) {
@@ -304,7 +304,7 @@ func (s Skill) check() error {
 	refuse(strings.ContainsFunc(s.Name, func(r rune) bool { return !strings.ContainsRune(letters, r) }),
 		"name: only A-Z, a-z, 0-9, dots, hyphens and underscores, got %q", s.Name)
 	refuse(s.Description == "", "the front matter has no description")
-	refuse(s.Text == "", "nothing follows the front matter")
+	refuse(s.Text == "", "there is no text after the front matter")
 	return errors.Join(problems...)
 }
 

@@ -104,7 +104,7 @@ func TestRead(t *testing.T) {
 		"skills/plain true: no front matter: the first line must be ---",
 		`skills/twice/SKILL.md true: another skill is named "db"`,
 		`skills/wrong/SKILL.md true: name: only A-Z, a-z, 0-9, dots, hyphens and underscores, got "a b"; ` +
-			"the front matter has no description; nothing follows the front matter",
+			"the front matter has no description; there is no text after the front matter",
 	}
 	if diff := cmp.Diff(wantProblems, text); diff != "" {
 		t.Error(diff)

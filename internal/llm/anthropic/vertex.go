@@ -20,7 +20,7 @@ const vertexVersion = "vertex-2023-10-16"
 func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
 	client, err := open(llm.Driver{Name: "vertexai", BaseURL: at.BaseURL()}, opts)
 	if err == nil && at.Project == "" {
-		err = fmt.Errorf("vertexai client %s: no project", opts.Name)
+		err = fmt.Errorf("vertexai client %s: the project is missing", opts.Name)
 	}
 	if err != nil {
 		return nil, err

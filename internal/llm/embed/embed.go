@@ -104,7 +104,7 @@ func (c *Client) embed(ctx context.Context, f format, model plan.Embedding, quer
 	case err != nil:
 		return nil, errors.New(llm.TransportText(err))
 	case len(answer) > maxAnswer:
-		return nil, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+		return nil, fmt.Errorf("the response is larger than %d bytes", maxAnswer)
 	}
 	vectors, err := f.vectors(answer, len(texts))
 	if err != nil {
@@ -118,11 +118,11 @@ func check(vectors [][]float32, dimensions int) error {
 	for _, v := range vectors {
 		switch {
 		case len(v) == 0:
-			return errors.New("the answer lacks a vector")
+			return errors.New("the response lacks a vector")
 		case len(v) != len(vectors[0]) || dimensions > 0 && len(v) != dimensions:
-			return fmt.Errorf("a vector has %d dimensions, and another number is expected", len(v))
+			return fmt.Errorf("a vector has %d dimensions, which is not the expected number", len(v))
 		case slices.ContainsFunc(v, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }):
-			return errors.New("a vector has a number that is not finite")
+			return errors.New("a vector contains a number that is not finite")
 		}
 	}
 	return nil
@@ -148,12 +148,12 @@ func openAIVectors(body []byte, n int) ([][]float32, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	out := make([][]float32, n)
 	for _, d := range answer.Data { // in any order
 		if d.Index < 0 || d.Index >= n {
-			return nil, fmt.Errorf("the answer has a vector with the index %d, for %d texts", d.Index, n)
+			return nil, fmt.Errorf("the response has a vector with the index %d, for %d texts", d.Index, n)
 		}
 		out[d.Index] = d.Embedding
 	}
@@ -195,10 +195,10 @@ func googleVectors(body []byte, n int) ([][]float32, error) {
 		} `json:"embeddings"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	if len(answer.Embeddings) != n {
-		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(answer.Embeddings), n)
+		return nil, fmt.Errorf("the response has %d vectors for %d texts", len(answer.Embeddings), n)
 	}
 	out := make([][]float32, n)
 	for i, e := range answer.Embeddings {

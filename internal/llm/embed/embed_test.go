@@ -119,18 +119,18 @@ func TestEmbedFails(t *testing.T) {
 		"redirected": {plan.Embedding{Provider: "google"}, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		}, "answered 302"},
-		"no JSON":     {plan.Embedding{Provider: "google"}, answering("<html>"), "read the answer"},
+		"no JSON":     {plan.Embedding{Provider: "google"}, answering("<html>"), "read the response"},
 		"too few":     {plan.Embedding{Provider: "google"}, answering(`{"embeddings":[]}`), "0 vectors for 1 texts"},
 		"none":        {plan.Embedding{Provider: "openai"}, answering(`{"data":[]}`), "lacks a vector"},
 		"wrong index": {plan.Embedding{Provider: "openai"}, answering(`{"data":[{"index":1,"embedding":[1]}]}`), "index 1"},
 		"wrong dimension": {plan.Embedding{Provider: "openai", Dimensions: 3},
 			answering(`{"data":[{"index":0,"embedding":[1]}]}`), "1 dimensions"},
-		"not finite": {plan.Embedding{Provider: "google"}, answering(`{"embeddings":[{"values":[1e99]}]}`), "read the answer"},
+		"not finite": {plan.Embedding{Provider: "google"}, answering(`{"embeddings":[{"values":[1e99]}]}`), "read the response"},
 		"endless": {plan.Embedding{Provider: "openai"}, func(w http.ResponseWriter, _ *http.Request) {
 			for range 17 {
 				fmt.Fprint(w, strings.Repeat(" ", 1<<20))
 			}
-		}, "more than 16777216 bytes"},
+		}, "larger than 16777216 bytes"},
 		"silent": {plan.Embedding{Provider: "openai"}, func(http.ResponseWriter, *http.Request) { <-release }, "deadline"},
 	} {
 		t.Run(name, func(t *testing.T) {

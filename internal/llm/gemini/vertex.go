@@ -18,7 +18,7 @@ const vertexVersion = "v1beta1"
 func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
 	guard, err := llm.NewGuard(llm.Driver{Name: "vertexai", BaseURL: at.BaseURL()}, opts)
 	if err == nil && at.Project == "" {
-		err = fmt.Errorf("vertexai client %s: no project", opts.Name)
+		err = fmt.Errorf("vertexai client %s: the project is missing", opts.Name)
 	}
 	return &Client{guard: guard, vertex: at}, err
 }

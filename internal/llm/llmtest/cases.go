@@ -79,7 +79,7 @@ func endCases() []replyCase {
 		{"cut after the finish", story.Cut(2), ended(llm.FinishStop)},
 		{"silent after the finish", story.Stall(2), ended(llm.FinishStop)},
 		{"an error after the finish", story.ErrorAfter(2, "server_error", "overloaded"), ended(llm.FinishStop)},
-		{"what is no chunk after the finish", story.Malformed(2), ended(llm.FinishStop)},
+		{"malformed data after the finish", story.Malformed(2), ended(llm.FinishStop)},
 	}
 }
 

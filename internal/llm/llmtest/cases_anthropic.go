@@ -37,7 +37,7 @@ func anthropicCases() []replyCase {
 			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"Ye"}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"s."}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, anthropicEnd, anthropicStop), yes},
-		{"repeating, of which the input is known", Raw(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,`+
+		{"repetition after the input usage is known", Raw(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,`+
 			`"cache_read_input_tokens":2000,"cache_creation_input_tokens":100,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"`+strings.Repeat(repeated, 9)+`"}}`),
 			llm.Response{Content: repeated, Finish: llm.FinishRepeating, Model: "m",
@@ -95,7 +95,7 @@ func anthropicErrors() []errorCase {
 		{name: "the window with the reply",
 			reply: kind(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 198112 + 32000 > 200000"),
 			kind:  llm.ErrContextTooLong},
-		{name: "a spend limit of one's own", reply: kind(400, "invalid_request_error", "You have reached your specified API usage limits."),
+		{name: "the account's own spend limit", reply: kind(400, "invalid_request_error", "You have reached your specified API usage limits."),
 			kind: llm.ErrQuotaExhausted},
 		{name: "the tier's spend limit", kind: llm.ErrQuotaExhausted,
 			reply: Status(429,

@@ -26,7 +26,7 @@ func geminiCases() []replyCase {
 		{"calls without ids", Raw(parts(`{"functionCall":{"name":"f"}},{"functionCall":{"name":"f","args":{"a":"<"}}}`), geminiEnd), llm.Response{
 			ToolCalls: []agent.ToolCall{{ID: "call_0", Name: "f", Arguments: "{}"}, {ID: "call_1", Name: "f", Arguments: `{"a":"<"}`}},
 			Finish:    llm.FinishToolCalls, Model: "m"}},
-		{"code and what it printed", Raw(parts(`{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},
+		{"code and its output", Raw(parts(`{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},
 			{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"42\n"}},{"text":"42."}`), geminiEnd),
 			llm.Response{Content: "```python\nprint(6*7)\n```\n```\n42\n```\n42.", Finish: llm.FinishStop, Model: "m"}},
 		{"repeating beside a call", Raw(parts(`{"functionCall":{"name":"f"}},{"text":"`+strings.Repeat(repeated, 9)+`"}`), geminiEnd),

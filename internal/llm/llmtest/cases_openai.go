@@ -60,7 +60,7 @@ func openAICallCases() []replyCase {
 			delta(`{"id":"b","function":{"name":"loki__query","arguments":"{\"q\":1}"}}`), end), called},
 		{"no index, one chunk", Raw(delta(`{"id":"a","function":{"name":"shell","arguments":"{\"command\":\"ls\"}"}},`+
 			`{"id":"b","function":{"name":"loki__query","arguments":"{\"q\":1}"}}`), end), called},
-		{"no index and a name of its own", Raw(delta(`{"id":"a"}`), delta(`{"function":{"name":"shell","arguments":"{\"command\":\"ls\"}"}}`),
+		{"no index and another name", Raw(delta(`{"id":"a"}`), delta(`{"function":{"name":"shell","arguments":"{\"command\":\"ls\"}"}}`),
 			delta(`{"id":"b"}`), delta(`{"function":{"name":"loki__query"}}`), delta(`{"function":{"arguments":"{\"q\":1}"}}`), end), called},
 		{"neither index nor id", Raw(delta(`{"function":{"name":"shell","arguments":"1"}},{"function":{"name":"shell","arguments":"2"}}`), end),
 			llm.Response{

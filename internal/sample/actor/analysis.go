@@ -115,7 +115,7 @@ func (p pool) evidence(s scene) (out []string) {
 	}
 	for _, c := range s.results("shell") {
 		for _, m := range foundTimes.FindAllStringSubmatch(c.result, -1) {
-			out = append(out, fmt.Sprintf("shell grep: %q stands %s times in %s.", p.Symptom, m[2], m[1]))
+			out = append(out, fmt.Sprintf("shell grep: %q occurs %s times in %s.", p.Symptom, m[2], m[1]))
 		}
 	}
 	for _, c := range s.results("list_events") {

@@ -39,7 +39,7 @@ func (f *findings) facts() []labelled[string] {
 func (f *findings) lists() []labelled[[]string] {
 	return []labelled[[]string]{
 		{"Evidence", &f.Evidence},
-		{"Seen, but not explained by this", &f.Other},
+		{"Observed, but not explained by this", &f.Other},
 		{"Not checked", &f.Unchecked},
 	}
 }

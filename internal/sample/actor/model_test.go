@@ -80,7 +80,7 @@ func TestTheConclusionFollowsTheData(t *testing.T) {
 		{name: "no errors in the logs",
 			change: edit(t, "logs/*.log", `"level":"error"`, `"level":"info"`, "level=error", "level=info"),
 			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "low"},
-			report: []string{"likely, not shown"}},
+			report: []string{"likely, but not proven"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestWhenToolsFail(t *testing.T) {
 			t.Error(c.logs.final)
 		}
 		if readFindings(c.synthesis.final).Suspect != "inventory" ||
-			!strings.Contains(c.synthesis.final, "MetricsAgent says inventory (onset 2026-03-17T14:04:00Z), alone") {
+			!strings.Contains(c.synthesis.final, "MetricsAgent says inventory (onset 2026-03-17T14:04:00Z). Nothing else confirms") {
 			t.Error(c.synthesis.final)
 		}
 	})

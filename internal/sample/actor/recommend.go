@@ -22,7 +22,7 @@ type recheck struct {
 
 var namespace = regexp.MustCompile(`(?m)^  namespace: "?([\w-]+)`)
 
-// recommendAgent verifies the cause once more and writes the report.
+// recommendAgent verifies the cause again and writes the report.
 func recommendAgent(s scene) role {
 	found := recheck{findings: readFindings(prompt.Blocks(s.task, "result")...)}
 	found.Alert = cmp.Or(alertService(s.task), "an unnamed service")

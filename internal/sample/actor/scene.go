@@ -154,7 +154,7 @@ func (s scene) unchecked(wants []ask) []string {
 		}
 	}
 	if len(missing) > 0 {
-		out = append(out, "I would have liked to call "+strings.Join(missing, ", ")+", but was not offered it (any more).")
+		out = append(out, "I wanted to call "+strings.Join(missing, ", ")+", but it was not offered.")
 	}
 	return out
 }

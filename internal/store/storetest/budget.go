@@ -90,7 +90,7 @@ var reservationEnds = map[string]func(*testing.T, Store){
 		same(t, "the call of the new run", must(s.Admit(t.Context(), second))(t), agent.EndReason(""))
 		mustAppend(t, s, step("r2", reply("r2", key(1, 0), agent.Usage{})))
 	},
-	"reservation of an execution that has ended": func(t *testing.T, s Store) {
+	"reservation of an ended execution": func(t *testing.T, s Store) {
 		ended := record.Execution{Investigation: scope.Investigation, Name: scope.Execution, Stage: "triage", Status: agent.StatusFailed}
 		ok(t, s.SaveStage(t.Context(), record.Stage{Investigation: scope.Investigation, Name: "triage"}, []record.Execution{ended}, nil))
 	},

@@ -94,6 +94,6 @@ func testCancelledWriters(t *testing.T, open opener) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Append(ctx, step("r1", row("r1", key(2, 0)))); !errors.Is(err, context.Canceled) {
-		t.Errorf("append with a context that has ended: %v", err)
+		t.Errorf("append with a canceled context: %v", err)
 	}
 }

@@ -61,7 +61,7 @@ func testFollow(t *testing.T, open opener) {
 	u := next(t, updates)
 	same(t, "reply", u, store.Update{Entries: entries, Waits: nothing})
 	if u.Live == nil {
-		t.Error("the reply does not say that nothing is live any more")
+		t.Error("the reply does not end the live text")
 	}
 
 	steps(t, s, "r2", key(1, 1))

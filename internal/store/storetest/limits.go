@@ -79,7 +79,7 @@ func testCircuitAtOnce(t *testing.T, open opener) {
 		return probed.Load(), passed.Load()
 	}
 	if probes, trials := passing(); probes != 0 || trials != 3 {
-		t.Errorf("%d probes and %d trials of a model that nobody knows", probes, trials)
+		t.Errorf("%d probes and %d trials of an unknown model", probes, trials)
 	}
 	failures := 0
 	failed := func(s *circuit.State, now time.Time) {
@@ -102,7 +102,7 @@ func testCircuitAtOnce(t *testing.T, open opener) {
 func testToolTimes(t *testing.T, open opener) {
 	workers := []Store{open(), open()}
 	if got := must(workers[0].ToolTimes(t.Context(), "lab.read"))(t); got != (tool.Times{}) {
-		t.Errorf("of a tool that nobody has called: %v", got)
+		t.Errorf("times of a tool without calls: %v", got)
 	}
 	var want tool.Times
 	for n := range 6 {
@@ -197,7 +197,7 @@ func testReserve(t *testing.T, open opener) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Reserve(ctx, asks(7, 9)); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: %v", err)
+		t.Errorf("with a canceled context: %v", err)
 	}
 }
 

@@ -23,22 +23,22 @@ import (
 
 func memoryTests() map[string]func(*testing.T, opener) {
 	return map[string]func(*testing.T, opener){
-		"memory tools":                  testMemoryTools,
-		"memory is an agent's own":      testMemoryApart,
-		"memory blocks of configs":      testSeededBlocks,
-		"memory calls are journaled":    testJournal,
-		"memory calls are undone":       testJournalUndone,
-		"memory calls that fail":        testJournalFaults,
-		"memory calls after a reset":    testJournalReset,
-		"memory calls by many":          testJournalByMany,
-		"memory is searched":            testSearch,
-		"memory search takes any text":  testAnyQuery,
-		"memory search ranks":           testRanks,
-		"what was said is recalled":     testRecall,
-		"what is superseded is not":     testRecallSuperseded,
-		"memory leaves and comes back":  testSnapshots,
-		"memory refuses what is broken": testRefusedMemory,
-		"random memory":                 testRandomMemory,
+		"memory tools":                 testMemoryTools,
+		"memory is an agent's own":     testMemoryApart,
+		"memory blocks of configs":     testSeededBlocks,
+		"memory calls are journaled":   testJournal,
+		"memory calls are undone":      testJournalUndone,
+		"memory calls that fail":       testJournalFaults,
+		"memory calls after a reset":   testJournalReset,
+		"memory calls by many":         testJournalByMany,
+		"memory is searched":           testSearch,
+		"memory search takes any text": testAnyQuery,
+		"memory search ranks":          testRanks,
+		"recall finds messages":        testRecall,
+		"recall skips superseded rows": testRecallSuperseded,
+		"memory leaves and comes back": testSnapshots,
+		"memory refuses broken data":   testRefusedMemory,
+		"random memory":                testRandomMemory,
 	}
 }
 
@@ -228,7 +228,7 @@ func testRefusedMemory(t *testing.T, open opener) {
 		t.Errorf("a change that fails: %v", err)
 	}
 	if err := s.Remember(ctx, "", func(memory.Tx) error { return nil }); err == nil {
-		t.Error("the memory of nobody is changed")
+		t.Error("a memory without an agent is changed")
 	}
 	if diff := cmp.Diff(before, must(s.ExportMemory(ctx, "bot"))(t), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("memory after refusals (-before +after):\n%s", diff)

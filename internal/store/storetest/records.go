@@ -87,7 +87,7 @@ func testInvestigationResets(t *testing.T, open opener) {
 	ok(t, s.FinishInvestigation(ctx, ended))
 	ok(t, s.ReopenInvestigation(ctx, first.ID, "r2"))
 	ended.StartedAt = first.StartedAt
-	same(t, "reopened late by the run that has ended it", must(s.Investigation(ctx, first.ID))(t), ended)
+	same(t, "reopened late by the run that ended it", must(s.Investigation(ctx, first.ID))(t), ended)
 	ok(t, s.ReopenInvestigation(ctx, first.ID, "r3"))
 	want.Writer = "r3"
 	same(t, "reset to after its plan", must(s.Investigation(ctx, first.ID))(t), want)
@@ -196,9 +196,9 @@ func testNoticesOfRuns(t *testing.T, open opener) {
 	finish := finished(r, agent.StatusCompleted)
 	finish.Writer = "r4"
 	for name, write := range map[string]func() error{
-		"r2 says what it waits for": func() error { return s.SetWaiting(ctx, waitsOf(r.ID, "r2", agent.StatusPaused, 1)) },
-		"r3 reopens the record":     func() error { return s.ReopenInvestigation(ctx, r.ID, "r3") },
-		"r4 ends":                   func() error { return s.FinishInvestigation(ctx, finish) },
+		"r2 records its pending items": func() error { return s.SetWaiting(ctx, waitsOf(r.ID, "r2", agent.StatusPaused, 1)) },
+		"r3 reopens the record":        func() error { return s.ReopenInvestigation(ctx, r.ID, "r3") },
+		"r4 ends":                      func() error { return s.FinishInvestigation(ctx, finish) },
 	} {
 		ok(t, write())
 		same(t, name, briefs(must(s.Entries(ctx, own))(t)), kept)
@@ -214,7 +214,7 @@ func testFindAndList(t *testing.T, open opener) {
 	same(t, "by workflow", must(s.FindInvestigation(ctx, "w"))(t), recent)
 	same(t, "by id", must(s.FindInvestigation(ctx, "w/1"))(t), old)
 	if _, err := s.FindInvestigation(ctx, "y"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("find what is not there: %v", err)
+		t.Errorf("find a missing investigation: %v", err)
 	}
 	tests := map[string]struct {
 		filter store.Filter

@@ -42,11 +42,11 @@ func testMissing(t *testing.T, open opener) {
 	one, two := marks[0], marks[1]
 	otherTime, later := transcript.Mark{Seq: one.Seq, At: one.At + 1}, transcript.Mark{Seq: 3, At: two.At}
 	none := must(s.Missing(t.Context(), scope.Investigation, []transcript.Mark{one, two}))(t)
-	same(t, "missing of what is there", none, []transcript.Mark(nil))
+	same(t, "missing marks of stored rows", none, []transcript.Mark(nil))
 	some := must(s.Missing(t.Context(), scope.Investigation, []transcript.Mark{one, otherTime, two, later}))(t)
 	same(t, "missing", some, []transcript.Mark{otherTime, later})
 	same(t, "missing elsewhere", must(s.Missing(t.Context(), "other", []transcript.Mark{one}))(t), []transcript.Mark{one})
-	same(t, "mark of what is not stored", transcript.Entry{}.Mark(), transcript.Mark{})
+	same(t, "mark of an unstored row", transcript.Entry{}.Mark(), transcript.Mark{})
 }
 
 // A write is refused if the store lacks an entry that the writer has seen, and changes nothing. It takes any number of entries, and
@@ -138,7 +138,7 @@ func testCheck(t *testing.T, open opener) {
 	mustAppend(t, s, step("r1", large))
 	must(s.Lookup(t.Context(), scope, key(2, 0), writer("r2")))(t)
 	all := gapless(t, s, id)
-	same(t, "of what has lost some", must(s.Check(t.Context(), id))(t), store.Checked{
+	same(t, "check of a store that lost rows", must(s.Check(t.Context(), id))(t), store.Checked{
 		Entries: 2, Last: all[1].At, Recorded: true, Blobs: []string{"lost data", "lost image", "lost part", "lost text"},
 	})
 }

@@ -26,7 +26,7 @@ func testSame(t *testing.T, open opener) {
 	ok(t, s.FinishInvestigation(ctx, done))
 	ok(t, s.FinishInvestigation(ctx, failed))
 	mine := of("mine", "w9", 5)
-	same(t, "what runs elsewhere, and what has completed", must(s.Same(ctx, mine, done.StartedAt))(t), []record.Investigation{runs, done})
+	same(t, "running elsewhere, and completed", must(s.Same(ctx, mine, done.StartedAt))(t), []record.Investigation{runs, done})
 	same(t, "too long ago", must(s.Same(ctx, mine, at(5)))(t), []record.Investigation{runs})
 	same(t, "the first of them", must(s.Same(ctx, runs, done.StartedAt))(t), []record.Investigation(nil))
 	same(t, "of none", must(s.Same(ctx, plain, time.Time{}))(t), []record.Investigation(nil))

@@ -27,7 +27,7 @@ func testAppendAndRead(t *testing.T, open opener) {
 	same(t, "lookup of the first", must(s.Lookup(ctx, scope, key(1, 0), writer("r1")))(t), first)
 	same(t, "lookup of the second", must(s.Lookup(ctx, scope, transcript.CallKey(1, 0), writer("r1")))(t), second)
 	same(t, "lookup within a step", must(s.Lookup(ctx, scope, key(1, 1), writer("r1")))(t), []transcript.Entry(nil))
-	same(t, "lookup of what is not there", must(s.Lookup(ctx, scope, key(2, 0), writer("r1")))(t), []transcript.Entry(nil))
+	same(t, "lookup of a missing row", must(s.Lookup(ctx, scope, key(2, 0), writer("r1")))(t), []transcript.Entry(nil))
 	all := append(first, second...)
 	same(t, "entries", must(s.Entries(ctx, scope))(t), all)
 	same(t, "after 1, two", must(s.After(ctx, scope.Investigation, 1, 2))(t), all[1:3])
@@ -110,7 +110,7 @@ func testFirstWriterWins(t *testing.T, open opener) {
 	other := step("r1", row("r1", key(1, 0)))
 	other.Rows[0].Text, other.ActivityID = "another attempt", "another"
 
-	same(t, "what a second append returns", mustAppend(t, s, other), first)
+	same(t, "result of a second append", mustAppend(t, s, other), first)
 	same(t, "log", gapless(t, s, scope.Investigation), first)
 }
 

@@ -75,13 +75,13 @@ func testWaiting(t *testing.T, open opener) {
 	waits("at the end", "")
 	stray := waitsOf("inv", "r2", "", 6, "c1") // only conversations have no status
 	ok(t, s.SetWaiting(ctx, stray))
-	waits("a row of what has ended", "")
+	waits("a row of ended work", "")
 
 	lost := investigation("lost", "w2", 2)
 	ok(t, s.StartInvestigation(ctx, lost))
 	ok(t, s.SetWaiting(ctx, waitsOf("lost", "r1", agent.StatusWaitingApproval, 1, "c1")))
 	must(s.CloseInvestigation(ctx, finished(must(s.Investigation(ctx, "lost"))(t), agent.StatusTerminated)))(t)
-	waits("after somebody has terminated it", "")
+	waits("after its termination", "")
 
 	ok(t, s.SetWaiting(ctx, waitsOf("talk", "t1", "", 3, "c1")))
 	chat := step("t1", row("t1", key(1, 0)))

@@ -112,7 +112,8 @@ func TestConfinedShell(t *testing.T) {
 		if _, err := os.Stat(outside); err == nil || !strings.HasSuffix(got.Content, "y\nz\n") || got.Status != tool.StatusSuccess {
 			t.Errorf("keeper %v: %v, %+v", keeper, err, got)
 		}
-		if text := Shell(limits).Spec.Description; !strings.Contains(text, "only write to its folder") || !strings.Contains(text, "no network") {
+		text := Shell(limits).Spec.Description
+		if !strings.Contains(text, "only write to its directory") || !strings.Contains(text, "no network") {
 			t.Errorf("described as %s", text)
 		}
 	}

@@ -24,7 +24,7 @@ func Orchestration(o *plan.Orchestrator) []tool.Spec {
 	name := map[string]any{"type": "string", "enum": names, "description": "Which agent"}
 	task := map[string]any{"type": "string", "minLength": 1,
 		"description": "Everything that the agent needs to know; it cannot see this conversation"}
-	execution := map[string]any{"type": "string", "minLength": 1, "description": "The execution ID returned by dispatch_agent"}
+	execution := map[string]any{"type": "string", "minLength": 1, "description": "The execution ID that dispatch_agent returned"}
 	return []tool.Spec{
 		{
 			Name: agent.ToolDispatchAgent,

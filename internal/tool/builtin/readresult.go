@@ -31,7 +31,7 @@ const RefRequest = "request"
 const maxPage = 16_000
 
 var readResultSchema = json.RawMessage(`{"type":"object","properties":{
-"ref":{"type":"string","description":"Which result: the reference in its mark, such as 3/0 in \"kept in the transcript as 3/0\""},
+"ref":{"type":"string","description":"The reference of the result, such as 3/0 in \"kept in the transcript as 3/0\""},
 "offset":{"type":"integer","minimum":0,"description":"Where to start, in bytes (default 0)"},
 "grep":{"type":"string","description":"Show only the lines that match this regular expression (RE2), as line number@offset: text"},
 "limit":{"type":"integer","minimum":1,"maximum":16000,"description":"Maximum number of bytes to show (default and maximum 16000)"}},

@@ -54,10 +54,10 @@ func describe(limits plan.Shell) string {
 	text := fmt.Sprintf("Runs a command line with sh -c and returns its output. Limits: %s and %d bytes of output. Standard input is empty.",
 		limits.Timeout, limits.MaxOutput)
 	if limits.Dir == "" {
-		text += " It starts in an empty folder of its own, which is removed afterwards."
+		text += " It starts in a new, empty directory, which is removed afterwards."
 	}
 	if r, err := rulesOf(limits, "its folder"); err == nil && r.Write != "" {
-		text += " It can only write to its folder."
+		text += " It can only write to its directory."
 	}
 	if limits.Offline {
 		text += " It has no network."

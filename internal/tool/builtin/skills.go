@@ -33,7 +33,7 @@ func Skills(skills []plan.Skill, blob func(ctx context.Context, name string) ([]
 	return []Tool{{
 		Spec: tool.Spec{
 			Name:        agent.ToolLoadSkill,
-			Description: "Returns skills: instructions for kinds of tasks. Ask for all that you need in one call.",
+			Description: "Returns skills, which are instructions for kinds of tasks. Request all skills that you need in one call.",
 			Schema:      loadSkillSchema, Risk: agent.RiskReadOnly,
 		},
 		Run: s.load,

@@ -107,7 +107,7 @@ func text(format string, args ...any) *result {
 	return &result{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// deploy asks people where to deploy, and says what they answer.
+// deploy asks people where to deploy, and returns their answer.
 func deploy(ctx context.Context, req *mcp.CallToolRequest, in deployIn) (*result, error) {
 	if in.Apart {
 		ctx = context.Background()

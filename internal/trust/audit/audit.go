@@ -42,7 +42,7 @@ const (
 	AgentDeleted What = "agent-deleted"
 	// People's changes of agents' memories.
 	MemoryChanged What = "memory-changed"
-	// People's changes of what was learned from investigations.
+	// People's changes of learnings.
 	LearningChanged   What = "learning-changed"
 	LearningDeleted   What = "learning-deleted"
 	LearningWithdrawn What = "learning-withdrawn"

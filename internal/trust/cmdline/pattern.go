@@ -69,7 +69,7 @@ func checkCall(call *syntax.CallExpr) error {
 	case name == "" || strings.ContainsAny(name, `/\*?[{~`):
 		return errors.New("each command must begin with the literal name of a program")
 	case slices.Contains(Never, name):
-		return fmt.Errorf("%s can change what the line does", name)
+		return fmt.Errorf("%s can change the meaning of the line", name)
 	}
 	return programs.Check(name, Arguments(call.Args[1:]))
 }

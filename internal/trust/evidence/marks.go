@@ -88,7 +88,7 @@ func (e Evidence) more() string {
 	if e.LeftOut == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d more were left out", e.LeftOut)
+	return fmt.Sprintf("; %d more were omitted", e.LeftOut)
 }
 
 func counted(n int, one, many string) string {
@@ -201,7 +201,7 @@ func (e Evidence) Text() string {
 		fmt.Fprintf(&out, "not checked: %s\n", clipped(one, 200))
 	}
 	if e.LeftOut > 0 {
-		fmt.Fprintf(&out, "left out: %d more\n", e.LeftOut)
+		fmt.Fprintf(&out, "omitted: %d more\n", e.LeftOut)
 	}
 	return out.String()
 }

@@ -59,7 +59,7 @@ func Problem(ctx context.Context, execution, text string, entries []transcript.E
 	}
 	var problems []error
 	if n := len(view.Evidence); n > maxItems {
-		return fmt.Sprintf("it names %d pieces of evidence, and may name %d", n, maxItems), nil
+		return fmt.Sprintf("it has %d pieces of evidence; the limit is %d", n, maxItems), nil
 	}
 	for n, found := range view.Evidence {
 		if item := c.locate(found, execution); item.Problem != "" {

@@ -25,7 +25,7 @@ func uniq(args []Arg) error {
 		return err
 	}
 	if len(operands) > 1 || len(operands) == 1 && !operands[0].Known {
-		return errors.New("it may have one operand, written out: it writes to a second one")
+		return errors.New("it may have only one operand, as literal text: it writes to a second one")
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ var shufOptions = options{short: "ezrn:i:", long: "echo zero-terminated repeat h
 func find(args []Arg) error {
 	for _, arg := range args {
 		if arg.option() && !arg.Known {
-			return errors.New("each argument must be written out, or begin with ./ or /")
+			return errors.New("each argument must be literal text, or begin with ./ or /")
 		}
 		for _, acts := range []string{"-exec", "-ok", "-delete", "-fprint", "-fls"} {
 			if strings.HasPrefix(arg.Text, acts) {
@@ -56,7 +56,7 @@ var tarOptions = options{
 func tar(args []Arg) error {
 	args = slices.Clone(args)
 	if len(args) > 0 && !args[0].Known {
-		return errors.New("its first argument must be written out: it holds options, with a hyphen or without")
+		return errors.New("its first argument must be literal text: it holds options, with or without a hyphen")
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") { // tar tf FILE
 		if at := strings.IndexAny(args[0].Text, "fC"); at >= 0 && at < len(args[0].Text)-1 {
@@ -70,7 +70,7 @@ func tar(args []Arg) error {
 	}
 	for _, opt := range opts {
 		if (opt.name == "f" || opt.name == "file") && (!opt.value.Known || strings.Contains(opt.value.Text, ":")) {
-			return errors.New("an archive's name must be written out and have no colon: it starts a program for host:file")
+			return errors.New("an archive's name must be literal text without a colon: it starts a program for host:file")
 		}
 	}
 	if has(opts, "x", "extract", "get") && !has(opts, "O", "to-stdout") {
@@ -97,7 +97,7 @@ func curl(args []Arg) error {
 			}
 		case "data-urlencode":
 			if !strings.Contains(said, "=") && (!opt.value.Known || strings.Contains(said, "@")) {
-				return errors.New("the option data-urlencode takes name=value only: with @ it sends a file")
+				return errors.New("the option data-urlencode is allowed only as name=value: with @ it sends a file")
 			}
 		}
 	}
@@ -132,7 +132,7 @@ var systemctlOptions = options{
 func systemctl(args []Arg) error {
 	_, operands, err := systemctlOptions.parse(args)
 	if err == nil && len(operands) > 0 && !(operands[0].Known && slices.Contains(systemctlReads, operands[0].Text)) {
-		return fmt.Errorf("only these of its commands are allowed: %s", strings.Join(systemctlReads, ", "))
+		return fmt.Errorf("only these commands of it are allowed: %s", strings.Join(systemctlReads, ", "))
 	}
 	return err
 }
@@ -159,7 +159,7 @@ var hostnameOptions = options{short: "aAdfiIsy", long: "alias all-fqdns all-ip-a
 func hostname(args []Arg) error {
 	_, operands, err := hostnameOptions.parse(args)
 	if err == nil && len(operands) > 0 {
-		err = errors.New("it may have no operand: it sets the name of the host to it")
+		err = errors.New("it may have no operand: an operand sets the host's name")
 	}
 	return err
 }
@@ -170,7 +170,7 @@ func sysctl(args []Arg) error {
 	_, operands, err := sysctlOptions.parse(args)
 	for _, operand := range operands {
 		if !operand.Known || strings.ContainsAny(operand.Text, "= ") {
-			return errors.New("its operands must be names, written out: NAME=VALUE sets a parameter")
+			return errors.New("its operands must be literal names: NAME=VALUE sets a parameter")
 		}
 	}
 	return err
@@ -198,7 +198,7 @@ func git(args []Arg) error {
 			}
 			return gitArguments(args[i].Text, args[i+1:])
 		default:
-			return fmt.Errorf("only these of its commands are allowed: %s", strings.Join(gitReads, ", "))
+			return fmt.Errorf("only these commands of it are allowed: %s", strings.Join(gitReads, ", "))
 		}
 	}
 	return gitOptions.check(args)
@@ -259,10 +259,10 @@ func kubectlCommand(args []Arg) error {
 	}
 	switch name := args[0].Text; {
 	case !args[0].Known:
-		return errors.New("its command must be written out")
+		return errors.New("its command must be literal text")
 	case slices.Contains(kubectlReads, name), slices.Contains(kubectlPairs[name], second), name == "cluster-info" && len(args) == 1:
 		return nil
 	}
-	return fmt.Errorf("only these of its commands are allowed: %s, cluster-info alone, auth can-i, auth whoami, rollout status, "+
+	return fmt.Errorf("only these commands of it are allowed: %s, cluster-info alone, auth can-i, auth whoami, rollout status, "+
 		"rollout history, config view, config get-contexts, config current-context", strings.Join(kubectlReads, ", "))
 }

@@ -25,7 +25,7 @@ func has(opts []given, names ...string) bool {
 	return slices.ContainsFunc(opts, func(g given) bool { return slices.Contains(names, g.name) })
 }
 
-var errOpen = errors.New("this argument must be written out, or stand behind --: it could be an option")
+var errOpen = errors.New("this argument must be literal text, or follow --: it could be an option")
 
 // check returns an error for options that are not allowed.
 func (o options) check(args []Arg) error {
@@ -66,7 +66,7 @@ func (o options) parseFirst(args []Arg) ([]given, []Arg, error) {
 	for i, arg := range args {
 		_, before, err := o.parse(args[:i])
 		if err == nil && len(before) > 0 && arg.option() && !slices.ContainsFunc(args[:i+1], Arg.ends) {
-			return nil, nil, errors.New("its options must stand before its operands")
+			return nil, nil, errors.New("its options must come before its operands")
 		}
 	}
 	return o.parse(args)
@@ -110,7 +110,7 @@ func (o options) cluster(text string, rest []Arg) (opts []given, _ []Arg, err er
 // withValue takes the next word as a value. The shell must not turn it into several words, or none.
 func (o options) withValue(name string, rest []Arg) ([]given, []Arg, error) {
 	if len(rest) == 0 || !rest[0].Known && (rest[0].Text == "" || rest[0].Many) {
-		return nil, nil, fmt.Errorf("the value of %s must be written out", name)
+		return nil, nil, fmt.Errorf("the value of %s must be literal text", name)
 	}
 	return []given{{name, rest[0]}}, rest[1:], nil
 }
@@ -130,7 +130,7 @@ func (d deny) check(args []Arg) error {
 		case !arg.option():
 			continue
 		case !arg.Known:
-			return errors.New("this argument must be written out, or begin with ./ or /: it could be an option")
+			return errors.New("this argument must be literal text, or begin with ./ or /: it could be an option")
 		case arg.Text == "--":
 			continue
 		case strings.HasPrefix(arg.Text, "--"):

@@ -29,13 +29,13 @@ func sed(args []Arg) error {
 	var text []string
 	for _, script := range scripts {
 		if !script.Known {
-			return errors.New("its script must be written out")
+			return errors.New("its script must be literal text")
 		}
 		text = append(text, script.Text)
 	}
 	if !sedScript.MatchString(strings.Join(text, "\n")) {
-		return errors.New("its script may hold only addresses, braces, the commands y p d D P g G h H n N x l q Q z = b t T : " +
-			"and s without the flags e and w")
+		return errors.New("its script may contain only addresses, braces, the commands y p d D P g G h H n N x l q Q z = b t T " +
+			": and s without the flags e and w")
 	}
 	return nil
 }

@@ -10,31 +10,31 @@ var table = []Program{
 		base64 base32 od hexdump hd strings seq sleep yes expr fold fmt pr column expand unexpand numfmt tsort look jq zcat bzcat xzcat
 		netstat vmstat iostat mpstat getent getconf tty locale printenv cal nslookup dig host whois ping traceroute
 		tracepath`)},
-	starts("starts the program that it is given", `env genv xargs gxargs nice nohup timeout stdbuf setsid setarch ionice chrt taskset
+	starts("starts the given program", `env genv xargs gxargs nice nohup timeout stdbuf setsid setarch ionice chrt taskset
 		time watch parallel flock script unbuffer expect at batch crontab systemd-run start-stop-daemon run-parts cpulimit
 		faketime fakeroot strace ltrace gdb perf valgrind ldd entr dbus-run-session`),
-	starts("starts the program that it is given, as another user or in another place",
+	starts("starts the given program as another user or in another place",
 		"sudo doas su runuser chroot unshare nsenter setpriv ip"),
 	starts("runs any command line", "sh bash dash ash zsh ksh mksh fish csh tcsh busybox toybox screen tmux"),
 	starts("runs any program in its language", `awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh guile
 		java jshell R Rscript julia dc m4 gnuplot osascript`),
-	starts("runs what a file or an option says", "make gmake cmake ninja gcc cc g++ clang go cargo npm npx yarn pip gem bundle mvn gradle"),
+	starts("runs commands from files or options", "make gmake cmake ninja gcc cc g++ clang go cargo npm npx yarn pip gem bundle mvn gradle"),
 	starts("starts programs from within (!command, :!command), and writes files",
 		"vi vim view nvim ed ex emacs nano less more man most pg info ftp mail mailx"),
 	starts("starts programs (ProxyCommand, -S, -e), here and on other hosts", "ssh scp sftp rsync autossh sshpass rsh"),
 	starts("starts programs and connects to anything (-e, -c, EXEC:)", "nc ncat netcat socat telnet openssl"),
 	starts(`starts programs (\!, .shell, \copy … program) and writes files`, "psql mysql mariadb sqlite sqlite3 mongo mongosh"),
-	starts("starts programs in containers, with the host's files if asked to", "docker podman nerdctl crictl ctr lxc"),
+	starts("starts programs in containers, with access to the host's files if requested", "docker podman nerdctl crictl ctr lxc"),
 	starts("starts programs (plugins, hooks, templates)", "helm terraform tofu ansible ansible-playbook aws gcloud az"),
 	starts("starts ed when a patch is a script for it, and changes files", "patch gpatch"),
-	starts("starts programs when it installs, and by options", "apt apt-get dpkg rpm yum dnf apk snap brew"),
+	starts("starts programs during installation and through options", "apt apt-get dpkg rpm yum dnf apk snap brew"),
 	starts("starts programs by options (-z, -TT, --use-askpass, --exec, --rsh-command), and writes files", "tcpdump zip wget gpg cpio"),
 
-	writes("writes what it reads to a file", "tee sponge dd"),
-	writes("makes, replaces or deletes files", `cp mv rm rmdir ln mkdir mktemp mkfifo mknod touch truncate csplit shred unlink
+	writes("writes its input to a file", "tee sponge dd"),
+	writes("creates, replaces or deletes files", `cp mv rm rmdir ln mkdir mktemp mkfifo mknod touch truncate csplit shred unlink
 		chmod chown chgrp setfacl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z xxd yq`),
-	writes("writes files; what starts programs is refused (--filter)", "split gsplit").but(deny{long: "filter"}),
-	writes("copies files; what starts programs is refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
+	writes("writes files; options that start programs are refused (--filter)", "split gsplit").but(deny{long: "filter"}),
+	writes("copies files; options that start programs are refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
 
 	writes("ends processes", "kill pkill killall skill"),
 	writes("changes the host, its network or its services", `service rc-service initctl loginctl hostnamectl timedatectl localectl mount
@@ -60,7 +60,7 @@ var table = []Program{
 	checked(deny{short: "oD", long: "output-dir-flat output-dir-mirror trace patch-from"}.check, "writes files (-o)", "zstdcat"),
 	checked(date, "sets the clock (-s, MMDDhhmm)", "date gdate"),
 	checked(deny{short: "cCDEn", long: "clear read-clear console-off console-on console-level"}.check,
-		"clears the kernel's messages (-c, -C) and what the console shows (-D, -E, -n)", "dmesg"),
+		"clears the kernel's messages (-c, -C) and changes what the console shows (-D, -E, -n)", "dmesg"),
 	checked(systemctl, "starts, stops and changes services, and connects to other hosts (-H)", "systemctl"),
 	checked(deny{short: "DKN", long: "diag kill net"}.check, "writes files (-D), closes sockets (-K) and changes the namespace (-N)", "ss"),
 	checked(deny{short: "CzZ", long: "compile uncompress uncompress-noreport"}.check,

@@ -1,4 +1,4 @@
-// Package remember holds rules: decisions that people made once for all calls of a kind, which then need no approval any more. A
+// Package remember holds rules: decisions that people made once for all calls of a kind, which then need no approval. A
 // rule specifies all arguments that a call may have, and how long it applies. A call with any other argument does not match.
 package remember
 

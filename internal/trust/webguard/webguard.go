@@ -20,7 +20,7 @@ func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !Known(r, names...):
-			http.Error(w, "This server is not known by that name: use localhost, or tell it the name that you use.", http.StatusForbidden)
+			http.Error(w, "This server is not known by that name: use localhost, or configure the name that you use.", http.StatusForbidden)
 		case !sameOrigin(r):
 			http.Error(w, "Pages of other origins are not served.", http.StatusForbidden)
 		default:

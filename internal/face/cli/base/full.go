@@ -43,7 +43,7 @@ type FullCommands struct {
 	Hidden                                             []*cobra.Command // of other programs, such as MCP servers
 }
 
-// Direct is the system through Temporal and the workers' store, with what the API does not offer.
+// Direct is the system through Temporal and the workers' store, with operations that the API does not offer.
 type Direct interface {
 	Service
 	// OpenStore returns the workers' store, or nil without one.
@@ -118,7 +118,7 @@ func (c *CLI) Toolbox(ctx context.Context, cfg *configuration.Config) (Toolbox, 
 	return c.Full.Toolbox(ctx, c, cfg)
 }
 
-// NeedsFull returns the error for what this build lacks.
+// NeedsFull returns the error for a feature that this build lacks.
 func NeedsFull(what string) error {
 	return Usagef("%s needs the full build of starter: this one was built with -tags remote, for the HTTP API alone.\n"+
 		"Build the full one from source with: go build ./starter", what)

@@ -183,7 +183,7 @@ const serverText = ({ server, agents = [], why, detail }, quote = (text) => text
 export const caveats = (e) =>
   [
     ...(e?.not_checked || []).map((n) => `Not checked: ${serverText(n)}`),
-    e?.no_tool_result && "No tool result: no call of a tool has succeeded, so the report does not rest on what any system returned",
+    e?.no_tool_result && "No tool result: no tool call succeeded, so the report is not based on data from any system",
   ].filter(Boolean);
 
 // alertNotes returns what the sender of an investigation's alert reported and could not be read (agent.AlertNotes).

@@ -294,7 +294,7 @@ func (s *socket) send(what any) {
 	_ = s.WriteJSON(what) // a socket that is gone loses it, as at Slack
 }
 
-// patience limits the wait for what the app should do at once.
+// patience limits the wait for the app's immediate reactions.
 const patience = 6 * time.Minute
 
 // Until waits for a condition.

@@ -42,7 +42,7 @@ func (h *webhooks) routes(to *Server) {
 	receive := system.ReceiveAlerts.Operation
 	addWith(to, operation{Operation: receive, signed: h.signed}, h.receive)
 	to.huma.OpenAPI().Paths[receive.Path].Post.RequestBody.Content["application/json"].Schema = &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Description: "payload of the sender: see docs/reference/webhooks.md",
+		Type: huma.TypeObject, AdditionalProperties: true, Description: "the sender's payload: see docs/reference/webhooks.md",
 	}
 	register(to, system.ListAlerts, h.listAlerts)
 }
@@ -193,18 +193,18 @@ func (h *webhooks) envelope(ctx context.Context, in *deliveryIn, hook configurat
 		}
 		switch {
 		case errors.Is(err, webhook.ErrSNS):
-			log.WarnContext(ctx, "could not verify a message from Amazon SNS; SNS will send it again", "error", err)
+			log.WarnContext(ctx, "could not verify a message with Amazon SNS; SNS will send it again", "error", err)
 			return huma.Error503ServiceUnavailable(err.Error())
 		case err != nil:
-			log.WarnContext(ctx, "refused a message from Amazon SNS", "error", err)
+			log.WarnContext(ctx, "refused a message of Amazon SNS", "error", err)
 			return huma.Error401Unauthorized(err.Error())
 		}
 	}
 	switch {
 	case e.Confirms():
-		log.InfoContext(ctx, "confirmed a subscription to Amazon SNS")
+		log.InfoContext(ctx, "confirmed a subscription of Amazon SNS")
 	case !e.Carries():
-		log.WarnContext(ctx, "a subscription to Amazon SNS has ended: no more alerts will come from this topic")
+		log.WarnContext(ctx, "a subscription of Amazon SNS has ended: no more alerts come from this topic")
 	}
 	return nil
 }

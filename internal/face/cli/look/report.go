@@ -52,7 +52,7 @@ it if it does not fit.`,
 
 // pagerFlag adds a flag to commands with long output.
 func pagerFlag(c *base.CLI, cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&c.NoPager, "no-pager", false, "do not use $PAGER, even if the output does not fit on the screen")
+	cmd.Flags().BoolVar(&c.NoPager, "no-pager", false, "do not use $PAGER, even if the output is longer than the screen")
 }
 
 // page prints a text that may be longer than the screen.

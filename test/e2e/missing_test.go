@@ -92,7 +92,7 @@ func TestMissingServers(t *testing.T) {
 		"Not checked: hangs (it did not list its tools in time: no list of its tools for ",
 		"Not checked: empty (it lists no tools) · agent Others",
 		"Not checked: denies (it returned HTTP status 401: it answered 401 Unauthorized: token expired.",
-		"Not checked: website (its response cannot be read: it is not valid JSON (content type \"text/html\")) · agent Others",
+		"Not checked: website (its response cannot be read: it is not valid JSON (content type \"text/html\"): \"Welcome\") · agent Others",
 	}
 	program := exec.Command(w.path("starter"), "mcp", "--config", w.config)
 	program.Env = w.env

@@ -206,7 +206,7 @@ func (a *answers) settle() (out [][]byte) {
 }
 
 // unmatched is said about a request in place of its answer.
-const unmatched = "its response has no id, and several requests were in progress, so it is unknown which of them it answers"
+const unmatched = "it has no id, and several requests were in progress, so it is unknown which of them it answers"
 
 // before returns the unanswered requests that were sent up to a place, oldest first: those in progress, and the number of
 // abandoned ones.
@@ -255,11 +255,11 @@ func responseIn(message []byte) (r response, ok bool) {
 	case fields.Method != nil, !named && !r.versioned, (!named || !r.versioned) && fields.Result == nil && fields.Error == nil:
 		return r, false
 	case broken:
-		r.err = unreadable("its response is not valid JSON: " + quote(message))
+		r.err = unreadable("it is not valid JSON: " + quote(message))
 	case fields.Error != nil:
 		r.err = errorIn(fields.Error)
 	case fields.Result == nil:
-		r.err = unreadable("its response has neither a result nor an error: " + quote(message))
+		r.err = unreadable("it has neither a result nor an error: " + quote(message))
 	}
 	return r, true
 }

@@ -75,7 +75,7 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 		noIDNaN = `{"jsonrpc":"2.0","result":{"n":NaN}}`
 		empty   = `{"jsonrpc":"2.0","id":1}`
 	)
-	notJSON := func(text string) []string { return []string{"1: error its response is not valid JSON: " + text} }
+	notJSON := func(text string) []string { return []string{"1: error it is not valid JSON: " + text} }
 	one := []string{`1: "one"`}
 	for name, tc := range map[string]struct{ steps, want []string }{
 		"as it should be":       {[]string{">1", ">2", second, first}, []string{`2: "two"`, `1: "one"`}},
@@ -88,12 +88,12 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 		"error code as a text": {
 			[]string{">1", `{"jsonrpc":"2.0","id":1,"error":{"code":"E7","message":"no"}}`}, []string{"1: error no"},
 		},
-		"no error and no result": {[]string{">1", empty}, []string{"1: error its response has neither a result nor an error: " + empty}},
+		"no error and no result": {[]string{">1", empty}, []string{"1: error it has neither a result nor an error: " + empty}},
 		"not JSON in one field":  {[]string{">1", noValue}, notJSON(noValue)},
 		"cut":                    {[]string{">1", cut}, notJSON(cut)},
 		"cut in the id":          {[]string{">1", cutID}, notJSON(cutID)},
 		"cut in the id, of two": {
-			[]string{">1", ">12", cutID, first}, []string{`1: "one"`, "12: error its response is not valid JSON: " + cutID},
+			[]string{">1", ">12", cutID, first}, []string{`1: "one"`, "12: error it is not valid JSON: " + cutID},
 		},
 		"not JSON, id at the end": {[]string{">1", idLast}, notJSON(idLast)},
 		"not JSON and no id":      {[]string{">1", noIDNaN}, notJSON(noIDNaN)},

@@ -79,11 +79,10 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 	case answered && !isUnreadable(answer):
 		return s.refused(answer), nil
 	}
-	said := "sent an unreadable response: " + err.Error()
 	if answered {
-		said = answer.Message
+		err = answer // without the SDK's words
 	}
-	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s: %s", s.server, said)))
+	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s sent an unreadable response: %v", s.server, err)))
 	unreadable.Sent = true // if the request was sent
 	return unreadable, nil
 }

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -192,18 +195,33 @@ func (w *web) answered(resp *http.Response, kind string, body []byte, id any) []
 
 // noMessage says what a server answered that is not JSON-RPC.
 func noMessage(resp *http.Response, kind string, body []byte) string {
-	what, status := "its response does not answer the request", ""
+	what, status := "it does not answer the request", ""
 	if !json.Valid(body) {
-		what = "its response is not valid JSON"
+		what = "it is not valid JSON"
 	}
 	if resp.StatusCode != http.StatusOK {
 		status = fmt.Sprintf("status %d, ", resp.StatusCode)
 	}
 	what += fmt.Sprintf(" (%scontent type %q)", status, kind)
-	if text := quote(body); text != "" {
+	text := quote(body)
+	if page := strings.HasPrefix(text, "<"); page {
+		text = title(text)
+	}
+	if text != "" {
 		what += ": " + text
 	}
 	return what
+}
+
+var titles = regexp.MustCompile(`(?is)<(?:title|h1)[^>]*>([^<]*)<`)
+
+// title returns the title of a web page in quotation marks, or an empty string if it has none.
+func title(page string) string {
+	found := titles.FindStringSubmatch(page)
+	if found == nil {
+		return ""
+	}
+	return strconv.Quote(html.UnescapeString(strings.TrimSpace(found[1])))
 }
 
 // breaker returns the function to call when a stream breaks: it informs the call whose answer the stream is or, with

@@ -49,7 +49,7 @@ func response(id, text string) string {
 // the session goes on. None of the calls has a timeout.
 func TestAnswersThatJSONRPCDoesNotAllow(t *testing.T) {
 	t.Parallel()
-	const unreadable = "MCP server s: its response is not valid JSON"
+	const unreadable = "MCP server s sent an unreadable response: it is not valid JSON"
 	const nan = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"load: high"}],"structuredContent":{"load":NaN}}}`
 	for name, tc := range map[string]struct {
 		answer string
@@ -144,7 +144,7 @@ func TestListsThatEndBadly(t *testing.T) {
 			pageOf(`"8"`, "a"), begin + `"error":{"code":-32602,"message":"bad cursor"}}`, "s.a", "it returned an error", "bad cursor",
 		},
 		"a page that is not JSON": {
-			pageOf(`"8"`, "a"), begin + `"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "its response is not valid JSON",
+			pageOf(`"8"`, "a"), begin + `"result":{"tools":[NaN]}}`, "s.a", "its response cannot be read", "it is not valid JSON",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

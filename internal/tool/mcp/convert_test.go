@@ -78,7 +78,6 @@ func TestConvert(t *testing.T) {
 		"no object": {`{"content":[null,7,"plain",{}]}`,
 			"[content of unknown type \"\"]\n7\nplain\n[content of unknown type \"\"]\n{}", 2},
 		"a bare text":             {`{"content":"plain"}`, "plain", 0},
-		"a bare number":           {`{"content":7}`, "[content of unknown type \"\"]\n7", 1},
 		"toolResult of a text":    {`{"toolResult":"disk full on db-1","_meta":{}}`, `{"toolResult":"disk full on db-1"}`, 1},
 		"toolResult of an object": {`{"toolResult":{"id":9007199254740993}}`, `{"toolResult":{"id":9007199254740993}}`, 1},
 		"toolResult, long": {`{"toolResult":"` + strings.Repeat("x", 9000) + `"}`,

@@ -55,7 +55,8 @@ func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 // toolList is a server's list of tools, as far as it has been read.
 type toolList struct {
 	server plan.Server
-	specs  []tool.Spec
+	specs  []tool.Spec // each once
+	listed int         // tools, with those that are repeated
 	pages  int
 	seen   map[string]bool // the cursors and the tools so far
 }
@@ -68,8 +69,11 @@ func (l *toolList) add(p page, err error) (next string, _ error) {
 		return "", err
 	case string(p.Tools) == "null" && l.pages == 0: // later, it may be the empty last page
 		return "", errNull
-	case p.Tools == nil, json.Unmarshal(p.Tools, &tools) != nil:
+	case p.Tools == nil:
 		return "", errNoList
+	}
+	if err := json.Unmarshal(p.Tools, &tools); err != nil {
+		return "", fmt.Errorf("read its tools: %w", err)
 	}
 	news := 0
 	for _, raw := range tools {
@@ -80,11 +84,14 @@ func (l *toolList) add(p page, err error) (next string, _ error) {
 		}
 	}
 	l.pages++
+	l.listed += len(tools)
 	next, err = p.next()
 	switch {
-	case len(l.specs) > maxTools, next != "" && l.pages >= maxPages:
+	case next != "" && len(tools) > 0 && news == 0:
+		return "", errRepeats
+	case l.listed > maxTools, next != "" && l.pages >= maxPages:
 		return "", errTooMany
-	case next != "" && (!l.isNew("cursor "+next) || len(tools) > 0 && news == 0):
+	case next != "" && !l.isNew("cursor "+next):
 		return "", errRepeats
 	}
 	return next, err

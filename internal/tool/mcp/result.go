@@ -33,8 +33,10 @@ var knownFields = []string{"content", "structuredContent", "isError", "resultTyp
 // read splits a result into its parts. A part with an unexpected form is read as what it most likely means, and does
 // not affect the others.
 func read(raw json.RawMessage) (a answer, err error) {
-	if !bytes.HasPrefix(raw, []byte("{")) {
-		raw, _ = encode(map[string]any{"content": raw}) // a result is valid JSON
+	if bytes.ContainsAny(raw[:1], `["`) {
+		a.content = []json.RawMessage{raw} // a text
+		_ = json.Unmarshal(raw, &a.content)
+		return a, nil
 	}
 	var fields struct{ Content, StructuredContent, IsError, ResultType json.RawMessage }
 	var all map[string]json.RawMessage
@@ -42,6 +44,9 @@ func read(raw json.RawMessage) (a answer, err error) {
 		return a, fmt.Errorf("read the result: %w", err)
 	}
 	if json.Unmarshal(fields.Content, &a.content) != nil && fields.Content != nil {
+		if !bytes.ContainsAny(fields.Content[:1], `{"`) {
+			return a, errors.New("read the result: its content is not a list of blocks")
+		}
 		a.content = []json.RawMessage{fields.Content} // a single block without a list
 	}
 	if fields.StructuredContent != nil {

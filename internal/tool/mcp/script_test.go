@@ -134,7 +134,7 @@ func TestListsThatEndBadly(t *testing.T) {
 		"numbers that stay":           {pageOf(`8`, "a"), pageOf(`8`, "a"), "s.a", repeat, ""},
 		"numbers that end":            {pageOf(`8`, "a"), pageOf(`null`, "b"), "s.a s.b", "", ""},
 		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a text nor a number", ""},
-		"a page without a list":       {pageOf(`"8"`, "a"), begin + `"result":{"tools":{}}}`, "s.a", "its answer has no list of tools", ""},
+		"a page without a list":       {pageOf(`"8"`, "a"), begin + `"result":{"tools":{}}}`, "s.a", "its response cannot be read", ""},
 		"a last page that is null":    {pageOf(`"8"`, "a"), begin + `"result":{"tools":null}}`, "s.a", "", ""},
 		"an empty page in the middle": {pageOf(`"8"`), pageOf(`null`, "a"), "s.a", "", ""},
 		"tools: null":                 {begin + `"result":{"tools":null}}`, "", "", "it answered tools: null", ""},

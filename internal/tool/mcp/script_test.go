@@ -131,6 +131,7 @@ func TestListsThatEndBadly(t *testing.T) {
 		"cursor that stays":           {pageOf(`"8"`, "a", "b"), pageOf(`"8"`, "a", "b"), "s.a s.b", repeat, ""},
 		"cursor that stays, a set":    {pageOf(`"8"`, "a"), pageOf(`"8"`, "b"), "s.a s.b", repeat, ""},
 		"cursor that comes back":      {pageOf(`"8"`, "a"), pageOf(`"9"`, "a"), "s.a", repeat, ""},
+		"cursors that advance":        {pageOf(`"$ID"`, "a"), pageOf(`"$ID"`, "a"), "s.a", repeat, ""},
 		"numbers that stay":           {pageOf(`8`, "a"), pageOf(`8`, "a"), "s.a", repeat, ""},
 		"numbers that end":            {pageOf(`8`, "a"), pageOf(`null`, "b"), "s.a s.b", "", ""},
 		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a text nor a number", ""},

@@ -22,7 +22,9 @@ func TestConvertedTypes(t *testing.T) {
 		public := fieldsOf(pair[0])
 		if _, ok := pair[0].(ModelRequest); ok {
 			public["NativeTools"] = true // only for Gemini
-			public["Unthinking"] = true  // learned from the refusals of servers
+			for _, learned := range []string{"Omit", "Thoughts", "Unthinking"} { // from the refusals of servers
+				public[learned] = true
+			}
 		}
 		if _, ok := pair[0].(ModelReply); ok {
 			for _, ofServers := range []string{"Omitted", "Quoted", "SignedThinking"} { // a program's model has none of these

@@ -126,12 +126,16 @@ func unwrapped(value any) any {
 	return value
 }
 
+// Accepted says which bodies package delivery reads.
+const Accepted = "send JSON or a form (application/x-www-form-urlencoded), as it is or with Content-Encoding: gzip, in UTF-8 or in the " +
+	"charset that Content-Type declares"
+
 // decode reads one JSON value and keeps numbers as they are written.
 func decode(body []byte) (value any, err error) {
 	from := json.NewDecoder(bytes.NewReader(body))
 	from.UseNumber()
 	if err := from.Decode(&value); err != nil {
-		return nil, fmt.Errorf("the body is not JSON (%w): %s", err, accepted)
+		return nil, fmt.Errorf("the body is not JSON (%w): %s", err, Accepted)
 	}
 	if _, err := from.Token(); err != io.EOF {
 		return nil, errors.New("the body has more than one JSON value, or text after the value")

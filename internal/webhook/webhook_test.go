@@ -161,10 +161,10 @@ func TestMapping(t *testing.T) {
 			`{"s": "ACK", "f": "a"}`, []Alert{{Fingerprint: "a", State: Neither, Data: []byte(`{"f":"a","s":"ACK"}`)}}, "", ""},
 		"no list":       {list, `{"items": {}}`, nil, "", `the body has no list "items"`},
 		"an empty list": {list, `{"items": []}`, nil, "", ""},
-		"no JSON":       {list, `{`, nil, "", "the body is not JSON (unexpected EOF): " + accepted},
+		"no JSON":       {list, `{`, nil, "", "the body is not JSON (unexpected EOF): " + Accepted},
 		"two":           {list, `{} {}`, nil, "", "the body has more than one JSON value, or text after the value"},
 		"a brace more":  {list, `{"items": []}}`, nil, "", "the body has more than one JSON value, or text after the value"},
-		"nothing":       {list, ``, nil, "", "the body is not JSON (EOF): " + accepted},
+		"nothing":       {list, ``, nil, "", "the body is not JSON (EOF): " + Accepted},
 	} {
 		got, unusable, err := read(t, test.mapping, test.body)
 		if diff := cmp.Diff(test.want, got); diff != "" || errorText(errors.Join(unusable...)) != test.unusable || errorText(err) != test.err {

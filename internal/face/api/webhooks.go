@@ -19,6 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/mask"
 	"github.com/inquest-dev/inquest/internal/webhook"
+	"github.com/inquest-dev/inquest/internal/webhook/delivery"
 )
 
 // webhooks receives the alerts of other systems.
@@ -141,11 +142,11 @@ func (h *webhooks) deliver(ctx context.Context, in *deliveryIn) (out system.Deli
 		}
 		limit = maxBody // Amazon's signature is in the text
 	}
-	text, note, err := webhook.Text(in.header, in.RawBody, limit)
+	text, note, err := delivery.Text(in.header, in.RawBody, limit)
 	switch {
-	case errors.Is(err, webhook.ErrTooLarge):
+	case errors.Is(err, delivery.ErrTooLarge):
 		return out, huma.NewError(http.StatusRequestEntityTooLarge, err.Error())
-	case errors.Is(err, webhook.ErrUnsupported):
+	case errors.Is(err, delivery.ErrUnsupported):
 		return out, huma.Error415UnsupportedMediaType(err.Error())
 	case err != nil:
 		return out, huma.Error422UnprocessableEntity(err.Error())

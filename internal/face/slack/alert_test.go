@@ -18,8 +18,8 @@ func (w *world) firing(project, fingerprint string) (id string) {
 	w.Helper()
 	ctx := w.Context()
 	if _, err := w.store.ReceiveAlerts(ctx, []webhook.Received{{
-		Webhook: "am", Project: project, Fingerprint: fingerprint, Group: fingerprint, State: webhook.Firing, Workflow: "dig", Request: []byte(`{}`),
-		StartsAt: time.Now(),
+		Webhook: "am", Project: project, Fingerprint: fingerprint, Group: fingerprint, State: webhook.Firing, StartsAt: time.Now(),
+		Workflow: "dig", Request: []byte(`{}`),
 	}}); err != nil {
 		w.Fatal(err)
 	}

@@ -1,8 +1,11 @@
-package webhook
+// Package delivery reads the bodies of webhooks, in whatever coding and charset senders choose. It is apart from package webhook because
+// the tables of charsets are large, and programs that only name alerts do not need them.
+package delivery
 
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,19 +19,17 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
 // Reasons for refusing a body.
 var (
 	ErrTooLarge    = errors.New("the body is too large once it is decompressed")
-	ErrUnsupported = errors.New(accepted)
+	ErrUnsupported = errors.New(webhook.Accepted)
 )
 
-const (
-	formType = "application/x-www-form-urlencoded"
-	accepted = "send JSON or a form (" + formType + "), as it is or with Content-Encoding: gzip, in UTF-8 or in the charset that " +
-		"Content-Type declares"
-)
+const formType = "application/x-www-form-urlencoded"
 
 // Text returns the JSON in a delivery as UTF-8: decompressed to at most limit bytes, converted from its charset, without a byte order
 // mark. A form becomes an object of its fields, or the JSON in its field payload. The note says whether characters were lost; an empty
@@ -138,5 +139,5 @@ func form(body []byte, charset encoding.Encoding) ([]byte, error) {
 	if payload, ok := fields["payload"].(string); ok && looksLikeJSON([]byte(payload)) { // GitHub, Slack
 		return []byte(payload), nil
 	}
-	return encode(fields), nil
+	return json.Marshal(fields)
 }

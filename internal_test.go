@@ -21,7 +21,7 @@ func TestConvertedTypes(t *testing.T) {
 	} {
 		public := fieldsOf(pair[0])
 		if _, ok := pair[0].(ModelRequest); ok {
-			public["NativeTools"] = true // only for Gemini
+			public["NativeTools"] = true                                         // only for Gemini
 			for _, learned := range []string{"Omit", "Thoughts", "Unthinking"} { // from the refusals of servers
 				public[learned] = true
 			}

@@ -20,7 +20,7 @@ var gate = []struct{ test, why string }{
 	{"TestGate", "this list"},
 
 	// The promises of the README.
-	{"TestDemoIsKept", "the demo"},
+	{"TestDemoInSlack", "the demo, in a terminal and in Slack"},
 	{"TestInitTry", "from init to a report"},
 	{"TestKill", "kill a worker during a model call"},
 	{"TestKillAtRandom", "kill the whole system at any point; pay for no reply twice"},
@@ -48,7 +48,6 @@ var gate = []struct{ test, why string }{
 	{"TestOperatorByServer", "the HTTP API, from another machine"},
 	{"TestMCPOverStdio", "MCP, with the client of another implementation"},
 	{"TestConversation", "conversations"},
-	{"TestDemoInSlack", "Slack"},
 
 	// A fleet.
 	{"TestFleet", "two workers share PostgreSQL, and lose a worker and the database"},

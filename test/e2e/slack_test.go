@@ -139,6 +139,9 @@ func TestDemoInSlack(t *testing.T) {
 	if all := texts(root.Timestamp); len(all) != 3 || !strings.Contains(all[1], "completed") || !strings.Contains(all[2], "DB_POOL_MAX") {
 		t.Errorf("the thread has %q", all)
 	}
+	if out, errs, code := w.program("sh", "", "-ec", hints(t, demo)); code != 0 || !strings.Contains(out, "DB_POOL_MAX") {
+		t.Errorf("the commands that the demo prints: exit code %d:\n%s%s", code, out, errs)
+	}
 	asked := slack.Say(channel, "", slackAda, "<@"+workspacetest.Bot+"> checkout is slow")
 	slackMessage(slack, asked, func(m workspacetest.Message) bool { return strings.Contains(slackText(m), "DB_POOL_MAX") })
 	if code := demo.terminate(); code != 0 {

@@ -77,7 +77,8 @@ func (g *generation) askFitting(ctx context.Context, leave *permit, client llm.C
 	tools := slices.Concat(request.Tools, request.Withheld)
 	reply, err := g.ask(ctx, leave, client, request)
 	for range maxNarrowings {
-		window, ok := g.window().Narrower(job.LLMError(err), g.size(tools), g.room, g.Agent.MaxTokens)
+		before, most := g.size(tools), request.MaxTokens
+		window, ok := g.window().Narrower(job.LLMError(err), before, g.room, g.Agent.MaxTokens)
 		if !ok {
 			break
 		}
@@ -86,11 +87,11 @@ func (g *generation) askFitting(ctx context.Context, leave *permit, client llm.C
 		if failed == nil {
 			failed = g.addImages(ctx, view)
 		}
-		if failed != nil {
+		request.Messages, request.MaxTokens = wireNames(view), window.Reply(g.Agent.MaxTokens)
+		if failed != nil || g.size(tools) >= before && request.MaxTokens == most { // it would be the same request
 			break
 		}
 		g.needs.InputTokens = g.size(tools)
-		request.Messages, request.MaxTokens = wireNames(view), window.Reply(g.Agent.MaxTokens)
 		if reply, err = g.ask(ctx, leave, client, request); err == nil {
 			g.Windows.Learn(g.provider(), window)
 		}

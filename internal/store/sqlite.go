@@ -93,7 +93,7 @@ func (db *sqliteFile) prepare(ctx context.Context, opts Options) error {
 // setUpFile marks the file as this host's and brings its tables to the newest version in one transaction, however many processes
 // start at the same time. db must be a pool of one connection, because goose's statements run within that transaction.
 func setUpFile(ctx context.Context, db *sql.DB, opts Options) error {
-	if err := whenFree(ctx, db, "BEGIN IMMEDIATE", opts); err != nil {
+	if err := setUp(ctx, db, "BEGIN IMMEDIATE", opts); err != nil {
 		return err
 	}
 	end := "COMMIT"
@@ -124,20 +124,24 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 // useWAL lets readers and the writer work in parallel. The mode is a property of the file. Processes that change it at the same
 // time may get "busy" without the wait of busy_timeout (SQLite detects a deadlock).
 func (db *sqliteFile) useWAL(ctx context.Context, opts Options) error {
-	return whenFree(ctx, db.writer, "PRAGMA journal_mode = WAL", opts)
+	return setUp(ctx, db.writer, "PRAGMA journal_mode = WAL", opts)
 }
 
-// whenFree executes a statement and retries it for up to setUpWait while another process has the file locked: the migration of a
-// large file can take longer than busyTimeout.
-func whenFree(ctx context.Context, db *sql.DB, statement string, opts Options) error {
-	for start, logged := time.Now(), false; ; {
-		_, err := db.ExecContext(ctx, statement)
-		if !isCode(err, sqlite3.SQLITE_BUSY) || time.Since(start) >= setUpWait {
+// setUp executes a statement. It waits for up to setUpWait, because the migration of a large file can take longer than busyTimeout.
+func setUp(ctx context.Context, db *sql.DB, statement string, opts Options) error {
+	notice := time.AfterFunc(busyTimeout/2, func() {
+		opts.Logger.WarnContext(ctx, "another process has locked the store's file; waiting", "path", opts.Path)
+	})
+	defer notice.Stop()
+	return whenFree(ctx, setUpWait, func() error { _, err := db.ExecContext(ctx, statement); return err })
+}
+
+// whenFree repeats a statement for up to the given time while another process has the file locked.
+func whenFree(ctx context.Context, wait time.Duration, do func() error) error {
+	for start := time.Now(); ; {
+		err := do()
+		if !isCode(err, sqlite3.SQLITE_BUSY) || time.Since(start) >= wait {
 			return err
-		}
-		if !logged && time.Since(start) >= busyTimeout/2 {
-			logged = true
-			opts.Logger.WarnContext(ctx, "another process has locked the store's file; waiting", "path", opts.Path)
 		}
 		select {
 		case <-ctx.Done():
@@ -149,23 +153,14 @@ func whenFree(ctx context.Context, db *sql.DB, statement string, opts Options) e
 
 // BeginTx waits for writers of other processes, until the context ends.
 func (k *keeping) BeginTx(ctx context.Context, opts *sql.TxOptions) (tx *sql.Tx, err error) {
-	err = untilFree(ctx, func() error { tx, err = k.DB.BeginTx(ctx, opts); return err })
+	err = whenFree(ctx, busyTimeout, func() error { tx, err = k.DB.BeginTx(ctx, opts); return err })
 	return tx, err
 }
 
 // ExecContext waits like BeginTx.
 func (k *keeping) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
-	err = untilFree(ctx, func() error { result, err = k.DB.ExecContext(ctx, query, args...); return err })
+	err = whenFree(ctx, busyTimeout, func() error { result, err = k.DB.ExecContext(ctx, query, args...); return err })
 	return result, err
-}
-
-func untilFree(ctx context.Context, do func() error) error {
-	for start := time.Now(); ; {
-		err := do()
-		if !isCode(err, sqlite3.SQLITE_BUSY) || ctx.Err() != nil || time.Since(start) >= busyTimeout {
-			return err
-		}
-	}
 }
 
 // lock does nothing, because write transactions lock the whole file (see pool).

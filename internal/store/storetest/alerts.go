@@ -125,10 +125,14 @@ func testKnownAlerts(b inbox) {
 	b.Helper()
 	first, timeless := alert("k", "g", webhook.Firing, 10), alert("k", "g", webhook.Firing, 0)
 	first.Notes = []string{"a\x00", `"b"`}
-	fired := []webhook.Received{first, timeless, alert("k", "g", webhook.Firing, 20), alert("l", "g", webhook.Firing, 0)}
-	same(b.T, "before", must(b.KnownAlerts(b.Context(), fired))(b.T), []bool{false, false, false, false})
+	old := alert("old", "g", webhook.Firing, 0)
+	old.StartsAt = time.Unix(0, 0) // as older versions stored an alert without a start
+	b.receive(old)
+	old.StartsAt = time.Time{}
+	fired := []webhook.Received{first, timeless, alert("k", "g", webhook.Firing, 20), alert("l", "g", webhook.Firing, 0), old}
+	same(b.T, "before", must(b.KnownAlerts(b.Context(), fired))(b.T), []bool{false, false, false, false, false})
 	b.receive(first, timeless)
-	same(b.T, "stored", must(b.KnownAlerts(b.Context(), fired))(b.T), []bool{true, true, false, false})
+	same(b.T, "stored", must(b.KnownAlerts(b.Context(), fired))(b.T), []bool{true, true, false, false, false})
 	first.Request, timeless.Request, first.Notes = nil, nil, nil
 	same(b.T, "without a request", b.receive(first, timeless), webhook.Counts{Known: 2})
 	rows := must(b.Alerts(b.Context(), store.AlertFilter{Limit: 2}))(b.T)

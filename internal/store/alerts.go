@@ -67,7 +67,7 @@ func (s alerts) KnownAlerts(ctx context.Context, all []webhook.Received) (known 
 			}
 			// Older versions stored 0 for a start in 1970, which is none.
 			err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM alerts WHERE webhook = $1 AND project = $2 AND fingerprint = $3
-				AND CASE WHEN $4 = 0 THEN starts_at IS NULL AND resolved_at IS NULL ELSE starts_at = $4 END)`,
+				AND (starts_at = $4 AND $4 <> 0 OR $4 = 0 AND starts_at IS NULL AND resolved_at IS NULL))`,
 				a.Webhook, a.Project, a.Fingerprint, startOf(a)).Scan(&known[n])
 			if err != nil {
 				return err

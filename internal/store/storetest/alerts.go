@@ -29,7 +29,7 @@ func alert(name, group string, state webhook.State, began int) webhook.Received 
 		Request: []byte(`{"chain":"c"}`),
 	}
 	if began > 0 {
-		a.StartsAt = time.Unix(int64(began), 0).UTC()
+		a.StartsAt = time.Date(2026, 11, 1, 0, 0, began, 0, time.UTC)
 	}
 	return a
 }

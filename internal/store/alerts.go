@@ -185,12 +185,8 @@ func (s alerts) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error
 		AND (lead IN (SELECT id FROM alerts l WHERE l.investigation = $4) OR $4 = '')`
 	args := []any{f.Webhook, f.Place, f.Before, f.Investigation, cmp.Or(f.Limit, maxAlerts)}
 	if f.Projects != nil {
-		query += ` AND project IN (''`
-		for _, project := range f.Projects {
-			args = append(args, project)
-			query += fmt.Sprintf(", $%d", len(args))
-		}
-		query += `)`
+		query += ` AND (project = '' OR project IN (SELECT value FROM ` + s.db.each(6) + `))`
+		args = append(args, asJSON(&f.Projects))
 	}
 	fields := func(r *webhook.Row) []any {
 		return append(append([]any{&r.N}, alertFields(r)...), endColumn{&r.ResolvedAt})
@@ -204,22 +200,24 @@ func (s alerts) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error
 	return all, doing(s.db.explain(err), "list alerts")
 }
 
-// AlertInvestigations returns the investigations of a project's alerts with these fingerprints that were received since a time, those that
-// alerts joined included. waiting means that an alert has none yet.
+// investigationsOfAlerts returns the query of AlertInvestigations: a project, its fingerprints, and a time.
+func investigationsOfAlerts(db engine) string {
+	return `SELECT DISTINCT COALESCE(l.investigation, '') FROM alerts a LEFT JOIN alerts l ON l.id = a.lead
+		WHERE a.project = $1 AND a.fingerprint IN (SELECT value FROM ` + db.each(2) + `) AND a.received_at >= $3
+			AND a.resolved_at IS NULL AND a.place <> 'aside' ORDER BY 1`
+}
+
+// AlertInvestigations returns the investigations of a project's firing alerts with these fingerprints that were received since a time,
+// including the investigations that alerts joined. waiting means that an alert has none yet.
 func (s alerts) AlertInvestigations(ctx context.Context, project string, fingerprints []string, since time.Time) (
 	ids []string, waiting bool, err error,
 ) {
-	if len(fingerprints) == 0 {
-		return nil, false, nil
+	fingerprints = append([]string{}, fingerprints...) // a list in JSON, and not null
+	for n, fingerprint := range fingerprints {
+		fingerprints[n] = storedText(fingerprint)
 	}
-	args, places := []any{timeColumn{&since}, cmp.Or(project, agent.DefaultProject)}, ""
-	for _, fingerprint := range fingerprints {
-		args = append(args, storedText(fingerprint))
-		places += fmt.Sprintf(", $%d", len(args))
-	}
-	all, err := selectAll(ctx, s.db.reader, func(id *string) []any { return []any{id} }, `SELECT DISTINCT COALESCE(l.investigation, '')
-		FROM alerts a LEFT JOIN alerts l ON l.id = a.lead
-		WHERE a.received_at >= $1 AND a.project = $2 AND a.place <> 'aside' AND a.fingerprint IN (`+places[2:]+`) ORDER BY 1`, args...)
+	all, err := selectAll(ctx, s.db.reader, func(id *string) []any { return []any{id} }, investigationsOfAlerts(s.db),
+		cmp.Or(project, agent.DefaultProject), asJSON(&fingerprints), timeColumn{&since})
 	waiting = len(all) > 0 && all[0] == ""
 	if waiting {
 		all = all[1:]

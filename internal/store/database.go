@@ -43,6 +43,8 @@ type engine interface {
 	// words says how words are indexed and found. forUpdate is the end of a SELECT that locks its rows until the transaction ends.
 	words() wordIndex
 	forUpdate() string
+	// each selects from the JSON list in an argument: its elements are texts in the column value.
+	each(argument int) string
 	// search looks up a text in the names of investigations. has is the SQL condition that a text contains an argument.
 	search(ctx context.Context, q querier, text string) (searched, error)
 	has(text, argument string) string

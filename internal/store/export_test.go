@@ -102,6 +102,9 @@ func (c *countedReads) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.T
 // Query returns the query of a list.
 func QueryOf(f Filter, s *Store) (string, []any) { return queryOf(f, s.db, searched{}) }
 
+// AlertsQuery returns the query of AlertInvestigations.
+func AlertsQuery(s *Store) string { return investigationsOfAlerts(s.db) }
+
 // Tampered changes rows with SQL, verifies the audit trail, and undoes the change.
 func (s *Store) Tampered(t *testing.T, statements []string) (fault string) {
 	t.Helper()

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -21,7 +20,7 @@ import (
 // projects never see those of others.
 type learnings struct {
 	q       querier
-	words   wordIndex
+	db      engine
 	project string
 	id      int64
 }
@@ -33,7 +32,7 @@ func (l learnings) ids() (first, last int64) { return l.row(1), l.row(learning.M
 
 // learningsOf opens a project's learnings. known is false if the project has none.
 func (s lessons) learningsOf(ctx context.Context, q querier, project string) (l learnings, known bool, err error) {
-	l = learnings{q: q, words: s.db.words(), project: cmp.Or(project, agent.DefaultProject)}
+	l = learnings{q: q, db: s.db, project: cmp.Or(project, agent.DefaultProject)}
 	err = q.QueryRowContext(ctx, `SELECT id FROM learning_projects WHERE project = $1`, textColumn{&l.project}).Scan(&l.id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return l, false, nil
@@ -43,7 +42,7 @@ func (s lessons) learningsOf(ctx context.Context, q querier, project string) (l 
 
 // changeLearnings opens a project's learnings in a write transaction. It locks them until the transaction ends.
 func (s lessons) changeLearnings(ctx context.Context, q querier, project string) (learnings, error) {
-	l := learnings{q: q, words: s.db.words(), project: cmp.Or(project, agent.DefaultProject)}
+	l := learnings{q: q, db: s.db, project: cmp.Or(project, agent.DefaultProject)}
 	const lock = `INSERT INTO learning_projects (project, last) VALUES ($1, 0)
 		ON CONFLICT (project) DO UPDATE SET last = learning_projects.last RETURNING id`
 	return l, q.QueryRowContext(ctx, lock, textColumn{&l.project}).Scan(&l.id)
@@ -126,11 +125,11 @@ func (l learnings) save(ctx context.Context, before, one learning.Learning) erro
 
 // index makes a learning findable by its words.
 func (l learnings) index(ctx context.Context, id int64, text string) error {
-	if err := l.words.put(ctx, l.q, "learning_words", l.row(id), text); err != nil {
+	if err := l.db.words().put(ctx, l.q, "learning_words", l.row(id), text); err != nil {
 		return err
 	}
 	terms := termsOf(text)
-	query := `INSERT INTO learning_terms (project, term, n) SELECT CAST($1 AS BIGINT), value, 1 FROM ` + fmt.Sprintf(l.words.each, 2) +
+	query := `INSERT INTO learning_terms (project, term, n) SELECT CAST($1 AS BIGINT), value, 1 FROM ` + l.db.each(2) +
 		` WHERE true ON CONFLICT (project, term) DO UPDATE SET n = learning_terms.n + 1`
 	_, err := l.q.ExecContext(ctx, query, l.id, asJSON(&terms))
 	return err
@@ -141,7 +140,7 @@ func (l learnings) unindex(ctx context.Context, id int64, text string) error {
 		return err
 	}
 	terms := termsOf(text)
-	query := `UPDATE learning_terms SET n = n - 1 WHERE project = $1 AND term IN (SELECT value FROM ` + fmt.Sprintf(l.words.each, 2) + `)`
+	query := `UPDATE learning_terms SET n = n - 1 WHERE project = $1 AND term IN (SELECT value FROM ` + l.db.each(2) + `)`
 	if _, err := l.q.ExecContext(ctx, query, l.id, asJSON(&terms)); err != nil {
 		return err
 	}
@@ -190,7 +189,7 @@ func (l learnings) counts(ctx context.Context, words []string) (map[string]int, 
 		word string
 		n    int
 	}
-	query := `SELECT term, n FROM learning_terms WHERE project = $1 AND term IN (SELECT value FROM ` + fmt.Sprintf(l.words.each, 2) + `)`
+	query := `SELECT term, n FROM learning_terms WHERE project = $1 AND term IN (SELECT value FROM ` + l.db.each(2) + `)`
 	all, chosen := map[string]int{}, map[string]int{}
 	if len(words) == 0 {
 		return chosen, nil
@@ -218,9 +217,9 @@ func (l learnings) candidates(ctx context.Context, q learning.Query, counts map[
 			words = append(words, word)
 		}
 		slices.Sort(words)
-		query := `WITH found AS (` + l.words.ranked("learning_words") + ` LIMIT $4)
+		query := `WITH found AS (` + l.db.words().ranked("learning_words") + ` LIMIT $4)
 			SELECT ` + columns + ` FROM found JOIN learnings ON id = found.rowid WHERE withdrawn = 0 AND ` + believed
-		if all, err = selectAll(ctx, l.q, fields, query, l.words.anyOf(words), first, last, shortlist); err != nil {
+		if all, err = selectAll(ctx, l.q, fields, query, l.db.words().anyOf(words), first, last, shortlist); err != nil {
 			return nil, err
 		}
 	}
@@ -229,7 +228,7 @@ func (l learnings) candidates(ctx context.Context, q learning.Query, counts map[
 		if err != nil {
 			return nil, err
 		}
-		query := `SELECT ` + columns + ` FROM learnings WHERE id IN (SELECT CAST(value AS BIGINT) FROM ` + fmt.Sprintf(l.words.each, 1) + `)
+		query := `SELECT ` + columns + ` FROM learnings WHERE id IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(1) + `)
 			AND withdrawn = 0 AND ` + believed
 		found, err := selectAll(ctx, l.q, fields, query, asJSON(&rows))
 		if err != nil {

@@ -136,7 +136,7 @@ func (s lessons) LearningReads(ctx context.Context, project, investigation strin
 		for n, id := range ids {
 			rows[n] = l.row(id)
 		}
-		query += `AND learning IN (SELECT CAST(value AS BIGINT) FROM ` + fmt.Sprintf(l.words.each, 3) + `) `
+		query += `AND learning IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(3) + `) `
 		args = append(args, asJSON(&rows))
 	} else {
 		query, args = query+`AND investigation = $3 `, append(args, investigation)
@@ -236,7 +236,7 @@ func (s lessons) LearningsInUse(ctx context.Context, project string, ids []int64
 	for n, id := range ids {
 		rows[n] = l.row(id)
 	}
-	condition := `AND withdrawn = 0 AND ` + believed + ` AND id IN (SELECT CAST(value AS BIGINT) FROM ` + fmt.Sprintf(l.words.each, 3) + `)`
+	condition := `AND withdrawn = 0 AND ` + believed + ` AND id IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(3) + `)`
 	all, err := l.read(ctx, condition, asJSON(&rows))
 	for _, one := range all {
 		used = append(used, one.ID)

@@ -23,6 +23,16 @@ func TestListIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	explain := func(name, query, want string, args ...any) {
+		var id, parent, unused int
+		var plan string
+		if err := db.QueryRow("EXPLAIN QUERY PLAN "+query, args...).Scan(&id, &parent, &unused, &plan); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan, want) {
+			t.Errorf("%s: %s, not %s", name, plan, want)
+		}
+	}
 	for name, test := range map[string]struct {
 		filter store.Filter
 		want   string
@@ -32,13 +42,7 @@ func TestListIndexes(t *testing.T) {
 		"needs me": {store.Filter{NeedsMe: true}, "USING INDEX investigations_open"},
 	} {
 		query, args := store.QueryOf(test.filter, st)
-		var id, parent, unused int
-		var plan string
-		if err := db.QueryRow("EXPLAIN QUERY PLAN "+query, args...).Scan(&id, &parent, &unused, &plan); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(plan, test.want) {
-			t.Errorf("%s: %s, not %s", name, plan, test.want)
-		}
+		explain(name, query, test.want, args...)
 	}
+	explain("alerts", store.AlertsQuery(st), "SEARCH a USING INDEX alerts_by_fingerprint (project=? AND fingerprint=?)", "p", "[]", 0)
 }

@@ -136,12 +136,11 @@ type wordIndex struct {
 	ranked func(index string) string
 	// set writes distinct words whose order does not matter. newest selects rowid and true for the rows from $2 to below $3 that
 	// match $1, highest first. recent, if needed, selects rows together with whether they match; it is fast for frequent words.
-	// among is the condition that an investigation's index row is in a JSON list. each selects the texts of a JSON list as value.
+	// among is the condition that an investigation's index row is in a JSON list.
 	set    func(words []string) string
 	newest func(index string) string
 	recent func(index string) string
 	among  string
-	each   string
 }
 
 // put indexes a text. A text without words cannot be found.
@@ -171,11 +170,12 @@ func (db *sqliteFile) words() wordIndex {
 				ORDER BY rowid DESC`, index)
 		},
 		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN (SELECT value FROM json_each($%d)))`,
-		each:  `json_each($%d)`,
 	}
 }
 
 func (db *sqliteFile) forUpdate() string { return "" } // the write transaction locks the whole file
+
+func (db *sqliteFile) each(argument int) string { return fmt.Sprintf(`json_each($%d)`, argument) }
 
 // words uses tsvector, ranked by ts_rank with a small penalty for longer texts. (The normalization options of ts_rank would rank a
 // short text with one word above a long one with two.) The lexemes are written out, which avoids parsers and dictionaries.
@@ -203,11 +203,14 @@ func (db *postgres) words() wordIndex {
 		},
 		among: ` AND id IN (SELECT investigation FROM investigation_texts WHERE n IN
 			(SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST($%d AS JSONB))))`,
-		each: `jsonb_array_elements_text(CAST($%d AS JSONB))`,
 	}
 }
 
 func (db *postgres) forUpdate() string { return "FOR UPDATE" }
+
+func (db *postgres) each(argument int) string {
+	return fmt.Sprintf(`jsonb_array_elements_text(CAST($%d AS JSONB))`, argument)
+}
 
 // maxPosition is the last position that a tsvector can store.
 const maxPosition = 16383

@@ -163,6 +163,9 @@ func testAlertInvestigations(t *testing.T, open opener) {
 	same(t, "of nothing", find("", time.Time{}), "[] false")
 	same(t, "in another project", find("other", time.Time{}, "a"), "[] false")
 	same(t, "too old", find("", time.Now().Add(time.Hour), "a"), "[] false")
+	b.receive(alert("a", "g", webhook.Resolved, 0))
+	same(t, "resolved", find("", time.Time{}, "a"), "[] false")
+	same(t, "still firing", find("", time.Time{}, "a", "b"), "["+lead+"] false")
 }
 
 // testAlertFlood: beyond the limits, each group gets a single investigation, and other alerts wait until there is room.

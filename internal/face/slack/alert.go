@@ -10,6 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/inquest-dev/inquest/internal/kit/walk"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -80,9 +81,9 @@ func (o *owner) fingerprints(ctx context.Context, in input) ([]string, error) {
 // fingerprint matches what may be one: Alertmanager's and Grafana's have 16 hexadecimal digits, PagerDuty's 7 or 14 letters and digits.
 var fingerprint = regexp.MustCompile(`[\w-]*\d[\w-]*`)
 
-// fingerprintsIn returns the words of a message that may be fingerprints, wherever they are: in its text, attachments, blocks or links.
+// fingerprintsIn returns the words of a message that may be fingerprints: in its text, its attachments and its blocks.
 func fingerprintsIn(m slack.Message) (words []string) {
-	text, err := json.Marshal(m)
+	text, err := json.Marshal([]any{m.Text, m.Attachments, m.Blocks})
 	var content any
 	if err == nil {
 		err = json.Unmarshal(text, &content)
@@ -91,25 +92,12 @@ func fingerprintsIn(m slack.Message) (words []string) {
 		return nil // its parts came from JSON
 	}
 	found := map[string]bool{}
-	var walk func(any)
-	walk = func(value any) {
-		switch value := value.(type) {
-		case string:
-			for _, word := range fingerprint.FindAllString(value, -1) {
-				if word = strings.Trim(word, "_-"); len(word) >= 6 && len(word) <= 200 && len(found) < maxWords && !found[word] {
-					found[word], words = true, append(words, word)
-				}
-			}
-		case []any:
-			for _, part := range value {
-				walk(part)
-			}
-		case map[string]any: // any order: words are a set
-			for _, part := range value {
-				walk(part)
+	walk.Texts(content, func(text string) {
+		for _, word := range fingerprint.FindAllString(text, -1) {
+			if word = strings.Trim(word, "_-"); len(word) >= 6 && len(word) <= 200 && len(found) < maxWords && !found[word] {
+				found[word], words = true, append(words, word)
 			}
 		}
-	}
-	walk(content)
+	})
 	return words
 }

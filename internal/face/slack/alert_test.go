@@ -82,12 +82,13 @@ func TestMessagesOfOtherApps(t *testing.T) {
 	w.Announce(channel, "B0ALERTS", slackgo.Msg{Text: "FIRING secret-project-1"})
 	mine := w.firing("shop", "my-own-message-1")
 	w.Announce(channel, workspacetest.BotID, slackgo.Msg{Text: "my-own-message-1"})
+	sender := w.firing("shop", "B0ALERTS") // names the app, not an alert
 	other := w.firing("shop", "other-channel-1")
 	w.Announce("C9999999999", "B0ALERTS", slackgo.Msg{Text: "other-channel-1"})
 	w.firing("shop", "the-last-1")
 	last := w.Announce(channel, "B0ALERTS", slackgo.Msg{Text: "Is the deploy 12345 done? The last: _the-last-1_"})
 	w.Until("the last", func() bool { return len(w.ours(last, "running")) == 1 })
-	for _, id := range []string{secret, mine, other} {
+	for _, id := range []string{secret, mine, sender, other} {
 		if all, err := w.store.ChatMessages(t.Context(), id); err != nil || len(all) > 0 {
 			t.Errorf("%s: %+v, %v", id, all, err)
 		}
@@ -95,4 +96,13 @@ func TestMessagesOfOtherApps(t *testing.T) {
 	if got := fmt.Sprint(len(w.started)); got != "0" {
 		t.Errorf("%s investigations were started", got)
 	}
+}
+
+// TestReplyToAnnouncement replies to a message that may yet turn out to be about an alert. The reply does not wait for that.
+func TestReplyToAnnouncement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	thread := w.Announce(channel, "B0ALERTS", slackgo.Msg{Text: "The deploy 1234567 is done."})
+	w.Say(channel, thread, "U1", "<@"+workspacetest.Bot+"> why was that?")
+	w.investigation(thread)
 }

@@ -276,7 +276,7 @@ func (f *Face) take(ctx context.Context, id string, in input) error {
 		return err
 	}
 	lane := in.Channel + " " + in.Thread
-	if in.Thread == "" {
+	if in.Thread == "" || in.Kind == inputAlert { // replies do not wait for an alert's investigation
 		lane = id
 	}
 	return f.opts.Store.AddChatInput(ctx, record.ChatInput{ID: id, Lane: lane, Body: string(body)})

@@ -1,0 +1,23 @@
+// Package walk visits the parts of decoded JSON values.
+package walk
+
+import "slices"
+
+// Texts calls fn with each text in a value: at any depth, but neither with keys nor with what is below the keys to skip. The members of
+// an object come in any order.
+func Texts(value any, fn func(text string), skip ...string) {
+	switch value := value.(type) {
+	case string:
+		fn(value)
+	case []any:
+		for _, one := range value {
+			Texts(one, fn, skip...)
+		}
+	case map[string]any:
+		for key, one := range value {
+			if !slices.Contains(skip, key) {
+				Texts(one, fn, skip...)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/inquest-dev/inquest/internal/kit/walk"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -39,25 +40,10 @@ func RefsIn(document []byte) (names []string) {
 	if json.Unmarshal(document, &root) != nil {
 		return nil
 	}
-	var walk func(value any)
-	walk = func(value any) {
-		switch v := value.(type) {
-		case string:
-			if blobName.MatchString(v) {
-				names = append(names, v)
-			}
-		case []any:
-			for _, one := range v {
-				walk(one)
-			}
-		case map[string]any:
-			for key, one := range v {
-				if !slices.Contains(prose, key) {
-					walk(one)
-				}
-			}
+	walk.Texts(root, func(text string) {
+		if blobName.MatchString(text) {
+			names = append(names, text)
 		}
-	}
-	walk(root)
+	}, prose...)
 	return names
 }

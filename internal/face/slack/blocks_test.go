@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/trust/evidence"
 )
 
 // TestReportContent checks that a message and its notification say what was not checked before the cause.
@@ -30,5 +31,17 @@ func TestReportContent(t *testing.T) {
 	}
 	if c.text != "Not checked: k8s. Cause: The pool." {
 		t.Errorf("notification: %s", c.text)
+	}
+}
+
+// TestReportContentOnce checks that a message says once that code could not verify a report.
+func TestReportContentOnce(t *testing.T) {
+	t.Parallel()
+	proof := evidence.Evidence{Claims: []evidence.Claim{{Text: "The pool was cut.", Verdict: evidence.Unverified}}}
+	r := record.Investigation{Report: "**Checked by code: " + proof.Failed() + ".**\n\n## Cause\nThe pool was cut."}
+	c, _ := reportContent(report.Of(r, nil, "i · completed", &proof), "")
+	text, err := json.Marshal(c.blocks)
+	if err != nil || strings.Count(string(text), proof.Failed()) != 1 {
+		t.Errorf("blocks: %s, %v", text, err)
 	}
 }

@@ -109,19 +109,26 @@ func Concerns(report string) bool {
 	return named || Cites(report)
 }
 
-// Report returns the report with its claims checked: failed ones are marked, and the cited evidence is appended. JSON, which is for
-// programs, gets only the marks.
+// Head returns the first line of a report with failed claims. Failed returns its text, and without failed claims, there is no line.
+func Head(failed string) string {
+	if failed == "" {
+		return ""
+	}
+	return fmt.Sprintf("**%s %s.**\n\n", byCode, failed)
+}
+
+// Report returns the report with its claims checked: failed ones are marked and counted, and the cited evidence is appended. JSON,
+// which is for programs, gets only the marks.
 func (e *Evidence) Report(execution, text string) string {
 	text = e.marked(execution, text)
 	if isObject(text) {
 		return text
 	}
 	var out strings.Builder
-	if failed := e.Failed(); failed != "" {
-		fmt.Fprintf(&out, "**%s %s.**\n\n", byCode, failed)
+	failed := e.Failed()
+	if failed == "" { // otherwise the head says it
+		fmt.Fprintf(&out, "\n\n%s %s.", byCode, e.Summary())
 	}
-	out.WriteString(strings.TrimSpace(text) + "\n\n---\n\n")
-	fmt.Fprintf(&out, "%s %s.", byCode, e.Summary())
 	e.listCited(&out, execution)
 	e.listFound(&out)
 	for n, one := range e.Pending[:min(len(e.Pending), maxNext)] {
@@ -130,7 +137,11 @@ func (e *Evidence) Report(execution, text string) string {
 		}
 		out.WriteString("\n- " + plainly(one))
 	}
-	return strings.TrimSpace(out.String()) + "\n"
+	text = Head(failed) + strings.TrimSpace(text)
+	if out.Len() > 0 {
+		text += "\n\n---" + out.String()
+	}
+	return strings.TrimSpace(text) + "\n"
 }
 
 // Judged returns a result for a judge: failed claims are marked as in a report, and the summary is appended.
@@ -160,6 +171,9 @@ func (e Evidence) listCited(out *strings.Builder, execution string) {
 		}
 	}
 	first := "\n"
+	if e.Failed() != "" {
+		first = "\n\n" + byCode + " the report cites this evidence:\n"
+	}
 	for _, item := range e.Items {
 		if shown[item.N] || len(e.Claims) == 0 && item.By == execution {
 			fmt.Fprintf(out, "%s\n- [%d] %s", first, item.N, plainly(item.line()))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type Options struct {
 	Secrets  configuration.SlackSecrets
 	PageURL  string // public address of the page; empty means none
 	APIURL   string // of Slack; empty means the real one
+	// RequestTimeout limits a request to Slack; zero means 30 seconds.
+	RequestTimeout time.Duration
 	// Operations runs the operations of the system for the caller in the context, and checks the caller's permissions.
 	Operations system.Caller
 	// As returns a context in which operations run for a person.
@@ -104,6 +107,7 @@ func New(opts Options) *Face {
 	log := slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug)
 	options := []slack.Option{
 		slack.OptionLog(log), slack.OptionAppLevelToken(opts.Secrets.App),
+		slack.OptionHTTPClient(&http.Client{Timeout: cmp.Or(opts.RequestTimeout, callTime)}), // it has no timeout of its own
 		// Only answers with the status 429 are retried here: Slack has not carried out those requests.
 		slack.OptionRetryConfig(slack.RetryConfig{MaxRetries: 20, RetryAfterDuration: 30 * time.Second}),
 	}

@@ -411,22 +411,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The report of an investigation that ended while Slack was away is posted once, and what people do then works.
-func TestSlackIsAway(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	thread := w.Say(channel, "", "U1", "<@"+workspacetest.Bot+"> why?")
-	id, _ := w.investigation(thread)
-	w.Until("a status", func() bool { return len(w.ours(thread, "running")) == 1 })
-	w.becomes(id, agent.StatusCompleted, "The cause is the pool.", record.Waits{})
-	w.Leave()()
-	w.Until("the end", func() bool { open, err := w.store.ChatThreads(t.Context()); return err == nil && len(open) == 0 })
-	if reports, all := w.ours(thread, "is the pool"), w.ours(thread, ""); len(reports) != 1 || len(all) != 2 {
-		t.Errorf("%d reports among %d messages: %s", len(reports), len(all), w.Dump())
-	}
-	w.investigation(w.Say(channel, "", "U1", "<@"+workspacetest.Bot+"> and now?"))
-}
-
 // Processes that are killed at random post one status and one report for each investigation.
 func TestKilled(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,8 @@ type Workspace struct {
 	limited  int  // requests to answer with 429
 	lost     bool // the next message is posted, and its answer is lost
 	away     bool // no request is answered
-	refused  int  // requests since it is away
+	stalls   bool // while it is away, it keeps connections open
+	refused  int  // requests that have ended since it is away
 }
 
 type socket struct {
@@ -112,10 +113,11 @@ func (w *Workspace) LoseAnswer() {
 	w.lost = true
 }
 
-// Leave makes the workspace answer nothing until back is called. It returns once three requests were in vain.
-func (w *Workspace) Leave() (back func()) {
+// Leave makes the workspace answer nothing until back is called. It closes the connection of each request, or stalls until the app does.
+// Leave returns once three requests were in vain.
+func (w *Workspace) Leave(stalls bool) (back func()) {
 	w.mu.Lock()
-	w.away, w.refused = true, 0
+	w.away, w.stalls, w.refused = true, stalls, 0
 	for _, s := range w.sockets {
 		_ = s.Close()
 	}
@@ -138,6 +140,11 @@ func (w *Workspace) answer(path string, serve func(*http.Request) any) http.Hand
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.away {
+			if w.stalls {
+				w.mu.Unlock()
+				<-r.Context().Done()
+				w.mu.Lock()
+			}
 			w.refused++
 			close(w.changed)
 			w.changed = make(chan struct{})

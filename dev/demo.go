@@ -231,6 +231,8 @@ const slackTime = time.Minute
 func (s *system) reported(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, slackTime)
 	defer cancel()
+	news, stop := s.host.Store.ChatNews() // none gets lost, because this process writes to Slack
+	defer stop()
 	for {
 		open, err := s.host.Store.ChatThreads(ctx)
 		if err != nil || len(open) == 0 {
@@ -239,7 +241,7 @@ func (s *system) reported(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return errors.New("the report is not in Slack yet: the log says why")
-		case <-time.After(100 * time.Millisecond):
+		case <-news:
 		}
 	}
 }

@@ -178,7 +178,7 @@ func chatFields(m *record.ChatMessage) []any {
 // keepInputs is how long a finished input is remembered. Slack repeats deliveries for up to an hour.
 const keepInputs = 3 * time.Hour
 
-// chatNews is the name under which the hub announces changes to threads and inputs.
+// chatNews is the name under which the hub announces changes to messages, and new inputs.
 const chatNews = "chats"
 
 // Lease makes owner the only holder of a lease for a time, unless another owner holds it, and reports whether owner has it. The time
@@ -197,8 +197,8 @@ func (s chats) Lease(ctx context.Context, name, owner string, d time.Duration) (
 	return held, doing(err, "take the lease %s", name)
 }
 
-// ChatNews returns a channel that receives a value after a thread or an input was added, and a function that ends this. News from
-// other processes can get lost, so look from time to time anyway.
+// ChatNews returns a channel that receives a value after a message was added or changed or an input was added, and a function that ends
+// this. News from other processes can get lost, so look from time to time anyway.
 func (s chats) ChatNews() (<-chan struct{}, func()) { return s.hub.subscribe(chatNews) }
 
 // AddChatMessage writes a row unless the investigation has one of its kind, and returns the row that there is.
@@ -217,7 +217,7 @@ func (s chats) AddChatMessage(ctx context.Context, m record.ChatMessage) (now re
 
 // SetChatMessage changes the TS, the thread and the state of a row. It reports whether the row had no other TS.
 func (s chats) SetChatMessage(ctx context.Context, m record.ChatMessage) (set bool, err error) {
-	err = s.write(ctx, "", func(q querier) error {
+	err = s.write(ctx, chatNews, func(q querier) error {
 		set, err = changed(q.ExecContext(ctx, `UPDATE chat_messages SET ts = $3, state = $4, thread = $5
 			WHERE investigation = $1 AND kind = $2 AND ts IN ('', $3)`, m.Investigation, m.Kind, m.TS, m.State, m.Thread))
 		return err

@@ -26,8 +26,14 @@ func testChats(t *testing.T, open opener) {
 	if _, added, err := s.AddChatMessage(ctx, planned); err != nil || !added {
 		t.Error(added, err)
 	}
+	<-news
 	if !must(s.SetChatMessage(ctx, report))(t) {
 		t.Error("the TS of a message was not set")
+	}
+	select {
+	case <-news:
+	default:
+		t.Error("a change of a message is no news")
 	}
 	if report.TS = "1.6"; must(s.SetChatMessage(ctx, report))(t) {
 		t.Error("a message has got a second TS")

@@ -85,8 +85,8 @@ func (w *typeWalk) object(at string, obj types.Object) {
 	}
 }
 
-// walk looks for internal types in what a reader sees of a type: not in unexported fields, nor behind the name of
-// another type.
+// walk looks for internal types in the visible parts of a type. It skips unexported fields and does not follow the names
+// of other types.
 func (w *typeWalk) walk(at string, typ types.Type) {
 	switch typ := typ.(type) {
 	case *types.Alias:

@@ -67,7 +67,7 @@ func (b *Builder) WithFallbacks(providers ...string) *Builder {
 	return b
 }
 
-// WithConfig takes over all settings that the entry sets, including those without a method of their own. Fields that are
+// WithConfig takes over all settings that the entry sets, including those without a method. Fields that are
 // not set keep their current values.
 func (b *Builder) WithConfig(entry Agent) *Builder {
 	b.agent, _ = strict.Inherit(b.agent, entry)

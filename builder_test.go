@@ -162,7 +162,7 @@ mcp_servers: {shop: {transport: {command: shop}, task_queue: shops}}
 `
 )
 
-// agentPlans are what a worker makes of the agent A, in the ways in which it can run, and of the store.
+// agentPlans are the plans that a worker makes for the agent A, one for each way to run it, and the store's settings.
 type agentPlans struct {
 	Investigation, Conversation plan.Plan
 	Alone                       plan.Agent

@@ -27,7 +27,7 @@ func clerk() inquest.Options {
 	}
 }
 
-// gateway looks up the orders once in a conversation, and then answers from what it has read.
+// gateway looks up the orders once in a conversation, and then answers from the result.
 func gateway(_ context.Context, req inquest.ModelRequest, _ func(inquest.ModelDelta)) (inquest.ModelReply, error) {
 	questions, read := 0, false
 	for _, m := range req.Messages {

@@ -64,7 +64,7 @@ type HookOutput struct {
 type StageOutput = struct {
 	Text string
 	// JSON is the object that Text is or contains. It is nil if the stage's output is only text. Its numbers are float64,
-	// except for those of which a float64 may lose digits: integers from 2^53 on, such as IDs, are json.Number.
+	// except that integers from 2^53 on, such as IDs, are json.Number, because a float64 may lose their digits.
 	JSON map[string]any
 }
 
@@ -103,7 +103,7 @@ type Prompt func(ctx context.Context, in PromptInput) (string, error)
 // PromptInput is the input of a Prompt.
 type PromptInput struct {
 	MockInput
-	// Iteration is the agent's first iteration, for which the prompt is written.
+	// Iteration is the agent's first iteration, whose prompt this is.
 	Iteration int
 }
 

@@ -138,7 +138,7 @@ type Ending struct {
 	Report                       string
 	Summary                      string // the executive summary, or empty
 	Usage                        Usage
-	// Caveats say what the report does not rest on: the tool servers that an agent never had, or no tool's result at all.
+	// Caveats name the evidence that the report lacks: the tool servers that an agent never had, or no tool's result at all.
 	Caveats []string
 	// Undelivered lists requests and guidance from people that reached no agent.
 	Undelivered []string

@@ -141,7 +141,7 @@ func TestCallAtTheConclusion(t *testing.T) {
 	}
 }
 
-// A reply that reached its limit within its thoughts is requested once more, whether the thoughts are shown or not.
+// A reply that reached its limit within its thoughts is requested a second time, whether the thoughts are shown or not.
 func TestOnlyThoughtsAtTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, thoughts := range map[string]llm.Response{

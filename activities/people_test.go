@@ -68,8 +68,8 @@ func TestQuestionsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A question has its id again in the next attempt of a call, so that the answer is used again. Another question has another
-// id, so that it does not get that answer.
+// A question keeps its id in the next attempt of a call, so that its answer is reused. Another question gets another id, so
+// that it does not get that answer.
 func TestQuestionsOfTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	one := tool.Question{Server: "lab", Message: "Which namespace?", Schema: json.RawMessage(`{}`)}

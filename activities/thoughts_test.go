@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// pair is two providers, each of which remembers its own model's reasoning and refuses the other's, or an altered one.
+// pair is two providers. Each remembers its own model's reasoning and refuses reasoning that is altered or from the other.
 type pair struct {
 	claude, gpt    *llmtest.Server
 	signs, ciphers *llmtest.Signer

@@ -41,32 +41,32 @@ type Agent struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
 	// MaxTokens limits a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens" default:"the model's own"`
-	// Thinking overrides the provider's setting: off, on, adaptive, or how many tokens the model may think.
+	// Thinking replaces the provider's value: off, on, adaptive, or how many tokens the model may think.
 	Thinking string `yaml:"thinking" default:"the provider's"`
 	// ReasoningEffort sets how much the model thinks, as one of the provider's values.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort" default:"the provider's"`
-	// NativeTools override the provider's, one by one; they need llm_backend native-gemini. Models before Gemini 3
+	// NativeTools replace the provider's values, tool by tool; they need llm_backend native-gemini. Models before Gemini 3
 	// cannot combine them with other tools: if the agent has other tools, its native tools are left out.
 	NativeTools NativeTools `yaml:"native_tools" default:"the provider's"`
-	// Compression overrides that of defaults, key by key.
+	// Compression replaces the values in defaults.compression, key by key.
 	Compression Compression `yaml:"compression"`
-	// ToolSearch overrides that of defaults.
+	// ToolSearch replaces the value in defaults.tool_search.
 	ToolSearch ToolSearch `yaml:"tool_search"`
-	// Shell overrides that of defaults, key by key; only some types have a shell.
+	// Shell replaces the values in defaults.shell, key by key; only some types have a shell.
 	Shell Shell `yaml:"shell"`
-	// ToolConfig overrides that of defaults, key by key.
+	// ToolConfig replaces the values in defaults.tool_config, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// MemoryBlocks are the initial contents of the agent's memory; only some types have a memory.
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
 	// HeartbeatInterval calls the agent of a conversation after each period of this length without a message. It must be at
 	// least 1m; only some types have heartbeats.
 	HeartbeatInterval value.Duration `yaml:"heartbeat_interval" default:"none"`
-	// Timeouts override those of defaults, one by one.
+	// Timeouts replace the values in defaults.timeouts, key by key.
 	Timeouts Timeouts `yaml:"timeouts"`
 
 	// SubAgents are the agents that this agent may dispatch while it works, if its type iterates.
 	SubAgents []SubAgent `yaml:"sub_agents" default:"none"`
-	// Orchestrator overrides that of defaults, key by key.
+	// Orchestrator replaces the values in defaults.orchestrator, key by key.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
 	// Skills are the skills that the agent may load: see docs/how-to/add-skills.md. [] means none.

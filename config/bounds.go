@@ -6,22 +6,23 @@ import (
 
 // Bounds limit a chain in one investigation. When a limit is reached, the investigation ends with the results so far.
 type Bounds struct {
-	// MaxPasses is how often the chain may go through its stages. A jump that would begin another pass ends the
-	// investigation.
-	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a chain that routes"`
+	// MaxPasses is how often the chain may go through its stages. A jump back begins another pass; when no pass is left,
+	// it ends the investigation.
+	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a routed chain, else none"`
 	// MaxLLMCalls limits the model calls of all agents together.
-	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 if a loop has only single-shot agents, else none"`
-	// MaxAgentHops is how many stage runs may be started in total.
-	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a chain that routes, else none"`
-	// EdgeLimits limit how often the chain goes from one stage to another; in a graph, how often it jumps.
+	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 if the chain loops and each agent makes one call, else none"`
+	// MaxAgentHops limits how many stages may start in one investigation. A stage counts each time that it starts.
+	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a routed chain, else none"`
+	// EdgeLimits limit how often the chain goes from one stage to another. In a chain with requires or after, they can
+	// limit only jumps.
 	EdgeLimits []EdgeLimit `yaml:"edge_limits" default:"none"`
 }
 
 // EdgeLimit limits how often a chain goes from one stage to another.
 type EdgeLimit struct {
-	// From is the stage at the start; required.
+	// From is the stage that the chain leaves; required.
 	From string `yaml:"from"`
-	// To is the stage at the destination; required.
+	// To is the stage that the chain enters; required.
 	To string `yaml:"to"`
 	// MaxCount is the number of times allowed; one more ends the investigation. Required.
 	MaxCount *int `yaml:"max_count" min:"1"`
@@ -33,14 +34,15 @@ type Budgets struct {
 	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"none"`
 	// MaxCostUSD limits the cost of all model calls.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
-	// MaxDuration limits the investigation's duration, not counting time spent waiting for people. The investigation
-	// then ends with the results so far, whereas it fails when it reaches timeout. If both are set, the shorter applies.
+	// MaxDuration limits the investigation's duration, not counting time spent waiting for people. An investigation that
+	// reaches max_duration ends with the results so far; one that reaches the chain's timeout fails. If both are set, the
+	// shorter one applies.
 	MaxDuration value.Duration `yaml:"max_duration" default:"none"`
 	// OnLimit is what happens when max_llm_calls or one of these limits is reached. With end, the investigation ends
 	// with the results so far. With ask, it waits until people extend the limit, conclude the investigation, or stop it.
 	OnLimit value.OnBound `yaml:"on_limit" enum:"on bound" default:"end"`
 	// OnLimitTimeout is how long to wait for people before the investigation ends.
-	OnLimitTimeout value.Duration `yaml:"on_limit_timeout" default:"168h"`
+	OnLimitTimeout value.Duration `yaml:"on_limit_timeout" default:"168h (7 days)"`
 }
 
 // Requests list what a request may use in addition to the settings of the chain and its agents. Without them, a request

@@ -26,7 +26,7 @@ type Chain struct {
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the agents' definitions.
 	MCPServers []string `yaml:"mcp_servers"`
-	// ToolConfig overrides that of the agents' definitions, key by key.
+	// ToolConfig replaces the values in the agents' definitions and in defaults, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout limits the investigation; time paused does not count.
 	Timeout value.Duration `yaml:"timeout" default:"queue.session_timeout"`
@@ -34,9 +34,9 @@ type Chain struct {
 	Runbook string `yaml:"runbook"`
 	// Bounds limit the chain in one investigation.
 	Bounds Bounds `yaml:"bounds"`
-	// Budgets override those of defaults, one by one.
+	// Budgets replace the values in defaults.budgets, key by key.
 	Budgets Budgets `yaml:"budgets"`
-	// Requests override those of defaults, key by key.
+	// Requests replace the values in defaults.requests, key by key.
 	Requests Requests `yaml:"requests"`
 	// Dedup defines which requests are duplicates.
 	Dedup Dedup `yaml:"dedup"`

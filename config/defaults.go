@@ -4,7 +4,7 @@ import "github.com/inquest-dev/inquest/value"
 
 // Defaults are the settings that chains and agents inherit.
 type Defaults struct {
-	// LLMProvider is the provider of every agent for which no other one is set.
+	// LLMProvider is the provider of every agent that has no other one.
 	LLMProvider string `yaml:"llm_provider"`
 	// ModelRoles are models, in the form of default_model, by the roles of agents (planner, critic, …).
 	ModelRoles map[string]string `yaml:"model_roles" default:"none"`
@@ -45,7 +45,7 @@ type Defaults struct {
 
 	// Budgets limit what every investigation may use.
 	Budgets Budgets `yaml:"budgets"`
-	// Requests are what a request may use in addition to the settings of chains and agents.
+	// Requests list what a request may use in addition to the settings of chains and agents.
 	Requests Requests `yaml:"requests"`
 	// ExecutiveSummary summarises the result of an investigation in a few lines.
 	ExecutiveSummary Closing `yaml:"executive_summary"`

@@ -52,8 +52,8 @@
 // stage's output. An output with the "outcome" clarify or confirm asks people as well. A stage whose success leads to
 // confirmation is a gate: if people agree, the chain continues at its on_approve, or at the next stage; if they
 // disagree, or nobody answers in time, the chain ends. A target at or before the stage begins another pass. A chain
-// with routing_rules, default_next, error_next or loop_target is routed, and has bounds even if it names none. The
-// stage's routing keys may instead be on the entry of its only agent; a key in both places is refused.
+// with routing_rules, default_next, error_next, loop_target or agent_review is routed, and has bounds even if it names
+// none. The stage's routing keys may instead be on the entry of its only agent; a key in both places is refused.
 //
 // If a stage has requires or after, the stages of its chain start as soon as they can, in parallel, instead of in
 // order. Such a chain cannot jump forward: its targets are earlier stages, the stage itself, and end, clarification or

@@ -24,9 +24,9 @@ type Timeouts struct {
 	// time does not count against other limits. With a fallback provider, the agent waits only for rate limits: see
 	// fallback_providers.
 	Outage value.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
-	// Conclude is how long an agent may take to conclude after it has reached a limit, at most as long as a time limit
-	// that it has reached. Then its running calls are cancelled. For the time limits of a stage and of an investigation,
-	// the value under defaults applies.
+	// Conclude is how long an agent may take to conclude from its findings after it has reached a time limit or a limit of
+	// calls, tokens or cost. Then its calls are cancelled. The time to conclude is never longer than a time limit that
+	// was reached. For the time limits of stages and investigations, the value under defaults applies.
 	Conclude value.Duration `yaml:"conclude"`
 }
 
@@ -59,15 +59,15 @@ type Summarization struct {
 	SizeThresholdTokens *int `yaml:"size_threshold_tokens" min:"100" unit:"tokens" default:"5000"`
 	// SummaryMaxTokenLimit is the maximum size of a summary.
 	SummaryMaxTokenLimit *int `yaml:"summary_max_token_limit" min:"50" unit:"tokens" default:"1000"`
-	// LLMProvider is the provider that summarises.
-	LLMProvider string `yaml:"llm_provider" default:"that of defaults.summarization, else the agent's"`
+	// LLMProvider is the provider whose model writes the summaries.
+	LLMProvider string `yaml:"llm_provider" default:"the provider in defaults.summarization, else the agent's"`
 	// LLMBackend selects the way to reach that provider.
-	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, if the provider supports it"`
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the one of the provider in defaults.summarization, else the agent's"`
 }
 
-// Summarizer is the model that shortens results, unless a server names another.
+// Summarizer selects the model that shortens results, for servers that name no other provider.
 type Summarizer struct {
-	// LLMProvider is the provider that summarises.
+	// LLMProvider is the provider whose model writes the summaries.
 	LLMProvider string `yaml:"llm_provider" default:"the agent's"`
 	// LLMBackend selects the way to reach that provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, if the provider supports it"`

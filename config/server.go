@@ -16,12 +16,12 @@ type Server struct {
 	// TaskQueue is the queue whose workers run the server's tools.
 	TaskQueue string `yaml:"task_queue" default:"all workers"`
 	// Risk is the effect that a call of a tool can have, by the tool's name.
-	Risk map[string]value.Risk `yaml:"risk" enum:"risk" default:"what a trusted server declares, else write"`
+	Risk map[string]value.Risk `yaml:"risk" enum:"risk" default:"from the server's annotations (see trust_annotations), else write"`
 	// Idempotent are tools whose calls may be retried after a crash although they write or destroy, in addition to
 	// those that a trusted server declares.
 	Idempotent []string `yaml:"idempotent" default:"none"`
-	// TrustAnnotations accepts what the server declares about its tools (readOnlyHint, idempotentHint). If false, these
-	// annotations can only raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any
+	// TrustAnnotations accepts the server's annotations of its tools (readOnlyHint, idempotentHint). If false, annotations
+	// can only raise a risk (destructiveHint), never lower it. A stdio server is a program that runs with the worker's rights; any
 	// other server may belong to a third party.
 	TrustAnnotations *bool `yaml:"trust_annotations" default:"true for stdio, false for http and sse"`
 	// Trusted means that the server's tool descriptions and results are trusted text too. Set it only if nobody else can

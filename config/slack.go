@@ -39,9 +39,9 @@ type SlackChannel struct {
 
 // SlackUser is a person in Slack.
 type SlackUser struct {
-	// Name is recorded with decisions. Use the person's name in other places, such as OIDC tokens:
-	// Inquest recognises who started an investigation by this name.
-	Name string `yaml:"name" default:"the email address, or Slack's ID"`
+	// Name is the name that is recorded with the person's decisions. Give the name that the person also has elsewhere,
+	// such as in OIDC tokens: approve_own compares it with the name of whoever started an investigation.
+	Name string `yaml:"name" default:"the key of the entry: the email address or Slack's ID"`
 	// Groups are the person's groups, for lists of approvers. The person also has the grants that system.http.oidc.groups
 	// gives to them.
 	Groups []string `yaml:"groups"`

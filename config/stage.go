@@ -22,7 +22,7 @@ type Stage struct {
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
 	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
-	// ToolConfig overrides that of the agents' definitions and of the chain, key by key.
+	// ToolConfig replaces the values of the chain and of the agents' definitions, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Synthesis combines the results of several agents.
 	Synthesis Synthesis `yaml:"synthesis"`
@@ -36,9 +36,9 @@ type Stage struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens limits every reply to the agents of the stage.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
-	// Thinking overrides that of an agent's definition.
+	// Thinking replaces the value in the agents' definitions.
 	Thinking string `yaml:"thinking"`
-	// ReasoningEffort overrides that of an agent's definition.
+	// ReasoningEffort replaces the value in the agents' definitions.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
 	// Mock replaces every agent of the stage that names no mock itself.
 	Mock string `yaml:"mock" default:"none"`
@@ -92,13 +92,13 @@ type StageAgent struct {
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations limits the model calls of this agent.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
-	// MCPServers replace all others.
+	// MCPServers replace those of the stage, of the chain and of the agent's definition.
 	MCPServers []string `yaml:"mcp_servers"`
 	// FallbackProviders are tried in order when the provider fails; [] means none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
 	// FallbackList names an entry of fallback_lists to use instead of fallback_providers.
 	FallbackList string `yaml:"fallback_list" default:"none"`
-	// ToolConfig overrides that of the agent's definition, of the chain and of the stage, key by key.
+	// ToolConfig replaces the values of the stage, of the chain and of the agent's definition, key by key.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout limits this agent; time paused does not count.
 	Timeout value.Duration `yaml:"timeout" default:"timeouts.agent"`
@@ -106,9 +106,9 @@ type StageAgent struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens limits a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
-	// Thinking overrides that of an agent's definition.
+	// Thinking replaces the value of the stage and of the agent's definition.
 	Thinking string `yaml:"thinking"`
-	// ReasoningEffort overrides that of an agent's definition.
+	// ReasoningEffort replaces the value of the stage and of the agent's definition.
 	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
 	// Mock is a function that the workers' program has registered in Go. It replaces the agent if a request sets
 	// use_mock. If the program has no such function, the agent itself works.
@@ -116,9 +116,9 @@ type StageAgent struct {
 	// PromptKey names an entry of prompts, which replaces the type's own prompt.
 	PromptKey string `yaml:"prompt_key" default:"the stage's"`
 
-	// SubAgents replace all others; [] means none.
+	// SubAgents replace those of the stage, of the chain and of the agent's definition; [] means none.
 	SubAgents []SubAgent `yaml:"sub_agents"`
-	// Orchestrator overrides that of the agent's definition, key by key.
+	// Orchestrator replaces the values in the agent's definition, key by key.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
 	Flow `yaml:",inline"`

@@ -5,8 +5,9 @@ import (
 )
 
 // ToolConfig is the policy for the tools of agents. A tool is named server.tool; a built-in tool has only a name. An
-// agent's settings override those of defaults, with permissions merged tool by tool. The chain, the stage, and the
-// agent's entry in the stage override them in turn.
+// agent's settings replace those of defaults key by key, and tool_permissions are merged tool by tool. In the same way,
+// the chain replaces settings of the agent, the stage those of the chain, and the agent's entry in the stage those of the
+// stage.
 type ToolConfig struct {
 	// EnabledTools are the only tools that the agent may use; [] means none.
 	EnabledTools []string `yaml:"enabled_tools" default:"all"`

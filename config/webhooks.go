@@ -6,7 +6,7 @@ import "github.com/inquest-dev/inquest/value"
 type Webhook struct {
 	// Format is the sender's format: the location of the parts of its alerts, and its signature.
 	Format string `yaml:"format" enum:"webhook format" default:"the format of the same name, if any"`
-	// Mapping locates an alert's parts in the sender's JSON. It overrides the format.
+	// Mapping locates an alert's parts in the sender's JSON. Its keys replace those of the format.
 	Mapping WebhookMapping `yaml:"mapping"`
 	// Chain is the chain to run for every alert, regardless of its type.
 	Chain string `yaml:"chain" default:"the chain for the alert's type"`

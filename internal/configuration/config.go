@@ -20,7 +20,7 @@ import (
 // read-only.
 type Config struct{ content }
 
-// content is a decoded configuration, with what was recorded while it was read. Its methods merge the settings that a
+// content is a decoded configuration, with the records that were made while it was read. Its methods merge the settings that a
 // chain, a stage, an agent or a server inherits.
 type content struct {
 	config.Config

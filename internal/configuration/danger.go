@@ -40,7 +40,7 @@ var hazards = []hazard{
 		"anyone on the network path can pose as the server and read the tokens",
 		"make the system trust the server's certificate authority (SSL_CERT_FILE)"},
 	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, inTheClear, config.SeverityDanger,
-		"anyone on the network path can read and change the traffic, including tokens", "https"},
+		"anyone on the network path can read and change the traffic, including tokens", "use https"},
 
 	{[]string{"AlertMasking.Enabled", "DataMasking.Enabled"}, isFalse, config.SeverityDanger,
 		"secrets reach the model, the store and everyone who can read it", "keep it on, and choose patterns"},
@@ -54,7 +54,7 @@ var hazards = []hazard{
 	{nil, vendorToken, config.SeverityDanger,
 		"the text contains a key or token in a well-known format", "use a variable in a field for secrets: env, bearer_token or custom_headers"},
 	{[]string{"Transport.Args"}, secretArgument, config.SeverityDanger,
-		"every user of the host can read the arguments of a process", "env"},
+		"every user of the host can read the arguments of a process", "use env"},
 	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, namedSecret, config.SeverityDanger,
 		"a secret in a URL ends up in the logs of servers and proxies", "use bearer_token or custom_headers"},
 	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, hasUser, config.SeverityDanger,

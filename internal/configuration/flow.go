@@ -96,7 +96,7 @@ func validateFlow(s *config.Stage, p path, v *validator) {
 	fields := flowPath(s, p, "required_output_fields")
 	for i, name := range f.RequiredOutputFields {
 		if name == "" {
-			v.Errorf(fields.Index(i), "the name of a field is required")
+			v.Errorf(fields.Index(i), "must be the name of a field, not empty")
 		}
 	}
 	validateSchema(f, flowPath(s, p, "output_schema"), v)

@@ -90,7 +90,7 @@ func (c loader) readRunbooks() {
 	c.runbookFiles = readRunbooks(c.src.Dir, paths)
 }
 
-// readRunbooks reads files below the directory of a configuration, of which dir may also be the only file.
+// readRunbooks reads files below the directory of a configuration. dir may also be the only file of the configuration.
 func readRunbooks(dir string, paths []string) map[string]runbookFile {
 	out := map[string]runbookFile{}
 	for _, path := range paths {

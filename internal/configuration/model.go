@@ -195,9 +195,9 @@ func (r *resolver) named(model string) (*config.Provider, error) {
 	unprintable := func(c rune) bool { return !unicode.IsPrint(c) }
 	switch {
 	case model == "":
-		return nil, errors.New("it returns no model")
+		return nil, errors.New("it returned no model")
 	case len(model) > maxChosen || !utf8.ValidString(model) || strings.ContainsFunc(model, unprintable):
-		return nil, fmt.Errorf("the name that it returns is longer than %d bytes, or has characters that cannot be printed", maxChosen)
+		return nil, fmt.Errorf("it returned a model name that is longer than %d bytes or has unprintable characters", maxChosen)
 	}
 	entry, known := r.LLMProviders[model]
 	if !known {
@@ -207,7 +207,7 @@ func (r *resolver) named(model string) (*config.Provider, error) {
 		}
 	}
 	if entry.Type == config.ProviderSelector {
-		return nil, fmt.Errorf("it returns %q, which is another selector", model)
+		return nil, fmt.Errorf("it returned %q, which is another selector", model)
 	}
 	return entry, nil
 }

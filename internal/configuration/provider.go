@@ -46,7 +46,7 @@ func validateProvider(pr *config.Provider, p path, v *validator) {
 	v.thinks(p.Key("thinking"), pr.Thinking)
 	validateVertex(pr, p, v)
 	if long := pr.Prices.LongPrompts; long.Over == nil && long != (config.LongPrompts{}) {
-		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "the longest prompt at the usual price is required, in tokens")
+		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "over is required: the longest prompt at the usual price, in tokens")
 	} else if long != (config.LongPrompts{}) && completeProvider(pr).Prices == pr.Prices && pr.Prices == (config.Prices{LongPrompts: long}) {
 		v.Errorf(p.Key("prices"), "long_prompts multiply the prices of input and output: set both, because Inquest knows no prices of this model")
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/dial"
 )
 
-// frontend notes what a signal is for, and the header that says so.
+// frontend records the target of a signal, and the header that names it.
 type frontend struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	got [][]string

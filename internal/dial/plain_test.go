@@ -28,7 +28,7 @@ func closedPort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Nobody is shown the words of gRPC, whatever prevents the connection.
+// No message to people contains an error text of gRPC, whatever prevents the connection.
 func TestNoConnection(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and says nothing

@@ -1,4 +1,4 @@
-// Package models holds what is known about models by their names: prices, context windows, and what they accept. All of it is in
+// Package models holds facts about models, by their names: prices, context windows, and accepted parameters. All of it is in
 // models.json; nothing is known about models that are not there.
 package models
 
@@ -103,8 +103,8 @@ func ListPrice(provider, model string) Price {
 	return Price{}
 }
 
-// FamilyOf returns what a model of "openai", "google" or "anthropic" accepts, by the beginning of its name without a path. It is zero
-// for unknown models.
+// FamilyOf returns the parameters that a model of "openai", "google" or "anthropic" accepts, by the beginning of its name without
+// a path. It is zero for unknown models.
 func FamilyOf(provider, model string) Family {
 	for _, r := range known().Families[provider] {
 		if r.begins.MatchString(model) {

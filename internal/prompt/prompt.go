@@ -28,7 +28,7 @@ type Data struct {
 	// means that the agent can read the rest.
 	RequestSize int
 	Pages       bool
-	// Iteration is the agent's first iteration, for which the prompt is written.
+	// Iteration is the agent's first iteration, whose prompt this is.
 	Iteration int
 	// Outputs holds the outputs of earlier stages, by output key.
 	Outputs map[string]string

@@ -12,7 +12,7 @@ type ChatMessage struct {
 	// TS identifies the message in its channel. An empty string means that the chat has not confirmed it.
 	TS    string
 	State string // ChatOpen or ChatDone
-	// About is what the message is about, for the one who changes it later.
+	// About is the subject of the message, for a later change of it.
 	About string
 	At    time.Time // when the row was written; set by the store
 }

@@ -9,7 +9,7 @@ import (
 // Update holds the changes since the previous update; the first one holds the current state. Unchanged parts are nil.
 type Update struct {
 	// Entries holds the new entries, by Seq. An entry that is superseded after it was delivered (or after the cursor that Follow
-	// was given) comes once more, with Superseded set. The cursor to continue from is the highest Seq so far.
+	// was given) is repeated, with Superseded set. The cursor to continue from is the highest Seq so far.
 	Entries []transcript.Entry
 	// Live holds all live tails. It is empty and not nil after the last one ended.
 	Live []transcript.Live

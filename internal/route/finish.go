@@ -28,7 +28,7 @@ func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 
 // leave decides where the chain goes from an ended stage. The review of its result comes first, because a
 // rejected result must not lead anywhere. Then come the stage's own requests. Last come the chain's edges from the
-// stage, of which the first open one is taken.
+// stage; it takes the first open one.
 func (w Walk) leave(n int, r Result) Ask {
 	stage := w.Chain.Stages[n]
 	if review := stage.Routing.Review; review != nil && (r.Outcome.Success() || r.Outcome == agent.OutcomeTerminate) {

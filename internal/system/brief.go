@@ -8,8 +8,8 @@ import (
 
 // Brief is the essence of a report. Parts that the report does not have are empty.
 type Brief struct {
-	// Caveats say what the report does not rest on. They belong before the cause and the confidence.
-	Caveats    []string `json:"caveats,omitempty" doc:"what the report does not rest on; show it before the cause and the confidence"`
+	// Caveats name the evidence that the report lacks. They belong before the cause and the confidence.
+	Caveats    []string `json:"caveats,omitempty" doc:"evidence that the report lacks; show it before the cause and the confidence"`
 	Cause      string   `json:"cause,omitempty" doc:"one paragraph of Markdown"`
 	Confidence string   `json:"confidence,omitempty" doc:"one paragraph of Markdown"`
 	Next       []string `json:"next,omitempty" doc:"what to do, in order, as Markdown; a step may have several lines, with its commands"`

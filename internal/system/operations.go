@@ -136,7 +136,7 @@ var (
 	Answer = op[Steer[AnswerBody], record.Question](Operation{Name: "answer", Role: approver, Method: post, Path: investigation + "/answer",
 		Summary: "Answer a question", Tool: "answer_question"})
 	ExtendBudget = op[Steer[ExtendBody], workflows.Budget](Operation{Name: "extend-budget", Role: approver, Method: post,
-		Path: investigation + "/extend-budget", Summary: "Raise the budgets of an investigation"})
+		Path: investigation + "/extend-budget", Summary: "Raise the limits of an investigation: model calls, tokens, cost or time"})
 	ReceiveAlerts = op[None, Delivery](Operation{Name: "receive-alerts", Role: operator, Method: post, Path: "/webhooks/{name}",
 		Status: accepted, MaxBody: MaxData, Summary: "Receive alerts from a monitoring system", NotRemote: forScripts})
 	ListAlerts = op[AlertsIn, Page[webhook.Row]](Operation{Name: "list-alerts", Role: viewer, Method: get, Path: Base + "/alerts",

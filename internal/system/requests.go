@@ -48,7 +48,7 @@ type ArtifactIn struct {
 // PartIn selects the entries to read.
 type PartIn struct {
 	After     int64             `query:"after" minimum:"0" doc:"return entries after this seq"`
-	Before    int64             `query:"before" minimum:"0" doc:"return the last entries before this seq; past the end, the newest"`
+	Before    int64             `query:"before" minimum:"0" doc:"return the last entries before this seq; past the end, the newest entries"`
 	Execution string            `query:"execution" maxLength:"1000" doc:"only entries of this agent execution"`
 	Kinds     []transcript.Kind `query:"kind,explode" maxItems:"20" doc:"only entries of this kind; can be repeated"`
 	Limit     int               `query:"limit" minimum:"1" maximum:"1000" default:"200"`
@@ -82,7 +82,7 @@ type ImageIn struct {
 // ActsIn selects acts in an investigation.
 type ActsIn struct {
 	ByID
-	After int64 `query:"after" minimum:"0" doc:"return items after this n"`
+	After int64 `query:"after" minimum:"0" doc:"return only acts with a higher n than this"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 }
 
@@ -116,7 +116,7 @@ type Steer[T any] struct {
 // AlertsIn selects alerts.
 type AlertsIn struct {
 	Webhook       string `query:"webhook" maxLength:"63"`
-	Place         string `query:"place" enum:"waiting,started,joined,aside" doc:"aside: resolved before an investigation could start"`
+	Place         string `query:"place" enum:"waiting,started,joined,aside" doc:"aside: resolved while waiting, so no investigation started"`
 	Investigation string `query:"investigation" maxLength:"1000" doc:"only alerts handled by this investigation"`
 	Project       string `query:"project" maxLength:"63"`
 	Cursor        string `query:"cursor" maxLength:"100"`
@@ -134,8 +134,8 @@ type ThreadsIn struct {
 	Agent   string `query:"agent" maxLength:"200" doc:"only conversations with this agent"`
 	About   string `query:"about" maxLength:"1000" doc:"only conversations about the investigation with this ID"`
 	Closed  bool   `query:"closed" doc:"also return closed conversations, in pages"`
-	Cursor  string `query:"cursor" maxLength:"2000" doc:"with closed"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"with closed"`
+	Cursor  string `query:"cursor" maxLength:"2000" doc:"only with closed: value of next in the previous page"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"only with closed: maximum number of items in a page"`
 }
 
 // FindTurnsIn searches conversations.
@@ -180,7 +180,7 @@ type ThreadTranscriptIn struct {
 
 // ProjectIn names a project.
 type ProjectIn struct {
-	Project string `query:"project" doc:"absent means default, or the only project of your token"`
+	Project string `query:"project" doc:"absent means project default, or your token's only project"`
 }
 
 // OneAgent is the path of an agent in a project.
@@ -219,7 +219,7 @@ type RunAgentIn struct {
 	Name string `path:"name" maxLength:"200"`
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a retry with the same key and body returns the same run"`
 	Body struct {
-		Project  string            `json:"project,omitempty" maxLength:"63" doc:"absent means default, or the only project of your token"`
+		Project  string            `json:"project,omitempty" maxLength:"63" doc:"absent means project default, or your token's only project"`
 		Data     json.RawMessage   `json:"data" doc:"the agent's task: text or any JSON"`
 		Provider string            `json:"provider,omitempty" maxLength:"500" doc:"use this model instead of the agent's"`
 		Metadata map[string]string `json:"metadata,omitempty" doc:"your own key-value pairs"`

@@ -142,7 +142,7 @@ type ThreadWhole struct {
 
 // BeginBody is the first message of a conversation.
 type BeginBody struct {
-	Project  string `json:"project,omitempty" maxLength:"63" doc:"absent means default, or the only project of your token"`
+	Project  string `json:"project,omitempty" maxLength:"63" doc:"absent means project default, or your token's only project"`
 	Agent    string `json:"agent" minLength:"1" maxLength:"200" doc:"name of the agent"`
 	Provider string `json:"provider,omitempty" maxLength:"500" doc:"use this model instead of the agent's"`
 	Text     string `json:"text" minLength:"1" maxLength:"100000"`
@@ -188,7 +188,7 @@ type Page[T any] struct {
 
 // StartBody is the request to start an investigation.
 type StartBody struct {
-	Project    string          `json:"project,omitempty" maxLength:"63" doc:"absent means default, or the only project of your token"`
+	Project    string          `json:"project,omitempty" maxLength:"63" doc:"absent means project default, or your token's only project"`
 	Chain      string          `json:"chain,omitempty" doc:"name of the chain to run"`
 	AlertType  string          `json:"alert_type,omitempty" doc:"alert type; selects the chain if chain is absent"`
 	Data       json.RawMessage `json:"data,omitempty" doc:"what to investigate: text or any JSON"`
@@ -299,7 +299,7 @@ type Named struct {
 // DecideBody is a decision on a tool call.
 type DecideBody struct {
 	CallID   string `json:"call_id" maxLength:"1000" doc:"name of the tool call in the inbox"`
-	Approved *bool  `json:"approved,omitempty" doc:"true approves, false denies; set ask or hand_to instead to postpone the decision"`
+	Approved *bool  `json:"approved,omitempty" doc:"true approves, false denies; absent if ask or hand_to is set"`
 	// For Arguments, Ask and HandTo see workflows.Decide.
 	Arguments json.RawMessage `json:"arguments,omitempty" doc:"arguments for the approved call, instead of the agent's"`
 	Ask       string          `json:"ask,omitempty" maxLength:"10000" doc:"a question for the agent; the call is not made"`

@@ -104,7 +104,7 @@ func namesOf(part map[string]any) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-var errOtherNames = errors.New("it refers to its own parts by URLs of other documents")
+var errOtherNames = errors.New(`it has a "$ref" or an "$id" with the URL of a document: references must begin with "#"`)
 
 // selfContained refuses a schema with references that find does not follow, or with embedded documents, because the
 // cost of checking it is unknown.

@@ -86,8 +86,7 @@ func Final(errorType, content string) Result {
 	return Result{Status: StatusError, ErrorType: errorType, Content: content}
 }
 
-// OutcomeUnknown is the result of a call that must not run twice, and that may have run. why says what is known about
-// it.
+// OutcomeUnknown is the result of a call that must not run twice, and that may have run. why gives the reason.
 func OutcomeUnknown(name, why string) Result {
 	return Failure(ErrorOutcomeUnknown, fmt.Sprintf(
 		"%s Whether %s took effect is unknown; it was not retried. Verify before you rely on the effect or repeat the call.",

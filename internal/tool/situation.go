@@ -68,7 +68,7 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	return nil
 }
 
-// mayOnlyRead reports whether a call can be repeated without a question because nobody says whether the tool writes. Many tools
+// mayOnlyRead reports whether a call can be repeated without a question because it is unknown whether the tool writes. Many tools
 // without annotations only read, and agents look twice to see a change. A third time, they are stuck or they write.
 func (s Spec) mayOnlyRead(r agent.Repeat, rule plan.RepeatRule) bool {
 	undeclared := s.RiskFrom == SourceDefault || s.RiskFrom == SourceUntrusted

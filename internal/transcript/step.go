@@ -52,8 +52,8 @@ type Live struct {
 	Thinking  string `json:"thinking,omitempty"`
 }
 
-// ErrStaleRun means that another workflow run has taken over the execution after a Temporal reset. The old run must not write any
-// more.
+// ErrStaleRun means that another workflow run has taken over the execution after a Temporal reset. The old run must stop
+// writing.
 var ErrStaleRun = errors.New("replaced by a newer workflow run")
 
 // BehindError means that the store lacks entries that were committed: it was restored from a backup, or lost its last commits in a

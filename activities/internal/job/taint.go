@@ -22,7 +22,7 @@ const (
 	fromRequest = "the request"
 	fromMemory  = "its memory"
 	FromWeb     = "the web"
-	// FromSkipped stands for what the turns had read that a long conversation no longer shows.
+	// FromSkipped stands for the sources of earlier turns that a long conversation no longer shows.
 	FromSkipped = "earlier turns that are no longer shown"
 )
 

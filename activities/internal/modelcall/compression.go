@@ -110,7 +110,7 @@ func (g *generation) window() job.Window {
 	return g.Windows.Of(g.provider())
 }
 
-// windowNotice says that the conversation is shortened for a window that nobody has configured; "" means that it is not.
+// windowNotice says that the conversation is shortened to fit a window that is not configured. It is empty otherwise.
 func (g *generation) windowNotice() string {
 	if !g.narrowed {
 		return ""

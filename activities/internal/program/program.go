@@ -117,7 +117,7 @@ func goObject(fields map[string]json.RawMessage) map[string]any {
 	return out
 }
 
-// goValue returns a decoded JSON value with float64 for its numbers, except for those of which a float64 may lose digits: integers
+// goValue returns a decoded JSON value with float64 for its numbers, except where a float64 may lose digits: integers
 // of 2^53 and more and numbers out of its range remain json.Number.
 func goValue(value any) any {
 	switch v := value.(type) {
@@ -160,7 +160,7 @@ func Run[T any](ctx context.Context, c Function, run func(context.Context) (T, e
 	defer cancel()
 	out, err := run(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("it did not return within %s. Set a timeout on what it waits for, or move the work elsewhere", CodeTime)
+		err = fmt.Errorf("it did not return within %s. Give its calls shorter timeouts, or move the work to another process", CodeTime)
 	}
 	if err != nil {
 		return out, c.failed(ctx, err)

@@ -86,7 +86,7 @@ func (c *toolCall) recordStale(ctx context.Context) error {
 }
 
 // endedActs returns the audit entries for the outcome of a call that a person decided about or that a rule allowed. d is
-// a decision for which no intent was written, because the call has not begun.
+// a decision without an intent row, because the call has not begun.
 func (c *toolCall) endedActs(ctx context.Context, d *job.Decision, body transcript.Body) (acts []audit.Act) {
 	approved := c.in.Decision != nil && c.in.Decision.Approved
 	if d == nil && !approved && c.rule == nil && !c.byRule {

@@ -108,7 +108,7 @@ func (w *world) learningActs(id string, want ...string) {
 	}
 }
 
-// Withdrawing what an investigation taught lists that and who got it, and no query finds it again.
+// Withdrawing an investigation's learnings lists them and their recipients, and no query finds them again.
 func TestWithdrawLearnings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

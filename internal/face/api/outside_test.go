@@ -118,7 +118,7 @@ func TestPlaceholderAsFingerprint(t *testing.T) {
 	}
 }
 
-// Bodies are read in their charset, decompressed, and as forms. What cannot be read is refused with what is accepted.
+// Bodies are read in their charset, decompressed, and as forms. An unreadable body is refused with a list of the accepted forms.
 func TestBodiesOfSenders(t *testing.T) {
 	t.Parallel()
 	legacy, err := os.ReadFile("testdata/outside/49-declared-charset/body.json")

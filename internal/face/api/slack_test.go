@@ -9,8 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
-// People in Slack have their own grant and those of their groups. Whoever approves is known by name, groups and role, so the rules for
-// approvers hold as for other ways in.
+// People in Slack have their own grant and those of their groups. Approvers are known by name, groups and role, so the same rules for
+// approvers apply as in the other faces.
 func TestSlackUsers(t *testing.T) {
 	t.Parallel()
 	groups := map[string]config.Grant{
@@ -27,7 +27,7 @@ func TestSlackUsers(t *testing.T) {
 	}
 }
 
-// Nobody approves a call of their own in Slack if the rules say so.
+// In Slack, too, people cannot approve their own calls if the rules forbid it.
 func TestApproveOwnInSlack(t *testing.T) {
 	t.Parallel()
 	for rules, allowed := range map[string]bool{"approve_own: false": false, "approve_own: true": true} {

@@ -313,7 +313,7 @@ func TestBusyStore(t *testing.T) {
 	}
 }
 
-// A delivery that is stored in part starts what is stored. When it is sent again, only the rest is new.
+// If only a part of a delivery is stored, the stored alerts start. When it is sent again, only the rest is new.
 func TestStoredInPart(t *testing.T) {
 	t.Parallel()
 	w := hooked(t, "")

@@ -109,7 +109,7 @@ func (in *deliveryIn) Resolve(ctx huma.Context) []error {
 var errUnsigned = huma.Error401Unauthorized("the signature is missing or does not match the webhook's configuration")
 
 // receive responds once the whole delivery is in the store. If that is not possible now, it responds with 503 before the sender's own
-// timeout, so that the sender sends the delivery again: what is stored already is recognized.
+// timeout, so that the sender repeats the delivery. Alerts that are stored already are recognized.
 func (h *webhooks) receive(ctx context.Context, in *deliveryIn) (*body[system.Delivery], error) {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()

@@ -259,8 +259,8 @@ func overAPI(t *rapid.T, k knowing, project string) string {
 	return out.String()
 }
 
-// overCLI runs commands that read what agents know, with the project's token. Commands that read the local configuration are left out:
-// whoever runs them can read its files.
+// overCLI runs commands that read what agents know, with the project's token. It omits commands that read the local configuration:
+// their users can read its files anyway.
 func overCLI(t *rapid.T, k knowing, project string) string {
 	var out bytes.Buffer
 	env := map[string]string{"INQUEST_TOKEN": secret + project}

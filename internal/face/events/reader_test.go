@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// A reader restores what a writer has written: the complete live tails, and the end after everything that led to it.
+// A reader restores a writer's data: the complete live tails, and the end after everything that led to it.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	dig := transcript.Scope{Execution: "dig/A"}

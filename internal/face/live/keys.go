@@ -113,7 +113,7 @@ func (m *Model) Key(k tea.KeyPressMsg) *Act {
 			Text: "All running agents see your message before their next model call."})
 	case "c":
 		m.ask(&Prompt{do: Conclude, title: "conclude", Ask: "conclude now? [y/n] ", hint: "y concludes · Enter alone or Esc: continue",
-			Text: "The agents finish now with what they know so far."})
+			Text: "The agents finish now with their findings so far."})
 	case "a":
 		return m.need()
 	}

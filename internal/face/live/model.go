@@ -37,7 +37,7 @@ type Model struct {
 	saidAt time.Time
 }
 
-// known is what the records say about an investigation, at a time.
+// known is the state of an investigation in the records at a time.
 type known struct {
 	now    time.Time
 	record record.Investigation

@@ -93,7 +93,7 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 	}
 }
 
-// TextAt returns what the prompt is about, with the time that is left now.
+// TextAt returns the subject of the prompt, with the time that is left.
 func (p *Prompt) TextAt(now time.Time) string {
 	if p.do != Decide {
 		return p.Text

@@ -154,7 +154,7 @@ func callText(id string, a record.Approval) string {
 
 type answerArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"ID of the investigation"`
-	Question string `json:"question" minLength:"1" maxLength:"1000" doc:"value of name of the question in list_inbox"`
+	Question string `json:"question" minLength:"1" maxLength:"1000" doc:"name of the question, as returned by list_inbox"`
 	Text     string `json:"text,omitempty" maxLength:"100000" doc:"the answer"`
 	Approved *bool  `json:"approved,omitempty" doc:"the person's decision, for a confirmation or a review"`
 }

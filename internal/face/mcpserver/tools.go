@@ -196,7 +196,7 @@ type standingOut struct {
 		Tokens     int     `json:"tokens"`
 		CostUSD    float64 `json:"cost_usd,omitempty"`
 	} `json:"usage"`
-	Waits  []system.Thing `json:"waits_for_people,omitempty" nullable:"false" doc:"these need a person: show them to the person you work for"`
+	Waits  []system.Thing `json:"waits_for_people,omitempty" nullable:"false" doc:"show these requests to the person you work for"`
 	Next   string         `json:"next,omitempty" doc:"your next step"`
 	Notice string         `json:"notice"`
 }
@@ -250,7 +250,8 @@ func (m *server) waitFor(ctx context.Context, call *mcp.CallToolRequest, in getA
 // maxPending limits the items of one investigation.
 const maxPending = 1000
 
-// pendingOf is pending for an investigation. One that no worker has begun has no start time and no items, and there may be nobody to ask.
+// pendingOf is pending for an investigation. Before a worker has begun an investigation, it has no start time and no items, and a
+// query may get no answer.
 func (m *server) pendingOf(ctx context.Context, r record.Investigation) ([]system.Thing, error) {
 	if r.StartedAt.IsZero() {
 		return nil, nil
@@ -288,9 +289,10 @@ func (m *server) standing(ctx context.Context, id string, from int) (out standin
 		return out, nil
 	}
 	out.Waits, err = m.pendingOf(ctx, r)
-	out.Next = "It is still running: call get_investigation with this id and wait."
+	out.Next = "The investigation is still running. Call get_investigation again with this id and wait."
 	if len(out.Waits) > 0 {
-		out.Next = "It needs a person: show them waits_for_people, then call get_investigation with this id and wait."
+		out.Next = "The investigation needs a person. Show waits_for_people to the person you work for, " +
+			"then call get_investigation again with this id and wait."
 	}
 	return out, err
 }
@@ -355,7 +357,7 @@ func (action) Schema(huma.Registry) *huma.Schema {
 type steerArgs struct {
 	ID     string `json:"id" minLength:"1" maxLength:"1000"`
 	Action action `json:"action"`
-	Text   string `json:"text,omitempty" maxLength:"10000" doc:"the text, for guide"`
+	Text   string `json:"text,omitempty" maxLength:"10000" doc:"guidance for the agents; required for the action guide"`
 	Stage  string `json:"stage,omitempty" maxLength:"200" doc:"guide or conclude only this stage"`
 	Agent  string `json:"agent,omitempty" maxLength:"200" doc:"guide or conclude only this agent"`
 }

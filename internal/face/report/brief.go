@@ -54,7 +54,7 @@ const (
 // known label ("**Cause:** …"). For the cause and the confidence, BriefOf takes the first paragraph; the confidence may also stand in
 // that of the cause. For the next steps, it takes the first items of the first list with their commands and conditions, or the text of
 // the section. No sentence and no code is cut: whoever shows the brief wraps it. proof is the evidence that the report was checked
-// against; nil means that it was not checked. BriefOf ignores what the report itself says about that.
+// against; nil means that it was not checked. BriefOf ignores the report's own statements about that.
 func BriefOf(r record.Investigation, proof *evidence.Evidence) (b system.Brief) {
 	b.Caveats = r.Envelope.Caveats()
 	src := []byte(textOfReport(r))

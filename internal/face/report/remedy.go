@@ -20,7 +20,7 @@ const (
 var remedies = map[string]string{
 	"RateLimited":         "Wait until the provider accepts calls again, or name another one in fallback_providers.",
 	"CredentialsRefused":  "Give the workers a valid key for the provider, and restart them.",
-	"WorkerCannot":        "Start a worker that has what the message names.",
+	"WorkerCannot":        "Start a worker that has the missing part that the message names.",
 	"QuotaExhausted":      "Add credit at the provider, or name another one in fallback_providers.",
 	"ModelRequestRefused": checkRequest,
 	"InvalidRequest":      checkRequest,

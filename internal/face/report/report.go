@@ -149,7 +149,7 @@ func (r Report) Short() (text string, cut bool) {
 	return r.Markdown(), cut
 }
 
-// CaveatsMarkdown lists in Markdown what the report does not rest on.
+// CaveatsMarkdown lists in Markdown the evidence that the report lacks.
 func (r Report) CaveatsMarkdown() string {
 	return record.Envelope{NotChecked: r.NotChecked, NoToolResult: r.NoToolResult}.CaveatsMarkdown("- ")
 }

@@ -160,7 +160,7 @@ func (v *view) heading(text string) {
 	v.p.full(bold, "\n── "+text+" "+strings.Repeat("─", rest))
 }
 
-// printEnds prints the ends of everything that has ended.
+// printEnds prints the ends of all stages and executions that are closed.
 func (v *view) printEnds() {
 	for _, s := range v.stages {
 		if s.Status.Closed() && !v.printed[s.Name] {

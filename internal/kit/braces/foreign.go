@@ -83,7 +83,7 @@ func foreignInBraces(text string) Foreign {
 	return f
 }
 
-// shells are programs whose arguments are scripts, with variables of their own.
+// shells are programs whose arguments are scripts with shell variables.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "busybox", "cmd", "powershell", "pwsh"}
 
 // syntax has the characters of scripts and expressions that values with a reference do not have.

@@ -16,7 +16,7 @@ var fence = regexp.MustCompile("(?ms)^```(\\w*)[ \\t]*\\n(.*?)\\n?```[ \\t]*$")
 var headed = regexp.MustCompile(`(?m)^ {0,3}#{1,6}[ \t]`)
 
 // Readable returns text as Markdown for people. A text that is one JSON object gets a section per key, in the
-// object's order; so does the object in the only code fence of a text without headings. A code fence around
+// object's order. The same applies to the object in the only code fence of a text without headings. A code fence around
 // the whole text is removed if it holds Markdown. Any other text is returned unchanged.
 func Readable(text string) string {
 	bare := strings.TrimSpace(text)

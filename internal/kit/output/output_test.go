@@ -80,7 +80,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestHostileTexts reads texts for which trying every brace would take hours. The limit is far from both durations.
+// TestHostileTexts reads texts that would take hours if every brace were tried. The limit is far from both durations.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	const size = 1_000_000

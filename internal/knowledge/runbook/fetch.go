@@ -80,7 +80,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (string, error) {
 	return text, nil
 }
 
-// late returns err, or what ended within, which ended no later than after a number of fetches.
+// late returns err, or the reason why within ended. within ends after a number of fetches at the latest.
 func (f *Fetcher) late(ctx, within context.Context, fetches int, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -141,7 +141,7 @@ func with(header, value, body string) http.HandlerFunc {
 // secretQuery is in the address of every attack, and in no error.
 const secretQuery = "?key=s3cret"
 
-// TestAttacks: what a hostile address or server can do is refused, for the right reason.
+// TestAttacks checks that attacks by an address or a server are refused, for the right reason.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	const host = "evil.example.org"
@@ -407,7 +407,7 @@ func TestCache(t *testing.T) {
 	fetch("https://docs.example.com/a", "second", 5)
 }
 
-// TestPrivateFile: GitHub answers 404 for a private file, so the error says what is missing.
+// TestPrivateFile: GitHub answers 404 for a private file, so the error names the missing token.
 func TestPrivateFile(t *testing.T) {
 	t.Parallel()
 	world := &runbooktest.World{Handler: &recorder{}}

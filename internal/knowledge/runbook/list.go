@@ -169,7 +169,7 @@ func best(paths, labels []string) []string {
 	return paths
 }
 
-// sameName is what a file gets that is named like a label's value, more than all single words together.
+// sameName is the score of a file whose name equals a label's value. It exceeds the scores of all single words together.
 const sameName = 1000
 
 // match counts the words of the labels' values that a path has.

@@ -125,7 +125,7 @@ var good = map[string]*regexp.Regexp{
 	// kubernetes-mcp-server 0.0.67 and prometheus-mcp 1.1.3
 	"events_list":      regexp.MustCompile(`^(# )?(The following events|No events)`),
 	"prometheus_query": regexp.MustCompile(`^\{`),
-	// grep's counts, log lines, or no match, for which grep exits with 1
+	// grep's counts, log lines, or no match (grep then exits with 1)
 	"shell": regexp.MustCompile(`^(\S+:\d+\n|\{|ts=|Command executed successfully|Command failed with exit code 1:)`),
 }
 

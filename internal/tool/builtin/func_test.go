@@ -101,7 +101,7 @@ func TestFuncCrashes(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(context.Context, json.RawMessage) (any, error){
 		"panic": func(context.Context, json.RawMessage) (any, error) { panic("sk-secret") },
-		//lint:ignore SA5000 a crash is what this is about
+		//lint:ignore SA5000 the test needs a crash
 		"nil map":          func(context.Context, json.RawMessage) (any, error) { var m map[string]int; m["x"]++; return nil, nil },
 		"in its result":    func(context.Context, json.RawMessage) (any, error) { return bomb{}, nil },
 		"goroutine's exit": func(context.Context, json.RawMessage) (any, error) { runtime.Goexit(); return nil, nil },

@@ -37,7 +37,7 @@ var readResultSchema = json.RawMessage(`{"type":"object","properties":{
 "limit":{"type":"integer","minimum":1,"maximum":16000,"description":"Maximum number of bytes to show (default and maximum 16000)"}},
 "required":["ref"],"additionalProperties":false}`)
 
-// ReadResult returns the tool that reads results of its own execution of which the model has seen only a part. It
+// ReadResult returns the tool that reads those results of its execution that the model has seen only in part. It
 // returns a page of a result, or the matching lines (spec: tools, "Results").
 func ReadResult(results Results) Tool {
 	return Tool{

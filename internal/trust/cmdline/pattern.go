@@ -92,7 +92,7 @@ func parse(line string) (*syntax.File, error) {
 type part struct {
 	// text is the word without quotes, or as written.
 	text string
-	// plain means that the program receives the word as it is.
+	// plain means that the program receives the word unchanged.
 	plain bool
 	// names matches the words that fit a plain word with *; nil means that only the word itself fits.
 	names *regexp.Regexp

@@ -21,7 +21,7 @@ var (
 	shout        = regexp.MustCompile(`^\p{Lu}{6,}$`)
 )
 
-// isName reports whether a token is an identifier, a host, a path or a version, for which a text has no other word.
+// isName reports whether a token is an identifier, a host, a path or a version. A text cannot replace these by other words.
 func isName(token string) bool {
 	switch {
 	case abbreviation.MatchString(token), compound.MatchString(token), slashed.MatchString(token):

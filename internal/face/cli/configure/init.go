@@ -99,7 +99,7 @@ alert, and shows the investigation.`,
 	b.packs.flags(set)
 	set.StringVar(&from, "from", "", "import the servers from this MCP client configuration file")
 	set.BoolVar(&yes, "yes", false, "ask no questions; use the flags and defaults")
-	set.BoolVar(&try, "try", false, "then run an investigation and show it (needs the program dev)")
+	set.BoolVar(&try, "try", false, "investigate the test alert in a temporary system, with the program dev")
 	return cmd
 }
 

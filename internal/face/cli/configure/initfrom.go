@@ -272,7 +272,7 @@ func (i *imported) text(ctx context.Context, server, key, value string, argument
 			return braces.ReplaceForeign(value, i.reference)
 		}
 		for _, f := range all {
-			i.note("%s: %s in %s could not be imported: it is passed as it is", server, f.Text, key)
+			i.note("%s: %s in %s could not be imported: it is passed unchanged", server, f.Text, key)
 		}
 	}
 	if !secret(value) && (argument && !strings.Contains(value, "{{") || harmless.MatchString(value)) {

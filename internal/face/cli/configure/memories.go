@@ -276,7 +276,7 @@ list shows them with --withdrawn. With --list, nothing is withdrawn.`,
 		},
 	}
 	cmd.Flags().StringVar(&why, "because", "", "the reason, recorded with each learning")
-	cmd.Flags().BoolVar(&list, "list", false, "only list what would be withdrawn, and the investigations that received it")
+	cmd.Flags().BoolVar(&list, "list", false, "list the learnings and the investigations that received them, and withdraw nothing")
 	return f.add(c, cmd, true)
 }
 
@@ -289,7 +289,7 @@ func printTaught(c *base.CLI, out system.Taught, err error) error {
 	case c.JSON:
 		return c.PrintJSON(out)
 	case len(out.Learnings)+len(out.Deleted) == 0:
-		return c.Print(append([]string{terminal.CleanLine(out.Investigation) + " taught nothing"}, judgedLines(out.Judged)...)...)
+		return c.Print(append([]string{terminal.CleanLine(out.Investigation) + " produced no learnings"}, judgedLines(out.Judged)...)...)
 	}
 	return printTaughtLines(c, out)
 }

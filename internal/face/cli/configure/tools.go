@@ -31,9 +31,10 @@ func NewTools(c *base.CLI) *cobra.Command {
 		Long: `List the tools of a configuration: those of its MCP servers, which are queried from here,
 and the built-in ones. With --agent, list only the tools that this agent's definition
 gives it, without the servers that chains and stages add. RISK FROM is the source of the
-risk; ASKS shows whether calls need approval. The command warns about servers that it
-cannot reach, tools that cannot be used, and tools whose description has changed since an
-execution in the workers' store last listed them.`,
+risk. APPROVAL is "always" if every call needs a person's approval; calls of other tools
+can need it too, to be repeated or after the agent has read untrusted text. The command
+warns about servers that it cannot reach, tools that cannot be used, and tools whose
+description has changed since an execution in the workers' store last listed them.`,
 		Args: base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return tools(cmd.Context(), c, f) },
 	}
@@ -92,8 +93,8 @@ func tools(ctx context.Context, c *base.CLI, f toolsFlags) error {
 	if c.JSON {
 		return c.PrintJSON(append([]system.ToolInfo{}, tools...)) // not null in JSON
 	}
-	return base.PrintTable(c, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tASKS\tDESCRIPTION", tools, func(t system.ToolInfo) []any {
-		asks := map[bool]string{true: "a person", false: "nobody"}[t.NeedsApproval]
-		return []any{reveal.Name(t.Name), t.Type, t.Risk, t.RiskFrom, t.Idempotency, asks, base.Shorten(t.Description)}
+	return base.PrintTable(c, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tAPPROVAL\tDESCRIPTION", tools, func(t system.ToolInfo) []any {
+		approval := map[bool]string{true: "always", false: "-"}[t.NeedsApproval]
+		return []any{reveal.Name(t.Name), t.Type, t.Risk, t.RiskFrom, t.Idempotency, approval, base.Shorten(t.Description)}
 	})
 }

@@ -57,7 +57,7 @@ func start(ctx context.Context, c *base.CLI, s system.Start, detach bool, l look
 		return err
 	}
 	if s.Request.Chain == "" && s.Request.AlertType == "" {
-		return base.Usagef("set --chain or --alert-type: run `starter chain list` to see both")
+		return base.Usagef("set --chain or --alert-type: run `starter chain list` to see the chains and their alert types")
 	}
 	return launch(ctx, c, s, detach, l)
 }

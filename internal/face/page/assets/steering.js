@@ -37,7 +37,7 @@ export class Steering {
                 "Conclude",
                 "c",
                 async () =>
-                  (await confirm("Conclude", "The agents finish now with what they know so far.", "Conclude")) &&
+                  (await confirm("Conclude", "The agents finish now with their findings so far.", "Conclude")) &&
                   this.steer("/conclude", "Concluding."),
               ),
               act(

@@ -158,7 +158,7 @@ func (definitionBody) Schema(r huma.Registry) *huma.Schema {
 // definitionDoc documents what virtual.Parse accepts.
 type definitionDoc struct {
 	Name         string `json:"name,omitempty" maxLength:"64" doc:"name of the agent; required to create one"`
-	Type         string `json:"type,omitempty" doc:"agent type; absent means default"`
+	Type         string `json:"type,omitempty" doc:"agent type; absent means the type default"`
 	Description  string `json:"description,omitempty"`
 	SystemPrompt string `json:"system_prompt,omitempty" doc:"system prompt to use instead of the agent type's"`
 	Config       struct {

@@ -121,7 +121,7 @@ type startArgs struct {
 	Wait      int    `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"seconds to wait for the end; absent returns at once"`
 	Key       string `json:"key,omitempty" maxLength:"255" doc:"any text; the same key and arguments return the same investigation"`
 	Again     bool   `json:"again,omitempty" doc:"start a new investigation even if one with the same fingerprint exists"`
-	Project   string `json:"project,omitempty" maxLength:"63" doc:"name of the project; absent means default, or your only project"`
+	Project   string `json:"project,omitempty" maxLength:"63" doc:"name of the project; absent means project default, or your only project"`
 }
 
 func (m *server) startTool(ctx context.Context, call *mcp.CallToolRequest, in startArgs) (out standingOut, err error) {

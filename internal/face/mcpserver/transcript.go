@@ -131,7 +131,7 @@ type evidenceArgs struct {
 type evidenceOut struct {
 	Items   []evidence.Item  `json:"evidence" nullable:"false"`
 	Next    int              `json:"next,omitempty" doc:"value of after for the next page; absent means that there are no more items"`
-	Pending []string         `json:"pending,omitempty" nullable:"false" doc:"what the agents left unchecked"`
+	Pending []string         `json:"pending,omitempty" nullable:"false" doc:"items that the agents did not examine"`
 	Claims  []evidence.Claim `json:"claims,omitempty" nullable:"false" doc:"claims of the report, in order, with the evidence that they cite"`
 	Uncited int              `json:"uncited,omitempty" doc:"sentences of the report that state facts without citing evidence"`
 	Notice  string           `json:"notice"`

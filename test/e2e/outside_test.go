@@ -341,7 +341,7 @@ func readJSON(t *testing.T, path string, into any) {
 type toolCatalogue struct {
 	Tools   json.RawMessage            `json:"tools"`
 	Results map[string]json.RawMessage `json:"results"`
-	called  func(arguments string)
+	called  func(arguments string) // may be nil
 }
 
 func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
@@ -370,7 +370,9 @@ func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {
 	case "tools/list":
 		result = fmt.Sprintf(`{"tools":%s}`, s.Tools)
 	case "tools/call":
-		s.called(string(request.Params.Arguments))
+		if s.called != nil {
+			s.called(string(request.Params.Arguments))
+		}
 		result = fmt.Sprintf(`{"content":[{"type":"text","text":"called %s"}]}`, request.Params.Name)
 		if raw, ok := s.Results[request.Params.Name]; ok {
 			result = string(raw)

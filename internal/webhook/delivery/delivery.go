@@ -83,13 +83,16 @@ func decompress(header http.Header, raw []byte, limit int) ([]byte, error) {
 	return out, nil
 }
 
-// charsetOf returns the charset of a body. UTF-16 is recognized without a declaration: JSON begins with an ASCII character.
+// charsetOf returns the charset of a body. UTF-16 is recognized without a declaration: JSON begins with an ASCII character. UTF-8 is
+// recognized against one: senders declare ISO-8859-1 and write UTF-8.
 func charsetOf(label string, body []byte) (encoding.Encoding, error) {
 	switch {
 	case len(body) > 1 && body[0] == 0:
 		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), nil
 	case len(body) > 1 && body[1] == 0:
 		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), nil
+	case writtenInUTF8(body):
+		return unicode.UTF8, nil
 	}
 	if found, err := htmlindex.Get(label); err == nil && found != encoding.Replacement {
 		return found, nil
@@ -98,6 +101,12 @@ func charsetOf(label string, body []byte) (encoding.Encoding, error) {
 		return nil, fmt.Errorf("the charset %.40q is not accepted: %w", label, ErrUnsupported)
 	}
 	return unicode.UTF8, nil
+}
+
+// writtenInUTF8 reports whether a text is UTF-8, whatever charset its sender declares. It is false for ASCII, which says nothing: the
+// escapes of ISO-2022-JP, for example, are ASCII.
+func writtenInUTF8(text []byte) bool {
+	return utf8.Valid(text) && bytes.ContainsFunc(text, func(c rune) bool { return c >= utf8.RuneSelf })
 }
 
 // convert returns a text as UTF-8. A byte order mark, which senders on Windows write, overrides the charset.
@@ -119,6 +128,9 @@ func form(body []byte, charset encoding.Encoding) ([]byte, error) {
 	values, err := url.ParseQuery(strings.ReplaceAll(string(body), ";", "%3B"))
 	if err != nil {
 		return nil, fmt.Errorf("the form cannot be read: %w", err)
+	}
+	if plain, err := url.QueryUnescape(string(body)); err == nil && writtenInUTF8([]byte(plain)) {
+		charset = unicode.UTF8
 	}
 	fields := map[string]any{}
 	for key, raw := range values { // any order: of two keys that are the same text, either counts

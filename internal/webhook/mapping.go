@@ -119,21 +119,22 @@ func (m Mapping) Over(base Mapping) Mapping {
 	return base
 }
 
-// Read returns the alerts in a body, and why other alerts cannot be used. It returns an error if none can be used.
-func (r *Reader) Read(body []byte) (alerts []Alert, unusable []error, err error) {
+// Read returns the alerts in a body, and why other alerts cannot be used. It returns an error if none can be used. Notes and errors quote
+// the beginning of values; mask masks these first.
+func (r *Reader) Read(body []byte, mask func(string) string) (alerts []Alert, unusable []error, err error) {
 	whole, err := decode(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.alerts(whole)
+	return r.alerts(whole, mask)
 }
 
 // ReadSigned is Read for an Amazon SNS message. It reads only the fields that the signature covers.
-func (r *Reader) ReadSigned(e Envelope) (alerts []Alert, unusable []error, err error) {
-	return r.alerts(e.body())
+func (r *Reader) ReadSigned(e Envelope, mask func(string) string) (alerts []Alert, unusable []error, err error) {
+	return r.alerts(e.body(), mask)
 }
 
-func (r *Reader) alerts(whole any) (alerts []Alert, unusable []error, err error) {
+func (r *Reader) alerts(whole any, mask func(string) string) (alerts []Alert, unusable []error, err error) {
 	if r.unwraps() {
 		if whole, err = message(whole); err != nil {
 			return nil, nil, err
@@ -152,7 +153,7 @@ func (r *Reader) alerts(whole any) (alerts []Alert, unusable []error, err error)
 			unusable = append(unusable, fmt.Errorf("alert %d is not a JSON object", n))
 			continue
 		}
-		a, err := r.read(whole, one)
+		a, err := (&reading{Reader: r, whole: whole, one: one, mask: mask}).alert()
 		if err != nil {
 			unusable = append(unusable, fmt.Errorf("alert %d: %w", n, err))
 			continue
@@ -192,6 +193,7 @@ func message(whole any) (any, error) {
 type reading struct {
 	*Reader
 	whole, one any
+	mask       func(string) string
 	notes      []string
 }
 
@@ -214,7 +216,7 @@ func (r *reading) first(paths []string) string {
 
 // leftOut notes that a value of a field cannot be used.
 func (r *reading) leftOut(field, value, why string) {
-	r.notes = append(r.notes, fmt.Sprintf("%s %.60q was left out: %s", field, value, why))
+	r.notes = append(r.notes, fmt.Sprintf("%s %.60q was left out: %s", field, r.mask(value), why))
 }
 
 // rendered returns the first value of a field that is not a placeholder.
@@ -236,10 +238,6 @@ func (r *reading) rendered(field string, paths []string) string {
 var placeholder = regexp.MustCompile(`^(?:\{[$#]?\w[\w.:]*\}|\{\{.*\}|[$%#@]\{.*\}|\$[A-Za-z_][\w.:]*\$?|%[A-Za-z][\w.-]*%|<%.*%>|` +
 	`\*UNKNOWN\*|<no value>|<nil>|undefined|null|\[object Object\])$`)
 
-func (r *Reader) read(whole, one any) (Alert, error) {
-	return (&reading{Reader: r, whole: whole, one: one}).alert()
-}
-
 // alert returns the alert. A field that cannot be read is left out, with a note: only the status decides whether there is an alert.
 func (r *reading) alert() (Alert, error) {
 	m := r.mapping
@@ -249,7 +247,7 @@ func (r *reading) alert() (Alert, error) {
 	}
 	var known bool
 	if a.State, known = m.state(r.first(m.Status)); !known {
-		return a, r.unknownStatus(r.whole, r.one, r.first(m.Status))
+		return a, r.unknownStatus(r.first(m.Status))
 	}
 	if m.Data != "" {
 		if data := unwrapped(r.paths[m.Data].in(r.whole, r.one)); data != nil {
@@ -280,8 +278,11 @@ func (r *reading) startsAt() time.Time {
 		}
 		why = cmp.Or(why, err)
 	}
+	if errors.Is(why, errZone) { // it is in the text of the time, or beside it
+		found[0] += " " + zone
+	}
 	if why != nil {
-		r.leftOut("starts_at", found[0], why.Error())
+		r.leftOut("starts_at", strings.TrimSpace(found[0]), why.Error())
 	}
 	return time.Time{}
 }
@@ -322,17 +323,17 @@ func (m Mapping) state(status string) (state State, known bool) {
 }
 
 // unknownStatus explains why the status of an alert cannot be used.
-func (r *Reader) unknownStatus(whole, one any, status string) error {
+func (r *reading) unknownStatus(status string) error {
 	m := r.mapping
 	if status != "" {
 		return fmt.Errorf("its status is %.60q, which is not in the mapping: add it to firing (%s), resolved (%s) or ignored",
-			status, strings.Join(m.Firing, ", "), strings.Join(m.Resolved, ", "))
+			r.mask(status), strings.Join(m.Firing, ", "), strings.Join(m.Resolved, ", "))
 	}
 	if len(m.Status) == 0 {
 		return errors.New("the mapping sets firing without status: set status to the path of the status")
 	}
 	for _, p := range m.Status {
-		if at := r.paths[p].stuck(whole, one); at != "" {
+		if at := r.paths[p].stuck(r.whole, r.one); at != "" {
 			return fmt.Errorf("it has no status at %s: %s is text that is not JSON", p, at)
 		}
 	}

@@ -230,7 +230,7 @@ func TestForgedEnvelopes(t *testing.T) {
 		if !ok || checker.Check(t.Context(), envelope, "", []string{snsTopic}, SNSTolerance) != nil {
 			continue
 		}
-		if alerts, _, err := r.ReadSigned(envelope); err == nil {
+		if alerts, _, err := r.ReadSigned(envelope, strings.Clone); err == nil {
 			t.Errorf("%s: %+v", name, alerts)
 		}
 	}
@@ -245,11 +245,11 @@ func TestSignedFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, _, err := r.ReadSigned(readEnvelope(t, []byte(body)))
+	signed, _, err := r.ReadSigned(readEnvelope(t, []byte(body)), strings.Clone)
 	if err != nil || len(signed) != 1 || signed[0].Group != "m" || signed[0].Title != "s" || strings.Contains(string(signed[0].Data), "team") {
 		t.Errorf("%+v, %v", signed, err)
 	}
-	if vouched, _, err := r.Read([]byte(body)); err != nil || len(vouched) != 1 || vouched[0].Group != "x" {
+	if vouched, _, err := r.Read([]byte(body), strings.Clone); err != nil || len(vouched) != 1 || vouched[0].Group != "x" {
 		t.Errorf("%+v, %v", vouched, err)
 	}
 }

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -58,6 +57,7 @@ func moment(said, zone string) (time.Time, error) {
 
 var (
 	errTime      = errors.New("it cannot be read as a time")
+	errZone      = errors.New("its time zone is unknown or has several meanings: send an offset, such as +01:00")
 	errAmbiguous = errors.New("its day and month can be read in two ways: send YYYY-MM-DD")
 )
 
@@ -179,5 +179,5 @@ func zoneOf(text string) (*time.Location, error) {
 			return in, nil
 		}
 	}
-	return time.UTC, fmt.Errorf("its time zone %.40q is unknown or has several meanings: send an offset, such as +01:00", text)
+	return time.UTC, errZone
 }

@@ -41,7 +41,7 @@ func read(t *testing.T, m Mapping, body string) ([]Alert, []error, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Read([]byte(body))
+	return r.Read([]byte(body), strings.Clone)
 }
 
 // Deliveries of known senders are read without a mapping.
@@ -130,6 +130,10 @@ func TestMapping(t *testing.T) {
 			`{"f": "a", "t": "2026-11-28 08:00:00", "z": "+01:00"}`,
 			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a","t":"2026-11-28 08:00:00","z":"+01:00"}`),
 				StartsAt: time.Date(2026, 11, 28, 7, 0, 0, 0, time.UTC)}}, "", ""},
+		"an unknown zone beside the time": {Mapping{Fingerprint: []string{"f"}, StartsAt: []string{"t"}, Timezone: []string{"z"}},
+			`{"f": "a", "t": "2026-11-28 08:00", "z": "Local time"}`, []Alert{{Fingerprint: "a",
+				Data: []byte(`{"f":"a","t":"2026-11-28 08:00","z":"Local time"}`), Notes: []string{`starts_at "2026-11-28 08:00 Local time" ` +
+					`was left out: its time zone is unknown or has several meanings: send an offset, such as +01:00`}}}, "", ""},
 		"a priority that is none": {Mapping{Fingerprint: []string{"f"}, Priority: []string{"p"}}, `{"f": "a", "p": "huge"}`,
 			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a","p":"huge"}`),
 				Notes: []string{`priority "huge" was left out: it is neither a number from 1 to 5 nor a word in priorities`}}}, "", ""},

@@ -68,7 +68,7 @@ func (r *receiving) storeBatch(ctx context.Context, batch []webhook.Alert) error
 	var alerts []webhook.Alert
 	var found []webhook.Received
 	for _, a := range batch {
-		one, err := r.alert(ctx, a)
+		one, err := r.alert(ctx, &a)
 		usable, err := r.usable(one, err)
 		if err != nil {
 			return err
@@ -137,8 +137,8 @@ func (r *receiving) usable(one webhook.Received, err error) (bool, error) {
 func (r *receiving) response(ctx context.Context) (system.Delivery, error) {
 	out, errs := system.Delivery{Counts: r.counts}, []error{}
 	for _, err := range r.unusable[:min(len(r.unusable), maxUnusable)] {
-		r.opts.Logger.WarnContext(ctx, "an alert cannot be used", "webhook", r.name, "error", err)
-		why := clip.Text(err.Error(), maxWhy)
+		why := clip.Text(r.masked(ctx, err.Error()), maxWhy)
+		r.opts.Logger.WarnContext(ctx, "an alert cannot be used", "webhook", r.name, "error", why)
 		out.Unusable, errs = append(out.Unusable, why), append(errs, errors.New(why))
 	}
 	if len(errs) > 0 && !r.stored {
@@ -147,8 +147,20 @@ func (r *receiving) response(ctx context.Context) (system.Delivery, error) {
 	return out, nil
 }
 
-// alert converts an alert for the store, without its request.
-func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Received, err error) {
+// masked returns a text for a note or an error.
+func (r *receiving) masked(ctx context.Context, text string) string {
+	if r.masker == nil {
+		return text
+	}
+	text, err := r.masker.Text(ctx, text)
+	if err != nil {
+		return "[hidden: it could not be masked]"
+	}
+	return text
+}
+
+// alert converts an alert for the store, without its request. It masks the severity of a.
+func (r *receiving) alert(ctx context.Context, a *webhook.Alert) (out webhook.Received, err error) {
 	if a.Project == "" && r.who.name == "" && len(r.hook.Projects) > 0 && r.hook.Projects[0] != config.AllProjects {
 		a.Project = r.hook.Projects[0]
 	}
@@ -159,7 +171,7 @@ func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Rec
 	for _, text := range []struct {
 		to   *string
 		from string
-	}{{&out.Title, a.Title}, {&out.GroupName, a.GroupName}, {&out.Fingerprint, a.Fingerprint}} {
+	}{{&out.Title, a.Title}, {&out.GroupName, a.GroupName}, {&out.Fingerprint, a.Fingerprint}, {&a.Severity, a.Severity}} {
 		if r.masker != nil {
 			if text.from, err = r.masker.Text(ctx, text.from); err != nil {
 				return out, err
@@ -171,18 +183,13 @@ func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Rec
 	if len(a.Fingerprint) > maxName || out.Fingerprint != a.Fingerprint { // masking could make two fingerprints equal
 		out.Fingerprint = webhook.Key(a.Fingerprint)
 	}
-	out.Notes, err = r.notes(ctx, a)
-	return out, err
+	out.Notes = r.notes(ctx, a.Notes)
+	return out, nil
 }
 
 // notes returns what the sender of an alert reported and could not be read, and logs it.
-func (r *receiving) notes(ctx context.Context, a webhook.Alert) (notes []string, err error) {
-	for _, note := range append(a.Notes, r.note) {
-		if r.masker != nil && note != "" {
-			if note, err = r.masker.Text(ctx, note); err != nil {
-				return nil, err
-			}
-		}
+func (r *receiving) notes(ctx context.Context, found []string) (notes []string) {
+	for _, note := range append(found, r.note) {
 		if note != "" {
 			notes = append(notes, clip.Line(note, maxName))
 		}
@@ -191,7 +198,7 @@ func (r *receiving) notes(ctx context.Context, a webhook.Alert) (notes []string,
 		r.noted++
 		r.opts.Logger.WarnContext(ctx, "parts of an alert cannot be read", "webhook", r.name, "notes", notes)
 	}
-	return notes, nil
+	return notes
 }
 
 // request builds the request for an investigation of this alert alone.
@@ -208,19 +215,23 @@ func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.R
 		req.Chain = a.Chain
 	}
 	chain, _ := r.cfg.Dedup(req)
-	if chain == "" { // no chain handles its type
+	kind := r.masked(ctx, a.Type)
+	switch shown := clip.Bytes(kind, maxType); {
+	case chain == "": // no chain handles its type
 		req.AlertType = r.hook.AlertType
 		chain, _ = r.cfg.Dedup(req)
+	case shown != req.AlertType: // workers would find no chain by it
+		req.Chain, req.AlertType = chain, shown
 	}
 	if chain == "" || !r.cfg.ChainIn(chain, out.Project) {
 		const why = "no chain handles the alert type %.60q: set chain or alert_type of the webhook"
-		return huma.Error422UnprocessableEntity(fmt.Sprintf(why, a.Type))
+		return huma.Error422UnprocessableEntity(fmt.Sprintf(why, kind))
 	}
 	maps.DeleteFunc(req.Metadata, func(_, value string) bool { return value == "" })
 	if size, err := json.Marshal(req.Metadata); err != nil || len(size) > agent.MaxMetadata {
 		delete(req.Metadata, agent.AlertNotes) // the list of alerts has them
 	}
-	out.Workflow = clip.Bytes(system.IDOf(cmp.Or(a.Type, chain)), maxWorkflow)
+	out.Workflow = clip.Bytes(system.IDOf(cmp.Or(kind, chain)), maxWorkflow)
 	st := system.Start{Request: req, Data: string(a.Data), Masker: r.masker}
 	st.Know(r.cfg)
 	st.Request.Attach = st.MaxData > 0 && len(st.Data) > st.MaxData // agents read the rest in pages

@@ -163,19 +163,18 @@ func (h *webhooks) deliver(ctx context.Context, in *deliveryIn) (out system.Deli
 			return out, err
 		}
 	}
-	read := func() ([]webhook.Alert, []error, error) { return hook.Reader.Read(text) }
-	if isEnvelope && len(hook.Signature.Topics) > 0 {
-		read = func() ([]webhook.Alert, []error, error) { return hook.Reader.ReadSigned(envelope) }
-	}
-	alerts, unusable, err := read()
-	if err != nil {
-		return out, huma.Error422UnprocessableEntity(err.Error())
-	}
-	r := receiving{
-		base: h.base, name: in.Name, hook: hook, who: accessOf(ctx), cfg: h.opts.Config(), note: note, unusable: unusable, alerts: alerts,
-	}
+	r := receiving{base: h.base, name: in.Name, hook: hook, who: accessOf(ctx), cfg: h.opts.Config(), note: note}
 	if r.masker, err = mask.Of(r.cfg.AlertMasking()); err != nil {
 		return out, err
+	}
+	masked := func(text string) string { return r.masked(ctx, text) }
+	if isEnvelope && len(hook.Signature.Topics) > 0 {
+		r.alerts, r.unusable, err = hook.Reader.ReadSigned(envelope, masked)
+	} else {
+		r.alerts, r.unusable, err = hook.Reader.Read(text, masked)
+	}
+	if err != nil {
+		return out, huma.Error422UnprocessableEntity(err.Error())
 	}
 	if err := r.store(ctx); err != nil {
 		return out, err

@@ -194,6 +194,46 @@ func TestMaskedAlerts(t *testing.T) {
 	}
 }
 
+// A text is masked before it is cut: no part of a secret remains in a note, a label or an error.
+func TestMaskedBeforeCut(t *testing.T) {
+	t.Parallel()
+	w := hooked(t, "custom: {chain: shop, mapping: {alert_type: [kind], starts_at: [at], timezone: [zone], priority: [urgency], "+
+		"severity: [severity], status: [is], firing: [open]}}")
+	cut := func(n int) string { return strings.Repeat("x ", n/2-5) + "ghp_16C7e42F292c6912E7710c838347Ae178B4a" }
+	for name, test := range map[string]struct {
+		field, value string
+		want         int
+	}{
+		"a time":               {"at", cut(60), 202},
+		"a zone":               {"zone", cut(40), 202},
+		"a priority":           {"urgency", cut(60), 202},
+		"a severity":           {"severity", cut(maxName), 202},
+		"a type":               {"kind", cut(maxType), 202},
+		"a type with no chain": {"kind", cut(60), 202},
+		"a status":             {"is", cut(60), 422},
+	} {
+		alert := map[string]string{"is": "open", "at": "2026-11-28 08:00:00", "title": name}
+		alert[test.field] = test.value
+		body, err := json.Marshal(alert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.call("", "POST", "/webhooks/custom", string(body)); got.status != test.want || strings.Contains(got.body, "ghp_") {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	raw, err := os.ReadFile(w.path)
+	wal, _ := os.ReadFile(w.path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = append(raw, wal...)
+	for at := bytes.Index(raw, []byte("ghp_")); at >= 0; at = bytes.Index(raw, []byte("ghp_")) {
+		t.Errorf("the store has %q", raw[max(at-80, 0):at+30])
+		raw = raw[at+4:]
+	}
+}
+
 // A webhook with a secret accepts signed deliveries without a token, for its own projects only.
 func TestSignedWebhooks(t *testing.T) {
 	const secret = "it is known to two"

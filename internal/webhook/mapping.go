@@ -242,8 +242,9 @@ var placeholder = regexp.MustCompile(`^(?:\{[$#]?\w[\w.:]*\}|\{\{.*\}|[$%#@]\{.*
 func (r *reading) alert() (Alert, error) {
 	m := r.mapping
 	a := Alert{
-		Type: r.first(m.AlertType), Group: r.rendered("group", m.Group), Severity: r.rendered("severity", m.Severity),
-		Title: r.rendered("title", m.Title), Project: r.first(m.Project), Chain: r.first(m.Chain), Data: encode(r.one),
+		Type: r.rendered("alert_type", m.AlertType), Group: r.rendered("group", m.Group), Severity: r.rendered("severity", m.Severity),
+		Title: r.rendered("title", m.Title), Project: r.rendered("project", m.Project), Chain: r.rendered("chain", m.Chain),
+		Data: encode(r.one),
 	}
 	var known bool
 	if a.State, known = m.state(r.first(m.Status)); !known {

@@ -7,34 +7,32 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
-// instants are the layouts of times that contain their zone, or digits only. time.Parse accepts a fraction after the seconds of any
-// layout.
-var instants = []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "20060102T150405Z0700", "20060102150405"}
-
-// clocks are the layouts of the time of day.
+// clocks are the layouts of the time of day. time.Parse accepts a fraction after the seconds.
 var clocks = []string{"15:04:05", "15:04", "3:04:05PM", "3:04PM"}
 
-// dates are the layouts of dates, without weekdays and commas.
+// dates are the layouts of dates, without weekdays and commas, and with the first three letters of months.
 var dates = []string{
 	"2006-1-2", "2006/1/2", "2006.1.2", "20060102", // Zabbix writes dots
-	"2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", // RFC 1123, Site24x7, date(1)
+	"2 Jan 2006", "Jan 2 2006", // RFC 1123, Site24x7, date(1)
 	"2 Jan 06", "2-Jan-2006", "2-Jan-06", "2/Jan/2006", // RFC 822, Oracle, RFC 850, access logs
 	"2.1.2006",
-	"1/2/2006", "2/1/2006", "1-2-2006", "2-1-2006", // see civil
+	"1/2/2006", "2/1/2006", "1-2-2006", "2-1-2006", "1/2/06", "2/1/06", "06/1/2", // see civil
 }
 
 // zones are the abbreviations with one meaning, in hours east of UTC. Others, such as CST (Chicago or Shanghai), BST and IST, have
 // several.
 var zones = map[string]int{
-	"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "COORDINATED UNIVERSAL TIME": 0, "GREENWICH MEAN TIME": 0,
+	"UT": 0, "UTC": 0, "GMT": 0, "COORDINATED UNIVERSAL TIME": 0, "GREENWICH MEAN TIME": 0,
 	"WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3,
 	"EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, // RFC 5322, without CST
 	"JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
 }
 
 const (
+	zeroTimes = 1971 // the zero times of all systems are before this year
 	farFuture = 9999 // alerts begin before this year
 	maxTime   = 100  // bytes of a time
 )
@@ -49,7 +47,7 @@ func moment(said, zone string) (time.Time, error) {
 		return time.Time{}, err
 	case at.Year() > farFuture:
 		return time.Time{}, errTime
-	case at.Year() < 2 || at.Unix() == 0:
+	case at.Year() < zeroTimes:
 		return time.Time{}, nil
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
@@ -65,11 +63,8 @@ func instant(said, zone string) (time.Time, error) {
 	if len(said) > maxTime {
 		return time.Time{}, errTime
 	}
-	for _, layout := range instants {
-		if at, err := time.Parse(layout, said); err == nil {
-			return at, nil
-		}
-	}
+	said = strings.TrimSuffix(strings.TrimPrefix(said, "/Date("), ")/") // JSON of Windows PowerShell
+	said = compactMinutes.ReplaceAllString(compact.ReplaceAllString(said, "$1 $2:$3:$4"), "$1 $2:$3")
 	if seconds, err := strconv.ParseFloat(said, 64); err == nil {
 		if math.IsNaN(seconds) || math.Abs(seconds) > 1e20 {
 			return time.Time{}, errTime
@@ -77,28 +72,36 @@ func instant(said, zone string) (time.Time, error) {
 		for math.Abs(seconds) > 1e11 { // the year 5138
 			seconds /= 1000
 		}
-		return time.UnixMicro(int64(seconds * 1e6)), nil
+		at := time.UnixMicro(int64(seconds * 1e6))
+		if seconds > 0 && at.Year() < 2000 { // such as a year, or a date without a time of day
+			return time.Time{}, errTime
+		}
+		return at, nil
 	}
 	return written(said, zone)
 }
 
 var (
-	monotonic = regexp.MustCompile(` m=[+-][0-9.]+$`) // of Go's Time.String
-	glue      = regexp.MustCompile(`(\d)T(\d)|(\d{4}):(\d{2}:)`)
-	clockWord = regexp.MustCompile(`(?i)^(\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)([AP]M)?(.*)$`)
-	offset    = regexp.MustCompile(`(?i)^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?$`)
-	dayOrYear = regexp.MustCompile(`(?i)^(\d+)(?:st|nd|rd|th)?$`)
-	month     = regexp.MustCompile(`(?i)^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$`)
-	filler    = regexp.MustCompile(`(?i)^(?:at|on|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)$`)
+	compact        = regexp.MustCompile(`^(\d{8})T?(\d\d)(\d\d)(\d\d(?:\D.*)?)$`)
+	compactMinutes = regexp.MustCompile(`^(\d{8})T?(\d\d)(\d\d(?:\D.*)?)$`)
+	monotonic      = regexp.MustCompile(` m=[+-][0-9.]+$`) // of Go's Time.String
+	glue           = regexp.MustCompile(`(?i)(\d)[T_](\d)|(\d{4}):(\d{2}:)`)
+	meridiem       = regexp.MustCompile(`(?i)\b([AP])\.[\s\pZ]?M\b`) // a.m., and in Spanish with a space
+	clockWord      = regexp.MustCompile(`(?i)^(\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)([AP]M)?(.*)$`)
+	offset         = regexp.MustCompile(`(?i)^(?:Z|(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?Z?)$`) // Python writes +00:00Z
+	dayOrYear      = regexp.MustCompile(`(?i)^(\d+)(?:st|nd|rd|th)?$`)
+	month          = regexp.MustCompile(`(?i)^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$`)
+	filler         = regexp.MustCompile(`(?i)^(?:-|at|on|the|of|uhr|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)$`)
 )
 
 // written parses a date and a time of day in words or digits. It sorts the words into those of the date, the time of day and the zone.
 func written(said, zone string) (time.Time, error) {
 	said = glue.ReplaceAllString(monotonic.ReplaceAllString(said, ""), "$1$3 $2$4")
+	said = meridiem.ReplaceAllString(said, "${1}M")
 	var date, names []string
 	var clock, shift string
-	for _, word := range strings.FieldsFunc(said, func(c rune) bool { return strings.ContainsRune(" ()[]", c) }) {
-		word = strings.Trim(word, ",")
+	for _, word := range strings.FieldsFunc(said, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("()[]|@", c) }) {
+		word = strings.Trim(word, ",.")
 		if parts := clockWord.FindStringSubmatch(word); parts != nil && clock == "" {
 			clock, word = parts[1]+strings.ToUpper(parts[2]), parts[3]
 		}
@@ -112,7 +115,9 @@ func written(said, zone string) (time.Time, error) {
 			}
 		case digits != nil:
 			date = append(date, digits[1])
-		case month.MatchString(word) || word[0] >= '0' && word[0] <= '9':
+		case month.MatchString(word):
+			date = append(date, word[:3])
+		case word[0] >= '0' && word[0] <= '9':
 			date = append(date, word)
 		default:
 			names = append(names, word)

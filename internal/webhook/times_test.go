@@ -38,28 +38,48 @@ func TestMoments(t *testing.T) {
 		"2026-11-28 08:00:00 Europe/Berlin":                                  day,
 		"2026-11-28 02:00:00 est":                                            day,
 		"07:00:00 UTC on Saturday 28 November 2026":                          day,
+		"2026-11-28t07:00:00z":                                               day,                             // RFC 3339 allows lower case
+		"2026-11-28T07:00:00+00:00Z":                                         day,                             // Python: isoformat() + "Z"
+		"2026-11-28T07:00:00.5Z[UTC]":                                        day.Add(500 * time.Millisecond), // Java's ZonedDateTime
+		"20261128T0700Z":                                                     day,
+		"20261128070000.0Z":                                                  day, // LDAP
+		"20261128080000+0100":                                                day,
+		"Sept. 28, 2026, 7:00 a.m. UTC":                                      time.Date(2026, 9, 28, 7, 0, 0, 0, time.UTC), // Django
+		"28. November 2026 07:00:00 UTC":                                     day,
+		"Saturday, the 28th of November 2026, 7:00 AM UTC":                   day,
+		"2026.11.28 - 07:00:00 | UTC":                                        day,
 		// without a zone
-		"2026-11-28 07:00:00.123":  day.Add(123 * time.Millisecond), // Uptime Kuma
-		"2026-11-28 07:00:00,123":  day.Add(123 * time.Millisecond), // Python's logging
-		"2026-11-28T07:00:00":      day,
-		"2026.11.28 07:00:00":      day, // Zabbix
-		"07:00:00 2026.11.28":      day,
-		"2026/11/28 07:00":         day,
-		"28.11.2026 07:00:00":      day,
-		"11-28-2026 07:00:00":      day, // Nagios
-		"28/11/2026 07:00:00":      day,
-		"28.11.2026, 7:00:00 PM":   day.Add(12 * time.Hour),
-		"Sat Nov 28 07:00:00 2026": day, // ANSI C
-		"May 5 2026 07:00":         time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC),
-		"5/5/2026 07:00":           time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC),
-		"20261128070000":           day,
-		"1795849200":               day,
-		"1795849200.25":            day.Add(250 * time.Millisecond),
-		"1.7958492e9":              day,
-		"1795849200123":            day.Add(123 * time.Millisecond),
-		"1795849200123000":         day.Add(123 * time.Millisecond),
-		"1795849200123000000":      day.Add(123 * time.Millisecond),
+		"2026-11-28 07:00:00.123":          day.Add(123 * time.Millisecond), // Uptime Kuma
+		"2026-11-28 07:00:00,123":          day.Add(123 * time.Millisecond), // Python's logging
+		"2026-11-28T07:00:00":              day,
+		"2026.11.28 07:00:00":              day, // Zabbix
+		"07:00:00 2026.11.28":              day,
+		"2026/11/28 07:00":                 day,
+		"28.11.2026 07:00:00":              day,
+		"11-28-2026 07:00:00":              day, // Nagios
+		"28/11/2026 07:00:00":              day,
+		"28.11.2026, 7:00:00 PM":           day.Add(12 * time.Hour),
+		"Sat Nov 28 07:00:00 2026":         day, // ANSI C
+		"Nov 28, 2026 @ 07:00:00.000":      day, // Kibana
+		"Nov 28, 2026, 7:00:00\u202fAM":    day, // JavaScript and Java since CLDR 42
+		"11/28/2026,\u00a07:00 a.\u00a0m.": day, // in Spanish
+		"11/28/26, 7:00 AM":                day, // Java's short style
+		"28.11.2026 07:00 Uhr":             day,
+		"2026-11-28_07:00:00":              day,
+		"/Date(1795849200000)/":            day, // PowerShell
+		"May 5 2026 07:00":                 time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC),
+		"5/5/2026 07:00":                   time.Date(2026, 5, 5, 7, 0, 0, 0, time.UTC),
+		"20261128070000":                   day,
+		"20261128T070000":                  day,
+		"202611280700":                     day,
+		"1795849200":                       day,
+		"1795849200.25":                    day.Add(250 * time.Millisecond),
+		"1.7958492e9":                      day,
+		"1795849200123":                    day.Add(123 * time.Millisecond),
+		"1795849200123000":                 day.Add(123 * time.Millisecond),
+		"1795849200123000000":              day.Add(123 * time.Millisecond),
 		// none
+		"-62135596800": {}, "1601-01-01T00:00:00Z": {}, "1900-01-01 00:00:00": {}, "1970-01-01 01:00:00": {},
 		"0": {}, "0001-01-01T00:00:00Z": {}, "1970-01-01T00:00:00Z": {}, "0001-01-01 00:00:00 +0000 UTC": {},
 	} {
 		got, err := moment(said, "")
@@ -75,6 +95,11 @@ func TestMoments(t *testing.T) {
 		"2026-11-28 25:00:00":           "as a time",
 		"28 listopada 2026 07:00":       "as a time",
 		"NaN":                           "as a time",
+		"2026":                          "as a time",
+		"20261128":                      "as a time",
+		"5":                             "as a time",
+		"11:00 7:00 2026-11-28":         "as a time",
+		"28/11/26 07:00":                "two ways",
 		"-Inf":                          "as a time",
 		"1e300":                         "as a time",
 		"99999-01-01T00:00:00Z":         "as a time",
@@ -96,8 +121,9 @@ func TestMoments(t *testing.T) {
 	} {
 		got, err := moment("2026-11-28 08:00:00", zone)
 		own, wrong := moment("2026-11-28T07:00:00Z", zone)
-		if err != nil || !got.Equal(want) || wrong != nil || !own.Equal(day) {
-			t.Errorf("%q: %v, %v and %v, %v", zone, got, err, own, wrong)
+		compact, failed := moment("20261128080000", zone)
+		if err != nil || !got.Equal(want) || failed != nil || !compact.Equal(want) || wrong != nil || !own.Equal(day) {
+			t.Errorf("%q: %v, %v and %v, %v and %v, %v", zone, got, err, own, wrong, compact, failed)
 		}
 	}
 	if at, err := moment("2026-11-28 08:00:00", "Local time"); err == nil {

@@ -130,17 +130,19 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	env.RegisterDelayedCallback(func() {
 		refused["long name"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: strings.Repeat("x", 70_000)})
 		refused["turned name"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada\u202eboB"})
-		refused["long reason"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, Reason: strings.Repeat("x", maxReason+1)})
+		refused["long reason"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, Reason: strings.Repeat("é", MaxReason+1)})
+		refused["long question"] = decide(t, env, Decide{CallID: "c1_0", Ask: strings.Repeat("é", MaxReason+1)})
 		refused["unknown"] = decide(t, env, Decide{CallID: "c9_0", Approved: &yes})
 		refused["no answer"] = decide(t, env, Decide{CallID: "c1_0"})
-		refused["the first"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada"})
+		refused["the first"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada", Reason: strings.Repeat("é", MaxReason)})
 		refused["twice"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Bob"})
 	}, time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
 	for what, want := range map[string]string{
-		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 bytes",
-		"turned name": `"by" has control or invisible characters`,
-		"unknown":     `no pending call "c9_0"`, "no answer": `"approved" is missing`, "the first": "",
+		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 characters",
+		"long question": "the question is longer than 1000 characters",
+		"turned name":   `"by" has control or invisible characters`,
+		"unknown":       `no pending call "c9_0"`, "no answer": `"approved" is missing`, "the first": "",
 		"twice": `already decided: approved by Ada`,
 	} {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
@@ -157,7 +159,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 func TestManyDecisions(t *testing.T) {
 	t.Parallel()
 	for name, reason := range map[string]string{
-		"plain": strings.Repeat("r", maxReason), "special": strings.Repeat("<", maxReason), "no text": strings.Repeat("\xff", maxReason/3),
+		"plain": strings.Repeat("r", MaxReason), "special": strings.Repeat("<", MaxReason), "no text": strings.Repeat("\xff", MaxReason),
 	} {
 		by := strings.ToValidUTF8(reason[:agent.MaxBy], strings.Repeat("x", agent.MaxBy))
 		for _, approved := range []bool{false, true} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -35,12 +36,11 @@ type Decide struct {
 	Identity *agent.Identity `json:"identity,omitempty"`
 }
 
-// Bounds of a decision, in bytes: of the reason or the question to the agent, and of the arguments
-// that replace the agent's.
-const (
-	maxReason = 1000
-	maxEdit   = 16 << 10
-)
+// MaxReason limits the reason of a decision, and a question to the agent, in characters.
+const MaxReason = 1000
+
+// maxEdit limits the arguments that replace the agent's, in bytes.
+const maxEdit = 16 << 10
 
 // check rejects a decision that is invalid or does not fit the waiting call.
 func (a *approvals) check(d Decide) error {
@@ -79,10 +79,10 @@ func (d Decide) check() error {
 		return errors.New(`"arguments" requires "approved": true`)
 	case len(d.Arguments) > maxEdit:
 		return fmt.Errorf("the arguments are longer than %d bytes", maxEdit)
-	case len(d.Reason) > maxReason:
-		return fmt.Errorf("the reason is longer than %d bytes", maxReason)
-	case len(d.Ask) > maxReason:
-		return fmt.Errorf("the question is longer than %d bytes", maxReason)
+	case utf8.RuneCountInString(d.Reason) > MaxReason:
+		return fmt.Errorf("the reason is longer than %d characters", MaxReason)
+	case utf8.RuneCountInString(d.Ask) > MaxReason:
+		return fmt.Errorf("the question is longer than %d characters", MaxReason)
 	}
 	return errors.Join(agent.CheckBy(d.By), agent.CheckBy(d.HandTo), d.Identity.Check())
 }

@@ -90,7 +90,7 @@ func (qs *questions) reviewed(s *stageChild, said activities.Review) route.Verdi
 	}
 	qs.keep(activities.Note{
 		Kind: string(route.Review), Stage: s.plan.Name, Question: s.plan.Routing.Review.Question,
-		Answer: Answer{Text: fit(said.Feedback, maxAnswer), Approved: &said.Approved}.words(), By: s.plan.Review.Name,
+		Answer: Answer{Text: fit(said.Feedback, MaxAnswer), Approved: &said.Approved}.words(), By: s.plan.Review.Name,
 	})
 	return route.SentBack
 }
@@ -197,8 +197,8 @@ func (i *interrupt) note() activities.Note {
 	return note
 }
 
-// maxAnswer limits an answer, in bytes of JSON, because it goes into the input of every later stage.
-const maxAnswer = 8 << 10
+// MaxAnswer limits an answer, with its decision and data, in bytes of JSON, because it goes into the input of every later stage.
+const MaxAnswer = 8 << 10
 
 // maxNotes limits the answers that a stage sees, in bytes of JSON, because they are in
 // the inputs of activities.
@@ -289,8 +289,8 @@ func (qs *questions) checkAnswer(a Answer) error {
 		return fmt.Errorf("%d questions are pending: select one with \"id\": %s", open, qs.openQuestions())
 	case i == nil:
 		return notPending("unknown question %q; available: %s", a.ID, qs.openQuestions())
-	case jsonSize(a.words()) > maxAnswer:
-		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
+	case jsonSize(a.words()) > MaxAnswer:
+		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", MaxAnswer)
 	}
 	if err := agent.CheckBy(a.By); err != nil {
 		return err

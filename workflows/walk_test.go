@@ -252,7 +252,7 @@ func TestAnswersThatAnswerNothing(t *testing.T) {
 		// The suffix comes from the run's ID, so a repeated workflow task asks the question with the same ID.
 		answer(t, env, Answer{ID: "q7", Approved: &yes}, `unknown question "q7"; available: q1-n-id (type: NotPending`)
 		answer(t, env, Answer{Text: "yes"}, `needs "approved"`)
-		answer(t, env, Answer{Approved: &yes, Text: strings.Repeat("x", maxAnswer+1)}, "longer than")
+		answer(t, env, Answer{Approved: &yes, Text: strings.Repeat("x", MaxAnswer+1)}, "longer than")
 	}, time.Minute)
 	env.RegisterDelayedCallback(func() { answer(t, env, Answer{Approved: &yes}, "") }, 2*time.Minute)
 	investigated(t, env)

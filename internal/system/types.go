@@ -273,7 +273,7 @@ type Target struct {
 
 // GuideBody is text for the agents.
 type GuideBody struct {
-	Text string `json:"text" minLength:"1" doc:"the text"`
+	Text string `json:"text" minLength:"1" maxLength:"16384" doc:"the text, at most 16384 bytes"`
 	Target
 }
 
@@ -302,9 +302,9 @@ type DecideBody struct {
 	Approved *bool  `json:"approved,omitempty" doc:"true approves, false denies; absent if ask or hand_to is set"`
 	// For Arguments, Ask and HandTo see workflows.Decide.
 	Arguments json.RawMessage `json:"arguments,omitempty" doc:"arguments for the approved call, instead of the agent's"`
-	Ask       string          `json:"ask,omitempty" maxLength:"10000" doc:"a question for the agent; the call is not made"`
+	Ask       string          `json:"ask,omitempty" maxLength:"1000" doc:"a question for the agent; the call is not made"`
 	HandTo    string          `json:"hand_to,omitempty" maxLength:"200" doc:"group, role or @name that must decide instead of you"`
-	Reason    string          `json:"reason,omitempty" maxLength:"4000"`
+	Reason    string          `json:"reason,omitempty" maxLength:"1000"`
 	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"digest of the call that you saw; a changed call is not decided"`
 }
 
@@ -319,7 +319,7 @@ type Decided struct {
 // AnswerBody is an answer to a question.
 type AnswerBody struct {
 	ID       string          `json:"id,omitempty" maxLength:"1000" doc:"ID of the question; absent means the only pending one"`
-	Text     string          `json:"text,omitempty" maxLength:"100000"`
+	Text     string          `json:"text,omitempty" maxLength:"8192" doc:"with decision and data at most 8192 bytes of JSON"`
 	Approved *bool           `json:"approved,omitempty"`
 	Decision string          `json:"decision,omitempty" maxLength:"1000"`
 	Data     json.RawMessage `json:"data,omitempty"`

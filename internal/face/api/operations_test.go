@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // bodies holds the request bodies of operations that need one.
@@ -238,6 +240,23 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 		problemOf(t, got)
+	}
+}
+
+// A text over its limit is refused, and the error names the limit.
+func TestTextsOverTheirLimits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for field, limit := range map[string]int{"ask": workflows.MaxReason, "reason": workflows.MaxReason} {
+		body := map[string]any{"call_id": "c", field: strings.Repeat("é", limit)}
+		if got := w.call("approver", "POST", "/api/v1/investigations/a/decide", body); got.status != 404 {
+			t.Errorf("%s at its limit: %d %s", field, got.status, got.body)
+		}
+		body[field] = strings.Repeat("é", limit+1)
+		got := w.call("approver", "POST", "/api/v1/investigations/a/decide", body)
+		if got.status != 422 || !strings.Contains(got.body, strconv.Itoa(limit)) || !strings.Contains(got.body, "body."+field) {
+			t.Errorf("%s over its limit: %d %s", field, got.status, got.body)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -55,7 +56,7 @@ func (h steering) steer(ctx context.Context, id, signal string, in any) (*body[s
 		return nil, err
 	}
 	if g, ok := in.(workflows.Guide); ok && len(g.Text) > workflows.MaxGuide {
-		return nil, huma.Error422UnprocessableEntity("the text is too long")
+		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("the text has %d bytes; the maximum is %d", len(g.Text), workflows.MaxGuide))
 	}
 	st, err := h.opts.System.Steer(ctx, o.ID, signal, in)
 	if err != nil {

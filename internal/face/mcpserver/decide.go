@@ -14,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
 	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // deciding adds the tools that answer questions and approvals. An agent may answer a clarification itself. Every other answer needs a
@@ -58,7 +59,7 @@ func (m *server) said(call *mcp.CallToolRequest, key, message string, choices ..
 			"type": "object", "required": []string{"decision"},
 			"properties": map[string]any{
 				"decision": map[string]any{"type": "string", "enum": choices, "title": "Your decision"},
-				"reason":   map[string]any{"type": "string", "title": "Reason, shown to the agent"},
+				"reason":   map[string]any{"type": "string", "title": "Reason, shown to the agent", "maxLength": workflows.MaxReason},
 			},
 		}}}
 	}
@@ -83,7 +84,7 @@ type decideArgs struct {
 	Call     string `json:"call" minLength:"1" maxLength:"1000" doc:"value of name of the call in list_inbox"`
 	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"digest of the call that the person saw; a changed call is not decided"`
 	Approved *bool  `json:"approved,omitempty" doc:"the person's decision; required if the editor cannot ask the person"`
-	Reason   string `json:"reason,omitempty" maxLength:"4000" doc:"the person's reason"`
+	Reason   string `json:"reason,omitempty" maxLength:"1000" doc:"the person's reason"`
 }
 
 func (m *server) decideTool(ctx context.Context, call *mcp.CallToolRequest, in decideArgs) (out system.Decided, err error) {
@@ -155,7 +156,7 @@ func callText(id string, a record.Approval) string {
 type answerArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"ID of the investigation"`
 	Question string `json:"question" minLength:"1" maxLength:"1000" doc:"name of the question, as returned by list_inbox"`
-	Text     string `json:"text,omitempty" maxLength:"100000" doc:"the answer"`
+	Text     string `json:"text,omitempty" maxLength:"8192" doc:"the answer, at most 8192 bytes of JSON"`
 	Approved *bool  `json:"approved,omitempty" doc:"the person's decision, for a confirmation or a review"`
 }
 

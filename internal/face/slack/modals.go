@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // place is where a modal was opened: the private metadata of the modal.
@@ -50,6 +51,9 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	}
 	field := slack.NewPlainTextInputBlockElement(nil, fieldText)
 	field.Multiline, field.MaxLength = true, maxField
+	if action.ActionID == verbDeny {
+		field.MaxLength = workflows.MaxReason
+	}
 	if action.ActionID == verbEdit {
 		a, err := f.pending(ctx, in)
 		if err != nil || len([]rune(a.Arguments)) > maxField {

@@ -243,7 +243,7 @@ class Card {
   askBack() {
     const text = h("textarea", {
       rows: 2,
-      maxlength: 10_000,
+      maxlength: 1000,
       required: true,
       "aria-label": "Question for the agent",
       placeholder: "Your question. The call is not made; the agent answers and can request it again.",
@@ -288,7 +288,7 @@ class Card {
       type: "text",
       "aria-label": "Reason",
       placeholder: "Reason (the agent sees it)",
-      maxlength: 4000,
+      maxlength: 1000,
     });
     this.doing.replaceChildren(
       h(

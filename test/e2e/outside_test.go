@@ -341,7 +341,7 @@ func readJSON(t *testing.T, path string, into any) {
 type toolCatalogue struct {
 	Tools   json.RawMessage            `json:"tools"`
 	Results map[string]json.RawMessage `json:"results"`
-	called  func(arguments string) // may be nil
+	called  func(arguments string)     // may be nil
 }
 
 func (s *toolCatalogue) serve(w http.ResponseWriter, r *http.Request) {

@@ -34,12 +34,15 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	if tainted {
 		why = append(why, Tainted(in.Untrusted))
 	}
-	if in.Repeat != nil && tool.repeats != plan.RepeatsAllow && !d.Spec.mayOnlyRead(*in.Repeat, tool.repeats) {
-		if refusal := refuseRepeat(d.Spec.Name, *in.Repeat, tool.repeats); refusal != nil {
+	if in.Repeat != nil {
+		asked, refusal := d.Spec.repeatable(*in.Repeat, tool.repeats)
+		if refusal != nil {
 			return refusal
 		}
-		why = append(why, in.Repeat.String())
-		d.Repeated = !in.Repeat.Approved
+		if asked {
+			why = append(why, in.Repeat.String())
+			d.Repeated = !in.Repeat.Approved
+		}
 	}
 	d.Why = strings.Join(why, " and ")
 	d.NeedsApproval = tool.approval || tainted || d.Repeated
@@ -68,31 +71,32 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	return nil
 }
 
-// mayOnlyRead reports whether a call can be repeated without a question because it is unknown whether the tool writes. Many tools
-// without annotations only read, and agents look twice to see a change. A third time, they are stuck or they write.
-func (s Spec) mayOnlyRead(r agent.Repeat, rule plan.RepeatRule) bool {
+// repeatable decides whether a person is asked about a call that was requested before, or why it is refused, in words for the model.
+// Otherwise the call is made. The first case that applies decides.
+func (s Spec) repeatable(r agent.Repeat, rule plan.RepeatRule) (asked bool, refusal *Refusal) {
 	undeclared := s.RiskFrom == SourceDefault || s.RiskFrom == SourceUntrusted
-	return undeclared && rule == plan.RepeatsAsk && r.Times+r.InReply < 2 && !r.Denied
-}
-
-// refuseRepeat returns the refusal of a call that was requested before, in words for the model, or nil if it may be made or
-// a person decides.
-func refuseRepeat(name string, r agent.Repeat, rule plan.RepeatRule) *Refusal {
-	stands := ""
-	if r.Times > 0 {
-		stands = "You " + r.String() + ", and that result stands. "
-	}
-	switch {
-	case rule == plan.RepeatsDeny && r.Times > 0:
-		return denied("Tool %s was not called. %sRepeating a call that may change something is not allowed for this agent.", name, stands)
+	var why string
+	switch times, deny := r.Times+r.InReply, rule == plan.RepeatsDeny; {
+	case rule == plan.RepeatsAllow:
+		return false, nil
+	case deny && r.Times > 0:
+		why = "Repeating a call that may change something is not allowed for this agent."
 	case r.Denied && r.By != "":
-		return denied("Tool %s was not called. %sRepeating it was denied by %s. Do not request this call again.", name, stands, r.By)
+		why = fmt.Sprintf("Repeating it was denied by %s. Do not request this call again.", r.By)
 	case r.Denied:
-		return denied("Tool %s was not called. %sNobody approved repeating it. Do not request this call again.", name, stands)
-	case r.InReply > 1 && !r.Approved, r.InReply > 0 && r.Times > 0 && !r.Approved, r.InReply > 0 && rule == plan.RepeatsDeny:
-		return denied("Tool %s was not called. %sYour reply requests this call more than once. Wait for the result of the first.", name, stands)
+		why = "Nobody approved repeating it. Do not request this call again."
+	case undeclared && !deny && times < 2:
+		// Many tools without annotations only read, and agents look twice to see a change. A third time, they are stuck or they write.
+		return false, nil
+	case r.InReply > 0 && (deny || times > 1 && !r.Approved):
+		why = "Your reply requests this call more than once. Wait for the result of the first."
+	default:
+		return true, nil
 	}
-	return nil
+	if r.Times > 0 {
+		why = "You " + r.String() + ", and that result stands. " + why
+	}
+	return false, denied("Tool %s was not called. %s", s.Name, why)
 }
 
 // repeats returns the rule for repeated calls of a tool. Tools that touch only our own store have no effects outside.

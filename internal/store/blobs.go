@@ -83,40 +83,61 @@ func notFound(err error) error {
 }
 
 // SaveCatalogue stores the tools that a server offers to an execution and replaces the earlier ones. If the server could be asked,
-// the catalogue is also stored as its last offer. Equal catalogues share one blob.
+// they are also stored as its last offer; a partial list replaces only the tools that it contains. Equal catalogues share one blob.
 func (s blobs) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
-	body, err := json.Marshal(catalogue)
-	if err == nil {
-		hash := blobHash(body)
-		err = s.write(ctx, "", func(q querier) error {
-			if err := insertBlob(ctx, q, hash, body); err != nil {
-				return err
-			}
-			_, err := q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
-				`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, catalogue.Server, hash)
-			if err != nil || catalogue.Error != "" {
-				return err
-			}
-			_, err = q.ExecContext(ctx, insertInto("offers", "server, hash")+`ON CONFLICT (server) `+overwrite("hash")+
-				` WHERE offers.hash <> excluded.hash`, catalogue.Server, hash)
+	err := s.write(ctx, "", func(q querier) error {
+		hash, err := insertCatalogue(ctx, q, catalogue)
+		if err != nil {
 			return err
-		})
-	}
+		}
+		_, err = q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
+			`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, catalogue.Server, hash)
+		if err != nil || catalogue.Error != "" {
+			return err
+		}
+		if catalogue.Partial != "" {
+			last, err := lastOffer(ctx, q, catalogue.Server)
+			if err != nil {
+				return err
+			}
+			if hash, err = insertCatalogue(ctx, q, catalogue.After(last)); err != nil {
+				return err
+			}
+		}
+		_, err = q.ExecContext(ctx, insertInto("offers", "server, hash")+`ON CONFLICT (server) `+overwrite("hash")+
+			` WHERE offers.hash <> excluded.hash`, catalogue.Server, hash)
+		return err
+	})
 	return doing(err, "write tool catalogue of %s for %s, %s", catalogue.Server, scope.Investigation, scope.Execution)
 }
 
-// LastOffer returns the tools that a server offered when any execution last asked it, or the zero value if none ever did.
+func insertCatalogue(ctx context.Context, q querier, catalogue tool.Catalogue) (hash string, err error) {
+	body, err := json.Marshal(catalogue)
+	if err != nil {
+		return "", err
+	}
+	hash = blobHash(body)
+	return hash, insertBlob(ctx, q, hash, body)
+}
+
+// LastOffer returns the tools that a server offered when any execution last asked it, or the zero value if none ever did. Tools that
+// a partial list left out are those of the lists before.
 func (s blobs) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
+	offer, err = lastOffer(ctx, s.db.reader, server)
+	return offer, doing(s.db.explain(err), "read what %s offered last", server)
+}
+
+func lastOffer(ctx context.Context, q querier, server string) (offer tool.Catalogue, err error) {
 	const query = `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1`
 	var body []byte
-	err = s.db.reader.QueryRowContext(ctx, query, server).Scan(&body)
+	err = q.QueryRowContext(ctx, query, server).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return offer, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(body, &offer)
 	}
-	return offer, doing(s.db.explain(err), "read what %s offered last", server)
+	return offer, err
 }
 
 // Catalogues returns the hashes of the blobs saved for an execution, sorted by server. Each blob is a tool.Catalogue as JSON.

@@ -9,7 +9,7 @@ import (
 
 // Changes lists the differences between a server's current and last description of its tools, one line for each tool.
 // There are none for a server that was not asked before. A change can mean that a trusted server was replaced. A tool that is
-// missing from a partial list need not have been removed.
+// missing from a partial list need not have been removed, and one that follows a partial list need not be new.
 func Changes(last, current Catalogue) (lines []string) {
 	before, now := last.Tools, current.Tools
 	if last.Server == "" { // a server that offered nothing still has a name
@@ -18,6 +18,7 @@ func Changes(last, current Catalogue) (lines []string) {
 	for _, spec := range now {
 		old, known := named(before, spec.Name)
 		switch was, is := old.Definition(), spec.Definition(); {
+		case !known && last.Partial != "":
 		case !known:
 			lines = append(lines, fmt.Sprintf("%s is new (%.8s)", spec.Name, is))
 		case was != is:
@@ -31,6 +32,27 @@ func Changes(last, current Catalogue) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// maxRemembered limits the tools that are remembered of a server whose lists are partial.
+const maxRemembered = 1000
+
+// After returns what is known of a server's tools after this list: the list, or last with the tools of a partial list. Beyond the
+// limit it returns last.
+func (c Catalogue) After(last Catalogue) Catalogue {
+	if c.Partial == "" || last.Server == "" {
+		return c
+	}
+	tools := slices.Clone(c.Tools)
+	for _, spec := range last.Tools {
+		if _, there := named(c.Tools, spec.Name); !there {
+			tools = append(tools, spec)
+		}
+	}
+	if len(tools) <= maxRemembered {
+		last.Tools, last.Changed = tools, nil
+	}
+	return last
 }
 
 // Named returns a slice with the tool of a name, or nil if there is none.

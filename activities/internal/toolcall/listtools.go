@@ -138,6 +138,7 @@ func (j Calls) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		kept.Partial = "" // find new tools too
 		if kept.Server == now.Server && kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, *now)) == 0 {
 			now.Changed = kept.Changed
 			return true, nil

@@ -63,6 +63,21 @@ func testCatalogues(t *testing.T, open opener) {
 	ok(t, s.SaveCatalogue(ctx, other, newer))
 	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "k8s", Error: "refused"}))
 	same(t, "the last offer", must(s.LastOffer(ctx, "k8s"))(t), newer)
+
+	// A partial list replaces the tools that it has, and keeps the others.
+	deletes := tool.Spec{Name: "k8s.delete", Description: "Deletes at once."}
+	part := tool.Catalogue{Server: "k8s", Tools: []tool.Spec{spec}, Partial: "a page failed", Words: "EOF", Changed: []string{"x"}}
+	ok(t, s.SaveCatalogue(ctx, scope, part))
+	both := tool.Catalogue{Server: "k8s", Tools: []tool.Spec{spec, newer.Tools[0]}}
+	same(t, "the last offer, then a part", must(s.LastOffer(ctx, "k8s"))(t), both)
+	part.Tools = []tool.Spec{deletes}
+	ok(t, s.SaveCatalogue(ctx, scope, part))
+	both.Tools = []tool.Spec{deletes, spec}
+	same(t, "the last offer, then another part", must(s.LastOffer(ctx, "k8s"))(t), both)
+	same(t, "the list of the execution", catalogues(t, s, scope)[1], part)
+	part.Server = "new"
+	ok(t, s.SaveCatalogue(ctx, scope, part))
+	same(t, "a part alone", must(s.LastOffer(ctx, "new"))(t), part)
 }
 
 func catalogues(t *testing.T, s Store, scope transcript.Scope) (out []tool.Catalogue) {

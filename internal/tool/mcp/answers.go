@@ -40,9 +40,11 @@ type request struct {
 	keeps bool            // the result is kept in the server's form
 	kept  json.RawMessage // nil until the answer arrives
 	gone  bool            // abandoned, but the server may still answer it
+	stray string          // the beginning of a response to no request in progress, from this request's own stream
 }
 
-func (r *request) unanswered() bool { return r.kept == nil }
+// unanswered reports whether a request is in progress. Nil is an unknown request.
+func (r *request) unanswered() bool { return r != nil && r.kept == nil }
 
 // unclaimed is a response without an id.
 type unclaimed struct {
@@ -53,6 +55,10 @@ type unclaimed struct {
 
 // maxUnclaimed limits how many of them are remembered. Further ones are dropped.
 const maxUnclaimed = 20
+
+// maxGone limits how many abandoned requests of a shared connection are remembered. The oldest are forgotten: servers need not
+// answer a request that was cancelled.
+const maxGone = 100
 
 // rawKey is the key in an empty result's _meta that names the kept one.
 const rawKey = "inquest/raw"
@@ -82,6 +88,10 @@ func (a *answers) forget(id any) {
 	defer a.mu.Unlock()
 	if r := a.requests[idKey(id)]; r != nil && r.unanswered() && a.shared {
 		r.gone = true
+		gone := slices.DeleteFunc(a.inOrder(), func(r *request) bool { return !r.gone })
+		if len(gone) > maxGone {
+			delete(a.requests, idKey(gone[0].id))
+		}
 		return
 	}
 	delete(a.requests, idKey(id))
@@ -108,21 +118,35 @@ func (a *answers) take(meta map[string]any) json.RawMessage {
 }
 
 // read returns the messages for the SDK that a server's message results in. Noise has none. A response may have several, because
-// it can show which request an earlier response without an id belongs to.
+// it can show which request an earlier response without an id belongs to. So may a batch, which the MCP revision 2025-03-26 allows.
 //
 // only is the id of the request whose own HTTP response contains the message, and nil if there is none. On a shared connection, a
 // response without an id belongs to the only request in progress. Among several it is kept until the others have been answered.
 func (a *answers) read(message []byte, only any) (out [][]byte) {
 	message = sse.Unmarked(message) // programs on Windows write it before their first line
-	r, ok := responseIn(message)
+	var batch []json.RawMessage
+	if !bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")) || json.Unmarshal(message, &batch) != nil {
+		return a.readOne(message, only)
+	}
+	for _, message := range batch {
+		out = append(out, a.readOne(message, only)...)
+	}
+	return out
+}
+
+// readOne reads a message that is no batch. A response that no request waits for is dropped, because the SDK rounds ids and could
+// take it for another one.
+func (a *answers) readOne(message []byte, only any) [][]byte {
+	r, ok := responseIn(message, only != nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	to := a.requests[idKey(r.id)]
-	if only != nil && idKey(r.id) == "" {
-		to = a.requests[idKey(only)]
+	own, to := a.requests[idKey(only)], a.requests[idKey(r.id)]
+	if idKey(r.id) == "" {
+		to = own
 	}
+	read := only == nil || own.unanswered() // the SDK reads a request's own stream only up to its answer
 	switch {
-	case ok && to != nil && to.unanswered():
+	case ok && to.unanswered() && read:
 		return append([][]byte{a.answer(to, r)}, a.settle()...)
 	case ok && a.shared && idKey(r.id) == "" && r.versioned && len(a.unclaimed) < maxUnclaimed:
 		u := unclaimed{response: r, place: a.sent}
@@ -131,19 +155,33 @@ func (a *answers) read(message []byte, only any) (out [][]byte) {
 		}
 		a.unclaimed = append(a.unclaimed, u)
 		return a.settle()
+	case ok && own != nil:
+		own.stray = quote(message)
 	}
-	if _, err := jsonrpc.DecodeMessage(message); err != nil {
+	var line bytes.Buffer
+	msg, _ := jsonrpc.DecodeMessage(message)
+	if _, request := msg.(*jsonrpc.Request); ok || !request || json.Compact(&line, message) != nil {
 		return nil
 	}
-	return [][]byte{message}
+	return [][]byte{line.Bytes()}
 }
 
 // awaits reports whether the answer to a request has not arrived.
 func (a *answers) awaits(id any) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	to := a.requests[idKey(id)]
-	return to != nil && to.unanswered()
+	return a.requests[idKey(id)].unanswered()
+}
+
+// stray returns the beginning of a response that a request's own stream contains instead of the answer. It is empty if there is
+// none, or if the answer has arrived.
+func (a *answers) stray(id any) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r := a.requests[idKey(id)]; r.unanswered() {
+		return r.stray
+	}
+	return ""
 }
 
 // refuse returns an error as the answer to a request, in place of a response that cannot be read.
@@ -211,7 +249,7 @@ const unmatched = "it has no id, and several requests were in progress, so it is
 // before returns the unanswered requests that were sent up to a place, oldest first: those in progress, and the number of
 // abandoned ones.
 func (a *answers) before(place int) (waiting []*request, gone int) {
-	for _, r := range slices.SortedFunc(maps.Values(a.requests), func(a, b *request) int { return a.place - b.place }) {
+	for _, r := range a.inOrder() {
 		switch {
 		case r.place > place || !r.unanswered():
 		case r.gone:
@@ -221,6 +259,11 @@ func (a *answers) before(place int) (waiting []*request, gone int) {
 		}
 	}
 	return waiting, gone
+}
+
+// inOrder returns the requests, oldest first.
+func (a *answers) inOrder() []*request {
+	return slices.SortedFunc(maps.Values(a.requests), func(a, b *request) int { return a.place - b.place })
 }
 
 // response is a response of a server.
@@ -238,8 +281,9 @@ func (r response) mayAnswerNotice() bool {
 }
 
 // responseIn reads a response, even one that is not valid JSON or not valid JSON-RPC. ok is false for any other message, and for
-// output that is no message.
-func responseIn(message []byte) (r response, ok bool) {
+// output that is no message. own means that the message is from a request's own HTTP response, where a result or an error without an
+// id and a version is the answer.
+func responseIn(message []byte, own bool) (r response, ok bool) {
 	var fields struct{ JSONRPC, ID, Method, Result, Error json.RawMessage }
 	broken := json.Unmarshal(message, &fields) != nil
 	if broken {
@@ -249,10 +293,14 @@ func responseIn(message []byte) (r response, ok bool) {
 	if string(fields.Error) == "null" {
 		fields.Error = nil // JSON-RPC 1.0
 	}
+	if m := string(fields.Method); m == "null" || m == `""` {
+		fields.Method = nil // from a server that writes empty fields
+	}
 	r = response{id: fields.ID, versioned: fields.JSONRPC != nil, result: fields.Result}
 	named := idKey(r.id) != ""
+	bare := own && (fields.Error != nil || fields.Result != nil && string(fields.Result) != "null")
 	switch {
-	case fields.Method != nil, !named && !r.versioned, (!named || !r.versioned) && fields.Result == nil && fields.Error == nil:
+	case fields.Method != nil, !named && !r.versioned && !bare, (!named || !r.versioned) && fields.Result == nil && fields.Error == nil:
 		return r, false
 	case broken:
 		r.err = unreadable("it is not valid JSON: " + quote(message))
@@ -293,49 +341,6 @@ func quote(text []byte) string { return clip.Bytes(string(bytes.TrimSpace(text))
 
 // isUnreadable reports whether an error stands for a response that cannot be read.
 func isUnreadable(err *jsonrpc.Error) bool { return err != nil && string(err.Data) == unreadableMark }
-
-// members returns the members of a JSON object that may be broken, such as one with a value NaN or one that was cut. Values need not
-// be JSON.
-func members(text []byte) map[string]json.RawMessage {
-	found, name, begin, depth := map[string]json.RawMessage{}, "", 0, 0
-	end := func(at int) {
-		if value := bytes.TrimSpace(text[begin:at]); name != "" && len(value) > 0 {
-			found[name] = bytes.Clone(value)
-		}
-		name, begin = "", at+1
-	}
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return found
-	}
-	for at := 0; at < len(text); at++ {
-		switch c := text[at]; {
-		case c == '"':
-			for at++; at < len(text) && text[at] != '"'; at++ {
-				if text[at] == '\\' {
-					at++
-				}
-			}
-		case c == '{', c == '[':
-			if depth++; depth == 1 {
-				begin = at + 1
-			}
-		case c == '}', c == ']':
-			if depth--; depth == 0 {
-				end(at)
-				return found
-			}
-		case depth == 1 && c == ',':
-			end(at)
-		case depth == 1 && c == ':' && name == "":
-			_ = json.Unmarshal(text[begin:at], &name) // anything but a text is no name
-			begin = at + 1
-		}
-	}
-	if cut := bytes.TrimSpace(text[begin:]); len(cut) > 0 && bytes.ContainsAny(cut[:1], `{["`) {
-		end(len(text)) // a number may lack digits
-	}
-	return found
-}
 
 // idKey writes the id of a request, or of its answer, in one form. A server may write 4 as 4.0 or as "4". It is empty for
 // anything that cannot be an id.

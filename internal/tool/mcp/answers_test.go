@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -78,9 +79,15 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 	notJSON := func(text string) []string { return []string{"1: error it is not valid JSON: " + text} }
 	one := []string{`1: "one"`}
 	for name, tc := range map[string]struct{ steps, want []string }{
-		"as it should be":       {[]string{">1", ">2", second, first}, []string{`2: "two"`, `1: "one"`}},
-		"id as a text":          {[]string{">1", `{"jsonrpc":"2.0","id":"1","result":"one"}`}, one},
-		"another id":            {[]string{">1", `{"jsonrpc":"2.0","id":"1.5","result":"x"}`, first}, []string{`1.5: "x"`, `1: "one"`}},
+		"as it should be":          {[]string{">1", ">2", second, first}, []string{`2: "two"`, `1: "one"`}},
+		"id as a text":             {[]string{">1", `{"jsonrpc":"2.0","id":"1","result":"one"}`}, one},
+		"another id":               {[]string{">1", `{"jsonrpc":"2.0","id":"1.5","result":"x"}`, first}, one},
+		"an id that is no integer": {[]string{">1", `{"jsonrpc":"2.0","id":1.5,"result":"x"}`, first}, one}, // the SDK reads it as 1
+		"a batch": {
+			[]string{">1", ">2", `[` + second + `,{"jsonrpc":"2.0","method":"ping","id":9},[1],7,` + first + `]`},
+			[]string{`2: "two"`, "ping", `1: "one"`},
+		},
+		"a batch of none":       {[]string{">1", "[]", first}, one},
 		"no version":            {[]string{">1", `{"id":1,"result":"one"}`}, one},
 		"version 1.0":           {[]string{">1", `{"id":1,"result":"one","error":null}`}, one},
 		"error as a text":       {[]string{">1", `{"jsonrpc":"2.0","id":1,"error":"disk full"}`}, []string{"1: error disk full"}},
@@ -102,7 +109,7 @@ func TestAnswersOnASharedConnection(t *testing.T) {
 		},
 		"answered twice": {
 			[]string{">1", first, ">2", `{"jsonrpc":"2.0","id":"1","result":"again"}`, second},
-			[]string{`1: "one"`, `1: "again"`, `2: "two"`}, // the SDK ignores it
+			[]string{`1: "one"`, `2: "two"`},
 		},
 		"no id":                        {[]string{">1", noID}, []string{"1: error cannot parse it"}},
 		"no id, for nobody":            {[]string{noID, ">1", first}, []string{`1: "one"`}},
@@ -150,6 +157,83 @@ func TestMembers(t *testing.T) {
 	}
 	if got := members([]byte(`["id":1]`)); len(got) > 0 {
 		t.Errorf("an array has members: %v", got)
+	}
+}
+
+// TestResponsesInTheirOwnStream checks whose answer a response in a request's own stream is, and that none is taken once the SDK no
+// longer reads that stream.
+func TestResponsesInTheirOwnStream(t *testing.T) {
+	t.Parallel()
+	const first, second = `{"jsonrpc":"2.0","id":1,"result":"one"}`, `{"jsonrpc":"2.0","id":2,"result":"two"}`
+	for name, tc := range map[string]struct {
+		messages, want []string // in the stream of request 1, and what the SDK reads
+		waits          bool     // request 2 waits
+	}{
+		"of both":                     {[]string{second, first}, []string{`2: "two"`, `1: "one"`}, false},
+		"of the other, too late":      {[]string{first, second}, []string{`1: "one"`}, true},
+		"a batch, the other too late": {[]string{"[" + first + "," + second + "]"}, []string{`1: "one"`}, true},
+		"bare, twice":                 {[]string{`{"error":"down"}`, `{"error":"again"}`}, []string{"1: error down"}, true},
+		"noise":                       {[]string{`{"result":null}`, `{"error":null}`, "{}", `{"method":"","x":1}`}, nil, true},
+	} {
+		var a answers
+		var got []string
+		for id := range int64(2) {
+			a.expect(id+1, true)
+		}
+		for _, message := range tc.messages {
+			for _, out := range a.read([]byte(message), int64(1)) {
+				shown := shownMessage(t, out)
+				for id := range 3 {
+					if strings.HasPrefix(shown, fmt.Sprintf("%d: {", id)) {
+						shown = fmt.Sprintf("%d: %s", id, a.take(map[string]any{rawKey: idKey(id)}))
+					}
+				}
+				got = append(got, shown)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" || a.awaits(int64(2)) != tc.waits {
+			t.Errorf("%s: request 2 waits %t\n%s", name, a.awaits(int64(2)), diff)
+		}
+	}
+}
+
+// TestAbandonedRequestsAreLimited checks that a server that answers no cancelled request fills no memory, and that a request that
+// was given up before it was sent is not sent later.
+func TestAbandonedRequestsAreLimited(t *testing.T) {
+	t.Parallel()
+	a := answers{shared: true}
+	for id := range int64(10 * maxGone) {
+		a.expect(id, true)
+		a.forget(id)
+	}
+	if n := len(a.requests); n != maxGone || a.requests[idKey(10*maxGone-1)] == nil {
+		t.Errorf("%d requests are remembered, want the last %d", n, maxGone)
+	}
+	var own answers
+	_, r := withReceipt(t.Context(), &own)
+	r.forget()
+	if err := r.begin(sentRequest{id: int64(1)}); err == nil || len(own.requests) > 0 {
+		t.Errorf("sent (%v), %d requests are remembered", err, len(own.requests))
+	}
+	if err := r.begin(sentRequest{}); err != nil {
+		t.Errorf("its cancellation is not sent: %v", err)
+	}
+}
+
+// TestIDsThatAreHuge checks that a server's id takes little time, in each form.
+func TestIDsThatAreHuge(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("9", 1<<20)
+	a := answers{shared: true}
+	a.expect(1, false)
+	began := time.Now()
+	for _, id := range []string{digits, "-" + digits, "1e" + digits, "1e-" + digits, "0." + digits, `"` + digits + `"`} {
+		if got := a.read([]byte(`{"jsonrpc":"2.0","id":`+id+`,"result":{}}`), nil); len(got) > 0 {
+			t.Errorf("the id %.5s is that of a request", id)
+		}
+	}
+	if took := time.Since(began); took > 10*time.Second { // the exponent alone took longer
+		t.Errorf("it took %s", took)
 	}
 }
 

@@ -1,9 +1,7 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -133,11 +131,7 @@ func (l *listener) note(event []byte) {
 // pass hands a message to the SDK. It drops anything else, for which the SDK would end the session. ok is false when the
 // session has ended.
 func (l *listener) pass(message []byte) (ok bool) {
-	var line bytes.Buffer
-	if json.Compact(&line, message) != nil {
-		return true
-	}
-	for _, message := range l.responses.read(line.Bytes(), nil) {
+	for _, message := range l.responses.read(message, nil) {
 		if _, err := fmt.Fprintf(l.out, "data: %s\n\n", message); err != nil {
 			return false
 		}

@@ -67,6 +67,10 @@ func canonical(number string) string {
 		return "0"
 	}
 	power := new(big.Int)
+	const longest = 100 // digits: longer ones take too long to read, and no two of them are equal unless they are written the same
+	if len(exponent) > longest {
+		return number
+	}
 	if exponent != "" {
 		if _, ok := power.SetString(exponent, 10); !ok {
 			return number
@@ -79,4 +83,47 @@ func canonical(number string) string {
 		sign = "-"
 	}
 	return sign + significant + "e" + power.String()
+}
+
+// members returns the members of a JSON object that may be broken, such as one with a value NaN or one that was cut. Values need not
+// be JSON.
+func members(text []byte) map[string]json.RawMessage {
+	found, name, begin, depth := map[string]json.RawMessage{}, "", 0, 0
+	end := func(at int) {
+		if value := bytes.TrimSpace(text[begin:at]); name != "" && len(value) > 0 {
+			found[name] = bytes.Clone(value)
+		}
+		name, begin = "", at+1
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return found
+	}
+	for at := 0; at < len(text); at++ {
+		switch c := text[at]; {
+		case c == '"':
+			for at++; at < len(text) && text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		case c == '{', c == '[':
+			if depth++; depth == 1 {
+				begin = at + 1
+			}
+		case c == '}', c == ']':
+			if depth--; depth == 0 {
+				end(at)
+				return found
+			}
+		case depth == 1 && c == ',':
+			end(at)
+		case depth == 1 && c == ':' && name == "":
+			_ = json.Unmarshal(text[begin:at], &name) // anything but a text is no name
+			begin = at + 1
+		}
+	}
+	if cut := bytes.TrimSpace(text[begin:]); len(cut) > 0 && bytes.ContainsAny(cut[:1], `{["`) {
+		end(len(text)) // a number may lack digits
+	}
+	return found
 }

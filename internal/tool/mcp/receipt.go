@@ -23,6 +23,7 @@ type receipt struct {
 	mu        sync.Mutex
 	sends     int   // how often the request may have reached the server
 	withdrawn bool  // the caller has gone, so the request must not be sent any more
+	over      bool  // nobody waits for an answer, but the notice of the cancellation may be sent
 	withheld  error // why the request was not sent
 	err       error // the error on the way
 	sent      sentRequest
@@ -77,6 +78,9 @@ func (r *receipt) begin(sent sentRequest) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err == nil && r.over && sent.id != nil {
+		err = errWithdrawn // net/http may ask for the body of a request that was given up
+	}
 	if err != nil {
 		if r.withheld == nil {
 			r.withheld = err
@@ -116,7 +120,12 @@ func (r *receipt) undo() {
 }
 
 // forget must be called when nobody waits for the answer any more.
-func (r *receipt) forget() { r.answers.forget(r.request().id) }
+func (r *receipt) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	r.answers.forget(r.sent.id)
+}
 
 // withdraw prevents a request from being sent, and reports whether it was sent already.
 func (r *receipt) withdraw() (sent bool) {

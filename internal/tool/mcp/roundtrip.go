@@ -154,6 +154,12 @@ func (w *web) receive(resp *http.Response, id any, receipt *receipt, release con
 		resp.Body = newStream(activityBody{resp.Body, w.onActivity}, streamOptions{
 			limit: w.limit, read: func(message []byte) [][]byte { return w.responses.read(receipt.mark(message), only) },
 			bare: w.transport.Type == HTTP, broken: w.breaker(receipt), release: release,
+			last: func() []byte {
+				if stray := w.responses.stray(only); stray != "" {
+					return w.responses.refuse(only, unrelated(resp, kind)+": "+stray)
+				}
+				return nil
+			},
 		})
 		return nil
 	}
@@ -181,28 +187,36 @@ func (w *web) receive(resp *http.Response, id any, receipt *receipt, release con
 	return nil
 }
 
-// answered returns the answer to a request for the SDK, which would end the session, with all its other calls, if it were not
-// JSON-RPC.
-func (w *web) answered(resp *http.Response, kind string, body []byte, id any) []byte {
+// answered returns the answer to a request as a stream for the SDK, which would end the session, with all its other calls, if it
+// were not JSON-RPC. A batch can contain more than the answer.
+func (w *web) answered(resp *http.Response, kind string, body []byte, id any) (stream []byte) {
 	messages := w.responses.read(body, id)
 	if len(messages) == 0 || w.responses.awaits(id) {
-		messages = [][]byte{w.responses.refuse(id, noMessage(resp, kind, body))}
+		messages = append(messages, w.responses.refuse(id, noMessage(resp, kind, body)))
 	}
 	resp.StatusCode = http.StatusOK
-	resp.Header.Set("Content-Type", "application/json")
-	return messages[0]
+	resp.Header.Set("Content-Type", "text/event-stream")
+	for _, message := range messages {
+		stream = fmt.Appendf(stream, "data: %s\n\n", message)
+	}
+	return stream
+}
+
+// unrelated says that a server's response contains no answer to the request.
+func unrelated(resp *http.Response, kind string) string {
+	status := ""
+	if resp.StatusCode != http.StatusOK {
+		status = fmt.Sprintf("status %d, ", resp.StatusCode)
+	}
+	return fmt.Sprintf("it does not answer the request (%scontent type %q)", status, kind)
 }
 
 // noMessage says what a server answered that is not JSON-RPC.
 func noMessage(resp *http.Response, kind string, body []byte) string {
-	what, status := "it does not answer the request", ""
+	what := unrelated(resp, kind)
 	if !json.Valid(body) {
-		what = "it is not valid JSON"
+		what = strings.Replace(what, "it does not answer the request", "it is not valid JSON", 1)
 	}
-	if resp.StatusCode != http.StatusOK {
-		status = fmt.Sprintf("status %d, ", resp.StatusCode)
-	}
-	what += fmt.Sprintf(" (%scontent type %q)", status, kind)
 	text := quote(body)
 	if page := strings.HasPrefix(text, "<"); page {
 		text = title(text)

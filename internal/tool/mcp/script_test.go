@@ -255,7 +255,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		"401":                  {"initialize", tooltest.Answer(401, text, "no such token"), "it returned HTTP status 401", "no such token"},
 		"a page":               {"initialize", tooltest.Answer(200, page, "<title>Sign in</title>"), unreadable, "Sign in"},
 		"a text":               {"initialize", tooltest.Answer(200, text, "under maintenance"), unreadable, "under maintenance"},
-		"a batch":              {"initialize", tooltest.Answer(200, data, `[{"jsonrpc":"2.0","id":1}]`), unreadable, `[{"jsonrpc"`},
+		"a batch":              {"initialize", tooltest.Answer(200, data, `[{"jsonrpc":"2.0","id":1}]`), unreadable, `{"jsonrpc"`},
 		"a page, for the list": {"tools/list", tooltest.Answer(200, page, "<title>Sign in</title>"), unreadable, "Sign in"},
 		"moved":                {"initialize", tooltest.Redirect(301, "/elsewhere"), "it cannot be reached", "must use status 307 or 308"},
 		"notice refused": {

@@ -32,6 +32,7 @@ type streamOptions struct {
 	// bare allows events without data. The SDK reads their ids over streamable HTTP, and mistakes them for messages over SSE.
 	bare    bool
 	broken  func(error)        // called at the end of the body, even if nobody reads further
+	last    func() []byte      // returns a message to add at the end of the body, or nil; a nil function adds none
 	release context.CancelFunc // called when the body is closed
 }
 
@@ -48,6 +49,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		case errors.Is(s.err, errTooLarge):
 			s.broken(s.err)
 		default:
+			s.addLast()
 			s.broken(fmt.Errorf("%w: %w", errCut, s.err))
 		}
 	}
@@ -57,6 +59,15 @@ func (s *stream) Read(p []byte) (int, error) {
 	n := copy(p, s.ready)
 	s.ready = s.ready[n:]
 	return n, nil
+}
+
+func (s *stream) addLast() {
+	if s.last == nil {
+		return
+	}
+	if message := s.last(); message != nil {
+		s.ready = fmt.Appendf(s.ready, "\n\ndata: %s\n\n", message) // the body may end within an event
+	}
 }
 
 // next reads up to the empty line that ends an event, or to the end of the body.

@@ -24,12 +24,29 @@ type System struct {
 	// Slack connects a workspace of Slack.
 	Slack Slack `yaml:"slack"`
 
+	// Timezone is where people work: a name such as Europe/Berlin. Each agent is told the time at which it begins, and whether people
+	// work then.
+	Timezone string `yaml:"timezone" default:"UTC"`
+	// WorkingHours are when people work: 09:00-17:00.
+	WorkingHours string `yaml:"working_hours" default:"none"`
+	// Weekend are the days of the week on which people do not work. They matter if another of these settings is given.
+	Weekend []string `yaml:"weekend" default:"Saturday, Sunday"`
+	// Holidays are the days on which people do not work.
+	Holidays []Holiday `yaml:"holidays" default:"none"`
+
 	_ struct{} `unused:"cost_estimation" instead:"costs are always estimated; set llm_providers.NAME.prices to replace list prices"`
-	_ struct{} `unused:"holidays" instead:"agents do not know holidays; name important ones in custom_instructions"`
 	_ struct{} `unused:"allowed_ws_origins" instead:"the page uses no WebSockets; set its host names in http.hosts"`
 	_ struct{} `unused:"prompt_caching" instead:"prompts are always arranged for caching; remove it"`
 	_ struct{} `foreign:"github" instead:"use runbooks.token_env for runbooks in private repositories"`
 	_ struct{} `foreign:"retention" instead:"investigations are kept; http.keep_alerts is for alerts, Temporal's retention for histories"`
+}
+
+// Holiday is a day on which people do not work.
+type Holiday struct {
+	// Date is a day of each year, 12-25, or of one, 2026-12-25; required.
+	Date string `yaml:"date"`
+	// Name is the holiday's name, for agents; required.
+	Name string `yaml:"name"`
 }
 
 // Limits limit what requests may contain.

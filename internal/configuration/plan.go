@@ -68,7 +68,7 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 		Chain: name, AlertType: req.AlertType, Dedup: plan.Dedup(r.AgentChains[name].Dedup),
 		Timeout: budgetTimeout(own.Budgets, own.Timeout), Conclude: own.Timeouts.Conclude,
 		Bounds: r.planBounds(name, own), AlertMasking: plannedAlertMasking(r.Defaults.AlertMasking), MaxData: r.MaxData(),
-		Environment: r.System.Environment,
+		Environment: r.System.Environment, Calendar: plannedCalendar(r.System),
 	}
 	r.runbook(&p, req.Runbook)
 	bounded{&p}.budget(req.Budgets, own.Requests.Budgets)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,13 +19,6 @@ var (
 	slackUserID    = regexp.MustCompile(`^[UW][A-Z0-9]{2,}$`)
 	slackEmail     = regexp.MustCompile(`^[^@\s]+@[^@\s]+$`)
 )
-
-func validateSystem(s config.System, p path, v *validator) {
-	u, err := url.Parse(s.DashboardURL)
-	if s.DashboardURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-		v.Errorf(p.Key("dashboard_url"), "a URL is required, such as https://inquest.example.com")
-	}
-}
 
 func validateSlack(s config.Slack, p path, v *validator) {
 	for key, name := range map[string]string{

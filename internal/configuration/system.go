@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/kit/spell"
@@ -191,4 +193,48 @@ func (c *Config) Needs() (n Needs) {
 		}
 	}
 	return n
+}
+
+func validateSystem(s config.System, p path, v *validator) {
+	u, err := url.Parse(s.DashboardURL)
+	if s.DashboardURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		v.Errorf(p.Key("dashboard_url"), "a URL is required, such as https://inquest.example.com")
+	}
+	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {
+		v.Errorf(p.Key("timezone"), "this host knows no time zone %q; a name such as Europe/Berlin or UTC is required", s.Timezone)
+	}
+	if s.WorkingHours != "" {
+		if _, _, err := plan.HoursOf(s.WorkingHours); err != nil {
+			v.Errorf(p.Key("working_hours"), "%v", err)
+		}
+	}
+	for n, name := range s.Weekend {
+		if _, ok := plan.DayOf(name); !ok {
+			v.Errorf(p.Key("weekend").Index(n), "a day of the week in English is required, such as Saturday")
+		}
+	}
+}
+
+func validateHoliday(h config.Holiday, p path, v *validator) {
+	if problem := plan.Holiday(h).Check(); problem != "" {
+		v.Errorf(p.Key("date"), "%s", problem)
+	}
+	if strings.TrimSpace(h.Name) == "" {
+		v.Errorf(p.Key("name"), "is required")
+	}
+}
+
+// plannedCalendar returns the calendar for the prompts of agents; zero if nothing about it is set.
+func plannedCalendar(s config.System) plan.Calendar {
+	if s.Timezone == "" && s.WorkingHours == "" && s.Weekend == nil && len(s.Holidays) == 0 {
+		return plan.Calendar{}
+	}
+	c := plan.Calendar{Timezone: s.Timezone, Hours: s.WorkingHours, Weekend: s.Weekend}
+	if s.Weekend == nil {
+		c.Weekend = []string{"Saturday", "Sunday"}
+	}
+	for _, h := range s.Holidays {
+		c.Holidays = append(c.Holidays, plan.Holiday(h))
+	}
+	return c
 }

@@ -140,6 +140,8 @@ func (v *validator) rules(p path, entry any) {
 		validateFallback(*own, p, v)
 	case *config.Grant:
 		validateGrant(*own, p, v)
+	case *config.Holiday:
+		validateHoliday(*own, p, v)
 	case *config.HTTP:
 		validateHTTP(*own, p, v)
 	case *config.Memory:

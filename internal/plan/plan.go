@@ -34,6 +34,8 @@ type Plan struct {
 	Project string `json:"project,omitempty"`
 	// Environment is the name of the installation in the configuration, or empty.
 	Environment string `json:"environment,omitempty"`
+	// Calendar is when people work, for the prompts of agents.
+	Calendar Calendar `json:"calendar,omitzero"`
 	// Conversation marks the plan of a conversation. Its one stage has one agent and no task, because people say what
 	// they want.
 	Conversation bool `json:"conversation,omitempty"`

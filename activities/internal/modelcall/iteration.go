@@ -62,18 +62,22 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return err
 	}
+	now := prompt.Time(g.Plan.Calendar, g.Ref.Started)
+	if g.Plan.Conversation { // the task comes from people
+		blocks += now
+	}
 	g.add(transcript.KindSystem, transcript.Body{Text: system + blocks, ToolSearch: g.searches(), Untrusted: from})
 	for _, skipped := range g.Agent.SkippedFallbacks {
 		g.add(transcript.KindNotice, transcript.Body{Text: skipped})
 	}
 	if g.Plan.Conversation {
-		return nil // the task comes from people
+		return nil
 	}
 	task, err := g.task(ctx, data)
 	if err != nil {
 		return err
 	}
-	g.add(transcript.KindUser, transcript.Body{Text: task})
+	g.add(transcript.KindUser, transcript.Body{Text: task + now})
 	return nil
 }
 

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Calendar is when people work. The zero value is UTC without working hours and holidays.
+type Calendar struct {
+	Timezone string `json:"timezone,omitempty"` // an IANA name; empty means UTC
+	// Hours are the working hours, as in 09:00-17:00, of the days that are neither in Weekend nor a holiday. Empty means unknown.
+	Hours string `json:"hours,omitempty"`
+	// Weekend are days of the week in English, and Holidays are in the order of the configuration.
+	Weekend  []string  `json:"weekend,omitempty"`
+	Holidays []Holiday `json:"holidays,omitempty"`
+}
+
+// Holiday is a day without work.
+type Holiday struct {
+	Date string `json:"date"` // 12-25, of each year, or 2026-12-25
+	Name string `json:"name"`
+}
+
+// On reports whether a day is the holiday.
+func (h Holiday) On(day time.Time) bool {
+	return h.Date == day.Format("01-02") || h.Date == day.Format(time.DateOnly)
+}
+
+// Check returns what is wrong with the date; "" if nothing is.
+func (h Holiday) Check() string {
+	if _, err := time.Parse(time.DateOnly, h.Date); err == nil {
+		return ""
+	}
+	if _, err := time.Parse(time.DateOnly, "2000-"+h.Date); err == nil { // a leap year
+		return ""
+	}
+	return "must be a month and a day, such as 12-25, or a date, such as 2026-12-25"
+}
+
+// HoursOf returns the minutes of the day at which working hours, as in 09:00-17:00, begin and end. They may pass midnight.
+func HoursOf(hours string) (from, to int, err error) {
+	begin, end, _ := strings.Cut(hours, "-")
+	for n, text := range []string{begin, end} {
+		at, err := time.Parse("15:04", strings.TrimSpace(text))
+		if err != nil {
+			return 0, 0, fmt.Errorf("two times of day are required, such as 09:00-17:00")
+		}
+		*[]*int{&from, &to}[n] = at.Hour()*60 + at.Minute()
+	}
+	return from, to, nil
+}
+
+// DayOf returns the day of the week with an English name, whatever its case.
+func DayOf(name string) (time.Weekday, bool) {
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if strings.EqualFold(day.String(), name) {
+			return day, true
+		}
+	}
+	return 0, false
+}
+
+// In returns a time in the calendar's zone. It is in UTC if this host does not know the zone.
+func (c Calendar) In(at time.Time) time.Time {
+	zone, err := time.LoadLocation(c.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return at.In(zone)
+}
+
+// State says what a time is for those who work, and why: "outside working hours (weekend)". It is empty if the calendar knows nothing
+// about the day.
+func (c Calendar) State(at time.Time) string {
+	at = c.In(at)
+	for _, h := range c.Holidays {
+		if h.On(at) {
+			return "a holiday (" + h.Name + ")"
+		}
+	}
+	if slices.ContainsFunc(c.Weekend, func(name string) bool { day, _ := DayOf(name); return day == at.Weekday() }) {
+		return "a weekend"
+	}
+	from, to, err := HoursOf(c.Hours)
+	if err != nil {
+		return ""
+	}
+	now := at.Hour()*60 + at.Minute()
+	within := now >= from && now < to
+	if from > to {
+		within = now >= from || now < to
+	}
+	if within {
+		return "within working hours (" + c.Hours + ")"
+	}
+	return "outside working hours (" + c.Hours + ")"
+}

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,6 +39,8 @@ func newDispatcher(t *testing.T) *bench {
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	b := newDispatcher(t)
+	b.ref.Started = time.Date(2026, 11, 28, 6, 30, 59, 0, time.UTC)
+	const begun = "# Time\nYou begin on Saturday 2026-11-28 at 06:30 UTC.\n"
 	b.reply = func(llm.Request) (llm.Response, error) {
 		return llm.Response{Finish: llm.FinishToolCalls, ToolCalls: []agent.ToolCall{
 			{Name: "dispatch_agent", Arguments: `{"name": "Logs", "task": "Find the first error."}`},
@@ -59,6 +62,9 @@ func TestDispatch(t *testing.T) {
 	if diff := cmp.Diff(want, out.Calls); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	if first := b.requests[0].Messages; !strings.HasPrefix(first[len(first)-1].Content, begun) {
+		t.Errorf("no time in %+v", first)
+	}
 	if offered := b.requests[0].Tools[0]; !strings.Contains(offered.Description, "- Logs: Reads the logs") {
 		t.Errorf("offered %+v", offered)
 	}
@@ -78,7 +84,8 @@ func TestDispatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := b.requests[1].Messages
-	if task := asked[len(asked)-1].Content; !strings.Contains(task, "Find the first error.") || strings.Contains(task, "Alert") {
+	if task := asked[len(asked)-1].Content; !strings.Contains(task, "Find the first error.") || strings.Contains(task, "Alert") ||
+		!strings.HasPrefix(task, begun) {
 		t.Errorf("the task is %s", task)
 	}
 	if len(b.requests[1].Tools) != 0 {

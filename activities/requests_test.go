@@ -120,7 +120,8 @@ func (o *office) begin(p plan.Plan) {
 	o.t.Helper()
 	o.act.Memories, o.act.Builtins = o.store, everyBuiltin{o.store}
 	o.act.Models = provider{o.server.URL}
-	o.ref = activities.Ref{Investigation: "office", Execution: "s/Ada", Plan: o.keep(p)}
+	o.ref = activities.Ref{Investigation: "office", Execution: "s/Ada", Plan: o.keep(p),
+		Started: time.Date(2026, 11, 28, 6, 30, 0, 0, time.UTC)}
 	o.must(o.store.SaveCatalogue(o.t.Context(), o.scope(), tool.Catalogue{Server: "lab", Tools: labTools}))
 	if o.talking {
 		return

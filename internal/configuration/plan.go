@@ -356,7 +356,10 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 		return p, &PlanError{Problems: r.problems}
 	}
 	stage := plan.Stage{SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{own}}
-	p = plan.Plan{Conversation: true, AlertMasking: plannedAlertMasking(c.Defaults.AlertMasking), Stages: []plan.Stage{stage}}
+	p = plan.Plan{
+		Conversation: true, AlertMasking: plannedAlertMasking(c.Defaults.AlertMasking), Calendar: plannedCalendar(c.System),
+		Stages: []plan.Stage{stage},
+	}
 	p.Memory = planMemory(c.Defaults.Memory)
 	return p.Versioned(), nil
 }

@@ -11,14 +11,10 @@ import (
 // nearDays is how far away holidays are named, in days: an alert after a holiday may be about something that happened during it.
 const nearDays = 7
 
-// Time returns the end of an agent's first message, which says when the agent begins, with the holidays near it. It is empty if
-// the time is unknown.
+// Time returns the beginning of an agent's first message, which says when the agent begins, with the holidays near it.
 func Time(c plan.Calendar, at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
 	at = c.In(at)
-	out := fmt.Sprintf("\n# Time\nYou begin on %s", at.Format("Monday 2006-01-02 at 15:04"))
+	out := fmt.Sprintf("# Time\nYou begin on %s", at.Format("Monday 2006-01-02 at 15:04"))
 	if zone := at.Location().String(); zone == "UTC" {
 		out += " UTC"
 	} else {

@@ -20,28 +20,27 @@ func TestTime(t *testing.T) {
 		at       string
 		want     string
 	}{
-		{"unknown", berlin, "", ""},
-		{"no calendar", plan.Calendar{}, "2026-11-28T07:30:59+01:00", "\n# Time\nYou begin on Saturday 2026-11-28 at 06:30 UTC.\n"},
+		{"no calendar", plan.Calendar{}, "2026-11-28T07:30:59+01:00", "# Time\nYou begin on Saturday 2026-11-28 at 06:30 UTC.\n"},
 		{"weekend, by the day in the zone", berlin, "2026-11-27T23:30:00Z",
-			"\n# Time\nYou begin on Saturday 2026-11-28 at 00:30 in Europe/Berlin (UTC+01:00), which is 2026-11-27 23:30 UTC: a weekend.\n"},
+			"# Time\nYou begin on Saturday 2026-11-28 at 00:30 in Europe/Berlin (UTC+01:00), which is 2026-11-27 23:30 UTC: a weekend.\n"},
 		{"first minute of work, in summer", berlin, "2026-07-01T07:00:00Z",
-			"\n# Time\nYou begin on Wednesday 2026-07-01 at 09:00 in Europe/Berlin (UTC+02:00), which is 2026-07-01 07:00 UTC: " +
+			"# Time\nYou begin on Wednesday 2026-07-01 at 09:00 in Europe/Berlin (UTC+02:00), which is 2026-07-01 07:00 UTC: " +
 				"within working hours (09:00-17:00).\n"},
 		{"first minute after work", berlin, "2026-07-01T15:00:00Z",
-			"\n# Time\nYou begin on Wednesday 2026-07-01 at 17:00 in Europe/Berlin (UTC+02:00), which is 2026-07-01 15:00 UTC: " +
+			"# Time\nYou begin on Wednesday 2026-07-01 at 17:00 in Europe/Berlin (UTC+02:00), which is 2026-07-01 15:00 UTC: " +
 				"outside working hours (09:00-17:00).\n"},
 		{"holiday, with others nearby", berlin, "2026-12-25T12:00:00Z",
-			"\n# Time\nYou begin on Friday 2026-12-25 at 13:00 in Europe/Berlin (UTC+01:00), which is 2026-12-25 12:00 UTC: " +
+			"# Time\nYou begin on Friday 2026-12-25 at 13:00 in Europe/Berlin (UTC+01:00), which is 2026-12-25 12:00 UTC: " +
 				"a holiday (Christmas). Holidays nearby: Christmas on Friday 2026-12-25, Closing day on Thursday 2026-12-31.\n"},
 		{"holiday of another year", berlin, "2027-12-31T12:00:00Z",
-			"\n# Time\nYou begin on Friday 2027-12-31 at 13:00 in Europe/Berlin (UTC+01:00), which is 2027-12-31 12:00 UTC: " +
+			"# Time\nYou begin on Friday 2027-12-31 at 13:00 in Europe/Berlin (UTC+01:00), which is 2027-12-31 12:00 UTC: " +
 				"within working hours (09:00-17:00). Holidays nearby: Christmas on Saturday 2027-12-25.\n"},
 		{"hours past midnight", nights, "2026-11-28T05:59:00Z",
-			"\n# Time\nYou begin on Saturday 2026-11-28 at 05:59 UTC: within working hours (22:00-06:00).\n"},
+			"# Time\nYou begin on Saturday 2026-11-28 at 05:59 UTC: within working hours (22:00-06:00).\n"},
 		{"before these", nights, "2026-11-28T21:59:00Z",
-			"\n# Time\nYou begin on Saturday 2026-11-28 at 21:59 UTC: outside working hours (22:00-06:00).\n"},
+			"# Time\nYou begin on Saturday 2026-11-28 at 21:59 UTC: outside working hours (22:00-06:00).\n"},
 		{"a zone that this host does not know", plan.Calendar{Timezone: "Mars/Olympus"}, "2026-11-28T21:59:00Z",
-			"\n# Time\nYou begin on Saturday 2026-11-28 at 21:59 UTC.\n"},
+			"# Time\nYou begin on Saturday 2026-11-28 at 21:59 UTC.\n"},
 	} {
 		at, _ := time.Parse(time.RFC3339, c.at)
 		if got := Time(c.calendar, at); got != c.want {

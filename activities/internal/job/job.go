@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -116,13 +117,18 @@ func (j *Job) NewCall(tools *tool.Set, iteration, n int, name, arguments string,
 	return call
 }
 
+// Started returns when the execution started; for one of a conversation, or of an earlier version, the time of its first activity.
+func (j *Job) Started(ctx context.Context) time.Time {
+	if j.Ref.Started.IsZero() {
+		return j.Now(ctx)
+	}
+	return j.Ref.Started
+}
+
 // Begin records that the execution is running, and the provider that it asks first.
 func (j *Job) Begin(ctx context.Context, provider plan.Provider) error {
 	starts := j.Execution(provider)
-	starts.StartedAt = j.Ref.Started
-	if starts.StartedAt.IsZero() {
-		starts.StartedAt = j.Now(ctx)
-	}
+	starts.StartedAt = j.Started(ctx)
 	if err := j.Records.StartExecution(ctx, starts, j.Writer.RunID); err != nil {
 		return fmt.Errorf("record execution %s: %w", j.Ref.Execution, err)
 	}

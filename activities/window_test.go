@@ -44,8 +44,10 @@ func TestSmallerWindow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ratio   float64 // of the server's count to ours
 		names   bool    // the refusal has the window and the size of the prompt
+		short   bool    // the refusal has only the window
 		reports bool    // replies have the usage
 		reply   int     // max_tokens
+		planned int     // the window in the plan
 		refused int     // maximum number of refusals
 		notice  string
 	}{
@@ -55,11 +57,18 @@ func TestSmallerWindow(t *testing.T) {
 		"not named":                      {ratio: 1, reports: true, refused: 2, notice: "without naming its limit"},
 		"not named, and it counts more":  {ratio: 1.4, refused: 2, notice: "without naming its limit"},
 		"the reply takes its part of it": {ratio: 1, names: true, reply: 8000, refused: 1, notice: "the server accepts 8192 tokens"},
+		"the plan knows the window": {ratio: 1, names: true, reply: 4000, planned: window, refused: 1,
+			notice: "the server accepts 8192 tokens"},
+		"only the window is named": {ratio: 1, short: true, reply: 4000, refused: 1, notice: "the server accepts 8192 tokens"},
+		"only the window is named, and it counts more": {ratio: 2, short: true, reply: 4000, refused: 3,
+			notice: "the server accepts 8192 tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.plan(func(a *plan.Agent) { a.MaxIterations, a.MaxTokens = calls+1, tt.reply })
+			b.plan(func(a *plan.Agent) {
+				a.MaxIterations, a.MaxTokens, a.Compression.MaxContextTokens = calls+1, tt.reply, tt.planned
+			})
 			b.run = func(tool.Call) (tool.Result, error) { return tool.Success(text), nil }
 			refused := 0
 			b.reply = func(req llm.Request) (llm.Response, error) {
@@ -67,8 +76,11 @@ func TestSmallerWindow(t *testing.T) {
 				if prompt+req.MaxTokens > window {
 					refused++
 					failed := &llm.Error{Kind: llm.ErrContextTooLong, Provider: "p", Status: 400, Message: "too long"}
+					if tt.names || tt.short {
+						failed.Window = window
+					}
 					if tt.names {
-						failed.Window, failed.Prompt = window, prompt
+						failed.Prompt = prompt
 					}
 					return llm.Response{}, failed
 				}
@@ -99,9 +111,9 @@ func TestSmallerWindow(t *testing.T) {
 			if len(told) != 1 {
 				t.Errorf("%d notices contain %q", len(told), tt.notice)
 			}
-			shown := token.Messages("gpt-4o", b.requests[len(b.requests)-1].Messages)
-			if shown < window/6 {
-				t.Errorf("the last request has only %d tokens", shown)
+			last := b.requests[len(b.requests)-1]
+			if shown := token.Messages("gpt-4o", last.Messages); shown < window/6 || last.MaxTokens < min(tt.reply, window/4) {
+				t.Errorf("the last request has only %d tokens, and asks for at most %d", shown, last.MaxTokens)
 			}
 		})
 	}

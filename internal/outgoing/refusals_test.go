@@ -35,9 +35,9 @@ func TestWindows(t *testing.T) {
 		"Prompt too long: 41911 tokens exceeds max context window of 32768 tokens": {32768, 41911},
 		"Requested tokens (2285) exceed context window of 2048":                    {2048, 2285},
 		"Request too large for model `m` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): " +
-			"Limit 12000, Requested 14137, please reduce your message size and try again.": {12000, 14137},
+			"Limit 12000, Requested 14137, please reduce your message size and try again.": {12000, 0},
 		"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be " +
-			"reduced in order to run successfully.": {30000, 342389},
+			"reduced in order to run successfully.": {30000, 0},
 		"prompt is too long: 208310 tokens > 200000 maximum":                                      {200000, 208310},
 		"The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).": {1048576, 1200293},
 		"Context size has been exceeded.":                                                         {},

@@ -32,9 +32,10 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?P<prompt>\d+) tokens exceeds max context window of (?P<window>\d+) tokens`),
 	// llama-cpp-python. https://github.com/abetlen/llama-cpp-python/issues/416
 	regexp.MustCompile(`Requested tokens \((?P<prompt>\d+)\) exceed context window of (?P<window>\d+)`),
-	// Groq (413) and OpenAI (429): a request of more tokens than the limit of a minute is never accepted.
+	// Groq (413) and OpenAI (429): a request of more tokens than the limit of a minute is never accepted. The number after Requested
+	// includes max_tokens, so it is not the size of the prompt.
 	// https://github.com/continuedev/continue/issues/10218, https://github.com/vanna-ai/vanna-flask/issues/11
-	regexp.MustCompile(`Request too large for .*: Limit (?P<window>\d+), Requested (?P<prompt>\d+)`),
+	regexp.MustCompile(`Request too large for .*: Limit (?P<window>\d+), Requested \d+`),
 	// Anthropic. https://github.com/anthropics/claude-code/issues/12186
 	regexp.MustCompile(`prompt is too long: (?P<prompt>\d+) tokens > (?P<window>\d+) maximum`),
 	regexp.MustCompile(`exceed context limit: (?P<prompt>\d+) \+ \d+ > (?P<window>\d+)`),

@@ -35,7 +35,7 @@ func (g *generation) view(stored []transcript.Entry, tools []llm.Tool) ([]agent.
 	}
 	g.room = options.MaxTokens
 	least := 1.0
-	if window := g.window(); window.Tokens > 0 && window.Room() < options.MaxTokens {
+	if window := g.window(); window.Tokens > 0 && window.Room(g.Agent.MaxTokens) < options.MaxTokens {
 		g.narrowed = true
 		options.Enabled, options.MaxTokens = true, window.Tokens-window.Reply(g.Agent.MaxTokens)
 		options.Threshold = cmp.Or(options.Threshold, defaultThreshold)

@@ -231,7 +231,7 @@ func (s summary) messages(whole string, learned job.Window) ([]agent.Message, er
 		window = own
 	}
 	if learned.Tokens > 0 {
-		window = min(window, learned.Room())
+		window = min(window, learned.Room(0))
 	}
 	// A quarter is reserved for differences between our token count and the model's.
 	room := (window - s.settings.MaxTokens - thinkingRoom - summaryPrompt) * 3 / 4

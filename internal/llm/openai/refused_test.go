@@ -118,24 +118,29 @@ func TestRefusedWithoutThoughts(t *testing.T) {
 // TestWindowInRefusals checks that an error about a request that is too long has the window, with any status and inside a stream.
 func TestWindowInRefusals(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]llmtest.Reply{
+	const counted = 9127
+	for name, tt := range map[string]struct {
+		reply  llmtest.Reply
+		prompt int
+	}{
 		// https://github.com/ggml-org/llama.cpp/pull/15780
-		"llama.cpp, before": llmtest.Status(500, `{"error":{"code":500,"message":"the request exceeds the available context size. try `+
-			`increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":9127,"n_ctx":8192}}`),
-		"llama.cpp": llmtest.Status(400, `{"error":{"code":400,"message":"request (9127 tokens) exceeds the available context size `+
-			`(8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9127,"n_ctx":8192}}`),
-		"SGLang in a stream": llmtest.Raw(`{"error":{"object":"error","message":"The input (9127 tokens) is longer than the model's context ` +
-			`length (8192 tokens).","type":"BadRequestError","param":null,"code":400}}`),
-		"LM Studio": llmtest.Status(400, `{"error":"Trying to keep the first 9127 tokens when context the overflows. However, the model is `+
-			`loaded with context length of only 8192 tokens, which is not enough."}`),
-		"Groq": llmtest.Status(413, `{"error":{"message":"Request too large for model m on tokens per minute (TPM): Limit 8192, Requested `+
-			`9127, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`),
-		"OpenAI": llmtest.Status(429, `{"error":{"message":"Request too large for gpt-4o on tokens per min (TPM): Limit 8192, Requested 9127. `+
-			`The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`),
+		"llama.cpp, before": {llmtest.Status(500, `{"error":{"code":500,"message":"the request exceeds the available context size. try `+
+			`increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":9127,"n_ctx":8192}}`), counted},
+		"llama.cpp": {llmtest.Status(400, `{"error":{"code":400,"message":"request (9127 tokens) exceeds the available context size `+
+			`(8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9127,"n_ctx":8192}}`), counted},
+		"SGLang in a stream": {llmtest.Raw(`{"error":{"object":"error","message":"The input (9127 tokens) is longer than the model's context ` +
+			`length (8192 tokens).","type":"BadRequestError","param":null,"code":400}}`), counted},
+		"LM Studio": {llmtest.Status(400, `{"error":"Trying to keep the first 9127 tokens when context the overflows. However, the model is `+
+			`loaded with context length of only 8192 tokens, which is not enough."}`), counted},
+		// The number in these two includes max_tokens.
+		"Groq": {llmtest.Status(413, `{"error":{"message":"Request too large for model m on tokens per minute (TPM): Limit 8192, Requested `+
+			`9127, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`), 0},
+		"OpenAI": {llmtest.Status(429, `{"error":{"message":"Request too large for gpt-4o on tokens per min (TPM): Limit 8192, Requested 9127. `+
+			`The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`), 0},
 	} {
-		_, err := open(t, llmtest.Start(t, llmtest.Always(reply)).URL).Generate(t.Context(), ask("why?"), nil)
+		_, err := open(t, llmtest.Start(t, llmtest.Always(tt.reply)).URL).Generate(t.Context(), ask("why?"), nil)
 		failed, _ := errors.AsType[*llm.Error](err)
-		if failed == nil || !errors.Is(err, llm.ErrContextTooLong) || failed.Window != 8192 || failed.Prompt != 9127 {
+		if failed == nil || !errors.Is(err, llm.ErrContextTooLong) || failed.Window != 8192 || failed.Prompt != tt.prompt {
 			t.Errorf("%s: %+v", name, failed)
 		}
 	}

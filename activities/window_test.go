@@ -62,6 +62,7 @@ func TestSmallerWindow(t *testing.T) {
 		"only the window is named": {ratio: 1, short: true, reply: 4000, refused: 1, notice: "the server accepts 8192 tokens"},
 		"only the window is named, and it counts more": {ratio: 2, short: true, reply: 4000, refused: 3,
 			notice: "the server accepts 8192 tokens"},
+		"only the window is named, and the prompt seems to fit": {ratio: 3, short: true, refused: 4, notice: "the server accepts 8192 tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -87,9 +87,12 @@ func (g *generation) askFitting(ctx context.Context, leave *permit, client llm.C
 		if failed == nil {
 			failed = g.addImages(ctx, view)
 		}
-		request.Messages, request.MaxTokens = wireNames(view), window.Reply(g.Agent.MaxTokens)
-		if failed != nil || g.size(tools) >= before && request.MaxTokens == most { // it would be the same request
+		if failed != nil {
 			break
+		}
+		request.Messages, request.MaxTokens = wireNames(view), window.Reply(g.Agent.MaxTokens)
+		if g.size(tools) >= before && request.MaxTokens == most { // it would be the same request, so an even smaller window is tried
+			continue
 		}
 		g.needs.InputTokens = g.size(tools)
 		if reply, err = g.ask(ctx, leave, client, request); err == nil {

@@ -36,7 +36,8 @@ type Request struct {
 	Unthinking bool
 	// Thoughts means that the server refuses replies without thinking, so those without any get an empty one.
 	Thoughts bool
-	// Omit names optional fields of the wire format that the server does not know.
+	// Omit names optional fields of the wire format that the server does not know. If max_tokens or max_completion_tokens is one of
+	// them, the other field replaces it.
 	Omit []string
 	// JSON asks for a reply that is a JSON object, if the provider can ensure that.
 	JSON bool

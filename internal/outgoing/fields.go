@@ -41,6 +41,10 @@ var optional = map[string]func(*agent.Dialect, int){
 	"include": nil, "store": nil, "phase": nil,
 }
 
+// otherNames are optional fields that have two names. After a refusal, the driver sends the limit under the other name, so that it still
+// applies.
+var otherNames = map[string]string{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+
 // refusedFields returns the optional fields that a refusal names as unknown.
 func refusedFields(words string) (names []string) {
 	for _, said := range unknownField.FindAllStringSubmatch(words, -1) {

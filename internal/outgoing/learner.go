@@ -202,7 +202,11 @@ func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omis
 	say(len(req.Tools) == 0 && len(tools) > 0 && now.RefusesNone && !planned.RefusesNone,
 		"tool_choice is omitted because the provider rejects the value none")
 	for _, name := range l.fields {
-		say(true, "the field "+name+" is omitted because the provider does not know it")
+		done := "omitted"
+		if other := otherNames[name]; other != "" && !slices.Contains(l.fields, other) {
+			done = "sent as " + other
+		}
+		say(true, "the field "+name+" is "+done+" because the provider does not know it")
 	}
 	say(now.MaxTokens > 0 && now.MaxTokens != planned.MaxTokens && req.MaxTokens > now.MaxTokens,
 		fmt.Sprintf("max_tokens is %d instead of %d because the provider accepts no more", now.MaxTokens, req.MaxTokens))

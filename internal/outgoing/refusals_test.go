@@ -86,7 +86,9 @@ func TestUnknownFields(t *testing.T) {
 		"body.messages.2.reasoning_content: extra fields not permitted":             {"reasoning_content"},
 		"Unrecognized request argument supplied: stream_options. Please contact us": {"stream_options"},
 		"Unrecognized request arguments supplied: stream_options, prompt_cache_key": {"stream_options", "prompt_cache_key"},
-		"Unknown parameter: 'prompt_cache_key'.":                                    {"prompt_cache_key"},
+		"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.": {
+			"max_tokens"},
+		"Unknown parameter: 'prompt_cache_key'.": {"prompt_cache_key"},
 		"'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]": {
 			"reasoning_content"},
 		`Invalid JSON payload received. Unknown name "prompt_cache_key": Cannot find field.` + "\n" +

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -69,6 +71,65 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
+// TestRefusedLimit checks that the limit of the reply gets its other name after a server has refused the first one, and is omitted only
+// if the server knows neither.
+func TestRefusedLimit(t *testing.T) {
+	t.Parallel()
+	const older, newer = "max_tokens", "max_completion_tokens"
+	for name, tt := range map[string]struct {
+		model string
+		words map[string]string // what the server says about each field that it refuses
+		sent  map[string]int
+		told  []string
+	}{
+		// https://github.com/griptape-ai/ComfyUI-Griptape/issues/312
+		"OpenAI, behind another name": {"our-model", map[string]string{
+			older: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
+			map[string]int{newer: 50}, []string{"the field max_tokens is sent as max_completion_tokens because the provider does not know it"}},
+		// https://github.com/voideditor/void/issues/128
+		"vLLM, older": {"gpt-5", map[string]string{
+			newer: "[{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens'), 'msg': 'Extra inputs are not permitted', 'input': 50}]"},
+			map[string]int{older: 50}, []string{"the field max_completion_tokens is sent as max_tokens because the provider does not know it"}},
+		"neither": {"our-model", map[string]string{
+			older: `json: unknown field "max_tokens"`, newer: `json: unknown field "max_completion_tokens"`},
+			map[string]int{}, []string{"the field max_tokens is omitted because the provider does not know it",
+				"the field max_completion_tokens is omitted because the provider does not know it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := llmtest.Start(t, func(req llmtest.Request) llmtest.Reply {
+				for field, words := range tt.words {
+					if strings.Contains(string(req.Body), `"`+field+`"`) {
+						return refuse(400, words)
+					}
+				}
+				return llmtest.Text("ok")
+			})
+			client, req := open(t, srv.URL), ask("why?")
+			req.Model, req.MaxTokens = tt.model, 50
+			for range 2 {
+				reply, err := client.Generate(t.Context(), req, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var told []string
+				for _, o := range reply.Omitted {
+					told = append(told, o.Why)
+				}
+				sent, all := map[string]int{}, srv.Requests()
+				for field, limit := range map[string]int{older: all[len(all)-1].MaxTokens, newer: all[len(all)-1].MaxCompletionTokens} {
+					if limit > 0 {
+						sent[field] = limit
+					}
+				}
+				if len(all) > len(tt.words)+2 || !cmp.Equal(sent, tt.sent) || !cmp.Equal(told, tt.told) {
+					t.Errorf("%d requests, the last with %v, want %v; told %q", len(all), sent, tt.sent, told)
+				}
+			}
+		})
+	}
+}
+
 // TestRefusedInTheStream checks that a refusal inside a successful answer teaches as much as one with a status.
 func TestRefusedInTheStream(t *testing.T) {
 	t.Parallel()
@@ -125,7 +186,8 @@ func TestWindowInRefusals(t *testing.T) {
 	}{
 		// https://github.com/ggml-org/llama.cpp/pull/15780
 		"llama.cpp, before": {llmtest.Status(500, `{"error":{"code":500,"message":"the request exceeds the available context size. try `+
-			`increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":9127,"n_ctx":8192}}`), counted},
+			`increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":9127,`+
+			`"n_ctx":8192}}`), counted},
 		"llama.cpp": {llmtest.Status(400, `{"error":{"code":400,"message":"request (9127 tokens) exceeds the available context size `+
 			`(8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9127,"n_ctx":8192}}`), counted},
 		"SGLang in a stream": {llmtest.Raw(`{"error":{"object":"error","message":"The input (9127 tokens) is longer than the model's context ` +

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -13,11 +14,12 @@ import (
 )
 
 // chatBody is a request in the wire format, with fields that go-openai omits if they are empty: the content of
-// messages, which providers require, and a temperature of 0.
+// messages, which providers require, and a temperature of 0. go-openai refuses to send max_tokens to some models.
 type chatBody struct {
 	sdk.ChatCompletionRequest
 	Messages    []chatMessage `json:"messages"`
 	Temperature *float32      `json:"temperature,omitempty"`
+	MaxTokens   int           `json:"max_tokens,omitempty"`
 	Stream      bool          `json:"stream"`
 	caching
 	omit []string // names of fields that the server does not know
@@ -40,10 +42,9 @@ func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
 	out := chatBody{Temperature: temperature(req), Stream: true, omit: req.Omit}
 	out.Model = req.Model
 	out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
-	if llm.OpenAINewer(req.Model) {
+	if limitField(req) == maxCompletionTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
-		//lint:ignore SA1019 servers other than OpenAI's know no other name
 		out.MaxTokens = req.MaxTokens
 	}
 	if !req.Unthinking {
@@ -80,6 +81,23 @@ func chatMessages(req llm.Request, dialect agent.Dialect) []chatMessage {
 		out, images = append(out, chatMessage{Role: string(agent.User), Content: images}), nil
 	}
 	return out
+}
+
+const (
+	maxTokens           = "max_tokens"
+	maxCompletionTokens = "max_completion_tokens"
+)
+
+// limitField returns the name of the field that limits the reply: the one that the model requires, unless the server has refused it.
+func limitField(req llm.Request) string {
+	own, other := maxTokens, maxCompletionTokens
+	if llm.OpenAINewer(req.Model) {
+		own, other = other, own
+	}
+	if slices.Contains(req.Omit, own) {
+		return other
+	}
+	return own
 }
 
 // temperature returns the temperature to send, or nil.

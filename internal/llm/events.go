@@ -2,16 +2,20 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/sse"
 )
 
 const (
 	maxReply = 64 << 20 // bytes; more than any model writes, and it fits into memory
 	maxPlain = 1 << 20  // bytes of a body that is not an event stream
+	maxWords = 200      // characters of an event that is plain text
 )
 
 // EventReply is a reply that a driver assembles from server-sent events. All errors are *Errors.
@@ -28,12 +32,17 @@ type EventReply interface {
 // ReadEvents assembles a reply from the body of an answer.
 func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
 	all := NewEvents(body)
+	return all.Explain(all.readAll(idle, r))
+}
+
+// readAll assembles a reply from the events.
+func (e *Events) readAll(idle *Idle, r EventReply) error {
 	for first := true; ; {
 		idle.Wait()
-		event, err := all.Next()
+		event, err := e.Next()
 		idle.Arrived()
 		if err != nil {
-			return lastWords(all, err, first, r)
+			return lastWords(e, err, first, r)
 		}
 		if event.KeepsAlive() {
 			continue
@@ -107,7 +116,11 @@ type Events struct {
 	// plain is text outside the event stream, such as an answer in plain JSON.
 	plain  bytes.Buffer
 	halves Halves
+	words  string // the last event that is plain text, without the signs of life
 }
+
+// signOfLife matches plain text that servers send only to keep a connection open.
+var signOfLife = regexp.MustCompile(`(?is)^\s*(?::.*|\W*(?:ping|keep[-_ ]?alive|heart-?beat)\W*)$`)
 
 // NewEvents returns a reader of the events of a body. It reads at most 64 MiB.
 func NewEvents(body io.Reader) *Events {
@@ -142,7 +155,21 @@ func (e *Events) Next() (Event, error) {
 
 func (e *Events) event(partial bool) Event {
 	data := finiteJSON(bytes.TrimSuffix(e.data, []byte("\n")))
-	return Event{Name: e.name, Data: e.halves.Join(data), Partial: partial}
+	event := Event{Name: e.name, Data: e.halves.Join(data), Partial: partial}
+	if event.KeepsAlive() && !signOfLife.Match(event.Data) {
+		e.words = cmp.Or(clip.Fit(ErrorWords(event.Data), maxWords), e.words)
+	}
+	return event
+}
+
+// Explain adds the last event that is plain text to the error of a stream that ended without a complete reply. Proxies send the reason
+// as such text: "upstream connect error or disconnect/reset before headers". Without events, e is nil.
+func (e *Events) Explain(err error) error {
+	failed, ok := errors.AsType[*Error](err)
+	if ok && e != nil && e.words != "" && (failed.Kind == ErrTruncated || failed.Kind == ErrUnavailable) {
+		failed.Message += ": " + e.words
+	}
+	return err
 }
 
 // field processes the field of a line. It reports whether the previous event is complete.

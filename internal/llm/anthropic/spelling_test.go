@@ -49,6 +49,8 @@ func TestSpellings(t *testing.T) {
 		{Name: "[DONE] after the stop reason", Want: said, Body: sse(begin, hello, ended, "[DONE]")},
 		{Name: "[DONE] before a stop reason", Err: "test: reply cut off: the stream ended without a stop reason",
 			Body: sse(begin, hello, "[DONE]")},
+		{Name: "plain text before a stop reason", Err: "test: reply cut off: the stream ended without a stop reason: upstream connect error",
+			Body: sse(begin, hello, "upstream connect error", ": keepalive")},
 		// W6
 		{Name: "the input whole, then in pieces", Want: called(f),
 			Body: sse(begin, use("0", "a", "f", `{"a":1}`), piece("0", `"{\"a\":1}"`), asking, stop)},

@@ -48,9 +48,9 @@ func (r *reply) read(stream chunks) error {
 		case r.tap.failed != nil && chunk == nil:
 			return r.tap.failed
 		case r.tap.lost != nil && chunk == nil:
-			return r.ended(r.tap.lost)
+			return r.tap.events.Explain(r.ended(r.tap.lost))
 		case errors.Is(err, io.EOF):
-			return r.ended(err)
+			return r.tap.events.Explain(r.ended(err))
 		case err != nil:
 			return explain(err, r.tap)
 		}
@@ -82,7 +82,7 @@ func explain(err error, tap *tap) error {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case tap.opened:
+	case tap.events != nil:
 		return &llm.Error{Kind: llm.ErrMalformed, Message: "the response is not an event stream in Gemini's format"}
 	}
 	return err

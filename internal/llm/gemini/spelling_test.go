@@ -59,6 +59,9 @@ func TestSpellings(t *testing.T) {
 		{Name: "no JSON after the end", Body: candidate(hi, "") + "data: oops\n\n", Want: said},
 		{Name: "the end in small letters", Body: strings.Replace(candidate(hi, ""), "STOP", "stop", 1), Want: said},
 		{Name: "no stream", Body: `{"modelVersion":"m","candidates":[{"content":{"parts":[{"text":"Hi."}]},"finishReason":"STOP"}]}`, Want: said},
+		{Name: "plain text before the stream ends too early",
+			Err:  "test: reply cut off: the stream ended without a finish reason: upstream connect error or disconnect/reset before headers",
+			Body: "data: upstream connect error or disconnect/reset before headers\n\ndata: : keepalive\n\n"},
 		// W12, W4
 		{Name: "an error as text", Body: "data: {\"error\":\"out of memory\"}\n\n", Err: "test: provider unavailable: out of memory"},
 		{Name: "an error without the key", Body: "event: error\ndata: {\"code\":503,\"message\":\"overloaded\"}\n\n",

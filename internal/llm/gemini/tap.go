@@ -19,11 +19,11 @@ type tap struct {
 	next http.RoundTripper
 	// headers are added to the request.
 	headers map[string]string
-	digits  llm.Digits // of the request
-	token   string     // of Google Cloud, one of the headers; empty if there is none
-	opened  bool       // a successful answer has begun
-	lost    error      // the error that broke its body
-	failed  *llm.Error // the error in the answer
+	digits  llm.Digits  // of the request
+	token   string      // of Google Cloud, one of the headers; empty if there is none
+	events  *llm.Events // of a successful answer; nil before it begins
+	lost    error       // the error that broke its body
+	failed  *llm.Error  // the error in the answer
 	// arguments are the arguments of the calls, in order.
 	arguments []string
 	ending    string // the finishMessage
@@ -57,8 +57,8 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.opened = true
-	resp.Body = &body{events: llm.NewEvents(resp.Body), closer: resp.Body, tap: t}
+	t.events = llm.NewEvents(resp.Body)
+	resp.Body = &body{events: t.events, closer: resp.Body, tap: t}
 	return resp, nil
 }
 

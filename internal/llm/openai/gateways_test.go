@@ -172,3 +172,25 @@ func TestWrittenByVendors(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainTextInTheStream checks that the error of a stream that ends too early quotes the last event that is plain text, but no signs
+// of life, and that such text does not matter if the reply is complete.
+func TestPlainTextInTheStream(t *testing.T) {
+	t.Parallel()
+	const (
+		cut   = "test: reply cut off: the stream ended without a finish reason"
+		envoy = "upstream connect error or disconnect/reset before headers" // https://github.com/jetstreamapp/jetstream/issues/692
+	)
+	alive := []string{": keepalive", "ping", "keep-alive", `"ping"`, "null", ""} // https://github.com/anomalyco/opencode/issues/50871
+	long := strings.Repeat("the queue is full and ", 500)
+	events := func(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
+	llmtest.RunSpellings(t, func(baseURL string) llm.Client { return open(t, baseURL) }, []llmtest.Spelling{
+		{Name: "after a part of the reply", Err: cut + ": " + envoy, Body: events(append([]string{words("Hi."), envoy}, alive...)...)},
+		{Name: "nothing else", Err: cut + ": " + envoy, Body: events(envoy)},
+		{Name: "before the last event", Err: cut + ": " + envoy, Body: sse(envoy)},
+		{Name: "two texts", Err: cut + ": " + envoy, Body: events("starting up", envoy)},
+		{Name: "a long text", Err: cut + ": " + long[:199] + "…", Body: events(words("Hi."), long)},
+		{Name: "only signs of life", Err: cut, Body: events(append(alive, words("Hi."))...)},
+		{Name: "a complete reply", Want: said("Hi."), Body: sse(words("Hi."), envoy, stopped)},
+	})
+}

@@ -38,6 +38,19 @@ func TestWindows(t *testing.T) {
 			"Limit 12000, Requested 14137, please reduce your message size and try again.": {12000, 0},
 		"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be " +
 			"reduced in order to run successfully.": {30000, 0},
+		"'max_tokens' or 'max_completion_tokens' is too large: 64000. This model's maximum context length is 64001 tokens and your " +
+			"request has 1200 input tokens (64000 > 64001 - 1200).": {64001, 1200},
+		"Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)":                 {262144, 0},
+		"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]":               {204800, 0},
+		"prompt token count of 93854 exceeds the limit of 90000":                                               {90000, 93854},
+		"This model's maximum prompt length is 131072 but the request contains 136973 tokens.":                 {131072, 136973},
+		"Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000": {40000, 0},
+		"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 8740 `inputs` tokens and 500 `max_new_tokens`": {
+			4096, 8740},
+		"length of prompt_tokens (163280) must be less than max_seq_len (32768).": {32768, 163280},
+		"Prompt exceeds max length":                                                               {},
+		"Request body too large for gpt-4o model. Max size: 8000 tokens.":                         {8000, 0},
+		"Input is too long for requested model.":                                                  {},
 		"prompt is too long: 208310 tokens > 200000 maximum":                                      {200000, 208310},
 		"The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).": {1048576, 1200293},
 		"Context size has been exceeded.":                                                         {},

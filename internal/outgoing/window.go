@@ -20,7 +20,9 @@ var windows = []*regexp.Regexp{
 	// vLLM's newer versions. https://github.com/vllm-project/vllm/issues/42474
 	regexp.MustCompile(`maximum context length is (?P<window>\d+) tokens\.\s+However, you requested \d+ output tokens and your prompt\s+` +
 		`contains at\s+least (?P<prompt>\d+) input tokens`),
-	// Older and other spellings of the two.
+	// vLLM, about max_tokens (vllm/entrypoints/openai/serving_engine.py).
+	regexp.MustCompile(`maximum context length is (?P<window>\d+) tokens and your request has (?P<prompt>\d+) input tokens`),
+	// Older and other spellings of these.
 	regexp.MustCompile(`(?i)maximum context length (?:is|of) (?P<window>\d+)\b`),
 	// SGLang, also inside a stream. https://github.com/QwenLM/Qwen3/issues/1321
 	regexp.MustCompile(`input \((?P<prompt>\d+) tokens\) is longer than the model's context length \((?P<window>\d+) tokens\)`),
@@ -41,6 +43,23 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`exceed context limit: (?P<prompt>\d+) \+ \d+ > (?P<window>\d+)`),
 	// Google. https://github.com/google-gemini/gemini-cli/issues/6678
 	regexp.MustCompile(`input token count(?: \((?P<prompt>\d+)\))? exceeds the maximum number of tokens allowed \(?(?P<window>\d+)`),
+	// xAI. https://github.com/cline/cline/issues/3120
+	regexp.MustCompile(`maximum prompt length is (?P<window>\d+) but the request contains (?P<prompt>\d+) tokens`),
+	// GitHub: Copilot and Models. https://github.com/jjleng/copilot-more/issues/35, https://github.com/cline/cline/issues/2115
+	regexp.MustCompile(`prompt token count of (?P<prompt>\d+) exceeds the limit of (?P<window>\d+)`),
+	regexp.MustCompile(`Request body too large for .* model\. Max size: (?P<window>\d+) tokens`),
+	// TGI. https://github.com/huggingface/huggingface_hub/issues/2763
+	regexp.MustCompile("`inputs` tokens \\+ `max_new_tokens` must be <= (?P<window>\\d+)\\. Given: (?P<prompt>\\d+) `inputs` tokens"),
+	// Servers with a max_seq_len. https://github.com/sjzar/chatlog/issues/30
+	regexp.MustCompile(`length of prompt_tokens \((?P<prompt>\d+)\) must be less than max_seq_len \((?P<window>\d+)\)`),
+	// Moonshot and Cerebras, whose second number may include the reply, and Alibaba. https://github.com/MoonshotAI/kimi-cli/issues/2011,
+	// https://github.com/cline/cline/issues/5140, https://github.com/QwenLM/qwen-code/issues/98
+	regexp.MustCompile(`exceeded model token limit: (?P<window>\d+)`),
+	regexp.MustCompile(`Current length is \d+ while limit is (?P<window>\d+)`),
+	regexp.MustCompile(`Range of input length should be \[1, (?P<window>\d+)\]`),
+	// Zhipu and Bedrock, without a number. https://github.com/tashfeenahmed/freellmapi/issues/873,
+	// https://github.com/aws-samples/bedrock-chat/issues/95
+	regexp.MustCompile(`Prompt exceeds max length|Input is too long for requested model`),
 	// llama.cpp and MLX, without a number. https://github.com/ggml-org/llama.cpp/issues/19774,
 	// https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2339
 	regexp.MustCompile(`(?i)context size has been exceeded`),

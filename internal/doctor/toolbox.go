@@ -274,16 +274,31 @@ func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	}
 	specs, err := b.pool.List(ctx, server, "")
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
-		said := activities.MaskWords(ctx, masker, err.Error())
 		masked := *failed
-		what := "is not available"
-		if failed.Partial {
-			what = "may have more tools than it lists"
-		}
-		masked.Err, err = fmt.Errorf("MCP server %s %s: %s. It said: %s", server.Name, what, failed.Why, said), &masked
+		said := func(text string) string { return activities.MaskWords(ctx, masker, text) }
+		masked.Err, err = fmt.Errorf("MCP server %s %s", server.Name, unlisted(*failed, said)), &masked
 	}
 	activities.MaskTools(ctx, masker, specs)
 	return specs, err
+}
+
+// unlisted describes why a server's list of tools is missing or not complete. said masks what others wrote.
+func unlisted(failed tool.ServerError, said func(string) string) string {
+	switch {
+	case failed.Partial:
+		return fmt.Sprintf("may have more tools than it lists: %s. Error: %s", failed.Why, said(failed.Error()))
+	case failed.Pending == 0:
+		return fmt.Sprintf("is not available: %s. Error: %s", failed.Why, said(failed.Error()))
+	}
+	text := "is still starting"
+	if failed.Running {
+		text = "has not listed its tools"
+	}
+	text += fmt.Sprintf(" after %s", failed.Pending.Round(time.Second))
+	if failed.Output != "" {
+		text += "; last output: " + said(failed.Output)
+	}
+	return text
 }
 
 // partial reports whether an error of list comes with a part of the server's tools.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
@@ -214,7 +213,7 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	h.opts.Temporal.Identity = cmp.Or(opts.Temporal.Identity, identity())
 	opts.Temporal.Identity = h.opts.Temporal.Identity
 	opts.Temporal.ExternalStorage = payload.Storage(h.Store)
-	opts.Temporal.Logger = sdklog.NewStructuredLogger(opts.Logger)
+	opts.Temporal.Logger = sdkLogger(opts.Logger)
 	dialing, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	if h.Client, err = dial.Temporal(dialing, opts.Temporal); err != nil {

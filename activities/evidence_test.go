@@ -112,7 +112,7 @@ See [7] **(✗ not verified: evidence 7 does not exist)**.
 
 Checked by code: the report cites this evidence:
 
-- [2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A
+- [2] ` + "`" + `checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137` + "`" + ` · at lab.read · cause · lab.read, row 5 of s/A
 
 Inconclusive. Still to check:
 
@@ -248,10 +248,10 @@ func TestUncitedSentences(t *testing.T) {
 	const said = "checkout-7f9c4d5b8-x2x7k exited with code 137."
 	for n, test := range []struct{ text, report, proof string }{
 		{"It failed 8 times.", "It failed 8 times.", ""},
-		{said, said + "\n\n---\n\nChecked by code: the report contains no citations; 0 pieces of evidence were found; " +
+		{said, said + "\n\n---\n\nChecked by code: the report contains no citations; " +
 			"1 sentence without a citation matches one result.\n\n" +
-			"Checked by code: these sentences have no citation but match a result or the alert:\n\n- " + said +
-			": [1] 14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137 · lab.read, row 5 of s/A\n", "found"},
+			"Checked by code: these sentences have no citation but match a result or the alert:\n\n- " + strings.TrimSuffix(said, ".") +
+			": [1] `14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137` · lab.read, row 5 of s/A\n", "found"},
 		{`{"cause": "` + said + `"}`, `{"cause": "` + said + `"}`, "found"},
 	} {
 		b.says(test.text)

@@ -13,7 +13,7 @@ type Brief struct {
 	Cause      string   `json:"cause,omitempty" doc:"one paragraph of Markdown"`
 	Confidence string   `json:"confidence,omitempty" doc:"one paragraph of Markdown"`
 	Next       []string `json:"next,omitempty" doc:"what to do, in order, as Markdown; a step may have several lines, with its commands"`
-	// Proof says that some claims of the report are not supported by the evidence that they cite.
+	// Proof says how many claims of the report its evidence supports. It is empty if code has not checked the report.
 	Proof string `json:"proof,omitempty"`
 }
 

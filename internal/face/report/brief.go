@@ -69,7 +69,7 @@ func BriefOf(r record.Investigation, proof *evidence.Evidence) (b system.Brief) 
 	}
 	b.Cause, b.Confidence = oneLine(cause), oneLine(confidence)
 	if proof != nil {
-		b.Proof = proof.Failed()
+		b.Proof = proof.Summary()
 	}
 	next := find(parts, nexts)
 	if len(next.items) == 0 && next.text != "" {

@@ -54,6 +54,9 @@ type Report struct {
 // Of returns the report of an investigation. line describes it in one line, and proof is the evidence that it was checked against.
 func Of(r record.Investigation, stages []record.Stage, line string, proof *evidence.Evidence) Report {
 	text := textOfReport(r)
+	if proof != nil { // the brief has it
+		text = strings.TrimPrefix(text, proof.Warning())
+	}
 	out := Report{
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r, proof), Text: text,
@@ -124,7 +127,7 @@ func (r Report) Markdown() string {
 		out.WriteString("\n" + lines)
 	}
 	if r.Text != "" {
-		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Body()))
+		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
 	}
 	if line := r.ScoreLine(); line != "" {
 		fmt.Fprintf(&out, "\n---\n\n%s\n", line)
@@ -137,9 +140,6 @@ func (r Report) Markdown() string {
 	}
 	return out.String()
 }
-
-// Body returns the text without the line that the brief repeats.
-func (r Report) Body() string { return strings.TrimPrefix(r.Text, evidence.Head(r.Brief.Proof)) }
 
 // Short is Markdown without the report itself, if the brief names a cause or a step. cut reports whether a report was left out.
 func (r Report) Short() (text string, cut bool) {

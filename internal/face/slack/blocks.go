@@ -147,7 +147,7 @@ func reportContent(r report.Report, page string) (c content, whole bool) {
 	if r.Brief.Cause != "" && r.Summary != "" { // the cause comes first
 		head.Summary, summary = "", r.SummaryMarkdown()
 	}
-	texts := slices.Concat(sections(mrkdwn(head.Markdown())), sections(mrkdwn(summary)), sections(mrkdwn(r.Body())))
+	texts := slices.Concat(sections(mrkdwn(head.Markdown())), sections(mrkdwn(summary)), sections(mrkdwn(r.Text)))
 	whole = true
 	size := 0
 	for _, text := range texts {

@@ -374,3 +374,23 @@ func TestConcerns(t *testing.T) {
 		t.Errorf("JSON with more after it: %q, %v", got, err)
 	}
 }
+
+// TestQuoteAndProof: a report quotes a result as it is, and does not deny what code has found.
+func TestQuoteAndProof(t *testing.T) {
+	t.Parallel()
+	var j journal
+	j.result("s/A", "prometheus.query", "{}", `{"metric":{"__name__":"disk_used","host":"db-1"},"value":[1795971337,"0.97"]}`)
+	e, err := Collect(t.Context(), j, noBlobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := e.Report("s/A", "disk_used of db-1 is 0.97.")
+	for _, want := range []string{
+		"Checked by code: the report contains no citations; 1 sentence without a citation matches one result.",
+		"\n- disk_used of db-1 is 0.97: [1] `{\"metric\":{\"__name__\":\"disk_used\",", "` · prometheus.query, row 1 of s/A",
+	} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report does not say %q:\n%s", want, report)
+		}
+	}
+}

@@ -37,6 +37,14 @@ func (e Evidence) Failed() string {
 	return e.Summary()
 }
 
+// Warning is the paragraph that Report begins with if some claims are not verified, and otherwise an empty string.
+func (e Evidence) Warning() string {
+	if failed := e.Failed(); failed != "" {
+		return fmt.Sprintf("**%s %s.**\n\n", byCode, failed)
+	}
+	return ""
+}
+
 // mark returns the text that follows a citation that is no proof.
 func mark(c Claim) string {
 	var missing []string
@@ -61,8 +69,10 @@ func (e Evidence) Summary() string {
 				pieces++
 			}
 		}
-		found := counted(pieces, "piece of evidence was", "pieces of evidence were") + " found"
-		said = []string{"the report contains no citations", found}
+		said = []string{"the report contains no citations"}
+		if pieces > 0 || e.Count(Found) == 0 { // otherwise "0 pieces" would deny what code has found
+			said = append(said, counted(pieces, "piece of evidence was", "pieces of evidence were")+" found")
+		}
 	} else {
 		cited := counted(n, "cited statement is supported by its evidence", "cited statements are supported by their evidence")
 		said = []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
@@ -109,14 +119,6 @@ func Concerns(report string) bool {
 	return named || Cites(report)
 }
 
-// Head returns the first line of a report with failed claims. Failed returns its text, and without failed claims, there is no line.
-func Head(failed string) string {
-	if failed == "" {
-		return ""
-	}
-	return fmt.Sprintf("**%s %s.**\n\n", byCode, failed)
-}
-
 // Report returns the report with its claims checked: failed ones are marked and counted, and the cited evidence is appended. JSON,
 // which is for programs, gets only the marks.
 func (e *Evidence) Report(execution, text string) string {
@@ -125,8 +127,7 @@ func (e *Evidence) Report(execution, text string) string {
 		return text
 	}
 	var out strings.Builder
-	failed := e.Failed()
-	if failed == "" { // otherwise the head says it
+	if e.Failed() == "" { // otherwise the warning says it
 		fmt.Fprintf(&out, "\n\n%s %s.", byCode, e.Summary())
 	}
 	e.listCited(&out, execution)
@@ -137,7 +138,7 @@ func (e *Evidence) Report(execution, text string) string {
 		}
 		out.WriteString("\n- " + plainly(one))
 	}
-	text = Head(failed) + strings.TrimSpace(text)
+	text = e.Warning() + strings.TrimSpace(text)
 	if out.Len() > 0 {
 		text += "\n\n---" + out.String()
 	}
@@ -176,7 +177,7 @@ func (e Evidence) listCited(out *strings.Builder, execution string) {
 	}
 	for _, item := range e.Items {
 		if shown[item.N] || len(e.Claims) == 0 && item.By == execution {
-			fmt.Fprintf(out, "%s\n- [%d] %s", first, item.N, plainly(item.line()))
+			fmt.Fprintf(out, "%s\n- [%d] %s", first, item.N, item.shown())
 			first = ""
 		}
 	}
@@ -193,7 +194,8 @@ func (e Evidence) listFound(out *strings.Builder) {
 			fmt.Fprintf(out, "\n\n%s these sentences have no citation but match a result or the alert:\n", byCode)
 		}
 		first = false
-		fmt.Fprintf(out, "\n- %s: [%d] %s", plainly(claim.Text), claim.Cites[0], plainly(e.Items[claim.Cites[0]-1].line()))
+		text := strings.TrimRight(plainly(claim.Text), ".:")
+		fmt.Fprintf(out, "\n- %s: [%d] %s", text, claim.Cites[0], e.Items[claim.Cites[0]-1].shown())
 	}
 }
 
@@ -227,8 +229,20 @@ func (e Evidence) Of(execution string) (out Evidence) {
 }
 
 // line describes a piece of evidence without its number.
-func (i Item) line() string {
-	parts := []string{clipped(i.Content, 400)}
+func (i Item) line() string { return clipped(i.Content, 400) + i.source() }
+
+// shown is line as Markdown. The quote is code, because Markdown would take the underscores of "__name__" for emphasis.
+func (i Item) shown() string {
+	quote := plainly(clipped(i.Content, 400))
+	if quote == "" {
+		return plainly(i.line())
+	}
+	return "`" + quote + "` " + plainly(i.source())
+}
+
+// source says where a piece of evidence comes from, after its quote.
+func (i Item) source() string {
+	var parts []string
 	if i.Location != "" {
 		parts = append(parts, "at "+clipped(i.Location, 120))
 	}
@@ -239,7 +253,7 @@ func (i Item) line() string {
 	if i.Problem != "" {
 		parts = append(parts, "proves nothing: "+i.Problem)
 	}
-	return strings.Join(parts, " · ")
+	return " · " + strings.Join(parts, " · ")
 }
 
 // Where names the piece's row in the journal.

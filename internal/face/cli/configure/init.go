@@ -270,7 +270,7 @@ func (b beginning) next(getenv func(string) string) string {
 	return fmt.Sprintf(`%[1]s  %[2]s validate --strict %[3]s
   %[4]s --config %[3]s
 and in another terminal:
-%[1]s  %[2]s doctor --config %[3]s
+%[1]s  %[2]s doctor --config %[3]s --wait 1m
   %[2]s run --alert-type alert --data @%[5]s
 `, exports, starter, folder, commandLine(devProgram()), command.ShellWord(b.alert()))
 }

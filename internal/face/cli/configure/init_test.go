@@ -175,7 +175,7 @@ func TestNext(t *testing.T) {
 		got := tt.b.next(func(name string) string { return set[name] })
 		starter, dev := commandLine(starterProgram()), commandLine(devProgram())
 		want := tt.exports + "  " + starter + " validate --strict d\n  " + dev + " --config d\nand in another terminal:\n" +
-			tt.exports + "  " + starter + " doctor --config d\n  " + starter + " run --alert-type alert --data @d/alert.json\n"
+			tt.exports + "  " + starter + " doctor --config d --wait 1m\n  " + starter + " run --alert-type alert --data @d/alert.json\n"
 		if got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}

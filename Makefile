@@ -74,6 +74,7 @@ whole: programs
 # End-to-end tests. RUN=REGEXP chooses some, also of those that take minutes.
 RUN ?= .
 e2e: programs
+	@test/prepare.sh nightly
 	@$(PHASE) e2e $(AGAIN) --packages=./test/e2e -- -count=1 -timeout 4h -parallel 4 -run '$(RUN)' -args -all -long
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two

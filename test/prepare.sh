@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the programs that the tests run: a browser, PostgreSQL, Alertmanager and npm. On Debian and
-# Ubuntu it uses apt-get, with sudo if necessary; elsewhere it names what is missing and stops.
+# Installs the programs that the tests run: a browser, PostgreSQL, Alertmanager and npm, and with the argument "nightly" Prometheus. On
+# Debian and Ubuntu it uses apt-get, with sudo if necessary; elsewhere it names what is missing and stops.
 set -euo pipefail
 
 packages=()
@@ -15,6 +15,7 @@ need chromium 'command -v chromium' "Chromium (browser tests of the page and the
 need postgresql "compgen -G '/usr/lib/postgresql/*/bin/initdb' || command -v initdb" "PostgreSQL's server programs (tests of the store)"
 need prometheus-alertmanager 'command -v prometheus-alertmanager' "Alertmanager (tests of webhooks)"
 need npm 'command -v npm' "npm (MCP servers that are tested against)"
+[ "${1:-}" != nightly ] || need prometheus 'command -v prometheus' "Prometheus (the test of a newcomer's first hour)"
 [ ${#packages[@]} -eq 0 ] && exit 0
 
 printf 'The tests need:\n' >&2

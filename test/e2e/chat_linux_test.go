@@ -30,7 +30,13 @@ func (w *world) terminal(args ...string) typist {
 // at runs the CLI on a terminal and copies its output to screen.
 func (w *world) at(master, slave *os.File, screen io.Writer, args ...string) typist {
 	w.t.Helper()
-	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, "starter"), args...), done: make(chan struct{})}
+	return w.onTerminal(exec.Command(filepath.Join(bin, "starter"), args...), master, slave, screen)
+}
+
+// onTerminal runs a command on a terminal and copies its output to screen.
+func (w *world) onTerminal(cmd *exec.Cmd, master, slave *os.File, screen io.Writer) typist {
+	w.t.Helper()
+	p := &process{t: w.t, cmd: cmd, done: make(chan struct{})}
 	p.log = &lines{changed: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, slave, slave, slave
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

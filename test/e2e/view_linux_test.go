@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -28,6 +29,12 @@ type viewer struct {
 // viewer runs the CLI on a terminal of the given size.
 func (w *world) viewer(width, height int, args ...string) viewer {
 	w.t.Helper()
+	return w.views(width, height, exec.Command(filepath.Join(bin, "starter"), args...))
+}
+
+// views runs a command on a terminal of the given size.
+func (w *world) views(width, height int, cmd *exec.Cmd) viewer {
+	w.t.Helper()
 	master, slave := openTerminal(w.t)
 	size := [4]uint16{uint16(height), uint16(width)}
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
@@ -35,7 +42,7 @@ func (w *world) viewer(width, height int, args ...string) viewer {
 	}
 	screen := vt.NewSafeEmulator(width, height)
 	go func() { _, _ = io.Copy(master, screen.Emulator) }() // the terminal's answers to queries
-	return viewer{w.with("TERM=xterm-256color", "CI=").at(master, slave, screen, args...), screen}
+	return viewer{w.with("TERM=xterm-256color", "CI=").onTerminal(cmd, master, slave, screen), screen}
 }
 
 // lines returns the lines of the screen.

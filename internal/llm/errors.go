@@ -34,6 +34,7 @@ type Error struct {
 	Status     int           // HTTP status, or 0
 	RetryAfter time.Duration // requested by the provider, or 0
 	Message    string        // the provider's text, cleaned
+	RequestID  string        // by which the provider finds the request; the guard adds it to Message
 	// Window and Prompt are what the provider says about a request that is too long: how many tokens it accepts, and how many
 	// it has counted. Zero means that it does not say.
 	Window, Prompt int

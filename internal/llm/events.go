@@ -15,7 +15,7 @@ import (
 const (
 	maxReply = 64 << 20 // bytes; more than any model writes, and it fits into memory
 	maxPlain = 1 << 20  // bytes of a body that is not an event stream
-	maxWords = 200      // characters of an event that is plain text
+	maxWords = 4 << 10  // characters of an event that is plain text; Guard cuts it after it has looked for secrets
 )
 
 // EventReply is a reply that a driver assembles from server-sent events. All errors are *Errors.

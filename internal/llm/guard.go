@@ -11,6 +11,12 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+)
+
+const (
+	maxWhy    = 240 // characters of why a part of a request is omitted
+	roomForID = 80  // characters of an error's message
 )
 
 // defaultIdle gives models the time to think silently: providers send nothing before the first visible token.
@@ -104,7 +110,7 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 	}
 	resp = said.whole(resp)
 	for n := range resp.Omitted { // they quote the server
-		resp.Omitted[n].Why = Clean(resp.Omitted[n].Why, key)
+		resp.Omitted[n].Why = clip.Fit(Clean(resp.Omitted[n].Why, key), maxWhy)
 	}
 	if resp.Finish == FinishRepeating {
 		g.Logger.WarnContext(ctx, "cut off a reply that repeated itself", "provider", g.Name, "model", resp.Model)
@@ -144,6 +150,9 @@ func (g Guard) failure(ctx, watched context.Context, err error, key string, used
 	}
 	failed.Provider, failed.Usage = g.Name, used
 	failed.Message = Clean(failed.Message, key)
+	if id := Clean(failed.RequestID, key); id != "" { // it is not cut off with a long text
+		failed.Message = clip.Fit(failed.Message, maxMessage-roomForID) + " (request " + clip.Fit(id, roomForID-len(" (request )")) + ")"
+	}
 	return failed
 }
 

@@ -1,6 +1,8 @@
 package llm_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -39,5 +41,25 @@ func TestOptions(t *testing.T) {
 				t.Errorf("base URL = %q, error = %v; want %q", guard.BaseURL, err, tt.url)
 			}
 		})
+	}
+}
+
+// TestOmissionsAreCutLast checks that no part of a key is left in the reason why a part of a request is omitted.
+func TestOmissionsAreCutLast(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("0123456789", 10)
+	guard, err := llm.NewGuard(llm.Driver{Name: "d", BaseURL: "https://api.example.com"}, llm.Options{Name: "x",
+		APIKey: func() (string, error) { return key, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before := range 300 {
+		why := strings.Repeat("x", before) + " " + key
+		out, err := guard.Call(t.Context(), llm.Request{}, nil, func(context.Context, string, *llm.Idle, llm.OnDelta) (llm.Response, error) {
+			return llm.Response{Omitted: []llm.Omission{{Why: why}}}, nil
+		})
+		if err != nil || len(out.Omitted) != 1 || strings.Contains(out.Omitted[0].Why, key[:4]) || len(out.Omitted[0].Why) > 300 {
+			t.Errorf("the key after %d characters: %v, %v", before, out.Omitted, err)
+		}
 	}
 }

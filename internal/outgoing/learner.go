@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -158,9 +157,6 @@ func refusedTools(words string, sent []llm.Tool) (names []string) {
 	return names
 }
 
-// roomForWords is how much of a refusal a notice quotes, in characters.
-const roomForWords = 200
-
 // omitted returns the parts that a request omits because the server refused them, beyond those that the plan's dialect
 // omits.
 func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omission) {
@@ -177,7 +173,7 @@ func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omis
 	}
 	for _, t := range tools {
 		if words := l.refused[keyOf(t)]; words != "" {
-			why := "the provider rejects its schema: " + clip.Fit(strings.Join(strings.Fields(words), " "), roomForWords)
+			why := "the provider rejects its schema: " + strings.Join(strings.Fields(words), " ")
 			out = append(out, llm.Omission{Tool: t.Name, Why: why})
 		}
 	}

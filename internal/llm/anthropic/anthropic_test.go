@@ -1,6 +1,9 @@
 package anthropic_test
 
 import (
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -25,6 +28,24 @@ func open(t *testing.T, baseURL string) *anthropic.Client {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	llmtest.RunClient(t, llmtest.Anthropic, func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
+// TestRequestID checks that a long refusal keeps the ID of the request, and no part of the key.
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("0123456789", 10)
+	for before := 300; before < 520; before += 20 {
+		body := fmt.Sprintf(`{"error": {"type": "api_error", "message": %q}, "request_id": "req_1"}`, strings.Repeat("x ", before/2)+key)
+		srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusInternalServerError, body)))
+		client, err := anthropic.New(llm.Options{Name: "test", BaseURL: srv.URL, APIKey: func() (string, error) { return key, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.Generate(t.Context(), llm.Request{Model: "m", MaxTokens: 1}, nil)
+		if err == nil || strings.Contains(err.Error(), key[:4]) || !strings.HasSuffix(err.Error(), " (request req_1)") {
+			t.Errorf("the key after %d characters: %v", before, err)
+		}
+	}
 }
 
 // FuzzStream checks that any answer of a server gives a reply or an error.

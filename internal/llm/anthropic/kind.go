@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -38,15 +37,8 @@ func parseFailure(body []byte) failure {
 	return f
 }
 
-// messageRoom leaves space in an error's text for the request id, which Anthropic needs to find the request.
-const messageRoom = 420 // characters
-
 func (f failure) error(status int) *llm.Error {
-	message := string(f.Error.V.Message)
-	if f.RequestID != "" {
-		message = clip.Fit(message, messageRoom) + " (request " + string(f.RequestID) + ")"
-	}
-	return &llm.Error{Kind: f.kind(status), Status: status, Message: message}
+	return &llm.Error{Kind: f.kind(status), Status: status, Message: string(f.Error.V.Message), RequestID: string(f.RequestID)}
 }
 
 // kind returns the kind of error. The message takes precedence if it is more specific than the type: an account without

@@ -60,8 +60,8 @@ func proseOnly(req llmtest.Request) llmtest.Reply {
 }
 
 // TestNewcomer is a newcomer's first hour. In an empty folder, the newcomer types the commands of the README, answers init's questions,
-// runs the commands that init recommends, and adds the tutorial's chain. Both investigations end with a brief. The second brief says that
-// code has found its cause in Prometheus's answer. The newcomer reads no line twice.
+// runs the commands that init recommends, and adds the tutorial's chain. Both investigations end with a brief which says that code has
+// found its cause in Prometheus's answer. The newcomer reads no line twice.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	n := newNewcomer(t)
@@ -77,10 +77,7 @@ func TestNewcomer(t *testing.T) {
 	n.types(next[0])
 	n.starts(next[1], next[3])
 	n.examines(next[2])
-	brief, _ := n.investigates(next[3])
-	if strings.Contains(brief, "Proof") {
-		t.Errorf("the chain of init collects no evidence, and the brief tells of it:\n%s", brief)
-	}
+	n.provesTheCause(n.investigates(next[3]))
 
 	n.printed = map[string]string{} // now he repeats commands
 	n.addsChain()
@@ -88,17 +85,7 @@ func TestNewcomer(t *testing.T) {
 	for _, step := range steps[:len(steps)-1] {
 		n.types(step)
 	}
-	brief, report := n.investigates(steps[len(steps)-1])
-	const proof = "Proof: the report contains no citations; 1 sentence without a citation matches one result"
-	if !strings.Contains(brief, proof) {
-		t.Errorf("the brief does not say %q:\n%s", proof, brief)
-	}
-	for _, want := range []string{diskSaid + diskUsed + ": [1] `{\"resultType\":\"vector\"", `"__name__":"disk_used_ratio"`} {
-		if !strings.Contains(report, want) {
-			t.Errorf("the report does not say %q:\n%s", want, report)
-		}
-	}
-	n.provesTheCause(report)
+	n.provesTheCause(n.investigates(steps[len(steps)-1]))
 }
 
 func newNewcomer(t *testing.T) *newcomer {
@@ -352,9 +339,18 @@ func (n *newcomer) checksReport(brief, report string) string {
 	return report
 }
 
-// provesTheCause expects that code has found the sentence of the cause in Prometheus's answer.
-func (n *newcomer) provesTheCause(report string) {
+// provesTheCause expects that code has found the sentence of the cause in Prometheus's answer, and that brief and report say so.
+func (n *newcomer) provesTheCause(brief, report string) {
 	n.t.Helper()
+	const proof = "Proof: the report contains no citations; 1 sentence without a citation matches one result"
+	if !strings.Contains(brief, proof) {
+		n.t.Errorf("the brief does not say %q:\n%s", proof, brief)
+	}
+	for _, want := range []string{diskSaid + diskUsed + ": [1] `{\"resultType\":\"vector\"", `"__name__":"disk_used_ratio"`} {
+		if !strings.Contains(report, want) {
+			n.t.Errorf("the report does not say %q:\n%s", want, report)
+		}
+	}
 	id, _, _ := strings.Cut(report, " ")
 	out, errs, code := n.program("/bin/sh", "", "-c", "starter show --evidence --json "+id)
 	var found evidence.Evidence

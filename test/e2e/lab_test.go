@@ -217,9 +217,9 @@ func (w *world) log(investigation string) string {
 	return incidental.ReplaceAllString(b.String(), "")
 }
 
-// incidental matches the differences between two runs of the same script: the hash in a delimiter, and the gate
-// of a held run, at any depth of quoting.
-var incidental = regexp.MustCompile(`-[0-9a-f]{16}|,?\\*"gate\\*":\\*"[^"\\]*\\*"`)
+// incidental matches the differences between two runs of the same script: the hash in a delimiter, the time, and the gate of a held
+// run, at any depth of quoting.
+var incidental = regexp.MustCompile(`-[0-9a-f]{16}|You begin on \w+ [\d-]+ at [\d:]+ UTC|,?\\*"gate\\*":\\*"[^"\\]*\\*"`)
 
 // withoutRisk removes from a call what world.quick changes: there, tools that write count as tools that read.
 func withoutRisk(call transcript.Call) transcript.Call {

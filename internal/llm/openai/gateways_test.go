@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
@@ -189,7 +190,7 @@ func TestPlainTextInTheStream(t *testing.T) {
 		{Name: "nothing else", Err: cut + ": " + envoy, Body: events(envoy)},
 		{Name: "before the last event", Err: cut + ": " + envoy, Body: sse(envoy)},
 		{Name: "two texts", Err: cut + ": " + envoy, Body: events("starting up", envoy)},
-		{Name: "a long text", Err: cut + ": " + long[:199] + "…", Body: events(words("Hi."), long)},
+		{Name: "a long text", Err: clip.Fit(cut+": "+long, 500+len("test: reply cut off: ")), Body: events(words("Hi."), long)},
 		{Name: "only signs of life", Err: cut, Body: events(append(alive, words("Hi."))...)},
 		{Name: "a complete reply", Want: said("Hi."), Body: sse(words("Hi."), envoy, stopped)},
 	})

@@ -13,7 +13,7 @@ import (
 // modelCases are streams and refusals of models' servers whose report contains done.
 func modelCases(done string) []*outsideCase {
 	return []*outsideCase{
-		{name: "30-keepalive-as-data", report: done, check: calls(`{"q":"x"}`)},
+		{name: "30-keepalive-as-data", report: done, requests: 2, check: calls(`{"q":"x"}`)},
 		{name: "31-thinking-that-was-empty", report: done, requests: 3, check: calls(`{"q":"x"}`, `{"q":"y"}`)},
 		{name: "32-halves-of-a-character", report: "Done: db-1 is on fire 🔥.", check: calls(`{"q":"fire 🔥 now"}`)},
 		// Four calls, the conclusion, and one refusal.

@@ -44,8 +44,9 @@ func TestOutsideCases(t *testing.T) {
 		{name: "2-array-without-items", report: done, check: reads("called plain")},
 		{name: "4-broken-arguments-in-history", report: done, check: refusesArguments(`{"q": "x"}</tool_call>`)},
 		{name: "6-nameless-call", report: done, check: reads("nknown tool")},
-		{name: "8-answer-before-an-empty-end", report: "The disk of db-1 is full since 02:10"},
-		{name: "9-conclusion-without-tools", report: "Concluded.", requests: 9},
+		{name: "8-answer-before-an-empty-end", report: "The disk of db-1 is full since 02:10", check: calls(`{"q":"note"}`)},
+		{name: "9-conclusion-without-tools", report: "Concluded.", requests: 9,
+			check: calls(slices.Repeat([]string{`{"q":"same"}`}, 8)...)},
 		{name: "11-int64-in-structured-content", report: done, check: func(t *testing.T, c *outsideCase, result record.Investigation) {
 			reads("1915883588174806058")(t, c, result)
 			reads("9007199254740993")(t, c, result)
@@ -57,9 +58,9 @@ func TestOutsideCases(t *testing.T) {
 			script: answers(`{"status":200,"body":"<!doctype html><title>Sign in</title>","type":"text/html"}`)},
 		{name: "16-not-found-page", status: agent.StatusFailed, requests: 3, check: wrongBaseURL,
 			script: answers(`{"status":404,"body":"<html><h1>404 Not Found</h1>nginx</html>","type":"text/html"}`)},
-		{name: "24-arguments-as-an-object", report: "Done.", check: reads("called plain")},
-		{name: "null-arguments", report: done, check: reads("called noargs"), script: callThen("noargs", `null`, done)},
-		{name: "twice-encoded-arguments", report: done, check: reads("called plain"), script: callThen("plain", `"{\"q\":\"x\"}"`, done)},
+		{name: "24-arguments-as-an-object", report: "Done.", check: calls(`{"q":"x"}`)},
+		{name: "null-arguments", report: done, check: calls("{}"), script: callThen("noargs", `null`, done)},
+		{name: "twice-encoded-arguments", report: done, check: calls(`{"q":"x"}`), script: callThen("plain", `"{\"q\":\"x\"}"`, done)},
 	}
 	for n, args := range badArguments {
 		cases = append(cases, &outsideCase{
@@ -68,7 +69,13 @@ func TestOutsideCases(t *testing.T) {
 	}
 	cases = append(cases, modelCases(done)...)
 	cases = append(cases, &outsideCase{
-		name: "22-server-that-never-lists", report: done, script: callThen("plain", `{"q":"x"}`, done), hangs: true, check: asksAtOnce,
+		name: "22-server-that-never-lists", report: done, script: callThen("plain", `{"q":"x"}`, done), hangs: true,
+		check: func(t *testing.T, c *outsideCase, result record.Investigation) {
+			asksAtOnce(t, c, result)
+			calls(`{"q":"x"}`)(t, c, result)
+			reads("called plain")(t, c, result)
+			notices("hang is not available")(t, c, result)
+		},
 	})
 
 	var config strings.Builder
@@ -223,8 +230,14 @@ agent_chains: {c: {llm_provider: p, stages: [{name: s, agents: [{name: A}]}]}}
 		w.beginWith(fmt.Sprint("healthy-", n), agent.Request{Chain: "c", Data: json.RawMessage(`"x"`)})
 	}
 	for n := range 6 {
-		if result := w.ended(fmt.Sprint("healthy-", n)); result.Status != agent.StatusCompleted {
+		result := w.ended(fmt.Sprint("healthy-", n))
+		if result.Status != agent.StatusCompleted {
 			t.Errorf("a healthy investigation is %s: %s", result.Status, result.Error)
+		}
+		for _, e := range w.entries(result.ID) {
+			if e.Kind == transcript.KindNotice {
+				t.Errorf("a healthy investigation has a notice: %s", e.Text)
+			}
 		}
 	}
 	result := w.ended("sick")
@@ -399,6 +412,7 @@ type chatRequest struct {
 			Parameters map[string]any
 		}
 	}
+	Choice any `json:"tool_choice"`
 }
 
 func (c *outsideCase) serveModel(w http.ResponseWriter, r *http.Request) {
@@ -532,6 +546,9 @@ func (s outsideScript) refusal(request chatRequest) (int, string) {
 				return 400, "function.arguments must be a JSON object"
 			}
 		}
+	}
+	if on("tools-with-history") && calls == 8 && request.Choice != "none" {
+		return 400, "The conclusion may still call tools."
 	}
 	if on("tools-with-history") && calls > 0 && len(request.Tools) == 0 {
 		return 400, "The toolConfig field must be defined when using toolUse and toolResult content blocks."

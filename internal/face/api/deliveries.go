@@ -159,7 +159,7 @@ func (r *receiving) masked(ctx context.Context, text string) string {
 	return text
 }
 
-// alert converts an alert for the store, without its request. It masks the severity of a.
+// alert converts an alert for the store, without its request. It masks the severity of a, and removes an unknown chain.
 func (r *receiving) alert(ctx context.Context, a *webhook.Alert) (out webhook.Received, err error) {
 	if a.Project == "" && r.who.name == "" && len(r.hook.Projects) > 0 && r.hook.Projects[0] != config.AllProjects {
 		a.Project = r.hook.Projects[0]
@@ -183,6 +183,10 @@ func (r *receiving) alert(ctx context.Context, a *webhook.Alert) (out webhook.Re
 	if len(a.Fingerprint) > maxName || out.Fingerprint != a.Fingerprint { // masking could make two fingerprints equal
 		out.Fingerprint = webhook.Key(a.Fingerprint)
 	}
+	if a.Chain != "" && !r.cfg.ChainIn(a.Chain, out.Project) {
+		a.Notes = append(a.Notes, fmt.Sprintf("chain %.60q was left out: the project has no such chain", r.masked(ctx, a.Chain)))
+		a.Chain = ""
+	}
 	out.Notes = r.notes(ctx, a.Notes)
 	return out, nil
 }
@@ -204,15 +208,12 @@ func (r *receiving) notes(ctx context.Context, found []string) (notes []string) 
 // request builds the request for an investigation of this alert alone.
 func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.Received) error {
 	req := agent.Request{
-		Chain: r.hook.Chain, AlertType: clip.Bytes(a.Type, maxType), By: webhook.By(r.name, r.who.name),
+		Chain: cmp.Or(a.Chain, r.hook.Chain), AlertType: clip.Bytes(a.Type, maxType), By: webhook.By(r.name, r.who.name),
 		Again: true, // the store detects duplicates
 		Labels: agent.Labels{Project: out.Project, Priority: a.Priority, Metadata: map[string]string{
 			"webhook": r.name, "fingerprint": out.Fingerprint, "group": out.GroupName, "severity": clip.Bytes(a.Severity, maxName),
 			agent.AlertNotes: clip.Bytes(strings.Join(out.Notes, "\n"), maxNotes), agent.TraceParent: r.who.traceParent,
 		}},
-	}
-	if a.Chain != "" {
-		req.Chain = a.Chain
 	}
 	chain, _ := r.cfg.Dedup(req)
 	kind := r.masked(ctx, a.Type)

@@ -100,6 +100,17 @@ func TestLargeLabels(t *testing.T) {
 	}
 }
 
+// A chain that does not exist is left out.
+func TestUnknownChainOfAnAlert(t *testing.T) {
+	t.Parallel()
+	w := open(t, "system: {http: {webhooks: {x: {chain: shop, mapping: {fingerprint: [f], chain: [c]}}}}}\n"+oneChain)
+	got := read[system.Delivery](w, "", "POST", "/webhooks/x", `{"f": "1", "c": "nosuch"}`)
+	const note = `chain "nosuch" was left out: the project has no such chain`
+	if rows := w.alerts(""); got.New != 1 || len(rows) != 1 || strings.Join(rows[0].Notes, "") != note {
+		t.Errorf("%+v, %+v", got, rows)
+	}
+}
+
 // Alerts whose fingerprint is a placeholder that the sender did not fill in are different alerts.
 func TestPlaceholderAsFingerprint(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func TestDispatch(t *testing.T) {
 	if diff := cmp.Diff(want, out.Calls); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if first := b.requests[0].Messages; !strings.HasPrefix(first[len(first)-1].Content, begun) {
+	if first := b.requests[0].Messages; !strings.HasSuffix(first[len(first)-1].Content, begun) {
 		t.Errorf("no time in %+v", first)
 	}
 	if offered := b.requests[0].Tools[0]; !strings.Contains(offered.Description, "- Logs: Reads the logs") {
@@ -85,7 +85,7 @@ func TestDispatch(t *testing.T) {
 	}
 	asked := b.requests[1].Messages
 	if task := asked[len(asked)-1].Content; !strings.Contains(task, "Find the first error.") || strings.Contains(task, "Alert") ||
-		!strings.HasPrefix(task, begun) {
+		!strings.HasSuffix(task, begun) {
 		t.Errorf("the task is %s", task)
 	}
 	if len(b.requests[1].Tools) != 0 {

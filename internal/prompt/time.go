@@ -11,7 +11,7 @@ import (
 // nearDays is how far away holidays are named, in days: an alert after a holiday may be about something that happened during it.
 const nearDays = 7
 
-// Time returns the beginning of an agent's first message, which says when the agent begins, with the holidays near it.
+// Time returns the end of an agent's first message, which says when the agent begins, with the holidays near it.
 func Time(c plan.Calendar, at time.Time) string {
 	at = c.In(at)
 	out := fmt.Sprintf("# Time\nYou begin on %s", at.Format("Monday 2006-01-02 at 15:04"))

@@ -62,9 +62,9 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return err
 	}
-	now := prompt.Time(g.Plan.Calendar, g.Started(ctx))
+	now := "\n" + prompt.Time(g.Plan.Calendar, g.Started(ctx))
 	if g.Plan.Conversation { // the task comes from people
-		blocks += "\n" + now
+		blocks += now
 	}
 	g.add(transcript.KindSystem, transcript.Body{Text: system + blocks, ToolSearch: g.searches(), Untrusted: from})
 	for _, skipped := range g.Agent.SkippedFallbacks {
@@ -77,7 +77,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return err
 	}
-	g.add(transcript.KindUser, transcript.Body{Text: now + "\n" + task})
+	g.add(transcript.KindUser, transcript.Body{Text: task + now})
 	return nil
 }
 

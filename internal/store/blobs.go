@@ -96,7 +96,7 @@ func (s blobs) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalo
 			return err
 		}
 		if catalogue.Partial != "" {
-			last, err := lastOffer(ctx, q, catalogue.Server)
+			last, err := lastOffer(ctx, q, catalogue.Server, s.db.forUpdate())
 			if err != nil {
 				return err
 			}
@@ -123,12 +123,13 @@ func insertCatalogue(ctx context.Context, q querier, catalogue tool.Catalogue) (
 // LastOffer returns the tools that a server offered when any execution last asked it, or the zero value if none ever did. Tools that
 // a partial list left out are those of the lists before.
 func (s blobs) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
-	offer, err = lastOffer(ctx, s.db.reader, server)
+	offer, err = lastOffer(ctx, s.db.reader, server, "")
 	return offer, doing(s.db.explain(err), "read what %s offered last", server)
 }
 
-func lastOffer(ctx context.Context, q querier, server string) (offer tool.Catalogue, err error) {
-	const query = `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1`
+// lastOffer reads a server's last offer. lock is the end of the SELECT.
+func lastOffer(ctx context.Context, q querier, server, lock string) (offer tool.Catalogue, err error) {
+	query := `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1 ` + lock
 	var body []byte
 	err = q.QueryRowContext(ctx, query, server).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {

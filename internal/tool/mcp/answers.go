@@ -46,6 +46,12 @@ type request struct {
 // unanswered reports whether a request is in progress. Nil is an unknown request.
 func (r *request) unanswered() bool { return r != nil && r.kept == nil }
 
+// pointer returns an empty result that names the kept one.
+func (r *request) pointer() []byte {
+	id, _ := json.Marshal(r.id)
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"tools":[],"_meta":{%q:%q}}}`, id, rawKey, idKey(r.id))
+}
+
 // unclaimed is a response without an id.
 type unclaimed struct {
 	response
@@ -155,6 +161,8 @@ func (a *answers) readOne(message []byte, only any) [][]byte {
 		}
 		a.unclaimed = append(a.unclaimed, u)
 		return a.settle()
+	case ok && own != nil && own == to:
+		return [][]byte{own.pointer()} // it came on another stream, too, and the SDK may not have read that
 	case ok && own != nil:
 		own.stray = quote(message)
 	}
@@ -184,13 +192,17 @@ func (a *answers) stray(id any) string {
 	return ""
 }
 
-// refuse returns an error as the answer to a request, in place of a response that cannot be read.
+// refuse returns an error as the answer to a request, in place of a response that cannot be read. If the request has an answer, it
+// stands.
 func (a *answers) refuse(id any, why string) []byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	to := a.requests[idKey(id)]
-	if to == nil {
+	switch {
+	case to == nil:
 		to = &request{id: id}
+	case !to.unanswered(): // on another stream
+		return to.pointer()
 	}
 	return a.answer(to, response{err: unreadable(why)})
 }
@@ -205,13 +217,12 @@ func (a *answers) answer(to *request, r response) []byte {
 			a.unclaimed[n].notice = 0
 		}
 	}
-	key := idKey(to.id)
-	id, _ := json.Marshal(to.id) // ours can be encoded
 	if r.err == nil && to.keeps && !to.gone {
 		to.kept = r.result
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"tools":[],"_meta":{%q:%q}}}`, id, rawKey, key)
+		return to.pointer()
 	}
-	delete(a.requests, key)
+	delete(a.requests, idKey(to.id))
+	id, _ := json.Marshal(to.id) // ours can be encoded
 	if r.err != nil {
 		text, _ := encode(r.err)
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id, text)

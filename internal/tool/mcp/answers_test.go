@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // play sends requests and notices, and reads the server's messages, on a connection that all requests share:
@@ -194,6 +198,31 @@ func TestResponsesInTheirOwnStream(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" || a.awaits(int64(2)) != tc.waits {
 			t.Errorf("%s: request 2 waits %t\n%s", name, a.awaits(int64(2)), diff)
 		}
+	}
+}
+
+// TestAnsweredOnTwoStreams checks that an answer stands if its request's own stream repeats it, or ends without it.
+func TestAnsweredOnTwoStreams(t *testing.T) {
+	t.Parallel()
+	var a answers
+	a.expect(int64(1), true)
+	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":"one"}`)
+	first, again := a.read(answer, nil), a.read(answer, int64(1))
+	if len(first) != 1 || !slices.EqualFunc(first, again, bytes.Equal) || !bytes.Equal(a.refuse(int64(1), "cut"), first[0]) {
+		t.Errorf("first %s, then %s", first, again)
+	}
+	if got := a.take(map[string]any{rawKey: idKey(int64(1))}); string(got) != `"one"` {
+		t.Errorf("the answer is %s", got)
+	}
+}
+
+// TestQuestionInABatch checks that a question in a batch belongs to the call whose stream contains it.
+func TestQuestionInABatch(t *testing.T) {
+	t.Parallel()
+	r := &receipt{asker: asker{Call: tool.Call{Key: "k"}}}
+	const ping, question = `[{"jsonrpc":"2.0","method":"ping","id":1},`, `{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{}}]`
+	if got := string(r.mark([]byte(ping + question))); !strings.Contains(got, metaKey) || !strings.HasPrefix(got, ping) {
+		t.Errorf("got %s", got)
 	}
 }
 

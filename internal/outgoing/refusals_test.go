@@ -154,7 +154,7 @@ func TestRefusalsByStatus(t *testing.T) {
 		words  string
 		asked  int
 	}{
-		{0, roles, 2}, {400, roles, 2}, {422, roles, 2}, {500, roles, 2},
+		{0, roles, 2}, {404, roles, 2}, {400, roles, 2}, {422, roles, 2}, {500, roles, 2},
 		{429, roles, 1}, {503, roles, 1}, {401, roles, 1}, {500, "internal server error", 1}, {0, "connection refused", 1},
 	} {
 		req := llm.Request{Messages: []agent.Message{{Role: agent.User, Content: "a"}, {Role: agent.User, Content: "b"}}}

@@ -27,7 +27,8 @@ type System struct {
 	// Timezone is where people work: a name such as Europe/Berlin. Each agent is told the time at which it begins, and whether people
 	// work then.
 	Timezone string `yaml:"timezone" default:"UTC"`
-	// WorkingHours are when people work: 09:00-17:00.
+	// WorkingHours are when people work: 09:00-17:00. A shift that passes midnight belongs to the day on which it begins, and 00:00-00:00
+	// means around the clock.
 	WorkingHours string `yaml:"working_hours" default:"none"`
 	// Weekend are the days of the week on which people do not work. They matter if another of these settings is given.
 	Weekend []string `yaml:"weekend" default:"Saturday, Sunday"`

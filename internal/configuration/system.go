@@ -201,7 +201,7 @@ func validateSystem(s config.System, p path, v *validator) {
 		v.Errorf(p.Key("dashboard_url"), "a URL is required, such as https://inquest.example.com")
 	}
 	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {
-		v.Errorf(p.Key("timezone"), "this host knows no time zone %q; a name such as Europe/Berlin or UTC is required", s.Timezone)
+		v.Errorf(p.Key("timezone"), "unknown time zone %q; a name such as Europe/Berlin or UTC is required", s.Timezone)
 	}
 	if s.WorkingHours != "" {
 		if _, _, err := plan.HoursOf(s.WorkingHours); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // for hosts without a database of time zones
 )
 
 // Calendar is when people work. The zero value is UTC without working hours and holidays.
@@ -39,7 +40,8 @@ func (h Holiday) Check() string {
 	return "must be a month and a day, such as 12-25, or a date, such as 2026-12-25"
 }
 
-// HoursOf returns the minutes of the day at which working hours, as in 09:00-17:00, begin and end. They may pass midnight.
+// HoursOf returns the minutes of the day at which working hours, as in 09:00-17:00, begin and end. They may pass midnight, and equal
+// times mean around the clock.
 func HoursOf(hours string) (from, to int, err error) {
 	begin, end, _ := strings.Cut(hours, "-")
 	for n, text := range []string{begin, end} {
@@ -62,7 +64,7 @@ func DayOf(name string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// In returns a time in the calendar's zone. It is in UTC if this host does not know the zone.
+// In returns a time in the calendar's zone. It is in UTC if this program does not know the zone.
 func (c Calendar) In(at time.Time) time.Time {
 	zone, err := time.LoadLocation(c.Timezone)
 	if err != nil {
@@ -71,28 +73,31 @@ func (c Calendar) In(at time.Time) time.Time {
 	return at.In(zone)
 }
 
-// State says what a time is for those who work, and why: "outside working hours (weekend)". It is empty if the calendar knows nothing
-// about the day.
+// State says what a time is for those who work, and why: "outside working hours (09:00-17:00)". It is empty if the calendar knows nothing
+// about the day. A shift that passes midnight belongs to the day on which it begins.
 func (c Calendar) State(at time.Time) string {
 	at = c.In(at)
+	from, to, err := HoursOf(c.Hours)
+	now, day := at.Hour()*60+at.Minute(), at
+	if err == nil && from >= to && now < to {
+		day = at.AddDate(0, 0, -1)
+	}
 	for _, h := range c.Holidays {
-		if h.On(at) {
+		if h.On(day) {
 			return "a holiday (" + h.Name + ")"
 		}
 	}
-	if slices.ContainsFunc(c.Weekend, func(name string) bool { day, _ := DayOf(name); return day == at.Weekday() }) {
+	if slices.ContainsFunc(c.Weekend, func(name string) bool { weekday, _ := DayOf(name); return weekday == day.Weekday() }) {
 		return "a weekend"
 	}
-	from, to, err := HoursOf(c.Hours)
-	if err != nil {
-		return ""
-	}
-	now := at.Hour()*60 + at.Minute()
 	within := now >= from && now < to
-	if from > to {
+	if from >= to { // with equal times, people work around the clock
 		within = now >= from || now < to
 	}
-	if within {
+	switch {
+	case err != nil:
+		return ""
+	case within:
 		return "within working hours (" + c.Hours + ")"
 	}
 	return "outside working hours (" + c.Hours + ")"

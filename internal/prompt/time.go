@@ -11,10 +11,15 @@ import (
 // nearDays is how far away holidays are named, in days: an alert after a holiday may be about something that happened during it.
 const nearDays = 7
 
-// Time returns the end of an agent's first message, which says when the agent begins, with the holidays near it.
-func Time(c plan.Calendar, at time.Time) string {
+// Time returns the end of an agent's first message, which says when the agent begins, with the holidays near it. For a conversation, it
+// is the end of the system prompt.
+func Time(p plan.Plan, at time.Time) string {
+	c, begins, end := p.Calendar, "You begin", ".\n"
+	if p.Conversation {
+		begins, end = "This conversation began", ". Later messages may come days later, so do not take this for the current time.\n"
+	}
 	at = c.In(at)
-	out := fmt.Sprintf("# Time\nYou begin on %s", at.Format("Monday 2006-01-02 at 15:04"))
+	out := fmt.Sprintf("# Time\n%s on %s", begins, at.Format("Monday 2006-01-02 at 15:04"))
 	if zone := at.Location().String(); zone == "UTC" {
 		out += " UTC"
 	} else {
@@ -35,5 +40,5 @@ func Time(c plan.Calendar, at time.Time) string {
 	if len(near) > 0 {
 		out += ". Holidays nearby: " + strings.Join(near, ", ")
 	}
-	return out + ".\n"
+	return out + end
 }

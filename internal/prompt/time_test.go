@@ -3,7 +3,6 @@ package prompt
 import (
 	"testing"
 	"time"
-	_ "time/tzdata" // Europe/Berlin, wherever the test runs
 
 	"github.com/inquest-dev/inquest/internal/plan"
 )
@@ -14,6 +13,7 @@ func TestTime(t *testing.T) {
 		Holidays: []plan.Holiday{{Date: "12-25", Name: "Christmas"}, {Date: "2026-12-31", Name: "Closing day"}},
 	}
 	nights := plan.Calendar{Hours: "22:00-06:00"}
+	shifts := plan.Calendar{Hours: "22:00-06:00", Weekend: []string{"Saturday", "Sunday"}}
 	for _, c := range []struct {
 		name     string
 		calendar plan.Calendar
@@ -39,12 +39,24 @@ func TestTime(t *testing.T) {
 			"# Time\nYou begin on Saturday 2026-11-28 at 05:59 UTC: within working hours (22:00-06:00).\n"},
 		{"before these", nights, "2026-11-28T21:59:00Z",
 			"# Time\nYou begin on Saturday 2026-11-28 at 21:59 UTC: outside working hours (22:00-06:00).\n"},
+		{"a night shift of Friday", shifts, "2026-11-28T05:59:00Z",
+			"# Time\nYou begin on Saturday 2026-11-28 at 05:59 UTC: within working hours (22:00-06:00).\n"},
+		{"after it", shifts, "2026-11-28T06:00:00Z", "# Time\nYou begin on Saturday 2026-11-28 at 06:00 UTC: a weekend.\n"},
+		{"no shift of Sunday", shifts, "2026-11-30T05:59:00Z", "# Time\nYou begin on Monday 2026-11-30 at 05:59 UTC: a weekend.\n"},
+		{"around the clock", plan.Calendar{Hours: "00:00-00:00"}, "2026-11-28T00:00:00Z",
+			"# Time\nYou begin on Saturday 2026-11-28 at 00:00 UTC: within working hours (00:00-00:00).\n"},
 		{"a zone that this host does not know", plan.Calendar{Timezone: "Mars/Olympus"}, "2026-11-28T21:59:00Z",
 			"# Time\nYou begin on Saturday 2026-11-28 at 21:59 UTC.\n"},
 	} {
 		at, _ := time.Parse(time.RFC3339, c.at)
-		if got := Time(c.calendar, at); got != c.want {
+		if got := Time(plan.Plan{Calendar: c.calendar}, at); got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.name, got, c.want)
 		}
+	}
+	at := time.Date(2026, 11, 28, 6, 30, 0, 0, time.UTC)
+	const want = "# Time\nThis conversation began on Saturday 2026-11-28 at 06:30 UTC. " +
+		"Later messages may come days later, so do not take this for the current time.\n"
+	if got := Time(plan.Plan{Conversation: true}, at); got != want {
+		t.Errorf("a conversation:\n%s\nwant:\n%s", got, want)
 	}
 }

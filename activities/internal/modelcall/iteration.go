@@ -62,7 +62,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return err
 	}
-	now := "\n" + prompt.Time(g.Plan.Calendar, g.Started(ctx))
+	now := "\n" + prompt.Time(g.Plan, g.Started(ctx))
 	if g.Plan.Conversation { // the task comes from people
 		blocks += now
 	}

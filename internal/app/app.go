@@ -5,6 +5,7 @@ package app
 import (
 	"fmt"
 	"os"
+	_ "time/tzdata" // for hosts without a database of time zones
 
 	"github.com/spf13/cobra"
 

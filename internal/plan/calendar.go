@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // for hosts without a database of time zones
 )
 
 // Calendar is when people work. The zero value is UTC without working hours and holidays.

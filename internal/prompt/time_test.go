@@ -3,6 +3,7 @@ package prompt
 import (
 	"testing"
 	"time"
+	_ "time/tzdata" // Europe/Berlin, wherever the test runs
 
 	"github.com/inquest-dev/inquest/internal/plan"
 )

@@ -209,7 +209,7 @@ func validateSystem(s config.System, p path, v *validator) {
 		}
 	}
 	for n, name := range s.Weekend {
-		if _, ok := plan.DayOf(name); !ok {
+		if !plan.IsDay(name) {
 			v.Errorf(p.Key("weekend").Index(n), "a day of the week in English is required, such as Saturday")
 		}
 	}

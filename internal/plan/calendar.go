@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -43,24 +43,25 @@ func (h Holiday) Check() string {
 // times mean around the clock.
 func HoursOf(hours string) (from, to int, err error) {
 	begin, end, _ := strings.Cut(hours, "-")
-	for n, text := range []string{begin, end} {
-		at, err := time.Parse("15:04", strings.TrimSpace(text))
-		if err != nil {
-			return 0, 0, fmt.Errorf("two times of day are required, such as 09:00-17:00")
-		}
-		*[]*int{&from, &to}[n] = at.Hour()*60 + at.Minute()
+	first, err := time.Parse("15:04", strings.TrimSpace(begin))
+	last, err2 := time.Parse("15:04", strings.TrimSpace(end))
+	if err != nil || err2 != nil {
+		return 0, 0, errors.New("two times of day are required, such as 09:00-17:00")
 	}
-	return from, to, nil
+	return minuteOf(first), minuteOf(last), nil
 }
 
-// DayOf returns the day of the week with an English name, whatever its case.
-func DayOf(name string) (time.Weekday, bool) {
+// minuteOf returns the minute of the day.
+func minuteOf(at time.Time) int { return at.Hour()*60 + at.Minute() }
+
+// IsDay reports whether a name is that of a day of the week in English, whatever its case.
+func IsDay(name string) bool {
 	for day := time.Sunday; day <= time.Saturday; day++ {
-		if strings.EqualFold(day.String(), name) {
-			return day, true
+		if strings.EqualFold(name, day.String()) {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }
 
 // In returns a time in the calendar's zone. It is in UTC if this program does not know the zone.
@@ -77,7 +78,7 @@ func (c Calendar) In(at time.Time) time.Time {
 func (c Calendar) State(at time.Time) string {
 	at = c.In(at)
 	from, to, err := HoursOf(c.Hours)
-	now, day := at.Hour()*60+at.Minute(), at
+	now, day := minuteOf(at), at
 	if err == nil && from >= to && now < to {
 		day = at.AddDate(0, 0, -1)
 	}
@@ -86,7 +87,7 @@ func (c Calendar) State(at time.Time) string {
 			return "a holiday (" + h.Name + ")"
 		}
 	}
-	if slices.ContainsFunc(c.Weekend, func(name string) bool { weekday, _ := DayOf(name); return weekday == day.Weekday() }) {
+	if slices.ContainsFunc(c.Weekend, func(name string) bool { return strings.EqualFold(name, day.Weekday().String()) }) {
 		return "a weekend"
 	}
 	within := now >= from && now < to

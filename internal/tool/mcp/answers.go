@@ -128,14 +128,19 @@ func (a *answers) take(meta map[string]any) json.RawMessage {
 //
 // only is the id of the request whose own HTTP response contains the message, and nil if there is none. On a shared connection, a
 // response without an id belongs to the only request in progress. Among several it is kept until the others have been answered.
-func (a *answers) read(message []byte, only any) (out [][]byte) {
+func (a *answers) read(message []byte, only any) [][]byte {
+	return a.readMarked(message, only, func(message []byte) []byte { return message })
+}
+
+// readMarked is read with a function that may change each message.
+func (a *answers) readMarked(message []byte, only any, mark func([]byte) []byte) (out [][]byte) {
 	message = sse.Unmarked(message) // programs on Windows write it before their first line
 	var batch []json.RawMessage
 	if !bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")) || json.Unmarshal(message, &batch) != nil {
-		return a.readOne(message, only)
+		return a.readOne(mark(message), only)
 	}
 	for _, message := range batch {
-		out = append(out, a.readOne(message, only)...)
+		out = append(out, a.readOne(mark(message), only)...)
 	}
 	return out
 }

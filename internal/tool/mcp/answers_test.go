@@ -219,10 +219,11 @@ func TestAnsweredOnTwoStreams(t *testing.T) {
 // TestQuestionInABatch checks that a question in a batch belongs to the call whose stream contains it.
 func TestQuestionInABatch(t *testing.T) {
 	t.Parallel()
-	r := &receipt{asker: asker{Call: tool.Call{Key: "k"}}}
-	const ping, question = `[{"jsonrpc":"2.0","method":"ping","id":1},`, `{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{}}]`
-	if got := string(r.mark([]byte(ping + question))); !strings.Contains(got, metaKey) || !strings.HasPrefix(got, ping) {
-		t.Errorf("got %s", got)
+	r, a := &receipt{asker: asker{Call: tool.Call{Key: "k"}}}, answers{}
+	const ping, question = `{"jsonrpc":"2.0","method":"ping","id":1}`, `{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{}}`
+	got := a.readMarked([]byte("["+ping+","+question+"]"), int64(1), r.mark)
+	if len(got) != 2 || string(got[0]) != ping || !strings.Contains(string(got[1]), metaKey) {
+		t.Errorf("got %q", got)
 	}
 }
 

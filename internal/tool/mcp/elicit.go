@@ -25,14 +25,6 @@ func (r *receipt) mark(message []byte) []byte {
 	if r.asker.Key == "" || !bytes.Contains(message, []byte(`"method"`)) { // results, which may be large, have none
 		return message
 	}
-	var batch []json.RawMessage
-	if json.Unmarshal(message, &batch) == nil {
-		for n := range batch {
-			batch[n] = r.mark(batch[n])
-		}
-		message, _ = encode(batch) // JSON can be encoded
-		return message
-	}
 	var question struct {
 		JSONRPC json.RawMessage            `json:"jsonrpc"`
 		ID      json.RawMessage            `json:"id"`

@@ -152,11 +152,11 @@ func (w *web) receive(resp *http.Response, id any, receipt *receipt, release con
 			only = receipt.request().id // whose stream is resumed
 		}
 		resp.Body = newStream(activityBody{resp.Body, w.onActivity}, streamOptions{
-			limit: w.limit, read: func(message []byte) [][]byte { return w.responses.read(receipt.mark(message), only) },
+			limit: w.limit, read: func(message []byte) [][]byte { return w.responses.readMarked(message, only, receipt.mark) },
 			bare: w.transport.Type == HTTP, broken: w.breaker(receipt), release: release,
 			last: func() []byte {
 				if stray := w.responses.stray(only); stray != "" {
-					return w.responses.refuse(only, unrelated(resp, kind)+": "+stray)
+					return w.responses.refuse(only, faulty(noAnswer, resp, kind)+": "+stray)
 				}
 				return nil
 			},
@@ -202,21 +202,24 @@ func (w *web) answered(resp *http.Response, kind string, body []byte, id any) (s
 	return stream
 }
 
-// unrelated says that a server's response contains no answer to the request.
-func unrelated(resp *http.Response, kind string) string {
+const noAnswer = "it does not answer the request"
+
+// faulty says what is wrong with a server's response, with its status and content type.
+func faulty(what string, resp *http.Response, kind string) string {
 	status := ""
 	if resp.StatusCode != http.StatusOK {
 		status = fmt.Sprintf("status %d, ", resp.StatusCode)
 	}
-	return fmt.Sprintf("it does not answer the request (%scontent type %q)", status, kind)
+	return fmt.Sprintf("%s (%scontent type %q)", what, status, kind)
 }
 
 // noMessage says what a server answered that is not JSON-RPC.
 func noMessage(resp *http.Response, kind string, body []byte) string {
-	what := unrelated(resp, kind)
+	what := noAnswer
 	if !json.Valid(body) {
-		what = strings.Replace(what, "it does not answer the request", "it is not valid JSON", 1)
+		what = "it is not valid JSON"
 	}
+	what = faulty(what, resp, kind)
 	text := quote(body)
 	if page := strings.HasPrefix(text, "<"); page {
 		text = title(text)

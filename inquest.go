@@ -83,7 +83,7 @@ func (w *Worker) prepare(opts Options) (err error) {
 // Run works until ctx ends, lets calls in progress finish within Options.Drain, and closes the worker. It returns nil
 // if ctx ended, and otherwise the reason why the worker cannot continue. A worker runs only once.
 func (w *Worker) Run(ctx context.Context) error {
-	err := errors.New("the worker has already been run")
+	err := errors.New("the worker has already been run or registered")
 	w.begin.Do(func() { err = w.run(ctx) })
 	return err
 }
@@ -105,7 +105,7 @@ func (w *Worker) run(ctx context.Context) error {
 // be able to read what the client of Options.Temporal writes. Start it after Register, and stop it before Close.
 // Options.Drain and Options.DeploymentVersion have no effect; that worker's own settings apply.
 func (w *Worker) Register(ctx context.Context, registry worker.Registry) error {
-	err := errors.New("the worker has already been run")
+	err := errors.New("the worker has already been run or registered")
 	w.begin.Do(func() {
 		if err = w.host.StartIn(ctx, registry); err == nil {
 			go func() {

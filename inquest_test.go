@@ -110,7 +110,7 @@ func TestToolsRefused(t *testing.T) {
 		"unusable schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":"object","$ref":"#/$defs/x"}`)}},
 			`tool "find": schema: `},
 		"not an object": {[]Tool{NewTool("find", "", func(context.Context, []string) (any, error) { return nil, nil })},
-			`tool "find": schema: the arguments of a tool must be an object`},
+			`tool "find": schema: a tool's arguments must be an object`},
 		"type without end": {[]Tool{NewTool("find", "", func(context.Context, loop) (any, error) { return nil, nil })},
 			`tool "find": arguments: `},
 		"the same one twice": {[]Tool{NewTool("find", "", find), NewTool("find", "", find)}, `tool "find": two tools have this name`},

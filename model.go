@@ -160,7 +160,7 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 		}
 	}
 	reply, err := safely.Run(ctx, func() (ModelReply, error) { return c.model(ctx, modelRequest(req), emit) }, func(kind, stack string) {
-		c.log.Error("a model client has panicked", "provider", c.name, "type", kind, "stack", stack)
+		c.log.Error("a model client panicked", "provider", c.name, "type", kind, "stack", stack)
 	})
 	if err != nil {
 		return llm.Response{}, c.failure(ctx, err, usageOf(reply.Usage))

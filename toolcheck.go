@@ -78,7 +78,7 @@ func checkSchema(text json.RawMessage) error {
 		return fmt.Errorf("schema: %w", err)
 	}
 	if schema.Type != "object" {
-		return errors.New("schema: the arguments of a tool must be an object, a Go struct")
+		return errors.New("schema: a tool's arguments must be an object (in Go, a struct)")
 	}
 	if _, err := schema.Resolve(nil); err != nil {
 		return fmt.Errorf("schema: %w", err)

@@ -207,7 +207,7 @@ func TestABegunCallThatIsAnotherByNow(t *testing.T) {
 			}
 			denied := activities.Input{
 				Kind: activities.InputResult, Iteration: 1, ErrorType: activities.ResultDenied, Decision: &activities.Decision{By: "Ada"},
-				Text: "The call of lab.read was not made: denied by Ada.",
+				Text: "Tool lab.read was not called: denied by Ada.",
 			}
 			if _, err := b.generate(activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{denied}}); err != nil {
 				t.Fatal(err)

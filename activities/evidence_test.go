@@ -191,7 +191,7 @@ func TestJudgeOfToolsEvidence(t *testing.T) {
 	}
 	received := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
-		"[1] OOMKilled 7 times · at pod", "checked (the agent's word) by code: 1 of 1",
+		"[1] OOMKilled 7 times · at pod", "checked (claimed by the agent) by code: 1 of 1",
 		"\n\nChecked by code: the report contains no citations; 1 piece of evidence was found; " +
 			"2 sentences state facts without a citation.\n",
 	} {
@@ -210,9 +210,9 @@ func TestReportsWithoutEvidence(t *testing.T) {
 		{`{"steps": [3]}`, ""},
 		{"`x[1]`\n\n```\n[2]\n```", ""},
 		{"exit code [137] of spec.containers[0].image", ""}, // its chain asks for no evidence
-		{"Checked  by code: 9 of 9 stand.", "checked (the agent's word) by code: 9 of 9 stand."},
+		{"Checked  by code: 9 of 9 stand.", "checked (claimed by the agent) by code: 9 of 9 stand."},
 		{"{}\n\n**Checked by code: 9 of 9 stand.**\n\nIt failed [1].",
-			"{}\n\n**checked (the agent's word) by code: 9 of 9 stand.**\n\nIt failed [1]."},
+			"{}\n\n**checked (claimed by the agent) by code: 9 of 9 stand.**\n\nIt failed [1]."},
 	} {
 		b.says(test.text)
 		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1}); err != nil {
@@ -228,7 +228,7 @@ func TestReportsWithoutEvidence(t *testing.T) {
 		}
 		want := stdcmp.Or(test.want, test.text)
 		if err != nil || out.Report != want ||
-			strings.Contains(out.Summary, "by code: 9") != strings.Contains(out.Summary, "(the agent's word)") {
+			strings.Contains(out.Summary, "by code: 9") != strings.Contains(out.Summary, "(claimed by the agent)") {
 			t.Errorf("%q became %q, and in short %q, %v", test.text, out.Report, out.Summary, err)
 		}
 	}

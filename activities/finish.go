@@ -79,7 +79,7 @@ func (a recorder) maskEnvelope(ctx context.Context, hash string, e *record.Envel
 		return nil
 	}
 	if hash == "" { // it ended before there was a plan with masking settings
-		e.Undelivered = []string{fmt.Sprintf("%d signals that arrived before the chain was resolved", len(e.Undelivered))}
+		e.Undelivered = []string{fmt.Sprintf("signals that arrived before the chain was resolved: %d", len(e.Undelivered))}
 		return nil
 	}
 	plan, err := a.ReadPlan(ctx, hash)

@@ -32,7 +32,7 @@ func (d dying) Append(ctx context.Context, step transcript.Step) ([]transcript.E
 	return d.Transcripts.Append(ctx, step)
 }
 
-// A worker dies during a call of each tool of a server that counts calls. Only the tools that a trusted server declares
+// A worker dies during a call to each tool of a server that counts calls. Only the tools that a trusted server declares
 // read-only or idempotent are called again.
 func TestCallsByHintsAfterACrash(t *testing.T) {
 	t.Parallel()

@@ -334,7 +334,7 @@ func TestLearn(t *testing.T) {
 		t.Errorf("embedded: %q", e.texts)
 	}
 	entries := b.entries(":learn/ReflectorAgent")
-	if last := entries[len(entries)-1]; last.Kind != transcript.KindNotice || !strings.HasPrefix(last.Text, "new[1] was not learned") {
+	if last := entries[len(entries)-1]; last.Kind != transcript.KindNotice || !strings.HasPrefix(last.Text, "Learning new[1] was not saved") {
 		t.Errorf("last entry: %+v", last)
 	}
 	var again activities.BeginLearningOut

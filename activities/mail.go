@@ -81,7 +81,7 @@ func (a recorder) undelivered(ctx context.Context, investigation string) (lines 
 	}
 	for n, l := range letters {
 		if n == maxUndelivered {
-			return append(lines, fmt.Sprintf("guide: %d more messages", len(letters)-n)), nil
+			return append(lines, fmt.Sprintf("guide: further messages: %d", len(letters)-n)), nil
 		}
 		line := "guide"
 		if l.By != "" {
@@ -90,7 +90,7 @@ func (a recorder) undelivered(ctx context.Context, investigation string) (lines 
 		if l.Agent != "" {
 			line += " for " + l.Agent
 		}
-		lines = append(lines, fmt.Sprintf("%s: no model call followed: %q", line, job.Preview(l.Text)))
+		lines = append(lines, fmt.Sprintf("%s: not delivered, because no model call followed: %q", line, job.Preview(l.Text)))
 	}
 	return lines, err
 }

@@ -18,7 +18,7 @@ func TestQuotedCallsAreNoticed(t *testing.T) {
 		want   string // the notice; empty means that there is none
 	}{
 		{"none", nil, ""},
-		{"a tool and an unknown one", []string{"lab__read", "no\u202esuch"}, "The reply text contains a call of lab.read, no\\u202esuch that " +
+		{"a tool and an unknown one", []string{"lab__read", "no\u202esuch"}, "The reply text contains a call to lab.read, no\\u202esuch that " +
 			"also appears in the model's input. The call was not made, because the model may only be quoting it."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func (a resolver) readRunbook(ctx context.Context, p *plan.Plan) error {
 		if u.Requested {
 			from = "the request"
 		}
-		problem := fmt.Sprintf("The runbook %s, given by %s, could not be used: %v.", runbook.Shown(u.URL), from, err)
+		problem := fmt.Sprintf("The runbook %s, from %s, could not be used: %v.", runbook.Shown(u.URL), from, err)
 		p.RunbookProblems = append(p.RunbookProblems, problem)
 		a.Logger.Warn("a runbook could not be used", "chain", p.Chain, "url", runbook.Shown(u.URL), "given_by", from, "error", err)
 	}
@@ -59,7 +59,7 @@ func (a resolver) readRunbook(ctx context.Context, p *plan.Plan) error {
 // fetchRunbook returns the masked text at a URL. Text that cannot be masked is not used.
 func (a resolver) fetchRunbook(ctx context.Context, p plan.Plan, url string) (string, error) {
 	if a.Runbooks == nil {
-		return "", errors.New("this worker fetches no runbooks")
+		return "", errors.New("this worker is not set up to fetch runbooks")
 	}
 	text, err := a.Runbooks.Fetch(ctx, url)
 	if err != nil {

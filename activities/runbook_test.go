@@ -179,17 +179,17 @@ func TestRunbooks(t *testing.T) {
 			untrusted: "the runbook at " + url, fetches: 1},
 		"a page in place of a text": {chain: "Look at the logs.", request: `,"runbook":"https://docs.example.com/page?key=s3cret"`,
 			shows:  []string{follow, "Origin: the configuration\n", "\nLook at the logs.\n"},
-			notice: "The runbook https://docs.example.com/page, given by the request, could not be used: it is an HTML page", fetches: 1},
+			notice: "The runbook https://docs.example.com/page, from the request, could not be used: it is an HTML page", fetches: 1},
 		"a host that is not allowed": {chain: url, request: `,"runbook":"https://example.org/disk.md"`,
 			shows: []string{follow, "Origin: " + url + "\n", "\n2. Free the disk.\n"}, untrusted: "the runbook at " + url,
 			notice: `could not be used: the host "example.org" is not in system.runbooks.allowed_domains.`, fetches: 1},
 		"nothing but the defaults": {chain: "https://docs.example.com/none", request: `,"runbook":"http://docs.example.com/disk.md"`,
 			shows: []string{follow, "Origin: the configuration\n", "\nAsk the team.\n"},
-			notice: "The runbook http://docs.example.com/disk.md, given by the request, could not be used: only https URLs are allowed.\n" +
-				"The runbook https://docs.example.com/none, given by the configuration, could not be used: " +
+			notice: "The runbook http://docs.example.com/disk.md, from the request, could not be used: only https URLs are allowed.\n" +
+				"The runbook https://docs.example.com/none, from the configuration, could not be used: " +
 				"the server answered 404 Not Found.\nThe agents use the runbook of the configuration instead.", fetches: 1},
 		"a file in the request": {chain: "Look at the logs.", request: `,"runbook":"file:disk.md"`,
-			shows: []string{follow, "\nLook at the logs.\n"}, notice: "The runbook file:disk.md, given by the request, could not be used"},
+			shows: []string{follow, "\nLook at the logs.\n"}, notice: "The runbook file:disk.md, from the request, could not be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

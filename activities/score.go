@@ -38,7 +38,7 @@ func (a recorder) beginScore(ctx context.Context, in BeginScoreIn) (out BeginSco
 	case judged.EndedAt == nil:
 		return out, refusal(fmt.Errorf("investigation %s is %s: it can be scored after it has ended", judged.ID, judged.Status))
 	case judged.PlanHash == "":
-		return out, refusal(fmt.Errorf("investigation %s was %s and cannot be scored", judged.ID, judged.Status))
+		return out, refusal(fmt.Errorf("investigation %s has the status %s and no plan, so it cannot be scored", judged.ID, judged.Status))
 	}
 	p, err := a.ReadPlan(ctx, judged.PlanHash)
 	if err != nil {

@@ -209,7 +209,7 @@ func TestLateAnswersAreNoticed(t *testing.T) {
 	b.calls[0].Late(tool.Success("row written"))
 	entries, err := b.store.After(t.Context(), "inv", received.Seq, 0)
 	if err != nil || len(entries) != 1 || entries[0].Kind != transcript.KindNotice || entries[0].CallIndex() != 0 ||
-		!strings.HasPrefix(entries[0].Text, "lab.write was abandoned, and responded ") ||
+		!strings.HasPrefix(entries[0].Text, "The call to lab.write was abandoned; its response came ") ||
 		!strings.HasSuffix(entries[0].Text, "The agent has not seen the response: row written") {
 		t.Fatalf("got %+v, %v", entries, err)
 	}

@@ -216,7 +216,7 @@ func TestToolLimit(t *testing.T) {
 func checkLimited(t *testing.T, requests []llmtest.Request) {
 	t.Helper()
 	const (
-		told   = "At most 4 tools can be offered to you at once. The tools that you found earliest are no longer offered: "
+		told   = "At most 4 tools can be offered to you at once. The tools that you found first are no longer offered: "
 		remedy = ". To use one of them, find it again with search_tools."
 	)
 	want := []struct{ offered, forgotten string }{

@@ -51,18 +51,19 @@ func TestSmallerWindow(t *testing.T) {
 		refused int     // maximum number of refusals
 		notice  string
 	}{
-		"named":                          {ratio: 1, names: true, reports: true, refused: 1, notice: "the server accepts 8192 tokens"},
-		"it counts more":                 {ratio: 1.4, names: true, reports: true, refused: 1, notice: "the server accepts 8192 tokens"},
-		"it counts more and never says":  {ratio: 1.4, names: true, refused: 1, notice: "the server accepts 8192 tokens"},
+		"named":                          {ratio: 1, names: true, reports: true, refused: 1, notice: "the server accepts only 8192 tokens"},
+		"it counts more":                 {ratio: 1.4, names: true, reports: true, refused: 1, notice: "the server accepts only 8192 tokens"},
+		"it counts more and never says":  {ratio: 1.4, names: true, refused: 1, notice: "the server accepts only 8192 tokens"},
 		"not named":                      {ratio: 1, reports: true, refused: 2, notice: "without naming its limit"},
 		"not named, and it counts more":  {ratio: 1.4, refused: 2, notice: "without naming its limit"},
-		"the reply takes its part of it": {ratio: 1, names: true, reply: 8000, refused: 1, notice: "the server accepts 8192 tokens"},
+		"the reply takes its part of it": {ratio: 1, names: true, reply: 8000, refused: 1, notice: "the server accepts only 8192 tokens"},
 		"the plan knows the window": {ratio: 1, names: true, reply: 4000, planned: window, refused: 1,
-			notice: "the server accepts 8192 tokens"},
-		"only the window is named": {ratio: 1, short: true, reply: 4000, refused: 1, notice: "the server accepts 8192 tokens"},
+			notice: "the server accepts only 8192 tokens"},
+		"only the window is named": {ratio: 1, short: true, reply: 4000, refused: 1, notice: "the server accepts only 8192 tokens"},
 		"only the window is named, and it counts more": {ratio: 2, short: true, reply: 4000, refused: 3,
-			notice: "the server accepts 8192 tokens"},
-		"only the window is named, and the prompt seems to fit": {ratio: 3, short: true, refused: 4, notice: "the server accepts 8192 tokens"},
+			notice: "the server accepts only 8192 tokens"},
+		"only the window is named, and the prompt seems to fit": {ratio: 3, short: true, refused: 4,
+			notice: "the server accepts only 8192 tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

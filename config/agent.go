@@ -34,7 +34,7 @@ type Agent struct {
 	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations limits the model calls of one run.
-	MaxIterations *int `yaml:"max_iterations" min:"1" default:"the type's, else that of defaults"`
+	MaxIterations *int `yaml:"max_iterations" min:"1" default:"the type's, else the value in defaults"`
 	// OnLimit is what happens at the last iteration: the agent concludes with its findings so far, or fails.
 	OnLimit value.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
 	// Temperature is passed to the model.

@@ -61,8 +61,8 @@ type Chain struct {
 	// definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
-	_ struct{} `foreign:"label_map" instead:"Inquest has no labels; end the chain with an agent of type llm, whose JSON reply can have them"`
-	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"combine results in an agent of a last stage"`
+	_ struct{} `foreign:"label_map" instead:"Inquest has no labels; end the chain with an agent of type llm whose JSON reply has them"`
+	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"combine the results in a last stage"`
 }
 
 // Chat is TARSy's chat about an investigation of the chain. Inquest checks it, but it has no effect: use starter chat,
@@ -90,7 +90,7 @@ type Closing struct {
 	// Enabled turns the agent on.
 	Enabled *bool `yaml:"enabled" default:"the value in defaults, else false"`
 	// Agent is the name of an agent definition of the required type.
-	Agent string `yaml:"agent" default:"ExecSummaryAgent, ScoringAgent"`
+	Agent string `yaml:"agent" default:"the value in defaults, else ExecSummaryAgent or ScoringAgent"`
 	// LLMBackend selects the way to reach the provider.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.

@@ -24,7 +24,7 @@ type HTTP struct {
 	// OIDC accepts the tokens of an identity provider.
 	OIDC OIDC `yaml:"oidc"`
 	// Webhooks accept alerts from other systems, by name: docs/reference/webhooks.md.
-	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana, pagerduty and sns, by token"`
+	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana, pagerduty and sns, authenticated by token"`
 	// KeepAlerts is how long the store keeps an alert of a webhook after its last message. It must be at least 24h, and
 	// longer than the sender waits before it repeats an alert: otherwise each repetition starts a new investigation.
 	KeepAlerts value.Duration `yaml:"keep_alerts" default:"720h"`

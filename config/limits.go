@@ -62,7 +62,7 @@ type Summarization struct {
 	// LLMProvider is the provider whose model writes the summaries.
 	LLMProvider string `yaml:"llm_provider" default:"the provider in defaults.summarization, else the agent's"`
 	// LLMBackend selects the way to reach that provider.
-	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"with the provider of defaults.summarization, its backend; else the agent's"`
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the one in defaults.summarization with that provider, else the agent's"`
 }
 
 // Summarizer selects the model that shortens results, for servers that name no other provider.

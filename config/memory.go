@@ -20,7 +20,7 @@ type Embedding struct {
 	// Model is the name of the model; required with a provider.
 	Model string `yaml:"model"`
 	// APIKeyEnv names the variable that holds the key.
-	APIKeyEnv string `yaml:"api_key_env" default:"GOOGLE_API_KEY, OPENAI_API_KEY; none with a base_url"`
+	APIKeyEnv string `yaml:"api_key_env" default:"GOOGLE_API_KEY or OPENAI_API_KEY, by provider; none with a base_url"`
 	// BaseURL is the address of the API.
 	BaseURL string `yaml:"base_url" default:"Google's or OpenAI's"`
 	// Dimensions is the length of the vectors.

@@ -51,17 +51,17 @@ type Provider struct {
 // Prices are the prices of a model.
 type Prices struct {
 	// Input is the price of the model's input.
-	Input *float64 `yaml:"input" min:"0" unit:"US dollars for a million tokens" default:"0"`
+	Input *float64 `yaml:"input" min:"0" unit:"US dollars per million tokens" default:"0"`
 	// Output is the price of the model's replies, including thinking.
-	Output *float64 `yaml:"output" min:"0" unit:"US dollars for a million tokens" default:"0"`
+	Output *float64 `yaml:"output" min:"0" unit:"US dollars per million tokens" default:"0"`
 	// CacheRead is the price of input that comes from the provider's cache.
-	CacheRead *float64 `yaml:"cache_read" above:"0" unit:"US dollars for a million tokens" default:"the price of input"`
+	CacheRead *float64 `yaml:"cache_read" above:"0" unit:"US dollars per million tokens" default:"the price of input"`
 	// CacheWrite is the price of input that is written to the cache.
-	CacheWrite *float64 `yaml:"cache_write" above:"0" unit:"US dollars for a million tokens" default:"the price of input"`
+	CacheWrite *float64 `yaml:"cache_write" above:"0" unit:"US dollars per million tokens" default:"the price of input"`
 	// Reasoning is the price of thinking.
-	Reasoning *float64 `yaml:"reasoning" above:"0" unit:"US dollars for a million tokens" default:"the price of output"`
+	Reasoning *float64 `yaml:"reasoning" above:"0" unit:"US dollars per million tokens" default:"the price of output"`
 	// Image is the price of images in the input.
-	Image *float64 `yaml:"image" above:"0" unit:"US dollars for a million tokens" default:"the price of input"`
+	Image *float64 `yaml:"image" above:"0" unit:"US dollars per million tokens" default:"the price of input"`
 	// LongPrompts are the higher prices of calls with long prompts.
 	LongPrompts LongPrompts `yaml:"long_prompts" default:"the usual prices"`
 }

@@ -64,9 +64,9 @@ type ToolPermission struct {
 	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
 	Approvals        `yaml:",inline"`
 	// Repeats overrides the repeats of tool_config for the tool.
-	Repeats value.RepeatRule `yaml:"repeats" enum:"repeats" default:"the repeats of tool_config"`
+	Repeats value.RepeatRule `yaml:"repeats" enum:"repeats" default:"the value of repeats in tool_config"`
 	// Remember allows or forbids rules that remember approvals of the tool.
-	Remember *bool `yaml:"remember" default:"what remember says of the tool's risk"`
+	Remember *bool `yaml:"remember" default:"the value of remember for the tool's risk"`
 	// Allowed are patterns, and the whole value of the parameter must match one of them: * matches any text, including
 	// /, and ? matches one character. A call without the parameter is refused.
 	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`

@@ -160,10 +160,10 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "Next: run %s\n", next)
 	}
 	if result.Status != agent.StatusCompleted && terminal.IsTerminal(cmd.OutOrStdout()) { // which has shown why
-		return fmt.Errorf("the investigation ended as %s", result.Status)
+		return fmt.Errorf("the investigation ended with the status %s", result.Status)
 	}
 	if result.Status != agent.StatusCompleted {
-		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)
+		return fmt.Errorf("the investigation ended with the status %s: %s", result.Status, result.Error)
 	}
 	return nil
 }

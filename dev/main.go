@@ -48,14 +48,15 @@ a kill -9. By default, it listens only on loopback addresses.`,
 		`address of the page and the HTTP API (docs/reference/api.md; port 0: any free one; "" = none)`)
 	set.BoolVar(&f.slack, "slack", false, "connect to Slack with the settings in system.slack (docs/how-to/use-slack.md)")
 	set.StringSliceVar(&f.UINames, "ui-host", nil,
-		"host name that browsers use for the UI, besides localhost and its addresses; others are refused (DNS rebinding)")
+		"additional host name that browsers use for the UI; localhost and this host's IP addresses always work, other names are "+
+			"refused (protection against DNS rebinding)")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
 	set.StringVar(&f.host.Config, "config", os.Getenv("INQUEST_CONFIG"),
-		"directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+		"directory or file with the configuration (default: the built-in entries only) [INQUEST_CONFIG]")
 	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")
 	set.BoolVar(&f.host.AdoptStore, "adopt-store", false,
-		"take over a store that another host or another Temporal namespace used, or whose host was renamed; make this store the "+
-			"fleet's store instead of the current one")
+		"use the store although another host (or this one, under another name) or another Temporal namespace used it last, and "+
+			"make it the fleet's store in place of the current one")
 	set.BoolVar(&f.host.Hold, "hold", false, app.HoldUsage)
 	set.DurationVar(&f.host.Reconcile, "reconcile", 0,
 		fmt.Sprintf("how often to correct the records of investigations that were terminated in Temporal (default: %s)", app.DefaultReconcile))

@@ -20,8 +20,8 @@ func guardCommand() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "guard",
-		Short: "Protect a Temporal UI from foreign web pages",
-		Long: `Protect a Temporal UI that has no login from foreign web pages. Requests are forwarded only
+		Short: "Protect a Temporal UI from cross-site requests",
+		Long: `Protect a Temporal UI that has no login from requests by other websites. Requests are forwarded only
 if they are addressed to localhost, an address of this host, or one of the given names, and
 do not come from pages of other origins. Do not expose the UI itself.`,
 		Args: command.NoArgs,

@@ -46,13 +46,13 @@ running calls can finish, and unfinished work continues on another worker.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}
 	cmd.Flags().StringVar(&f.Config, "config", os.Getenv("INQUEST_CONFIG"),
-		"directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+		"directory or file with the configuration (default: the built-in entries only) [INQUEST_CONFIG]")
 	cmd.Flags().StringVar(&f.Store, "store", os.Getenv("INQUEST_STORE"),
-		"path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: "+
+		"path of a SQLite file for all workers of this host, or postgres:// address for a fleet (default: "+
 			"system.store of the configuration) [INQUEST_STORE]")
 	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false,
-		"take over a SQLite store that another host or another Temporal namespace used, or whose host was renamed; make this "+
-			"store the fleet's store instead of the current one")
+		"use a SQLite store although another host (or this one, under another name) or another Temporal namespace used it last, "+
+			"and make it the fleet's store in place of the current one")
 	cmd.Flags().BoolVar(&f.Hold, "hold", false, app.HoldUsage)
 	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue,
 		"task queue to serve; if MCP servers name the queue as their task_queue, the worker runs only their tools and needs no "+

@@ -142,9 +142,9 @@ func (as *approvals) await(ctx workflow.Context, a *approval) *activities.Decisi
 		reason := a.undecided()
 		switch {
 		case err != nil:
-			reason = "it was cancelled before a decision"
+			reason = "it was cancelled before anyone decided"
 		case as.run.behind != nil:
-			reason = "the store lost entries of the investigation before a decision"
+			reason = "the store lost entries of the investigation before anyone decided"
 		case inTime:
 			reason = "there was no decision before the agent was told to conclude"
 		}
@@ -202,7 +202,7 @@ func (as *approvals) apply(ctx workflow.Context, a *approval, d activities.Decis
 // noteCalls updates the status: calls wait for a person, or are running.
 func (as *approvals) noteCalls(ctx workflow.Context) {
 	if open := len(as.open()); open > 0 {
-		as.run.note(ctx, fmt.Sprintf("waiting for a person to approve %d tool call(s)", open))
+		as.run.note(ctx, "waiting for a person to approve "+count(open, "tool call"))
 		return
 	}
 	as.run.note(ctx, "running tool calls")
@@ -246,13 +246,13 @@ func denied(in activities.CallToolIn, call activities.Call) *activities.Input {
 	if d := in.Decision; d.Question != "" {
 		return &activities.Input{
 			Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultNotRun, Decision: short(*d),
-			Text: fmt.Sprintf("The call of %s was not made: %s has a question: %s\n"+
+			Text: fmt.Sprintf("Tool %s was not called. Question from %s: %s\n"+
 				"Answer in the text of your next reply. If you still need the call, request it again with or after your answer.",
 				call.Name, cmp.Or(d.By, "a person"), d.Question),
 		}
 	}
 	return &activities.Input{
 		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultDenied, Decision: short(*in.Decision),
-		Text: fmt.Sprintf("The call of %s was not made: %s.", call.Name, in.Decision),
+		Text: fmt.Sprintf("Tool %s was not called: %s.", call.Name, in.Decision),
 	}
 }

@@ -63,7 +63,7 @@ func TestApproval(t *testing.T) {
 			},
 		},
 		{
-			name: "one of two", made: 1, want: []string{"PermissionDenied: The call of b was not made: denied by Ada (too risky)."},
+			name: "one of two", made: 1, want: []string{"PermissionDenied: Tool b was not called: denied by Ada (too risky)."},
 			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
 				50 * time.Minute: func(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
 					decide(t, env, Decide{CallID: "c1_1", Approved: &no, By: "Ada", Reason: "too risky"})
@@ -71,11 +71,11 @@ func TestApproval(t *testing.T) {
 				},
 			},
 		},
-		{name: "nobody decides", want: []string{"PermissionDenied: The call of a was not made: denied (the approval timed out).",
-			"PermissionDenied: The call of b"}},
+		{name: "nobody decides", want: []string{"PermissionDenied: Tool a was not called: denied (the approval timed out).",
+			"PermissionDenied: Tool b was not called"}},
 		{
-			name: "concluded", want: []string{"PermissionDenied: The call of a was not made: denied (there was no decision before",
-				"PermissionDenied: The call of b"},
+			name: "concluded", want: []string{"PermissionDenied: Tool a was not called: denied (there was no decision before",
+				"PermissionDenied: Tool b was not called"},
 			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
 				time.Minute: func(_ *testing.T, env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(SignalConclude, nil) },
 			},
@@ -142,7 +142,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 characters",
 		"long question": "the question is longer than 1000 characters",
 		"turned name":   `"by" has control or invisible characters`,
-		"unknown":       `no pending call "c9_0"`, "no answer": `"approved" is missing`, "the first": "",
+		"unknown":       `no pending call "c9_0"`, "no answer": `set one of "approved"`, "the first": "",
 		"twice": `already decided: approved by Ada`,
 	} {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
@@ -372,9 +372,9 @@ func TestDecisionsAtTheEnd(t *testing.T) {
 	}{
 		{"approved, then cut off", &yes, false, "approved by Ada: " + stillWaiting},
 		{"approved, then cancelled", &yes, true, "approved by Ada: " + stillWaiting},
-		{"denied, then cut off", &no, false, "denied by Ada: The call of b was not made: denied by Ada."},
-		{"denied, then cancelled", &no, true, "denied by Ada: The call of b was not made: denied by Ada."},
-		{"not decided, then cancelled", nil, true, "denied: The call of b was not made: denied (it was cancelled before a decision)."},
+		{"denied, then cut off", &no, false, "denied by Ada: Tool b was not called: denied by Ada."},
+		{"denied, then cancelled", &no, true, "denied by Ada: Tool b was not called: denied by Ada."},
+		{"not decided, then cancelled", nil, true, "denied: Tool b was not called: denied (it was cancelled before anyone decided)."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -88,7 +88,7 @@ func TestExtendBudget(t *testing.T) {
 	}, 2*time.Minute)
 	got := investigated(t, env)
 	want := []string{
-		"a bound can be raised, not lowered",
+		"limits can be raised, not lowered",
 		`nothing to raise: give "llm_calls", "tokens", "cost_usd" or "duration"`,
 		"the chain has no limit on model calls",
 		`{"tokens":150}`,

@@ -204,7 +204,7 @@ func (b *batch) lost(n int, err error) *activities.Input {
 	b.noteBehind(err)
 	errorType, message := failure(err)
 	if temporal.IsCanceledError(err) {
-		errorType, message = activities.ErrorCancelled, "The call was cancelled before it had ended."
+		errorType, message = activities.ErrorCancelled, "The call was cancelled before it finished."
 	}
 	return &activities.Input{
 		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: errorType, Text: clip.Text(message, 500),

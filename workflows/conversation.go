@@ -97,7 +97,7 @@ const sendInput = `{"text": "…", "author": "…"}`
 
 // listen registers all handlers of a conversation before it first waits.
 func (r *conversationRun) listen(ctx workflow.Context) error {
-	closing := workflow.SignalChannelOptions{Description: "End the conversation after the running turn."}
+	closing := workflow.SignalChannelOptions{Description: "End the conversation after the current turn."}
 	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, closing)
 	send := update[Message, Reply]{
 		UpdateSend, "Send a message and get the reply; one turn at a time. Input: " + sendInput,
@@ -247,11 +247,19 @@ func (r *conversationRun) status() (ConversationStatus, error) {
 // note shows in the Temporal UI that the agent waits for a message.
 func (r *conversationRun) note(ctx workflow.Context) {
 	r.agent.doing = ""
-	text := fmt.Sprintf("**%s** · %d turn(s)", r.agent.in.Agent.Name, r.state.Turns)
+	text := fmt.Sprintf("**%s** · %s", r.agent.in.Agent.Name, count(r.state.Turns, "turn"))
 	if until := r.agent.state.PausedUntil; until.After(workflow.Now(ctx)) {
 		text += " · heartbeats paused until " + until.UTC().Format(time.RFC3339)
 	}
 	text += fmt.Sprintf("\n\nWaiting for a message: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.",
 		UpdateSend, SignalClose)
 	workflow.SetCurrentDetails(ctx, text)
+}
+
+// count formats a number of things: "1 tool call", "2 tool calls".
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

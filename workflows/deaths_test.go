@@ -34,8 +34,8 @@ func TestWorkersThatDie(t *testing.T) {
 		says         string // the error, or what the model is told
 	}{
 		"one of a model call":  {planOf([]string{"default"}), "Generate", 1, agent.StatusCompleted, ""},
-		"all of a model call":  {planOf([]string{"default"}), "Generate", always, agent.StatusFailed, "model call of A: "},
-		"a fallback as well":   {backed, "Generate", always, agent.StatusFailed, "model call of A: "},
+		"all of a model call":  {planOf([]string{"default"}), "Generate", always, agent.StatusFailed, "model call by A: "},
+		"a fallback as well":   {backed, "Generate", always, agent.StatusFailed, "model call by A: "},
 		"all of a tool's call": {planOf([]string{"default"}), "CallTool", always, agent.StatusCompleted, "lab.read: "},
 		"many in a short time": {planOf([]string{"default"}), "CallTool", maxWorkerDeaths + 1, agent.StatusCompleted, ""},
 		"all of a hook":        {hooked, "RunHook", always, agent.StatusFailed, "pre_process h: "},

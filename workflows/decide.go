@@ -72,7 +72,7 @@ func (d Decide) check() error {
 	}
 	switch {
 	case kinds == 0:
-		return errors.New(`"approved" is missing: true or false`)
+		return errors.New(`set one of "approved" (true or false), "ask" and "hand_to"`)
 	case kinds > 1:
 		return errors.New(`set only one of "approved", "ask" and "hand_to"`)
 	case len(d.Arguments) > 0 && (d.Approved == nil || !*d.Approved):
@@ -111,7 +111,7 @@ func (a *approval) checkWho(d Decide) error {
 		return fmt.Errorf("call %q cannot be handed to %s, who may not decide. Allowed: %s, and members of these groups",
 			d.CallID, d.HandTo, strings.Join(slices.Concat(a.rules.Who, a.rules.EscalateTo), ", "))
 	case a.handedTo != "" && d.HandTo == "" && !who.Among([]string{a.handedTo}):
-		return fmt.Errorf("call %q was handed to %s; use `--hand-to` to take it back", d.CallID, a.handedTo)
+		return fmt.Errorf("call %q was handed to %s; to take it back, hand it to yourself (--hand-to @you, or \"hand_to\")", d.CallID, a.handedTo)
 	case approves && a.rules.NotOwn && len(a.notBy) == 0:
 		return fmt.Errorf("the requester of this investigation is unknown, and requesters may not approve their own calls "+
 			"(approve_own: false). Deny call %q, and start the investigation with "+
@@ -144,8 +144,8 @@ func orAnyone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}; instead of ` +
-	`"approved", "ask": "…" or "hand_to": "…"; with it, "arguments": {…}`
+const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}; "ask": "…" or ` +
+	`"hand_to": "…" can replace "approved"; "arguments": {…} can be added to "approved": true`
 
 // serveDecisions registers the update for decisions on calls.
 func (as *approvals) serveDecisions(ctx workflow.Context) error {
@@ -185,7 +185,7 @@ func (as *approvals) decide(ctx workflow.Context, d Decide) (activities.Decision
 		out.Approved, out.Also, out.Edit = true, call.ApprovedBy, call.edit
 		if left := call.rules.Needed - len(call.ApprovedBy) - 1; left > 0 {
 			call.ApprovedBy = append(slices.Clone(call.ApprovedBy), d.Identity.Name)
-			as.keepWaiting(ctx, &out, fmt.Sprintf("more approvals needed, by other people: %d", left))
+			as.keepWaiting(ctx, &out, fmt.Sprintf("approvals still needed from other people: %d", left))
 			return out, nil
 		}
 	}

@@ -246,7 +246,7 @@ func TestWhoDecides(t *testing.T) {
 			if len(f.called) == 1 {
 				got = f.called[0].Decision.String()
 			} else if results := f.generated[1].Inputs; len(results) == 1 {
-				_, got, _ = strings.Cut(results[0].Text, "was not made: ")
+				_, got, _ = strings.Cut(results[0].Text, "was not called: ")
 			}
 			if got != tt.want || len(f.called) > 1 {
 				t.Errorf("%q, want %q; %d calls", got, tt.want, len(f.called))
@@ -330,7 +330,7 @@ func TestAQuestionAboutACall(t *testing.T) {
 				t.Errorf("%+v; %d calls; notes %q", got, len(f.called), notes)
 			}
 			result := f.generated[1].Inputs[0]
-			if !strings.Contains(result.Text, "Ada has a question: why?") || result.ErrorType != activities.ResultNotRun {
+			if !strings.Contains(result.Text, "Question from Ada: why?") || result.ErrorType != activities.ResultNotRun {
 				t.Errorf("the agent is told %+v", result)
 			}
 			answered := slices.ContainsFunc(f.generated, func(in activities.GenerateIn) bool {

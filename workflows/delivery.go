@@ -206,15 +206,15 @@ func (d *delivery) refuse(sig signal) string {
 	case d.toJoin(sig):
 		return fmt.Sprintf("%s: %s has not begun", sig.Name, sig.target())
 	case runs && sig.heartbeats():
-		return fmt.Sprintf("%s: %s is not at work, or has no heartbeats", sig.Name, sig.target())
+		return fmt.Sprintf("%s: %s is not running, or has no heartbeats", sig.Name, sig.target())
 	case runs:
 		return fmt.Sprintf("%s: %s has ended", sig.Name, sig.target())
 	case later:
 		return fmt.Sprintf("%s: %s is not running", sig.Name, sig.target())
 	case sig.Agent == "":
-		return fmt.Sprintf("%s: no stage %q runs now or later", sig.Name, sig.Stage)
+		return fmt.Sprintf("%s: no stage %q is running or still to run", sig.Name, sig.Stage)
 	}
-	return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
+	return fmt.Sprintf("%s: no agent %q is running or still to run", sig.Name, sig.Agent)
 }
 
 // places reports whether a signal's target is in a running stage (runs), or in one that may start later. Each further

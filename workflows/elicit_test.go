@@ -25,7 +25,7 @@ func TestElicitation(t *testing.T) {
 	}{
 		"answered":        {"s1", answer("prod"), `{"answered":true,"text":"prod","by":"Ada"}`},
 		"nobody answers":  {"s1", nil, `{}`},
-		"no such stage":   {"s9", nil, `refused: no stage s9 runs`},
+		"no such stage":   {"s9", nil, `refused: stage s9 is not running`},
 		"the stage ended": {"s1", nil, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestManyElicitations(t *testing.T) {
 	}, 2*time.Minute)
 	investigated(t, env)
 	for n, got := range said {
-		if refused := strings.Contains(got, "5 questions of tool servers are open already"); refused != (n >= maxElicited) {
+		if refused := strings.Contains(got, "5 questions from tool servers are already open"); refused != (n >= maxElicited) {
 			t.Errorf("question %d: %s", n, got)
 		}
 	}

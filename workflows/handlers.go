@@ -96,12 +96,12 @@ func readInput(value converter.RawValue, into any) error {
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		what := "it"
+		what := "the input"
 		if wrong.Field != "" {
 			what = fmt.Sprintf("%q", clip.Text(wrong.Field, 40))
 		}
 		kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its digits come after it
-		return fmt.Errorf("%s cannot be of type %s", what, kind)
+		return fmt.Errorf("%s has the wrong type: %s", what, kind)
 	}
 	if err != nil {
 		return errors.New(clip.Text(strings.TrimPrefix(err.Error(), "json: "), 100)) // unknown field "…"
@@ -200,7 +200,7 @@ func (s *signals) recordSignal(ctx workflow.Context, sig signal) {
 		defer func() { s.auditing-- }()
 		in := activities.TellIn{Plan: s.trail.plan, Acts: []audit.Act{done}}
 		if err := storeStep(ctx, "the audit trail", act.Tell, in, nil); err != nil {
-			workflow.GetLogger(ctx).Warn("an act is not in the audit trail", "act", done.What, "error", err)
+			workflow.GetLogger(ctx).Warn("could not write an action to the audit trail", "act", done.What, "error", err)
 		}
 	})
 }

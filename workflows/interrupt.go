@@ -290,7 +290,7 @@ func (qs *questions) checkAnswer(a Answer) error {
 	case i == nil:
 		return notPending("unknown question %q; available: %s", a.ID, qs.openQuestions())
 	case jsonSize(a.words()) > MaxAnswer:
-		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", MaxAnswer)
+		return fmt.Errorf("the answer is longer than %d bytes as JSON, in which a special character can take up to six bytes", MaxAnswer)
 	}
 	if err := agent.CheckBy(a.By); err != nil {
 		return err
@@ -321,9 +321,9 @@ func (qs *questions) serveElicitations(ctx workflow.Context) error {
 		case e.Question == "" || e.Within <= 0:
 			return errors.New("question or within is missing")
 		case !qs.run.runs(e.Stage):
-			return errors.New("no stage " + e.Stage + " runs")
+			return errors.New("stage " + e.Stage + " is not running")
 		case len(qs.elicited) >= maxElicited:
-			return fmt.Errorf("%d questions of tool servers are open already", len(qs.elicited))
+			return fmt.Errorf("%d questions from tool servers are already open", len(qs.elicited))
 		}
 		return nil
 	}

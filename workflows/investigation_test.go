@@ -331,9 +331,9 @@ func TestReadSignal(t *testing.T) {
 	}{
 		{"guide", SignalGuide, `{"text":"t","stage":"s","agent":"A","by":"b"}`, signal{Text: "t", Stage: "s", Agent: "A", By: "b"}, ""},
 		{"guide as text", SignalGuide, `"t"`, signal{Text: "t"}, ""},
-		{"guide as a list", SignalGuide, `[1]`, signal{}, `guide: it cannot be of type array; the input is {"text": "…"`},
+		{"guide as a list", SignalGuide, `[1]`, signal{}, `guide: the input has the wrong type: array; the input is {"text": "…"`},
 		{"guide with a wrong field", SignalGuide, `{"txt":"t"}`, signal{}, `guide: unknown field "txt"; the input is`},
-		{"guide with a wrong type", SignalGuide, `{"text":1234}`, signal{}, `guide: "text" cannot be of type number;`},
+		{"guide with a wrong type", SignalGuide, `{"text":1234}`, signal{}, `guide: "text" has the wrong type: number;`},
 		{"guide that is no JSON", SignalGuide, `{"text"`, signal{}, `guide: it is not JSON;`},
 		{"conclude without payload", SignalConclude, ``, signal{}, ""},
 		{"conclude from the UI without a payload", SignalConclude, `""`, signal{}, ""},
@@ -342,7 +342,7 @@ func TestReadSignal(t *testing.T) {
 		{"pause", SignalPause, `{"by":"b"}`, signal{By: "b"}, ""},
 		{"pause one", SignalPause, `{"agent":"A"}`, signal{}, `pause: unknown field "agent"; the input is {"by": "…"}, or nothing`},
 		{"minutes that are no number", SignalPauseHeartbeats, `{"minutes":"x"}`, signal{Minutes: 2},
-			`pause-heartbeats: "minutes" cannot be of type string;`},
+			`pause-heartbeats: "minutes" has the wrong type: string;`},
 		{"too many minutes", SignalPauseHeartbeats, `{"minutes":6000}`, signal{Minutes: 60}, ""},
 	}
 	for _, tt := range tests {

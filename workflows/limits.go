@@ -194,7 +194,7 @@ const extendInput = `{"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1
 // serveExtensions registers the update that raises bounds.
 func (bs *bounds) serveExtensions(ctx workflow.Context) error {
 	return update[ExtendBudget, Budget]{
-		UpdateExtendBudget, "Raise the bounds, at least one of them. Input: " + extendInput, extendInput,
+		UpdateExtendBudget, "Raise one or more limits. Input: " + extendInput, extendInput,
 		reading[ExtendBudget], bs.checkExtension, bs.extend,
 	}.serve(ctx)
 }
@@ -203,7 +203,7 @@ func (bs *bounds) checkExtension(e ExtendBudget) error {
 	bounds := bs.run.state.Resolved.Skeleton.Bounds
 	switch {
 	case e.LLMCalls < 0 || e.Tokens < 0 || e.CostUSD < 0 || e.Duration < 0:
-		return errors.New("a bound can be raised, not lowered")
+		return errors.New("limits can be raised, not lowered")
 	case e.Extension == plan.Extension{} && e.Duration == 0:
 		return errors.New(`nothing to raise: give "llm_calls", "tokens", "cost_usd" or "duration"`)
 	case bs.run.result.Status.Closed() || bs.run.state.Walk.End != "":
@@ -213,7 +213,7 @@ func (bs *bounds) checkExtension(e ExtendBudget) error {
 	case e.LLMCalls > 0 && bounds.MaxLLMCalls == 0:
 		return errors.New("the chain has no limit on model calls")
 	case e.Tokens > 0 && bounds.MaxTokens == 0:
-		return errors.New("the chain has no budget of tokens")
+		return errors.New("the chain has no token limit")
 	case e.CostUSD > 0 && bounds.MaxCost == 0:
 		return errors.New("the chain has no cost limit")
 	case e.Duration > 0 && bs.run.state.Deadline.Remaining == 0:

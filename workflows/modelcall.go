@@ -71,7 +71,7 @@ func (m *modelCalls) ask(ctx workflow.Context, conclude bool) (activities.Genera
 	m.run.state.Inputs = nil
 	for in.Try = 1; ; in.Try++ {
 		var out activities.GenerateOut
-		err := survived(ctx, "model call of "+m.run.in.Agent.Name, 0, func(n int) (err error) {
+		err := survived(ctx, "model call by "+m.run.in.Agent.Name, 0, func(n int) (err error) {
 			if n > 1 { // a worker died during the call: the next death must count, too
 				in.Try++
 				m.run.state.Quick = false

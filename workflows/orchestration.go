@@ -126,9 +126,9 @@ func (o *orchestration) full(ctx workflow.Context) string {
 	case o.state.Budget.Expired:
 		return fmt.Sprintf("the time for sub-agents (max_budget, %s) has run out.", o.plan.MaxBudget)
 	case o.state.Dispatched >= maxDispatched:
-		return fmt.Sprintf("you have dispatched %d, the limit for one agent.", maxDispatched)
+		return fmt.Sprintf("you have already dispatched %d agents, which is the limit for one agent.", maxDispatched)
 	case len(o.running) >= o.plan.MaxConcurrent:
-		return fmt.Sprintf("%d are running, the limit (max_concurrent_agents). Wait for a result, or cancel one.",
+		return fmt.Sprintf("%d agents are already running, which is the limit (max_concurrent_agents). Wait for a result, or cancel one of them.",
 			len(o.running))
 	}
 	return ""
@@ -319,7 +319,7 @@ func (o *orchestration) hasMail(ctx workflow.Context) bool {
 
 // awaitSubAgents waits for all sub-agents before the agent continues as new. It returns early if the agent must conclude.
 func (o *orchestration) awaitSubAgents(ctx workflow.Context) error {
-	o.note(ctx, "waiting for sub-agents, to continue as new")
+	o.note(ctx, "waiting for sub-agents before continuing as new")
 	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding || o.behind != nil })
 }
 

@@ -143,8 +143,8 @@ func TestOrchestration(t *testing.T) {
 			},
 			received: []string{"",
 				"1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 false No agent \"Nobody\" to dispatch. Available agents: Logs, Deep." +
-					" | 1/2 true Dispatched. Execution ID: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 are running, the limit " +
-					"(max_concurrent_agents). Wait for a result, or cancel one.", "*"},
+					" | 1/2 true Dispatched. Execution ID: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 agents are already " +
+					"running, which is the limit (max_concurrent_agents). Wait for a result, or cancel one of them.", "*"},
 			saved: "stage/A/Logs-1 completed,stage/A/Logs-2 completed",
 		},
 		{

@@ -220,7 +220,7 @@ const maxPlanInput = 380
 func (b *batch) notRun(n int) activities.Input {
 	return activities.Input{
 		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: activities.ResultNotRun,
-		Text: "The agent was told to conclude before this call.",
+		Text: "This call was not run: the agent was told to conclude first.",
 	}
 }
 

@@ -248,7 +248,7 @@ func jsonOf(v any) []byte {
 // fail, and Temporal retries it, possibly on another worker.
 func leaveNewer(planVersion int) {
 	if planVersion > plan.Version {
-		panic(fmt.Errorf("%w: version %d, but this worker supports %d. A worker of the version that made the plan must run it",
+		panic(fmt.Errorf("%w: its format is %d; this worker supports formats up to %d. A worker of the version that made the plan must run it",
 			plan.ErrNewer, planVersion, plan.Version))
 	}
 }

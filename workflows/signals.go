@@ -124,7 +124,7 @@ var steers = map[string]struct {
 	read        func(converter.RawValue) (signal, error)
 	act         audit.What // in the audit trail; the store itself records guidance
 }{
-	SignalPause:  {"Make no more model calls until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
+	SignalPause:  {"Make no more model calls until resumed. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
 	SignalResume: {"Continue after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
 	SignalConclude: {"Finish now with the results so far: all agents, or one stage or agent. Input: " + concludeInput,
 		concludeInput, readConclude, audit.Concluded},

@@ -39,8 +39,8 @@ func TestUpdatesAnswer(t *testing.T) {
 		"guide a later agent":  {SignalGuide, `{"text":"x","agent":"Late"}`, `{}`},
 		"guide a later joiner": {SignalGuide, `{"text":"x","agent":"Syn"}`, `{}`},
 		"guide one that ended": {SignalGuide, `{"text":"x","agent":"C"}`, `refused: guide: agent C has ended`},
-		"guide nobody":         {SignalGuide, `{"text":"x","agent":"Z"}`, `refused: guide: no agent "Z" runs now or later`},
-		"guide no stage":       {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" runs now or later`},
+		"guide nobody":         {SignalGuide, `{"text":"x","agent":"Z"}`, `refused: guide: no agent "Z" is running or still to run`},
+		"guide no stage":       {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" is running or still to run`},
 		"guide without a word": {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; the input is {"text": "…"`},
 		"guide too much": {SignalGuide, `{"text":"` + strings.Repeat("x", MaxGuide+1) + `"}`,
 			`refused: guide: 16385 bytes exceed the limit of 16384`},
@@ -49,11 +49,11 @@ func TestUpdatesAnswer(t *testing.T) {
 		"conclude one":          {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`},
 		"conclude later":        {SignalConclude, `{"agent":"Late"}`, `refused: conclude: agent Late is not running`},
 		"conclude a joiner":     {SignalConclude, `{"agent":"Syn"}`, `refused: conclude: agent Syn has not begun`},
-		"conclude one of both":  {SignalConclude, `{"stage":"s2","agent":"A"}`, `refused: conclude: no agent "A" runs now or later`},
+		"conclude one of both":  {SignalConclude, `{"stage":"s2","agent":"A"}`, `refused: conclude: no agent "A" is running or still to run`},
 		"pause":                 {SignalPause, ``, `{"for":["s1/A","s1/B"]}`},
 		"pause one":             {SignalPause, `{"agent":"A"}`, `refused: pause: unknown field "agent"`},
 		"pause heartbeats":      {SignalPauseHeartbeats, `{"minutes":3}`, `refused: pause-heartbeats: no running agent has heartbeats`},
-		"decide in one word":    {UpdateAnswer, `"yes"`, `refused: answer: it cannot be of type string; the input is {"id"`},
+		"decide in one word":    {UpdateAnswer, `"yes"`, `refused: answer: the input has the wrong type: string; the input is {"id"`},
 		"raise what is unknown": {UpdateExtendBudget, `{"tokns":1}`, `refused: extend_budget: unknown field "tokns"; the input is`},
 	}
 	for name, tt := range tests {
@@ -156,7 +156,7 @@ func TestWrongSignalsAreSaid(t *testing.T) {
 	all := fmt.Sprint(f.noticed)
 	for _, want := range []string{
 		`not delivered: unknown signal "gide"; available: `, `not delivered: guide: it is not JSON; the input is {"text"`,
-		`not delivered: conclude: unknown field "agnt"; the input is`, `not delivered: pause: it cannot be of type number; the input is`,
+		`not delivered: conclude: unknown field "agnt"; the input is`, `not delivered: pause: the input has the wrong type: number; the input is`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("noticed %s\nwant %s", all, want)

@@ -85,7 +85,7 @@ func survived(ctx workflow.Context, what string, call int, run func(n int) error
 				"%s: %d workers in a row crashed or stopped responding during this call. Check their logs for the cause (for example, "+
 					"out of memory), then give the workers more memory or make the call do less", what, n), activities.ErrorWorkerDied, nil)
 		}
-		summary := fmt.Sprintf("%s: retry after %d worker crashes", what, n)
+		summary := fmt.Sprintf("%s: retry; worker crashes so far: %d", what, n)
 		timer := workflow.NewTimerWithOptions(ctx, apart(n, key), workflow.TimerOptions{Summary: summary})
 		if err := timer.Get(ctx, nil); err != nil {
 			return err
@@ -176,7 +176,7 @@ func failure(err error) (errorType, message string) {
 	case errors.As(err, &app):
 		return app.Type(), app.Message()
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START:
-		return activities.ErrorTimeout, "no worker polls the task queue: the call was not picked up in time"
+		return activities.ErrorTimeout, "no worker picked up the call in time: the workers are down or busy"
 	case errors.As(err, &timeout):
 		return activities.ErrorTimeout, "no answer in time (" + timeout.TimeoutType().String() + ")"
 	}

@@ -46,7 +46,7 @@ var projectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 // CheckProject returns an error for an invalid project name.
 func CheckProject(name string) error {
 	if !projectName.MatchString(name) {
-		return fmt.Errorf(`"project" is %.70q: a project name has 1 to 63 characters (a-z, 0-9, -) and - is neither first nor last`, name)
+		return fmt.Errorf(`"project" is %.70q: a project name has 1 to 63 characters (a-z, 0-9, -) and does not begin or end with -`, name)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (m MCP) validate() (errs []error) {
 			errs = append(errs, fmt.Errorf("%q names %d tools; the limit is %d", at, len(s.Tools), maxNamed))
 		}
 		if unfit(s.Name) || slices.ContainsFunc(s.Tools, unfit) {
-			errs = append(errs, fmt.Errorf("%q has a name that is missing, empty or longer than %d bytes", at, maxField))
+			errs = append(errs, fmt.Errorf("%q: the name of the server and of each tool must have 1 to %d bytes", at, maxField))
 		}
 	}
 	return errs

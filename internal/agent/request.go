@@ -143,7 +143,7 @@ func (r Request) CheckData(text string, limit int) error {
 		return errors.New(`nothing to investigate: set "data", or "allow_empty": true for a chain that needs none`)
 	case limit > 0 && len(text) > limit && !r.Attach:
 		return fmt.Errorf(`"data" is %d bytes, over the limit of %d (system.limits.data). Send only the relevant part, raise the limit in the `+
-			`configuration of the workers and of the program that starts it, or set "attach": true `+
+			`configuration of the workers and of the program that starts the investigation, or set "attach": true `+
 			`(agents get the first part and read the rest in pages)`, len(text), limit)
 	}
 	return nil

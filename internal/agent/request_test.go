@@ -72,7 +72,7 @@ func TestParseRequest(t *testing.T) {
 			[]string{
 				`"priority" is 6`, `"tenant" is longer than 64 bytes`, `"session" has control or invisible characters`, `the key "a b"`,
 				`"budgets.max_duration" is "soon"`, `"budgets" has a negative max_passes`, `negative max_cost_usd`, `names "a", which an earlier entry`,
-				`has a name that is missing`,
+				`the name of the server and of each tool must have`,
 			},
 		},
 		"much metadata": {`{"metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`,

@@ -13,8 +13,8 @@ import (
 )
 
 // HoldUsage describes the flag for Settings.Hold.
-const HoldUsage = "pause everything that runs, before the worker takes work, and repeat no call that may have been made " +
-	"already: for the first start after both databases were restored from a backup (docs/how-to/back-up.md)"
+const HoldUsage = "pause everything that is running before the worker takes work, and do not repeat calls that may already have " +
+	"been made: for the first start after both databases were restored from a backup (docs/how-to/back-up.md)"
 
 // heldBy is who pauses investigations and tells their agents about a restore.
 const heldBy = "restore"

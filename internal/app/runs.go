@@ -77,7 +77,7 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 		}
 		return agent.StatusTerminated, agent.EndTerminated, text
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT:
-		return agent.StatusTimedOut, agent.EndTimedOut, "the workflow reached a timeout that it was started with"
+		return agent.StatusTimedOut, agent.EndTimedOut, "the workflow exceeded a timeout that was set when it was started"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
 		return agent.StatusCancelled, agent.EndCancelled, ""
 	}

@@ -231,7 +231,7 @@ func (b *Bundle) readRows(text []byte) error {
 		b.Rows = append(b.Rows, r)
 	}
 	if n != b.Manifest.Rows || head != b.Head {
-		return &AlteredError{fmt.Sprintf("it has %d rows up to hash %.12s, and %s says %d up to %.12s",
+		return &AlteredError{fmt.Sprintf("rows: %d, up to hash %.12s; rows according to %s: %d, up to %.12s",
 			n, head, manifestName, b.Manifest.Rows, b.Head)}
 	}
 	return nil

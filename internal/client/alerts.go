@@ -56,7 +56,7 @@ func (c *Client) WakeIntake(ctx context.Context) error {
 	defer cancel()
 	_, err = conn.SignalWithStartWorkflow(ctx, workflows.IntakeID(c.opts.TaskQueue), workflows.SignalWake, nil, sdk.StartWorkflowOptions{
 		TaskQueue: c.opts.TaskQueue, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout,
-		StaticSummary: "alerts of webhooks that wait for a free slot",
+		StaticSummary: "webhook alerts that wait for a free slot",
 	}, workflows.TypeIntake)
 	if err != nil {
 		return fmt.Errorf("wake the intake of alerts: %w", err)

@@ -144,7 +144,7 @@ func (c *connection) persist(ctx context.Context, pause time.Duration, call func
 			c.opts.Tell("no worker can continue this conversation at the moment (`starter version --check` says more); waiting")
 			logged = true
 		case !late && !failing:
-			c.opts.Tell("Temporal does not answer; waiting")
+			c.opts.Tell("Temporal is not responding; waiting")
 		}
 		wait(ctx, pause)
 	}

@@ -217,8 +217,8 @@ func (c *Client) putData(ctx context.Context, s *system.Start) error {
 		return fmt.Errorf("write the request: %w", err)
 	}
 	if len(body) > maxRequest {
-		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, but Temporal accepts %d: with access to the "+
-			"workers' store (--store), data of any size can be passed by reference", len(body), maxRequest)}
+		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, but Temporal accepts at most %d: give --store (the "+
+			"workers' store), so that large data is passed by reference", len(body), maxRequest)}
 	}
 	return nil
 }

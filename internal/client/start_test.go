@@ -74,7 +74,7 @@ func TestPutData(t *testing.T) {
 // Masking does not make different requests equal.
 func TestMaskedFingerprint(t *testing.T) {
 	t.Parallel()
-	const missing = "the request has no %s that is not masked, which the chain needs to detect duplicates"
+	const missing = "the request has no %s without masked text, which the chain needs to detect duplicates"
 	masking := &plan.Masking{Patterns: []string{"email"}}
 	for name, tt := range map[string]struct {
 		start       system.Start

@@ -146,12 +146,12 @@ func (v *validator) tightBounds() {
 		}
 		if most, need := value(b.MaxLLMCalls), chart.longest(calls); most > 0 && most < need {
 			v.Add(config.SeverityWarning, p.Key("max_llm_calls"),
-				"%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
-				most, need, strings.Join(list, ", "))
+				"one pass through the chain can make up to %d model calls, more than this limit of %d; by stage: %s",
+				need, most, strings.Join(list, ", "))
 		}
 		if most, need := value(b.MaxAgentHops), chart.longest(hops); most > 0 && most < need {
 			v.Add(config.SeverityWarning, p.Key("max_agent_hops"),
-				"%d stages are not enough for one pass through the chain, which has %d", most, need)
+				"one pass through the chain can run up to %d stages, more than this limit of %d", need, most)
 		}
 	}
 }

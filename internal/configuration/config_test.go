@@ -139,7 +139,7 @@ mcp_servers:
 	for _, server := range []string{"m", "nope"} {
 		if got, err := c.Transport(server); err == nil {
 			t.Errorf("Transport(%s) = %v without its secret", server, got)
-		} else if server == "m" && !strings.Contains(err.Error(), `"m": env TOKEN: variable TOKEN is not set`) {
+		} else if server == "m" && !strings.Contains(err.Error(), `"m": env TOKEN: variables that are not set: TOKEN`) {
 			t.Error(err)
 		}
 	}
@@ -338,7 +338,7 @@ func TestFindingsAreCapped(t *testing.T) {
 	if !errors.As(err, &findings) || len(findings) != strict.MaxFindings+1 || len(failures(findings)) != strict.MaxFindings+1 {
 		t.Fatalf("%d findings, %d failures", len(findings), len(failures(findings)))
 	}
-	last := config.Finding{Severity: config.SeverityError, Message: "and 801 more findings"}
+	last := config.Finding{Severity: config.SeverityError, Message: "further findings: 801"}
 	if diff := cmp.Diff(last, findings[strict.MaxFindings]); diff != "" || findings[0].Line != 2 {
 		t.Errorf("first %v, last:\n%s", findings[0], diff)
 	}

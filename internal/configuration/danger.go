@@ -34,7 +34,7 @@ var hazards = []hazard{
 	{[]string{"Shell.Enabled"}, unaskedBy, config.SeverityDanger,
 		"agents can run any command as the worker's user, without approval", "list the commands in allow, or require approval with risk: high"},
 	{[]string{"Server.TrustAnnotations"}, trustsNetwork, config.SeverityDanger,
-		"a server on the network decides which of its calls need no approval", "remove it, and set the risk of single tools"},
+		"a server on the network decides which of its calls need no approval", "remove it, and set the risk of individual tools"},
 
 	{[]string{"Transport.VerifySSL"}, isFalse, config.SeverityDanger,
 		"anyone on the network path can pose as the server and read the tokens",
@@ -65,7 +65,7 @@ var hazards = []hazard{
 	{promptFields, namedSecret, config.SeverityDanger,
 		"a secret is sent to the model and kept in the store", "remove it"},
 	{promptFields, hasVariable, config.SeverityWarning,
-		"a variable's value is sent to the model and kept in the store", "use no variables that hold secrets"},
+		"a variable's value is sent to the model and kept in the store", "do not use variables that hold secrets"},
 }
 
 // promptFields are fields that become part of prompts and may use environment variables. In prompts and system_prompt,
@@ -122,9 +122,9 @@ func (v *validator) literals(p path, value reflect.Value, f strict.Field) {
 		switch {
 		case r.Name == "":
 		case r.Default != nil:
-			v.Add(config.SeverityWarning, p, "%s is sent as it is; write %s, and its default in .env", r.Text, r.Ours())
+			v.Add(config.SeverityWarning, p, "%s is not expanded; write %s instead, and put its default in .env", r.Text, r.Ours())
 		default:
-			v.Add(config.SeverityWarning, p, "%s is sent as it is; write %s", r.Text, r.Ours())
+			v.Add(config.SeverityWarning, p, "%s is not expanded; write %s instead", r.Text, r.Ours())
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestByteOrderMarks(t *testing.T) {
 	}
 	write("a.yaml", string(wide))
 	_, err = Load(Source{Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "a.yaml: UTF-16, by its byte order mark: save it as UTF-8") {
+	if err == nil || !strings.Contains(err.Error(), "a.yaml: it is UTF-16, according to its byte order mark: save it as UTF-8") {
 		t.Error(err)
 	}
 }

@@ -106,7 +106,7 @@ func validateFlow(s *config.Stage, p path, v *validator) {
 	v.hook(flowPath(s, p, "pre_process"), f.PreProcess)
 	v.hook(flowPath(s, p, "post_process"), f.PostProcess)
 	if f.Join != "" && len(f.Requires) == 0 {
-		v.Errorf(flowPath(s, p, "join"), "join requires the key requires on the same stage")
+		v.Errorf(flowPath(s, p, "join"), "join works only on a stage that has the key \"requires\"")
 	}
 }
 

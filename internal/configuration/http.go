@@ -25,7 +25,8 @@ func validateHTTP(h config.HTTP, p path, v *validator) {
 	for _, name := range slices.Sorted(maps.Keys(h.Tokens)) {
 		token, at := h.Tokens[name], p.Key("tokens").Key(name).Key("sha256")
 		if strings.TrimSpace(name) != name || name == "" || agent.CheckBy(name) != nil || reveal.Hides(name) {
-			v.Errorf(p.Key("tokens").Key(name), "a token's name must not be empty, and must not have invisible characters or spaces around it")
+			v.Errorf(p.Key("tokens").Key(name), "a token's name must have 1 to %d bytes of UTF-8, without invisible characters and without leading "+
+				"or trailing spaces", agent.MaxBy)
 		}
 		hash := strings.ToLower(token.SHA256)
 		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
@@ -109,7 +110,7 @@ func validateWebhooks(h config.HTTP, p path, v *validator) {
 		}
 		format, known := webhook.FormatOf(cmp.Or(hook.Format, name))
 		if !known && len(hook.Mapping.AlertType)+len(hook.Mapping.Chain) == 0 && hook.Chain == "" && hook.AlertType == "" {
-			v.Errorf(at, "unknown format %q: set a format, or a mapping with an alert_type", name)
+			v.Errorf(at, "webhook %q has no known format: set format, chain, alert_type, or a mapping with alert_type or chain", name)
 		}
 		if isSigned(hook.Signature) && len(hook.Signature.Secrets) == 0 {
 			v.Errorf(at.Key("signature").Key("secrets"), "a secret is required")
@@ -118,7 +119,7 @@ func validateWebhooks(h config.HTTP, p path, v *validator) {
 			_, missing, _ := v.expand(secret)
 			if len(missing) > 0 && !v.src.SkipCredentials {
 				v.Add(config.SeverityWarning, at.Key("signature").Key("secrets").Index(n),
-					"variable %s is not set: the HTTP API does not start without it",
+					"not set: %s. The HTTP API does not start without the variables of its secrets",
 					strings.Join(missing, ", "))
 			}
 		}
@@ -214,7 +215,7 @@ func (c *Config) Hooks() (map[string]Hook, error) {
 			case wrong != nil:
 				err = wrong
 			case len(missing) > 0:
-				err = fmt.Errorf("variable %s is not set", strings.Join(missing, ", "))
+				err = fmt.Errorf("variables that are not set: %s", strings.Join(missing, ", "))
 			case secret == "":
 				err = errors.New("it is empty")
 			}

@@ -92,7 +92,7 @@ func (v *validator) nativeWork(w work) {
 		}
 		if model, back := v.standsBack(w, choice); back {
 			v.Add(config.SeverityWarning, w.at, "the native tools of agent %q are left out at provider %q: %s cannot combine them "+
-				"with other tools, newer models can", w.definition, choice.provider, model)
+				"with other tools; newer models can", w.definition, choice.provider, model)
 		}
 	}
 }

@@ -46,9 +46,9 @@ func validateProvider(pr *config.Provider, p path, v *validator) {
 	v.thinks(p.Key("thinking"), pr.Thinking)
 	validateVertex(pr, p, v)
 	if long := pr.Prices.LongPrompts; long.Over == nil && long != (config.LongPrompts{}) {
-		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "over is required: the longest prompt at the usual price, in tokens")
+		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "over is required: the prompt size, in tokens, above which these prices apply")
 	} else if long != (config.LongPrompts{}) && completeProvider(pr).Prices == pr.Prices && pr.Prices == (config.Prices{LongPrompts: long}) {
-		v.Errorf(p.Key("prices"), "long_prompts multiply the prices of input and output: set both, because Inquest knows no prices of this model")
+		v.Errorf(p.Key("prices"), "long_prompts multiplies the prices of input and output: set both, Inquest has no prices for this model")
 	}
 	if pr.API != "" && pr.Type != config.ProviderOpenAI && (pr.Type != config.ProviderAzure || pr.APIVersion != "") {
 		v.Errorf(p.Key("api"), "api is only for providers of type openai, and azure without an api_version")
@@ -262,7 +262,7 @@ func validateVertex(pr *config.Provider, p path, v *validator) {
 	case pr.APIKeyEnv != "":
 		v.Errorf(p.Key("api_key_env"), "a provider of type vertexai has no API key: use credentials_env")
 	case pr.Model != "" && !strings.HasPrefix(pr.Model, "gemini-") && !isClaude(pr):
-		v.Errorf(p.Key("model"), "Vertex AI supports only models of Gemini and Claude, got %q", pr.Model)
+		v.Errorf(p.Key("model"), "Vertex AI supports only Gemini and Claude models, got %q", pr.Model)
 	}
 	at := plannedVertex(pr.Vertex)
 	names := map[string]string{"project_env": at.ProjectEnv, "location_env": at.LocationEnv, "credentials_env": at.CredentialsEnv}

@@ -73,7 +73,7 @@ func TestLive(t *testing.T) {
 		write(".env", "KEY=new\n")
 		write("b.yaml", "queue: {worker_count: 3}\n")
 		awaitReload()
-		if key, _ := live.LookupEnv("KEY"); key != "new" || !strings.Contains(log.String(), "is restarted") {
+		if key, _ := live.LookupEnv("KEY"); key != "new" || !strings.Contains(log.String(), "after a restart") {
 			t.Errorf("key %q, log\n%s", key, &log)
 		}
 		if _, err := live.Transport("incident"); err != nil {
@@ -126,7 +126,7 @@ func TestLiveRunbooks(t *testing.T) {
 		runbook("Ask the team.", 2)
 		write("second.md", "Ask nobody.")
 		runbook("Ask nobody.", 3)
-		if domains := live.Current().Runbooks().Domains; len(domains) > 0 || strings.Contains(log.String(), "is restarted") {
+		if domains := live.Current().Runbooks().Domains; len(domains) > 0 || strings.Contains(log.String(), "after a restart") {
 			t.Errorf("allowed are %q; log\n%s", domains, &log)
 		}
 		stop()

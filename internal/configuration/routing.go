@@ -122,7 +122,8 @@ func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
 	}
 	if len(stuck) > 0 {
 		v.Add(config.SeverityWarning, p.Key("stages"),
-			"the chain has no way from %s to an end: it repeats them until it reaches a bound or an output ends it", strings.Join(stuck, ", "))
+			"the chain cannot reach an end from these stages: %s. They repeat until a limit is reached or an agent's output ends the chain",
+			strings.Join(stuck, ", "))
 	}
 }
 

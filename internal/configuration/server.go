@@ -212,7 +212,7 @@ func (e *expansion) text(what, template string) string {
 	case err != nil:
 		e.err = fmt.Errorf("%s: %w", what, err)
 	case len(missing) > 0:
-		e.err = fmt.Errorf("%s: variable %s is not set", what, strings.Join(missing, ", "))
+		e.err = fmt.Errorf("%s: variables that are not set: %s", what, strings.Join(missing, ", "))
 	}
 	return text
 }

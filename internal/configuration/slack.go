@@ -43,7 +43,7 @@ func validateSlack(s config.Slack, p path, v *validator) {
 		}
 		name := strings.ToLower(cmp.Or(s.Users[id].Name, id))
 		if other := named[name]; other != "" {
-			v.Errorf(at, "has the same name as %s: each person needs a name", other)
+			v.Errorf(at, "has the same name as %s: give each person a different name", other)
 		}
 		named[name] = id
 	}
@@ -61,12 +61,16 @@ func validateSlackChannel(c config.SlackChannel, p path, v *validator) {
 
 func validateSlackUser(u config.SlackUser, p path, v *validator) {
 	if u.Name != strings.TrimSpace(u.Name) || agent.CheckBy(u.Name) != nil || reveal.Hides(u.Name) {
-		v.Errorf(p.Key("name"), "must not have invisible characters or spaces around it")
+		v.Errorf(p.Key("name"), "must have at most %d bytes of UTF-8, without invisible characters and without leading or trailing spaces",
+			agent.MaxBy)
 	}
 	roles := []string{config.RoleViewer, config.RoleOperator, config.RoleApprover, config.RoleAdmin}
 	for n, group := range u.Groups {
-		if slices.Contains(roles, group) || agent.CheckBy(group) != nil {
-			v.Errorf(p.Key("groups").Index(n), "%q cannot be a group: set role", group)
+		at := p.Key("groups").Index(n)
+		if slices.Contains(roles, group) {
+			v.Errorf(at, "%q is a role, not a group: set it as the role", group)
+		} else if agent.CheckBy(group) != nil {
+			v.Errorf(at, "a group's name must have at most %d bytes of UTF-8, without invisible characters", agent.MaxBy)
 		}
 	}
 	validateGrant(u.Grant, p, v)

@@ -49,7 +49,7 @@ func (c *Config) Store() (StoreTarget, error) {
 	case err != nil:
 		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: %w", err)
 	case len(missing) > 0:
-		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: variable %s is not set", strings.Join(missing, ", "))
+		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: variables that are not set: %s", strings.Join(missing, ", "))
 	case dsn == "" && c.System.Store.Postgres.DSN != "":
 		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: %s is empty", c.System.Store.Postgres.DSN)
 	}

@@ -39,7 +39,7 @@ func validateToolConfig(t config.ToolConfig, p path, v *validator) {
 	}
 	for i, risk := range t.Remember {
 		if risk == agent.RiskCritical {
-			v.Errorf(p.Key("remember").Index(i), "people approve each call with critical risk: it cannot be remembered")
+			v.Errorf(p.Key("remember").Index(i), "calls with critical risk always need a person's approval: remove critical from this list")
 		}
 	}
 	for name, permission := range t.ToolPermissions {
@@ -227,8 +227,8 @@ func warnShell(s config.Shell, p path, v *validator) {
 			continue // it can never run, which is reported elsewhere
 		}
 		if _, known := programs.Find(command); !known {
-			v.Add(config.SeverityWarning, p.Key("allow").Index(i), "%s is unknown: its options are not checked, so it can do anything they offer "+
-				"(docs/reference/shell.md)", command)
+			v.Add(config.SeverityWarning, p.Key("allow").Index(i), "Inquest does not know the command %s and cannot check its options, so "+
+				"agents can use all of them (docs/reference/shell.md)", command)
 			continue
 		}
 		text, open := programs.Warning(command, options == optionsAll)
@@ -237,7 +237,7 @@ func warnShell(s config.Shell, p path, v *validator) {
 			severity = config.SeverityDanger
 		}
 		if text != "" {
-			v.Add(severity, p.Key("allow").Index(i), "%s; instead: allow the commands that are needed (docs/reference/shell.md)", text)
+			v.Add(severity, p.Key("allow").Index(i), "%s; allow only the commands that are needed (docs/reference/shell.md)", text)
 		}
 	}
 	if err := sandbox.CheckFolder(s.Dir); s.Dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -135,7 +135,7 @@ func (e Examination) temporal(ctx context.Context) (s seen) {
 	address, namespace := e.Temporal.HostPort, e.Temporal.Namespace
 	c, err := dial.Temporal(ctx, e.Temporal)
 	if err != nil {
-		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s does not answer: %v", address, err),
+		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s is not responding: %v", address, err),
 			"go run ./dev" + e.configFlag() + ", or export TEMPORAL_ADDRESS=HOST:PORT"})
 	}
 	defer c.Close()
@@ -334,7 +334,7 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	tools, err := e.Toolbox.list(ctx, s)
 	switch {
 	case partial(err):
-		f.Level, f.Found = LevelWarn, fmt.Sprintf("%d tools; %s", len(tools), err)
+		f.Level, f.Found = LevelWarn, fmt.Sprintf("tools: %d; %s", len(tools), err)
 		f.Remedy = "update the server, or report the error to its authors"
 	case err != nil && s.TaskQueue != "":
 		f.Level, f.Found, f.Remedy = LevelWarn, err.Error()+" (from here)", "run starter doctor on a host of the workers of "+s.TaskQueue

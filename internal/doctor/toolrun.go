@@ -72,11 +72,11 @@ func (c *ToolCall) MayApprove(who *agent.Identity) error {
 	rules, name := c.Approvers, c.Spec.Name
 	switch {
 	case rules.Needed > 1:
-		return fmt.Errorf("a call of %s needs the approval of %d people: start an investigation whose agent requests it", name, rules.Needed)
+		return fmt.Errorf("a call to %s needs the approval of %d people: start an investigation whose agent requests it", name, rules.Needed)
 	case rules.NotOwn:
-		return fmt.Errorf("you may not approve your own call of %s: start an investigation whose agent requests it", name)
+		return fmt.Errorf("you may not approve your own call to %s: start an investigation whose agent requests it", name)
 	case len(rules.Who) > 0 && !who.Among(rules.Who):
-		return fmt.Errorf("you may not decide on calls of %s; allowed: %s", name, strings.Join(rules.Who, ", "))
+		return fmt.Errorf("you may not decide on calls to %s; allowed: %s", name, strings.Join(rules.Who, ", "))
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (c *ToolCall) confirm(ctx context.Context) error {
 	}
 	now, err := c.box.decide(ctx, c.user, c.Spec.Name, string(c.Arguments))
 	if err == nil && now.Digest() != c.Digest() {
-		err = fmt.Errorf("the call of %s was not made: the definition of the tool has changed since the call was approved; "+
+		err = fmt.Errorf("the call to %s was not made: the tool's definition has changed since the call was approved; "+
 			"request it again", c.Spec.Name)
 	}
 	return err

@@ -92,7 +92,7 @@ func (v *versions) checkStore(ctx context.Context) {
 func (v *versions) checkTemporal(ctx context.Context) {
 	c, err := dial.Temporal(ctx, v.Temporal)
 	if err != nil {
-		v.find(LevelFail, "server", fmt.Sprintf("Temporal at %s does not answer: %v", v.Temporal.HostPort, err),
+		v.find(LevelFail, "server", fmt.Sprintf("Temporal at %s is not responding: %v", v.Temporal.HostPort, err),
 			"go run ./dev, or export TEMPORAL_ADDRESS=HOST:PORT")
 		return
 	}
@@ -108,8 +108,9 @@ func (v *versions) checkTemporal(ctx context.Context) {
 		v.find(LevelFail, "server", words(err), "starter doctor")
 		return
 	case !able.GetSyncUpdate():
-		v.find(LevelFail, "server", fmt.Sprintf("Temporal %s has no workflow updates, which decisions and answers need", info.GetServerVersion()),
-			"upgrade Temporal, or set frontend.enableUpdateWorkflowExecution")
+		v.find(LevelFail, "server", fmt.Sprintf("Temporal %s does not support workflow updates, which decisions and answers need",
+			info.GetServerVersion()),
+			"upgrade Temporal, or set frontend.enableUpdateWorkflowExecution to true")
 	default:
 		v.find(LevelOK, "server", "Temporal "+info.GetServerVersion(), "")
 	}
@@ -221,7 +222,7 @@ func (v *versions) checkRunning(ctx context.Context, c client.Client, workers []
 			v.find(LevelFail, "running workflows", found+", which no worker supports: they cannot continue",
 				"start a worker of the version that supports it")
 		default:
-			v.find(LevelWarn, "running workflows", fmt.Sprintf("%s, which %d of %d workers do not support and leave to the others",
+			v.find(LevelWarn, "running workflows", fmt.Sprintf("%s, which need a feature that %d of %d workers lack; the other workers run them",
 				found, len(without), len(workers)), "keep a worker of the newer version until these workflows have ended")
 		}
 	}

@@ -98,7 +98,7 @@ func TestCheckVersions(t *testing.T) {
 	if _, err := dial("test").ExecuteWorkflow(t.Context(), options, "changed"); err != nil {
 		t.Fatal(err)
 	}
-	check("warn running workflows: 1 running workflow recorded the change " + change + ", which 1 of 2 workers do not support")
+	check("warn running workflows: 1 running workflow recorded the change " + change + ", which need a feature that 1 of 2 workers lack")
 	this := app.ThisProgram()
 	this.Identity, this.Changes = "new@host@", nil
 	if err := content.AnnounceWorker(t.Context(), this); err != nil {

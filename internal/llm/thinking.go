@@ -35,11 +35,11 @@ func familyProblem(model string, family models.Family, want agent.Thinking) stri
 	case family.Silent:
 		return model + " does not support thinking"
 	case off && !family.Off:
-		return model + " always thinks: thinking cannot be off; for less thinking, set a low reasoning_effort"
+		return model + " always thinks: thinking cannot be turned off; for less thinking, set a low reasoning_effort"
 	case want.Budget > 0 && budget.Most == 0:
 		return model + " does not support a thinking budget: use reasoning_effort"
 	case want.Budget > 0 && (want.Budget < budget.Least || want.Budget > budget.Most):
-		return fmt.Sprintf("a thinking budget of %s must be between %d and %d tokens", model, budget.Least, budget.Most)
+		return fmt.Sprintf("a thinking budget for %s must be between %d and %d tokens", model, budget.Least, budget.Most)
 	}
 	return effortProblem(model, want.Effort, family.Efforts)
 }
@@ -58,7 +58,7 @@ func claudeThinkingProblem(model string, want agent.Thinking, maxTokens int) str
 	case want.Budget > 0 && !claude.TakesBudget():
 		return fmt.Sprintf("%s does not support a thinking budget: use thinking: adaptive, and reasoning_effort", model)
 	case want.Budget > 0 && want.Budget < family.Budget.Least:
-		return fmt.Sprintf("a thinking budget of %s must be at least %d tokens", model, family.Budget.Least)
+		return fmt.Sprintf("a thinking budget for %s must be at least %d tokens", model, family.Budget.Least)
 	case want.Budget > family.Budget.Most:
 		return fmt.Sprintf("the thinking budget of %d tokens leaves no room for the reply: %s can write %d tokens in all",
 			want.Budget, model, family.Longest)
@@ -76,7 +76,7 @@ func effortProblem(model, effort string, levels []string) string {
 	case len(levels) == 0:
 		return model + " does not support reasoning_effort"
 	}
-	return fmt.Sprintf("reasoning_effort of %s must be one of %s", model, strings.Join(levels, ", "))
+	return fmt.Sprintf("reasoning_effort for %s must be one of %s", model, strings.Join(levels, ", "))
 }
 
 func geminiThinkingProblem(model string, want agent.Thinking) string {

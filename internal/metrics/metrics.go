@@ -84,15 +84,15 @@ func (h handler) Counter(name string) client.MetricsCounter {
 // help returns a metric's help text. Activities use the SDK's handler too, so the name tells the two apart.
 func help(name string) string {
 	if strings.HasPrefix(name, "inquest_") {
-		return "of Inquest: see docs/reference/api.md"
+		return "Inquest metric: see docs/reference/api.md"
 	}
-	return "of the Temporal SDK"
+	return "Temporal SDK metric"
 }
 
 func (h handler) Gauge(name string) client.MetricsGauge {
 	labels := h.labels()
 	g := vector(h.Metrics, h.gauges, name, labels, func(name string, labels []string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: "of the Temporal SDK"}, labels)
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: "Temporal SDK metric"}, labels)
 	}).With(labels)
 	return gauge{g}
 }
@@ -100,7 +100,7 @@ func (h handler) Gauge(name string) client.MetricsGauge {
 func (h handler) Timer(name string) client.MetricsTimer {
 	labels := h.labels()
 	t := vector(h.Metrics, h.times, name, labels, func(name string, labels []string) *prometheus.HistogramVec {
-		opts := prometheus.HistogramOpts{Name: name + "_seconds", Help: "of the Temporal SDK", Buckets: buckets}
+		opts := prometheus.HistogramOpts{Name: name + "_seconds", Help: "Temporal SDK metric", Buckets: buckets}
 		return prometheus.NewHistogramVec(opts, labels)
 	}).With(labels)
 	return timer{t}

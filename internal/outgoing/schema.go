@@ -128,7 +128,7 @@ func rewritten(original json.RawMessage, document any, to agent.SchemaForm, part
 		top["required"] = required
 	}
 	if extra, ok := root["additionalProperties"].(part); ok {
-		notes = append(notes, sentence("Arguments of other names are possible; each is: "+text(extra)))
+		notes = append(notes, sentence("Arguments with other names are allowed; each of them is: "+text(extra)))
 	}
 	if said, ok := root["description"].(string); ok {
 		notes = append(notes, said)
@@ -145,7 +145,7 @@ func fewer(notes []string) []string {
 	length := 0
 	for n, note := range notes {
 		if length += len(note); length > maxNotes {
-			return append(slices.Clip(notes[:n]), fmt.Sprintf("(%d more notes about the arguments are left out.)", len(notes)-n))
+			return append(slices.Clip(notes[:n]), fmt.Sprintf("(Notes about the arguments left out: %d.)", len(notes)-n))
 		}
 	}
 	return notes
@@ -331,7 +331,7 @@ func (r *rewriter) object(in, out part, at place) part {
 	if r.form.typed && len(properties) == 0 {
 		out = only(out, "description")
 		out["type"] = "string"
-		describe(out, "A JSON object, written as a text.")
+		describe(out, "A JSON object, encoded as a string.")
 		return out
 	}
 	if out["properties"] = properties; len(required) > 0 {
@@ -367,7 +367,7 @@ func (r *rewriter) anything(in part, at place) part {
 	maps.DeleteFunc(out, func(word string, _ any) bool { return word != "description" && !slices.Contains(r.form.keywords, word) })
 	if r.form.typed {
 		out["type"] = "string"
-		describe(out, "Any JSON value, written as a text.")
+		describe(out, "Any JSON value, encoded as a string.")
 	}
 	return out
 }

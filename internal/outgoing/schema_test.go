@@ -99,7 +99,7 @@ func TestSchema(t *testing.T) {
 			want: object + `{"ok":{"type":"string"}},"required":["ok"]}`, notes: `There is another argument,` +
 				` "Account Number" (required): {"type":"string"}`},
 		{name: "arguments of any name", in: object + `{},"additionalProperties":{"type":"integer"}}`, want: object + `{}}`,
-			notes: `Arguments of other names are possible; each is: {"type":"integer"}`},
+			notes: `Arguments with other names are allowed; each of them is: {"type":"integer"}`},
 		{name: "patterns of names", in: object + `{"l":{"type":"object","patternProperties":{"^x-":{"type":"string"}}}}}`,
 			want: object + `{"l":{"type":"object","properties":{},"additionalProperties":{"type":"string"}}}}`},
 		{name: "alternatives of an object within",
@@ -123,17 +123,17 @@ func TestSchema(t *testing.T) {
 			want: object + `{"n":{"type":"integer","description":"One of: 1,2"}}}`},
 		{name: "OpenAPI: objects without properties (kubernetes-mcp-server #340)", form: agent.SchemaOpenAPI,
 			in:   object + `{"l":{"type":"object","additionalProperties":{"type":"string"}}}}`,
-			want: object + `{"l":{"type":"string","description":"A JSON object, written as a text."}}}`},
+			want: object + `{"l":{"type":"string","description":"A JSON object, encoded as a string."}}}`},
 		{name: "OpenAPI: missing types", form: agent.SchemaOpenAPI, in: object + `{"a":{},"l":{"type":"array"}}}`,
-			want: object + `{"a":{"type":"string","description":"Any JSON value, written as a text."},` +
-				`"l":{"type":"array","items":{"type":"string","description":"Any JSON value, written as a text."}}}}`},
+			want: object + `{"a":{"type":"string","description":"Any JSON value, encoded as a string."},` +
+				`"l":{"type":"array","items":{"type":"string","description":"Any JSON value, encoded as a string."}}}}`},
 		{name: "OpenAPI: unions, null, formats", form: agent.SchemaOpenAPI,
 			in: object + `{"u":{"anyOf":[{"type":"string"},{"type":"integer"}]},"n":{"type":["null","number"],"format":"double"},` +
 				`"f":{"type":"string","format":"uri"}}}`,
 			want: object + `{"u":{"type":"string","description":"Or: {\"type\":\"integer\"}"},` +
 				`"n":{"type":"number","format":"double","nullable":true},"f":{"type":"string"}}}`},
 		{name: "OpenAPI: no arguments at all", form: agent.SchemaOpenAPI, in: `{"type":"object","additionalProperties":{"type":"string"}}`,
-			want: object + `{}}`, notes: `Arguments of other names are possible; each is: {"type":"string"}`},
+			want: object + `{}}`, notes: `Arguments with other names are allowed; each of them is: {"type":"string"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (c codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	id, data := string(p.GetMetadata()[metadataKeyID]), p.GetData()
 	sealer, known := c.ciphers[id]
 	if !known {
-		return nil, fmt.Errorf("%w with the key %q, which this program does not have: set %s or %s as for the workers",
+		return nil, fmt.Errorf("%w with the key %q, which this program does not have: set %s or %s to the workers' value",
 			ErrLocked, id, VariableKeys, VariableKeysFile)
 	}
 	if len(data) < sealer.NonceSize() {

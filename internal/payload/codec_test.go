@@ -43,10 +43,10 @@ func TestKeys(t *testing.T) {
 	}
 	tests := map[string]struct{ keys, file, want, wrong string }{
 		"none":         {want: "no keys"},
-		"one":          {keys: keyA, want: "1 keys, a encrypts"},
-		"two":          {keys: keyB + ", " + keyA, want: "2 keys, b encrypts"},
-		"not yet":      {keys: "none " + keyA, want: "1 keys, none encrypts"},
-		"a file":       {file: file, want: "2 keys, a encrypts"},
+		"one":          {keys: keyA, want: "keys: 1, a encrypts"},
+		"two":          {keys: keyB + ", " + keyA, want: "keys: 2, b encrypts"},
+		"not yet":      {keys: "none " + keyA, want: "keys: 1, none encrypts"},
+		"a file":       {file: file, want: "keys: 2, a encrypts"},
 		"both":         {keys: keyA, file: file, wrong: "are both set"},
 		"no file":      {file: file + "x", wrong: "no such file"},
 		"empty file":   {file: empty, wrong: "the file contains no key"},

@@ -114,5 +114,5 @@ func (k Keys) String() string {
 	if k.first == "" {
 		return "no keys"
 	}
-	return fmt.Sprintf("%d keys, %s encrypts", len(k.ciphers), k.first)
+	return fmt.Sprintf("keys: %d, %s encrypts", len(k.ciphers), k.first)
 }

@@ -25,7 +25,7 @@ const maxFingerprint = 200
 // Fingerprint returns the request's own fingerprint, or one from its parts by the chain's rule. If a part is missing
 // there is none, because two alerts without a field need not be the same. The same applies to a masked part.
 func (d Dedup) Fingerprint(chain string, req agent.Request, data string) (fingerprint, missing string) {
-	const unmasked = " that is not masked"
+	const unmasked = " without masked text"
 	switch {
 	case strings.Contains(req.Fingerprint, Mask):
 		return "", "fingerprint" + unmasked

@@ -29,8 +29,8 @@ func TestFingerprint(t *testing.T) {
 		"no key":        {[]string{"data.labels.pod"}, req, "", "data.labels.pod"},
 		"no object":     {[]string{"data.labels.alertname.x"}, req, "", "data.labels.alertname.x"},
 		"empty":         {[]string{"data.text"}, req, "", "data.text"},
-		"masked":        {[]string{"tenant", "data.user"}, req, "", "data.user that is not masked"},
-		"given, masked": {[]string{"tenant"}, masked, "", "fingerprint that is not masked"},
+		"masked":        {[]string{"tenant", "data.user"}, req, "", "data.user without masked text"},
+		"given, masked": {[]string{"tenant"}, masked, "", "fingerprint without masked text"},
 	} {
 		got, missing := plan.Dedup{By: tt.by}.Fingerprint("c", tt.req, data)
 		if got != tt.want || missing != tt.missing {

@@ -118,7 +118,7 @@ func (p Plan) Versioned() Plan {
 }
 
 // ErrNewer means that a plan was made by a newer program than this one.
-var ErrNewer = errors.New("the plan was made by a newer version")
+var ErrNewer = errors.New("the plan was made by a newer version of Inquest")
 
 // UnmarshalJSON decodes a plan leniently. If the plan is of a newer version, it returns ErrNewer, because the other
 // fields may have other meanings.
@@ -130,7 +130,8 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if head.Version > Version {
-		return fmt.Errorf("%w: %d, and this program knows %d", ErrNewer, head.Version, Version)
+		return fmt.Errorf("%w: its format is %d, and this program supports formats up to %d: upgrade this program",
+			ErrNewer, head.Version, Version)
 	}
 	type plain Plan
 	return json.Unmarshal(data, (*plain)(p))

@@ -75,7 +75,7 @@ func fill(text string, d Data) (string, error) {
 		return value, nil
 	})
 	if errors.Is(err, braces.ErrSyntax) {
-		err = errors.New(`only {{.Name}} may stand in double braces; write {{"{{"}} for the braces themselves`)
+		err = errors.New(`only {{.Name}} is allowed in double braces; to get the braces themselves, write {{"{{"}}`)
 	}
 	return filled, err
 }

@@ -7,7 +7,7 @@ func Evidence(asJSON bool) string {
 	if asJSON {
 		where = "Your JSON object lists its evidence under these keys:\n" + evidenceForm + "\n"
 	}
-	return "\n# Evidence of your reply\n" + where + evidenceRules
+	return "\n# Evidence for your reply\n" + where + evidenceRules
 }
 
 const evidenceForm = `{"evidence": [{"location": "<tool and object>", "content": "<verbatim quote>", "relevance": "<why it matters>",
@@ -18,8 +18,8 @@ const evidenceForm = `{"evidence": [{"location": "<tool and object>", "content":
 const evidenceRules = `- content quotes a tool result or the alert verbatim: code checks that the quote exists.
 - The first item is [e1], the next [e2], and so on. Cite an item after each sentence that relies on it, as in
   "checkout was restarted 7 times [e1]."
-- Every number, name and time in such a sentence must appear in the cited evidence. Code checks this and marks those
-  that do not: do not convert, round or count anything in such sentences.
+- Every number, name and time in such a sentence must appear in the cited evidence. Code checks this, and marks every
+  number, name and time that is missing there. So do not convert, round or count anything in such sentences.
 - If the evidence does not decide the question, write that it is inconclusive, and name in items_pending what to check
   next. That is a complete result.
 `

@@ -77,7 +77,7 @@ const Awake = "Your heartbeat pause is over. Continue your work."
 
 // ServerAvailable tells an agent that it can use the tools of a server that was not available before.
 func ServerAvailable(server string) string {
-	return fmt.Sprintf("Server %s is available now: its tools are among yours.", line(server))
+	return fmt.Sprintf("Server %s is now available: you can use its tools.", line(server))
 }
 
 // Heartbeat is sent to an agent that has had no message for a while.
@@ -92,8 +92,8 @@ func Remembers(blocks string) string {
 
 // Skipped stands for the turns at the beginning of a long conversation.
 func Skipped(turns int) string {
-	return fmt.Sprintf("[The first %d turns of this conversation are not shown. They are stored, and people can read them. "+
-		"If you need something from them, ask.]", turns)
+	return fmt.Sprintf("[Turns at the beginning of this conversation that are not shown: %d. They are stored, and people can read them. "+
+		"If you need something from them, ask for it.]", turns)
 }
 
 // Conclude asks for the best conclusion without further tools. The reason for concluding is agent.StopMaxIterations,

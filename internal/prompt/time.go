@@ -16,7 +16,7 @@ const nearDays = 7
 func Time(p plan.Plan, at time.Time) string {
 	c, begins, end := p.Calendar, "You begin", ".\n"
 	if p.Conversation {
-		begins, end = "This conversation began", ". Later messages may come days later, so do not take this for the current time.\n"
+		begins, end = "This conversation began", ". Messages may arrive days later, so do not assume that this is still the current time.\n"
 	}
 	at = c.In(at)
 	out := fmt.Sprintf("# Time\n%s on %s", begins, at.Format("Monday 2006-01-02 at 15:04"))
@@ -38,7 +38,7 @@ func Time(p plan.Plan, at time.Time) string {
 		}
 	}
 	if len(near) > 0 {
-		out += ". Holidays nearby: " + strings.Join(near, ", ")
+		out += ". Holidays around this date: " + strings.Join(near, ", ")
 	}
 	return out + end
 }

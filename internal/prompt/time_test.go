@@ -32,10 +32,10 @@ func TestTime(t *testing.T) {
 				"outside working hours (09:00-17:00).\n"},
 		{"holiday, with others nearby", berlin, "2026-12-25T12:00:00Z",
 			"# Time\nYou begin on Friday 2026-12-25 at 13:00 in Europe/Berlin (UTC+01:00), which is 2026-12-25 12:00 UTC: " +
-				"a holiday (Christmas). Holidays nearby: Christmas on Friday 2026-12-25, Closing day on Thursday 2026-12-31.\n"},
+				"a holiday (Christmas). Holidays around this date: Christmas on Friday 2026-12-25, Closing day on Thursday 2026-12-31.\n"},
 		{"holiday of another year", berlin, "2027-12-31T12:00:00Z",
 			"# Time\nYou begin on Friday 2027-12-31 at 13:00 in Europe/Berlin (UTC+01:00), which is 2027-12-31 12:00 UTC: " +
-				"within working hours (09:00-17:00). Holidays nearby: Christmas on Saturday 2027-12-25.\n"},
+				"within working hours (09:00-17:00). Holidays around this date: Christmas on Saturday 2027-12-25.\n"},
 		{"hours past midnight", nights, "2026-11-28T05:59:00Z",
 			"# Time\nYou begin on Saturday 2026-11-28 at 05:59 UTC: within working hours (22:00-06:00).\n"},
 		{"before these", nights, "2026-11-28T21:59:00Z",
@@ -56,7 +56,7 @@ func TestTime(t *testing.T) {
 	}
 	at := time.Date(2026, 11, 28, 6, 30, 0, 0, time.UTC)
 	const want = "# Time\nThis conversation began on Saturday 2026-11-28 at 06:30 UTC. " +
-		"Later messages may come days later, so do not take this for the current time.\n"
+		"Messages may arrive days later, so do not assume that this is still the current time.\n"
 	if got := Time(plan.Plan{Conversation: true}, at); got != want {
 		t.Errorf("a conversation:\n%s\nwant:\n%s", got, want)
 	}

@@ -36,8 +36,8 @@ func NewServer(root *os.Root) *mcp.Server {
 	add(s, "query_logs", "Search the logs of one service or of all, oldest first. The first line of the result counts all "+
 		"matching lines by service. Each further line is a log line as written, after its [service].", in.queryLogs)
 	add(s, "list_metrics", "List the metrics, with the services that each is measured for and the time range. "+
-		"The unit is the end of the name.", in.listMetrics)
-	add(s, "query_metric", "Read a metric as CSV: one row a minute, one column a service.", in.queryMetric)
+		"The name ends with the unit.", in.listMetrics)
+	add(s, "query_metric", "Read a metric as CSV: one row per minute, one column per service.", in.queryMetric)
 	add(s, "get_manifest", "Read a Kubernetes object as YAML. Kinds: deployment, configmap, horizontalpodautoscaler.", in.getManifest)
 	add(s, "list_events", "List Kubernetes events, oldest first: time, type, reason, object, message, and how often.", in.listEvents)
 	return s

@@ -93,15 +93,16 @@ func TestTools(t *testing.T) {
 		{"services", "list_services", nil,
 			"2 services:\na: 3 lines (info 1, error 2), 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\nb: 1 lines (warn 1), 2026-01-01T10:00:30Z " +
 				"to 2026-01-01T10:00:30Z\n", false},
-		{"all logs by time", "query_logs", nil, "4 lines match: a 3, b 1. Shown: 4, oldest first.\n[a] " + lineA1 + "\n[b] " + lineB + "\n[a] " +
+		{"all logs by time", "query_logs", nil, "Matching lines: 4 (a 3, b 1). Shown: 4, oldest first.\n" +
+			"[a] " + lineA1 + "\n[b] " + lineB + "\n[a] " +
 			lineA2 + "\n[a]   at main\n", false},
 		{"level and continuation", "query_logs", args{"service": "a", "level": "error"},
-			"2 lines match: a 2. Shown: 2, oldest first.\n[a] " + lineA2 + "\n[a]   at main\n", false},
+			"Matching lines: 2 (a 2). Shown: 2, oldest first.\n[a] " + lineA2 + "\n[a]   at main\n", false},
 		{"text in any case, limit", "query_logs", args{"contains": "LEVEL", "limit": 1},
-			"3 lines match: a 2, b 1. Shown: 1, oldest first.\n[a] " + lineA1 + "\n", false},
+			"Matching lines: 3 (a 2, b 1). Shown: 1, oldest first.\n[a] " + lineA1 + "\n", false},
 		{"time", "query_logs", args{"since": "2026-01-01T10:00:10Z", "until": "2026-01-01T10:00:59Z"},
-			"1 lines match: b 1. Shown: 1, oldest first.\n[b] " + lineB + "\n", false},
-		{"nothing", "query_logs", args{"contains": "nowhere"}, "0 lines match. Shown: 0, oldest first.\n", false},
+			"Matching lines: 1 (b 1). Shown: 1, oldest first.\n[b] " + lineB + "\n", false},
+		{"nothing", "query_logs", args{"contains": "nowhere"}, "Matching lines: 0. Shown: 0, oldest first.\n", false},
 		{"unknown service", "query_logs", args{"service": "c"}, `unknown service "c"; available: a, b`, true},
 		{"service outside", "query_logs", args{"service": "../secret"}, `unknown service "../secret"; available: a, b`, true},
 		{"unknown level", "query_logs", args{"level": "loud"}, `unknown level "loud"; available: debug, info, warn, error, fatal`, true},
@@ -119,7 +120,7 @@ func TestTools(t *testing.T) {
 		{"unknown object", "get_manifest", args{"kind": "deployment", "name": "../../events.json"},
 			`unknown deployment "../../events.json"; available: a, leak`, true},
 		{"events", "list_events", args{"kind": "pod", "name": "a"},
-			"1 events match. Shown: 1, oldest first.\n2026-01-01T10:00:00Z Normal Killing Pod/a-1: Stopping (1 times)\n", false},
+			"Matching events: 1. Shown: 1, oldest first.\n2026-01-01T10:00:00Z Normal Killing Pod/a-1: Stopping (count: 1)\n", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -78,9 +78,9 @@ func (in incident) listEvents(q eventQuery) (string, error) {
 	slices.SortStableFunc(events, func(a, b event) int { return a.At.Compare(b.At) })
 	shown := events[:min(limit, len(events))]
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d events match. Shown: %d, oldest first.\n", len(events), len(shown))
+	fmt.Fprintf(&out, "Matching events: %d. Shown: %d, oldest first.\n", len(events), len(shown))
 	for _, e := range shown {
-		fmt.Fprintf(&out, "%s %s %s %s/%s: %s (%d times)\n",
+		fmt.Fprintf(&out, "%s %s %s %s/%s: %s (count: %d)\n",
 			logline.Stamp(e.At), e.Type, e.Reason, e.Object.Kind, e.Object.Name, e.Message, max(e.Count, 1))
 	}
 	return out.String(), nil

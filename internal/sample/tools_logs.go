@@ -68,7 +68,7 @@ func (in incident) queryLogs(q logQuery) (string, error) {
 	slices.SortStableFunc(matching, func(a, b logline.Line) int { return a.At.Compare(b.At) })
 	shown := matching[:min(limit, len(matching))]
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d lines match%s. Shown: %d, oldest first.\n", len(matching), byService(matching), len(shown))
+	fmt.Fprintf(&out, "Matching lines: %d%s. Shown: %d, oldest first.\n", len(matching), byService(matching), len(shown))
 	for _, l := range shown {
 		fmt.Fprintf(&out, "[%s] %s\n", l.Service, l.Raw)
 	}
@@ -118,5 +118,5 @@ func byService(lines []logline.Line) string {
 	if len(out) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(out, ", ")
+	return " (" + strings.Join(out, ", ") + ")"
 }

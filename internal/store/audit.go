@@ -55,7 +55,7 @@ func (s *base) addActs(ctx context.Context, q querier, acts []audit.Act) error {
 	before := head.N
 	for _, act := range acts {
 		if act.Investigation != chain {
-			return fmt.Errorf("acts of %q and %q are of two chains", chain, act.Investigation)
+			return fmt.Errorf("acts of %q and %q belong to different chains", chain, act.Investigation)
 		}
 		recorded, err := isRecorded(ctx, q, act)
 		if err != nil {

@@ -199,7 +199,7 @@ func (s *base) Held(ctx context.Context) (at time.Time, err error) {
 // Missing returns the marks whose entries the investigation should have and does not. Superseded entries are not missing.
 func (s journal) Missing(ctx context.Context, investigation string, marks []transcript.Mark) (missing []transcript.Mark, err error) {
 	missing, err = lookFor(ctx, s.db.reader, investigation, marks).missing()
-	return missing, doing(s.db.explain(err), "look for %d entries of %s", len(marks), investigation)
+	return missing, doing(s.db.explain(err), "look for entries of %s", investigation)
 }
 
 // marked is a query for the entries of marks. The caller may add queries before it asks for the result.

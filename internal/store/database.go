@@ -194,7 +194,7 @@ func (s *base) Now(ctx context.Context) time.Time {
 }
 
 // ErrOtherNamespace means that the store belongs to another Temporal namespace or another Temporal cluster.
-var ErrOtherNamespace = errors.New("a store belongs to one namespace of one Temporal")
+var ErrOtherNamespace = errors.New("a store belongs to one namespace of one Temporal cluster")
 
 // ID returns the identity of the store: random, created when the store is first opened, and kept when it is moved or restored.
 func (s *base) ID() string { return s.id }
@@ -231,7 +231,7 @@ func (s *base) Belongs(ctx context.Context, id, name string) error {
 func otherNamespace(stored, id, name string) error {
 	theirs, known, _ := strings.Cut(stored, " ")
 	if theirs != id {
-		return fmt.Errorf("%w: this one belongs to namespace %q (id %s), and you work for namespace %q (id %s); use a separate "+
+		return fmt.Errorf("%w: this one belongs to namespace %q (id %s), but this program uses namespace %q (id %s); use a separate "+
 			"store, or, to replace the other namespace for good, start the worker once with --adopt-store: work that "+
 			"runs in the other namespace then counts as terminated", ErrOtherNamespace, known, theirs, name, id)
 	}

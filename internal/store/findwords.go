@@ -137,7 +137,7 @@ func (s investigations) indexSome(ctx context.Context, most int) (int, error) {
 		}
 		return nil
 	})
-	return len(rows), doing(err, "index the words of %d investigations", len(rows))
+	return len(rows), doing(err, "index the words of investigations")
 }
 
 // KeepIndexed indexes the words of investigations that an older program wrote, until ctx ends. It works in small batches and pauses
@@ -173,7 +173,7 @@ type matches struct {
 // searched returns the records that a filter with a search selects, newest first.
 func (s investigations) searched(ctx context.Context, f Filter) ([]record.Investigation, error) {
 	if _, err := s.indexSome(ctx, indexedAhead); err != nil && ctx.Err() == nil {
-		s.logger.WarnContext(ctx, "searches do not find what older programs wrote last", "error", err)
+		s.logger.WarnContext(ctx, "could not update the search index: searches may miss what older versions of Inquest wrote", "error", err)
 	}
 	all, err := s.withName(ctx, f)
 	if err != nil || f.NamesOnly {

@@ -370,5 +370,5 @@ func (s lessons) SetVectors(ctx context.Context, project string, of []learning.C
 		}
 		return nil
 	})
-	return doing(err, "store the embeddings of %d learnings", len(of))
+	return doing(err, "store the embeddings of learnings")
 }

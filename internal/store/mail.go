@@ -67,7 +67,7 @@ func (s journal) Post(ctx context.Context, letter transcript.Letter, stages []st
 		}
 		return s.addActs(ctx, q, []audit.Act{guidedAct(letter, stages)})
 	})
-	return doing(err, "post letter %d of %s, %q", letter.Ordinal, letter.Investigation, letter.Source)
+	return doing(err, "store message %d for the agents of %s, %q", letter.Ordinal, letter.Investigation, letter.Source)
 }
 
 // takeOver makes the letter's run the newest one of its source, and supersedes the letters of other runs at its ordinal or after

@@ -131,7 +131,7 @@ func (s memories) Journal(
 	if errors.Is(err, errDuplicate) {
 		err = fmt.Errorf("%w: %w", ErrConflict, err)
 	}
-	return results, doing(err, "journal %d memory calls of %s, %s", len(batch.Keys), batch.Investigation, batch.Execution)
+	return results, doing(err, "journal the memory calls of %s, %s", batch.Investigation, batch.Execution)
 }
 
 // journal makes one call, unless its result is stored. untouched means that no result is stored.

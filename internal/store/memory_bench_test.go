@@ -104,7 +104,7 @@ func BenchmarkArchival(b *testing.B) {
 	b.Run("search for what most have", search(func() string { return "word0 word1 word2" }))
 }
 
-// memoryCall is a call of a memory tool.
+// memoryCall is a call to a memory tool.
 type memoryCall struct{ name, arguments string }
 
 func batchAt(investigation string, iteration, calls int) memory.Batch {

@@ -70,7 +70,7 @@ func TestOpenRefuses(t *testing.T) {
 		"newer schema": {
 			prepare: change(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`),
 			kind:    store.ErrNewerSchema,
-			says:    "it requires schema 99, and this program knows",
+			says:    "it requires schema 99, but this program supports only",
 		},
 		"another host": {
 			prepare: change(`UPDATE meta SET value = 'elsewhere/1234' WHERE key = 'host'`),

@@ -273,7 +273,7 @@ func (s alerts) AlertsTold(ctx context.Context, lead string) error {
 		}
 		return err
 	})
-	return doing(err, "write what alert %s was told", lead)
+	return doing(err, "record the notification about alert %s", lead)
 }
 
 // AlertsUnread marks joined alerts as unread, because it is unknown which were read. Call it before the investigation ends, so that
@@ -303,5 +303,5 @@ func (s alerts) AlertsWait(ctx context.Context, investigation string) (wait bool
 		const query = `SELECT EXISTS (SELECT 1 FROM alerts WHERE investigation = $1)`
 		err = s.db.reader.QueryRowContext(ctx, query, investigation).Scan(&wait)
 	}
-	return wait, doing(s.db.explain(err), "ask whether alerts wait")
+	return wait, doing(s.db.explain(err), "check for waiting alerts")
 }

@@ -238,7 +238,7 @@ type Secrecy string
 
 // Kinds of secrecy, worst first.
 const (
-	Clear      Secrecy = "anyone on the way to the database can read all stored data (sslmode=disable)"
+	Clear      Secrecy = "anyone on the network path to the database can read all data sent to and from it (sslmode=disable)"
 	Unverified Secrecy = "the database's certificate is not checked, so others on the network can pose as the database " +
 		"(sslmode=require)"
 	Verified Secrecy = "" // or within this host

@@ -289,7 +289,7 @@ func (db *postgres) notify(ctx context.Context, investigations []string) {
 	// Without waiting for the disk: the changes are committed already, and lost notifications do no harm.
 	const query = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, investigation) FROM unnest($2::text[]) AS investigation`
 	if _, err := db.pool.ExecContext(ctx, query, channel, investigations); err != nil {
-		db.logger.DebugContext(ctx, "changes of the store were not announced", "error", err)
+		db.logger.DebugContext(ctx, "could not announce changes in the store", "error", err)
 	}
 }
 

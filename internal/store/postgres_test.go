@@ -119,7 +119,7 @@ func testPostgresOpenRefuses(t *testing.T, server *postgrestest.Server) {
 		kind error
 		says string
 	}{
-		"newer schema":      {store.At(newer), store.ErrNewerSchema, "it requires schema 99, and this program knows"},
+		"newer schema":      {store.At(newer), store.ErrNewerSchema, "it requires schema 99, but this program supports only"},
 		"another encoding":  {store.At(latin), nil, "the encoding of the database is LATIN1; it must be UTF8"},
 		"no such database":  {store.At(server.DSN("absent")), nil, `database "absent" does not exist`},
 		"wrong password":    {store.At(strings.Replace(bare, server.Password, "wrong", 1)), nil, "password authentication failed"},

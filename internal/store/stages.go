@@ -212,7 +212,7 @@ func (s outcomes) BeginScore(ctx context.Context, r record.Score) (record.Score,
 		_, err = q.ExecContext(ctx, insertInto("scores", scoreColumns), scoreFields(&r)...)
 		return err
 	})
-	return r, doing(err, "begin to score %s", r.Investigation)
+	return r, doing(err, "record the start of scoring %s", r.Investigation)
 }
 
 // SaveScore records a run's score and the execution that judged. The record of a run that is over stays unchanged.

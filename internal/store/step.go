@@ -263,7 +263,7 @@ func (c claim) String() string {
 func checkOrder(rows []transcript.Row) error {
 	for i, row := range rows[1:] {
 		if rows[i].Compare(row.Key) >= 0 {
-			return fmt.Errorf("row %d/%d does not come after the one before it", row.Iteration, row.Position)
+			return fmt.Errorf("the rows of the step are not in order: row %d/%d is not after the previous row", row.Iteration, row.Position)
 		}
 	}
 	return nil

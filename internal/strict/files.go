@@ -55,7 +55,7 @@ func readDir(dir, besides string, r *Report) []File {
 			}
 			files = append(files, readFile(filepath.Join(dir, name), name, r)...)
 		case filepath.Ext(name) == ".yml":
-			r.WarnFile(name, "not read: only *.yaml files are")
+			r.WarnFile(name, "ignored: only *.yaml files are read; rename it to *.yaml")
 		}
 	}
 	if len(files) == 0 {
@@ -86,7 +86,7 @@ func (f File) Usable(r *Report) bool {
 	case len(f.Data) > MaxFileSize:
 		r.Unreadable(f.Name, 0, "larger than %d MB", MaxFileSize>>20)
 	case bytes.HasPrefix(f.Data, []byte("\xff\xfe")), bytes.HasPrefix(f.Data, []byte("\xfe\xff")):
-		r.Unreadable(f.Name, 0, "UTF-16, by its byte order mark: save it as UTF-8")
+		r.Unreadable(f.Name, 0, "it is UTF-16, according to its byte order mark: save it as UTF-8")
 	case !utf8.Valid(f.Data):
 		r.Unreadable(f.Name, 0, "not UTF-8")
 	default:

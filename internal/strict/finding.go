@@ -36,7 +36,7 @@ func Capped(fs Findings) Findings {
 		return slices.Index([]Severity{SeverityCritical, SeverityError, SeverityDanger, SeverityWarning}, f.Severity)
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(worst(a), worst(b)) })
-	more := Finding{Severity: fs[MaxFindings].Severity, Message: fmt.Sprintf("and %d more findings", len(fs)-MaxFindings)}
+	more := Finding{Severity: fs[MaxFindings].Severity, Message: fmt.Sprintf("further findings: %d", len(fs)-MaxFindings)}
 	kept := fs[:MaxFindings:MaxFindings]
 	sortFindings(kept)
 	return append(kept, more)

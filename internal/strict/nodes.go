@@ -36,7 +36,7 @@ func (d *decoder) merge(value *yaml.Node, line, depth int) []pair {
 	switch {
 	case !d.spend(value):
 	case depth > maxMerges:
-		d.Unreadable(d.file.Name, line, "more than %d << within one another", maxMerges)
+		d.Unreadable(d.file.Name, line, "merge keys (<<) are nested more than %d levels deep", maxMerges)
 	case value.Kind == yaml.MappingNode:
 		return d.pairs(value, depth)
 	case value.Kind == yaml.SequenceNode:

@@ -55,5 +55,5 @@ func elsewhere(key string, root reflect.Type) string {
 	if len(found) > maxPlaces {
 		found, more = found[:maxPlaces], ", …"
 	}
-	return "; it is known as " + strings.Join(found, ", ") + more
+	return "; it belongs at " + strings.Join(found, ", ") + more
 }

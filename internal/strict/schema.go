@@ -152,7 +152,7 @@ func (s Schema) refusal(p Path, root reflect.Type) string {
 	hint := spell.DidYouMean(p.Name, slices.Concat(slices.Collect(maps.Keys(s.Fields)), slices.Collect(maps.Keys(s.Unused))))
 	for _, name := range s.Order {
 		if f := s.Fields[name]; f.Open && strings.HasPrefix(p.Name, f.Before) {
-			hint = "; a key of this form is " + name
+			hint = "; such keys have the form " + name
 		}
 	}
 	if hint == "" {

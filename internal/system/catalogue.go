@@ -55,7 +55,7 @@ type AgentRun struct {
 	Project   string          `json:"project"`
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
-	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"limits of the result; always show them together with the cause"`
+	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"limits of the result; always show them with it"`
 	Result    string          `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	StartedAt *time.Time      `json:"started_at,omitempty"`

@@ -35,7 +35,7 @@ type Learning struct {
 	AlertType     string            `json:"alert_type,omitempty"`
 	Investigation string            `json:"from" doc:"ID of the investigation that produced the learning"`
 	Rows          []int64           `json:"rows,omitempty" doc:"seq of the transcript entries that support the learning"`
-	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the agents had read by then"`
+	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the agents had read before"`
 	Confirmed     int               `json:"confirmed,omitempty" doc:"number of later investigations that confirmed the learning"`
 	Contradicted  int               `json:"contradicted,omitempty" doc:"number of later investigations that contradicted the learning"`
 	Created       time.Time         `json:"created"`
@@ -97,7 +97,7 @@ type RateIn struct {
 type RateBody struct {
 	Rating   record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"your rating; replaces your earlier one"`
 	Note     string         `json:"note,omitempty" maxLength:"2000" doc:"what was right or wrong, such as the actual cause"`
-	Withdraw bool           `json:"withdraw,omitempty" doc:"also withdraw this investigation's learnings; only if it is inaccurate"`
+	Withdraw bool           `json:"withdraw,omitempty" doc:"also withdraw this investigation's learnings; only with the rating inaccurate"`
 }
 
 // Rated is an investigation after a rating.

@@ -102,7 +102,7 @@ var (
 	GetStatus = op[ByID, Standing](Operation{Name: "get-status", Role: viewer, Method: get, Path: investigation + "/status",
 		Summary: "Get the current status of an investigation"})
 	GetEvidence = op[ByID, evidence.Evidence](Operation{Name: "get-evidence", Role: viewer, Method: get, Path: investigation + "/evidence",
-		Summary: "Get the evidence of an investigation, and the claims of its report that the evidence supports", Tool: "get_evidence"})
+		Summary: "Get an investigation's evidence, and for each claim of its report whether the evidence supports it", Tool: "get_evidence"})
 	ListArtifacts = op[ByID, Page[artifact.Artifact]](Operation{Name: "list-artifacts", Role: viewer, Method: get,
 		Path: investigation + "/artifacts", Summary: "List the files and images that tools returned"})
 	GetArtifact = op[ArtifactIn, []byte](Operation{Name: "get-artifact", Role: viewer, Method: get, Path: investigation + "/artifacts/{n}",

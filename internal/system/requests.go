@@ -24,7 +24,7 @@ type ListIn struct {
 	Meta      []string  `query:"meta,explode" maxItems:"20" doc:"only investigations with this metadata, as KEY=VALUE; can be repeated"`
 	Since     time.Time `query:"since" doc:"only investigations started at or after this time"`
 	NeedsMe   bool      `query:"needs_me" doc:"only investigations that need a person's attention"`
-	Search    string    `query:"q" maxLength:"200" doc:"words of the alert, report or names, or part of a workflow ID, chain or alert type"`
+	Search    string    `query:"q" maxLength:"200" doc:"words in the alert, report, error, metadata or names; or part of a workflow ID"`
 	NamesOnly bool      `query:"names_only" doc:"search only the workflow ID, chain and alert type"`
 	Limit     int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Cursor    string    `query:"cursor" maxLength:"2000" doc:"value of next in the previous page"`
@@ -278,7 +278,7 @@ type ToolsIn struct {
 
 // RunbooksIn selects runbooks of the configured repository.
 type RunbooksIn struct {
-	Labels []string `query:"label,explode" maxItems:"50" doc:"only paths with a word of this label's value, as KEY=VALUE; can be repeated"`
+	Labels []string `query:"label,explode" maxItems:"50" doc:"KEY=VALUE: only runbooks whose path has a word of the value; can be repeated"`
 }
 
 // RunToolIn calls a tool.

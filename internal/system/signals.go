@@ -38,7 +38,7 @@ or for the next agent if none is running.`,
 	{
 		Name: workflows.SignalPause, Role: config.RoleOperator,
 		Summary: "Pause an investigation: no further model calls until it is resumed", Tool: true,
-		Help: "Stop making new calls until resume; running calls finish", Example: "  starter pause lab",
+		Help: "Make no new model calls; running ones and their tool calls finish", Example: "  starter pause lab",
 	},
 	{
 		Name: workflows.SignalResume, Role: config.RoleOperator, Summary: "Resume a paused investigation", Tool: true,

@@ -197,8 +197,8 @@ type StartBody struct {
 	Provider   string          `json:"provider,omitempty" doc:"model for every agent, instead of the configured ones"`
 	Runbook    string          `json:"runbook,omitempty" doc:"runbook instead of the chain's: its text, or its https URL"`
 	UseMock    bool            `json:"use_mock,omitempty" doc:"run the configured mocks instead of the agents"`
-	MCP        agent.MCP       `json:"mcp,omitzero" doc:"allow the agents only these of their tools"`
-	Budgets    agent.Budgets   `json:"budgets,omitzero" doc:"limits in addition to those of the chain"`
+	MCP        agent.MCP       `json:"mcp,omitzero" doc:"restrict the agents to these of their tools"`
+	Budgets    agent.Budgets   `json:"budgets,omitzero" doc:"limits instead of the chain's; higher ones only if requests.budgets allows it"`
 
 	Tenant      string            `json:"tenant,omitempty" doc:"tenant on whose behalf the investigation runs"`
 	Session     string            `json:"session,omitempty" doc:"session that the investigation belongs to"`
@@ -234,7 +234,7 @@ type Whole struct {
 	Executions    []record.Execution   `json:"executions"`
 	Scores        []record.Score       `json:"scores"`
 	Ratings       []record.Rating      `json:"ratings,omitempty" doc:"people's ratings, oldest first"`
-	Brief         *Brief               `json:"brief,omitempty" doc:"the most important parts of the report, if it names them"`
+	Brief         *Brief               `json:"brief,omitempty" doc:"the most important parts of the report, if it has them"`
 	Advice        string               `json:"advice,omitempty" doc:"what to do about a failure or a limit, in one line of Markdown"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"status of an ended investigation"`
 	// UnknownCalls is client.Whole.UnknownCalls.
@@ -305,7 +305,7 @@ type DecideBody struct {
 	Ask       string          `json:"ask,omitempty" maxLength:"1000" doc:"a question for the agent; the call is not made"`
 	HandTo    string          `json:"hand_to,omitempty" maxLength:"200" doc:"group, role or @name that must decide instead of you"`
 	Reason    string          `json:"reason,omitempty" maxLength:"1000"`
-	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"digest of the call that you saw; a changed call is not decided"`
+	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"digest of the call that you saw; a changed call is refused"`
 }
 
 // Decided is a tool call that a person has approved or denied.
@@ -319,7 +319,7 @@ type Decided struct {
 // AnswerBody is an answer to a question.
 type AnswerBody struct {
 	ID       string          `json:"id,omitempty" maxLength:"1000" doc:"ID of the question; absent means the only pending one"`
-	Text     string          `json:"text,omitempty" maxLength:"8192" doc:"with decision and data at most 8192 bytes of JSON"`
+	Text     string          `json:"text,omitempty" maxLength:"8192" doc:"text, decision and data together have at most 8192 bytes as JSON"`
 	Approved *bool           `json:"approved,omitempty"`
 	Decision string          `json:"decision,omitempty" maxLength:"1000"`
 	Data     json.RawMessage `json:"data,omitempty"`

@@ -32,7 +32,7 @@ func Bounded(specs []Spec) []Spec {
 		spec := &specs[n]
 		why := spec.excess()
 		if total += len(spec.Description) + len(spec.Schema); why == "" && total > maxOffer {
-			why = fmt.Sprintf("with it, the server's tool definitions exceed %d KB", maxOffer>>10)
+			why = fmt.Sprintf("together with this tool, the server's tool definitions exceed %d KB", maxOffer>>10)
 		}
 		if why != "" {
 			total -= len(spec.Description) + len(spec.Schema)

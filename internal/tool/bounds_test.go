@@ -100,7 +100,7 @@ func TestBoundedTogether(t *testing.T) {
 	}
 }
 
-// TestUnusableTool checks that an unusable tool is not offered, and that a call of it gets the reason.
+// TestUnusableTool checks that an unusable tool is not offered, and that a call to it gets the reason.
 func TestUnusableTool(t *testing.T) {
 	t.Parallel()
 	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan.Agent{Servers: []plan.Server{{Name: "s"}}},

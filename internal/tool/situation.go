@@ -94,7 +94,11 @@ func (s Spec) repeatable(r agent.Repeat, rule plan.RepeatRule) (asked bool, refu
 		return true, nil
 	}
 	if r.Times > 0 {
-		why = "You " + r.String() + ", and that result stands. " + why
+		stands := "that result stands"
+		if r.Unknown {
+			stands = "whether it took effect is unknown"
+		}
+		why = "You " + r.String() + ", and " + stands + ". " + why
 	}
 	return false, denied("Tool %s was not called. %s", s.Name, why)
 }

@@ -17,7 +17,7 @@ const (
 // LateNotice is the text of the notice at LateKey: a tool responded to a call that was abandoned. The status and the text are the
 // response's.
 func LateNotice(tool string, took time.Duration, status, text string) string {
-	return fmt.Sprintf("%s was abandoned, and responded %s%s%s%s%s", tool, took, lateStatus, status, lateText, text)
+	return fmt.Sprintf("The call to %s was abandoned; its response came %s%s%s%s%s", tool, took, lateStatus, status, lateText, text)
 }
 
 // Late is the answer of a tool to a call that was abandoned.

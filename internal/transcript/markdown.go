@@ -19,7 +19,7 @@ func Markdown(out *strings.Builder, entries []Entry) {
 		case KindReply:
 			fmt.Fprintf(out, "\n## Agent · %s\n\n%s\n", at, e.Text)
 			for _, call := range e.Calls {
-				fmt.Fprintf(out, "\nCall of `%s`:\n\n%s\n", call.Name, fenced(call.Arguments))
+				fmt.Fprintf(out, "\nCall to `%s`:\n\n%s\n", call.Name, fenced(call.Arguments))
 			}
 		case KindResult:
 			fmt.Fprintf(out, "\nResult of `%s`:\n\n%s\n", e.Call.Name, fenced(e.Text))

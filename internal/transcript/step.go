@@ -64,7 +64,7 @@ type BehindError struct {
 }
 
 func (e *BehindError) Error() string {
-	return fmt.Sprintf("the store lacks %d entries of %s that were written before", len(e.Missing), e.Investigation)
+	return fmt.Sprintf("entries of %s that were already written are missing from the store: %d", e.Investigation, len(e.Missing))
 }
 
 // Letter is a message from a person to agents. It stays in the store until a model call reads it and quotes it in an entry of its

@@ -79,7 +79,7 @@ func (p *parser) keys(at string, all map[string]any, known ...string) {
 		}
 		hint := spell.DidYouMean(key, known)
 		if place, ok := places[key]; ok {
-			hint = "; it is known as " + place
+			hint = "; it belongs at " + place
 		}
 		p.say("%s%s is not known%s", at, key, hint)
 	}

@@ -45,11 +45,11 @@ func TestParse(t *testing.T) {
 		"keys of the configuration's entries": {
 			`{"mcp_servers":["k8s"],"tool_config":{},"custom_instructions":"x","config":{"default_model":"m","enabled_tools":[],"type":"react"}}`,
 			Problems{
-				"custom_instructions is not known; it is known as system_prompt",
-				"mcp_servers is not known; it is known as config.mcp_servers",
-				"tool_config is not known; it is known as config.tool_config",
-				"config.enabled_tools is not known; it is known as config.tool_config.enabled_tools",
-				"config.type is not known; it is known as type",
+				"custom_instructions is not known; it belongs at system_prompt",
+				"mcp_servers is not known; it belongs at config.mcp_servers",
+				"tool_config is not known; it belongs at config.tool_config",
+				"config.enabled_tools is not known; it belongs at config.tool_config.enabled_tools",
+				"config.type is not known; it belongs at type",
 			},
 		},
 		"lists": {`{"config":{"default_model":"m","tool_config":{"enabled_tools":[1],"tool_permissions":[]}}}`, Problems{

@@ -183,8 +183,8 @@ func message(whole any) (any, error) {
 	}
 	inner := unwrapped(said)
 	if _, text := inner.(string); text {
-		return nil, errors.New("the Message of the Amazon SNS notification is neither a JSON object nor a list. To accept plain text, add " +
-			"a path into the envelope to the mapping, such as title: [Subject] or data: Message")
+		return nil, errors.New("the Message of the Amazon SNS notification is neither a JSON object nor a list. To accept plain text, map " +
+			"a key of the envelope, such as title: [Subject] or data: Message")
 	}
 	return inner, nil
 }

@@ -78,7 +78,7 @@ type Row struct {
 	Investigation string     `json:"investigation,omitempty"`
 	Times         int        `json:"times" doc:"number of times the alert was received"`
 	StartsAt      *time.Time `json:"starts_at,omitempty" doc:"start time reported by the sender"`
-	Notes         []string   `json:"notes,omitempty" doc:"what the sender reported and could not be read, and so was left out"`
+	Notes         []string   `json:"notes,omitempty" doc:"values from the sender that could not be read and were left out"`
 	ReceivedAt    time.Time  `json:"received_at"`
 	ResolvedAt    *time.Time `json:"resolved_at,omitempty"`
 }
@@ -128,12 +128,12 @@ const MaxTold = 20
 // Text is the message to the agents. The titles are untrusted, so each is quoted on its own line.
 func (n News) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The webhook %s has received more about what you investigate.", n.Webhook)
+	fmt.Fprintf(&b, "The webhook %s has received new alerts for this investigation.", n.Webhook)
 	for _, part := range []struct {
 		count, bit int
 		what       string
 	}{
-		{n.Joined, NewsJoined, "fire, and have no investigation of their own"},
+		{n.Joined, NewsJoined, "are firing and were added to this investigation"},
 		{n.Resolved, NewsResolved, "have resolved"},
 	} {
 		if part.count == 0 {

@@ -48,7 +48,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("waiting: %+v", call)
 		}
 	}
-	if before.WaitingFor != "a person to approve or deny 2 tool call(s)" {
+	if before.WaitingFor != "a person to approve or deny 2 tool calls" {
 		t.Errorf("waiting for %s", before.WaitingFor)
 	}
 
@@ -111,7 +111,7 @@ func TestDecisionBeforeACancel(t *testing.T) {
 	w.must("cancel", "lab")
 	eventually(t, "it is cancelled", func() bool { return strings.Contains(w.must("status", "lab"), "cancelled") })
 	trail := w.must("audit", "lab")
-	for _, want := range []string{"denied", "not during the sale", "it was cancelled before a decision"} {
+	for _, want := range []string{"denied", "not during the sale", "it was cancelled before anyone decided"} {
 		if !strings.Contains(trail, want) {
 			t.Errorf("no %q in the audit trail:\n%s", want, trail)
 		}

@@ -42,7 +42,7 @@ func TestBadOrder(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
 		t.Fatal(err)
 	}
-	const requires = "it requires schema 999, and this program knows"
+	const requires = "it requires schema 999, but this program supports only"
 	refuses(w, "worker", requires, "--config", w.config)
 	refuses(previous, "worker", requires+" 27", "--config", w.config)
 	refuses(w, "starter", "programs must support 999, but this program supports only", "version", "--check")

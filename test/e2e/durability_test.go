@@ -71,7 +71,7 @@ func killAtPoints(t *testing.T, long bool) {
 		long bool
 		name string
 		hold string // "<agent> <turn>": killed during this stream
-		gate string // killed during a call of this tool
+		gate string // killed during a call to this tool
 		// lost means that the worker's last action is in the store, but was never reported to Temporal.
 		lost  bool
 		whole bool // all of dev is killed, not only the worker
@@ -297,7 +297,7 @@ func TestLongKillInACallThatIsNotIdempotent(t *testing.T) {
 	killInCalls(t, map[string]bool{"counter, dev": true, "delete, worker": false})
 }
 
-// killInCalls kills a worker, or all of dev, during a call of a tool. The keys of whole are "<tool>, <victim>".
+// killInCalls kills a worker, or all of dev, during a call to a tool. The keys of whole are "<tool>, <victim>".
 func killInCalls(t *testing.T, whole map[string]bool) {
 	for name, whole := range whole {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ queue: {session_timeout: 5s}
 	}
 }
 
-// TestReportNamesUnknownWrites cancels an investigation during a call of a non-repeatable tool. Its outcome is
+// TestReportNamesUnknownWrites cancels an investigation during a call to a non-repeatable tool. Its outcome is
 // unknown, and the report, show and the API say so.
 func TestReportNamesUnknownWrites(t *testing.T) {
 	t.Parallel()

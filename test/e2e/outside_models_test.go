@@ -17,7 +17,7 @@ func modelCases(done string) []*outsideCase {
 		{name: "31-thinking-that-was-empty", report: done, requests: 3, check: calls(`{"q":"x"}`, `{"q":"y"}`)},
 		{name: "32-halves-of-a-character", report: "Done: db-1 is on fire 🔥.", check: calls(`{"q":"fire 🔥 now"}`)},
 		// Four calls, the conclusion, and one refusal.
-		{name: "38-smaller-window-than-thought", report: done, requests: 6, check: notices("the server accepts 8192 tokens")},
+		{name: "38-smaller-window-than-thought", report: done, requests: 6, check: notices("the server accepts only 8192 tokens")},
 	}
 }
 

@@ -146,7 +146,7 @@ func runsNoQuotedCall(t *testing.T, c *outsideCase, result record.Investigation)
 		t.Errorf("the quoted call was made: %q", received)
 	}
 	names := func(e transcript.Entry) bool {
-		return e.Kind == transcript.KindNotice && strings.Contains(e.Text, "The reply text contains a call of ") &&
+		return e.Kind == transcript.KindNotice && strings.Contains(e.Text, "The reply text contains a call to ") &&
 			strings.Contains(e.Text, ".noargs that also appears in the model's input. The call was not made")
 	}
 	if !slices.ContainsFunc(c.entries, names) {

@@ -63,7 +63,7 @@ var legacyScript = llmtest.Strict(llmtest.StrictGemini, func(req llmtest.Request
 			case property.Type == asObject && property.Properties["ns"] != nil:
 				args[name] = map[string]string{"ns": "prod"}
 			case property.Type == asString:
-				args[name] = `{"app":"web"}` // a model answers so to "A JSON object, written as a text."
+				args[name] = `{"app":"web"}` // a model answers so to "A JSON object, encoded as a string."
 			}
 		}
 		text, _ := json.Marshal(args) // strings are always JSON

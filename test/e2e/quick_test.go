@@ -63,7 +63,7 @@ func (w *world) knownQuick(names ...string) {
 // labModel is the store's name for the lab's model, among the tools.
 const labModel = "model lab-model lab-1"
 
-// slowQuick is a lab in which a call of the model or of a tool that is expected to be quick does not end until
+// slowQuick is a lab in which a call to the model or to a tool that is expected to be quick does not end until
 // pass is called.
 func slowQuick(t *testing.T, what string) (w *world, investigation string, pass func()) {
 	t.Helper()

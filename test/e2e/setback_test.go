@@ -35,7 +35,7 @@ func TestStoreIsSetBack(t *testing.T) {
 	w.until(id, func(e transcript.Entry) bool { return e.Text == "beta knows five" }) // nothing else is written now
 	backup := w.backUp()
 	pass()
-	l.hold.Wait(t) // the call of lab.counter has ended and been reported to Temporal
+	l.hold.Wait(t) // the call to lab.counter has ended and been reported to Temporal
 	asked := len(w.model.Requests())
 	dev.kill()
 	w.restore(backup)
@@ -55,7 +55,7 @@ func TestStoreIsSetBack(t *testing.T) {
 	}
 	found, said, code := w.starter("", "store", "check", id)
 	if code != 1 || !strings.Contains(found, id+": missing: ") || !strings.Contains(found, "entries that Temporal refers to") ||
-		!strings.Contains(found, "starter rerun ID") || !strings.Contains(said, "lacks data for 1 of 1 investigation") {
+		!strings.Contains(found, "starter rerun ID") || !strings.Contains(said, "lacks data for 1 of 1") {
 		t.Errorf("store check, exit code %d:\n%s%s", code, found, said)
 	}
 }
@@ -80,7 +80,7 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 	w.must("decide", id, call, "--approve")
 	pass := gate.Wait(t)
 	w.heartbeatSays(id+"/dig/Alpha", activities.Doing{Intended: true})
-	if found := w.must("store", "check"); !strings.Contains(found, id+": nothing is missing; the store has ") {
+	if found := w.must("store", "check"); !strings.Contains(found, id+": nothing is missing; entries in the store: ") {
 		t.Errorf("store check says of a whole store:\n%s", found)
 	}
 	dev.kill()

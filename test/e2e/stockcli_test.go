@@ -662,8 +662,8 @@ func (s stock) testUpdates(t *testing.T) {
 		code              int
 	}{
 		{"guide", `{"text":"look at the disks","agent":"Beta","by":"Ada"}`, `"dig/Beta"`, 0},
-		{"guide", `{"text":"look","agent":"Nobody"}`, `guide: no agent "Nobody" runs now or later`, 1},
-		{"guide", `{"text":"look","stage":"nowhere"}`, `guide: no stage "nowhere" runs now or later`, 1},
+		{"guide", `{"text":"look","agent":"Nobody"}`, `guide: no agent "Nobody" is running or still to run`, 1},
+		{"guide", `{"text":"look","stage":"nowhere"}`, `guide: no stage "nowhere" is running or still to run`, 1},
 		{"guide", `{"txt":"look"}`, `guide: unknown field "txt"; the input is {"text"`, 1},
 		{"pause", ``, `"dig/Alpha"`, 0},
 		{"resume", `{"by":"Ada"}`, `"dig/Beta"`, 0},

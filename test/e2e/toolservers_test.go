@@ -30,7 +30,7 @@ agent_chains:
   lab: {alert_types: [lab], llm_provider: lab-model, stages: [{name: dig, agents: [{name: Alpha}]}]}
 `
 
-// counts is a call of the non-repeatable tool.
+// counts is a call to the non-repeatable tool.
 func (w *world) counts() llmtest.Reply {
 	return llmtest.Calls(llmtest.Call{Name: "lab__counter", Args: fmt.Sprintf(`{"file":%q}`, filepath.Join(w.data, "effects"))})
 }
@@ -130,7 +130,7 @@ func TestLateAnswerOfAToolServer(t *testing.T) {
 		t.Errorf("outcomes %q, %d effects", got, w.effects())
 	}
 	server.Thaw()
-	const text = "lab.counter was abandoned, and responded "
+	const text = "The call to lab.counter was abandoned; its response came "
 	w.until(id, func(e transcript.Entry) bool {
 		return e.Kind == transcript.KindNotice && strings.HasPrefix(e.Text, text)
 	})

@@ -121,5 +121,5 @@ func (w workerTools) Call(ctx context.Context, p plan.Agent, call tool.Call) (to
 			return t.Run(ctx, call), ctx.Err()
 		}
 	}
-	return tool.Result{}, errors.New("a call of " + call.Name + ", which is not for this agent, was made")
+	return tool.Result{}, errors.New("a call to " + call.Name + ", which is not for this agent, was made")
 }

@@ -74,7 +74,7 @@ func (a *Worker) Vectors(ctx context.Context, e *plan.Embedding, query bool, tex
 	defer cancel()
 	values, err := a.Embeddings.Embed(within, *e, query, texts)
 	if err == nil && len(values) != len(texts) {
-		err = fmt.Errorf("it returned %d vectors for %d texts", len(values), len(texts))
+		err = fmt.Errorf("vectors returned: %d, expected: %d", len(values), len(texts))
 	}
 	if err != nil {
 		Count(ctx, metricNoVectors, "provider", e.Provider, "model", e.Model)

@@ -52,7 +52,7 @@ func (j *Job) Notices() (texts []string) {
 	}
 	leftOut := j.Tools.LeftOut()
 	if more := len(leftOut) - MaxNoticed; more > 0 {
-		leftOut = append(leftOut[:MaxNoticed], fmt.Sprintf("%d more tools are omitted because of their names.", more))
+		leftOut = append(leftOut[:MaxNoticed], fmt.Sprintf("Further tools that are omitted because of their names: %d.", more))
 	}
 	if len(leftOut) > 0 {
 		texts = append(texts, strings.Join(leftOut, "\n"))

@@ -95,7 +95,7 @@ func quickly[Out any](ctx context.Context, a *Worker, key string, call func(cont
 			cut(errReplaced{errors.New("no activity is waiting for the call")})
 		}
 	})
-	return out, NotQuick(ErrorReplaced, "the call takes long and continues as a regular activity")
+	return out, NotQuick(ErrorReplaced, "the call takes too long for a local activity and continues as a regular one")
 }
 
 // LeaveTrace refuses a call that another attempt has begun within a workflow task, because it may have crashed that

@@ -59,7 +59,7 @@ func (a *Worker) RequirePlan(ctx context.Context, investigation, hash string, se
 
 // storeBehind is the failure of an activity that must not continue. No retry brings the entries back.
 func storeBehind(investigation, what string) error {
-	return Final(ErrorStoreBehind, fmt.Errorf("the store is missing %s, which Temporal's history of %s refers to. It was probably "+
-		"restored from a backup or lost its last commits in a failover. No more calls are made, because they could repeat earlier "+
-		"actions. Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
+	return Final(ErrorStoreBehind, fmt.Errorf("the store is missing %s, which Temporal's history of %s refers to. The store was "+
+		"probably restored from a backup, or lost its last commits in a failover. No more calls are made, because they could repeat "+
+		"earlier actions. Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
 }

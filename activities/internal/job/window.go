@@ -44,7 +44,7 @@ func (w Window) Reply(limit int) int {
 // String says how the window is known, for a notice.
 func (w Window) String() string {
 	if w.Named {
-		return fmt.Sprintf("the server accepts %d tokens", w.Tokens)
+		return fmt.Sprintf("the server accepts only %d tokens", w.Tokens)
 	}
 	return fmt.Sprintf("the server refused a longer one without naming its limit, and accepts %d tokens", w.Tokens)
 }

@@ -11,6 +11,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/token"
 )
 
+// noRoom explains to people why a call is not made.
+var noRoom = map[agent.EndReason]string{
+	agent.EndMaxLLMCalls: "The model was not called: the investigation has reached its limit of model calls.",
+	agent.EndBudget:      "The model was not called: what is left of the investigation's token or cost budget is not enough for the call.",
+}
+
 // admit reserves room for the call within the investigation's bounds. exceeded names the bound that leaves no room.
 // input is the size of the messages and the tools, in tokens. The call that an agent keeps in reserve for its conclusion
 // needs no room.

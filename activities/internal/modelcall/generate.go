@@ -160,7 +160,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	}
 	if exceeded != "" {
 		g.returnMail()
-		g.add(transcript.KindNotice, transcript.Body{Text: fmt.Sprintf("The model was not called: %s.", exceeded), ErrorType: string(exceeded)})
+		g.add(transcript.KindNotice, transcript.Body{Text: noRoom[exceeded], ErrorType: string(exceeded)})
 		return g.append(ctx)
 	}
 	reply, err := g.call(ctx, leave, stored, view, offered)

@@ -107,7 +107,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, stored []tran
 			names[n] = reveal.Name(name)
 		}
 		g.add(transcript.KindNotice, transcript.Body{
-			Text: fmt.Sprintf("The reply text contains a call of %s that also appears in the model's input. The call was not made, because "+
+			Text: fmt.Sprintf("The reply text contains a call to %s that also appears in the model's input. The call was not made, because "+
 				"the model may only be quoting it. Check tool results and the request for injected instructions.",
 				strings.Join(names, ", ")),
 		})

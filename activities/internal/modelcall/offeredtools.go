@@ -36,7 +36,7 @@ func (g *generation) omissions(left []llm.Omission) string {
 		lines = append(lines, fmt.Sprintf("Tool %s is not offered to %s: %s.", reveal.Name(name), model, omitted.Why))
 	}
 	if more := len(lines) - job.MaxNoticed; more > 0 {
-		lines = append(lines[:job.MaxNoticed], fmt.Sprintf("%d more tools are not offered to %s.", more, model))
+		lines = append(lines[:job.MaxNoticed], fmt.Sprintf("Further tools that are not offered to %s: %d.", model, more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -69,7 +69,7 @@ func (g *generation) addForgotten(stored []transcript.Entry, tools []llm.Tool) {
 	if n := len(names) - maxForgotten; n > 0 {
 		names, more = names[n:], fmt.Sprintf(", and %d that you found earlier", n)
 	}
-	text := fmt.Sprintf("At most %d tools can be offered to you at once. The tools that you found earliest are no longer offered: "+
+	text := fmt.Sprintf("At most %d tools can be offered to you at once. The tools that you found first are no longer offered: "+
 		"%s%s. To use one of them, find it again with %s.", dialect.MaxTools, strings.Join(names, ", "), more, agent.ToolSearchTools)
 	noticed := func(e transcript.Entry) bool { return e.Kind == transcript.KindUser && e.Text == text }
 	if !slices.ContainsFunc(stored, noticed) {

@@ -134,8 +134,8 @@ func refuseHidden(name, hidden string) error {
 		return nil
 	}
 	return notToBeSeen(name, fmt.Sprintf(
-		"Masking would hide %d bytes of its arguments, which look like secrets but are more than a plain token "+
-			"(at most %d bytes, without spaces, quotes or shell characters)", len(hidden), maxHidden))
+		"%d bytes of its arguments look like secrets and would be hidden. Only a plain token may be hidden: at most %d bytes, "+
+			"without spaces, quotes or shell characters", len(hidden), maxHidden))
 }
 
 // notToBeSeen refuses a call that cannot be shown to its approver.

@@ -224,7 +224,7 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision) (tool.Res
 	if wait > 0 {
 		wait = wait.Round(time.Second) + time.Second
 		limited := tool.Failure(tool.ErrorRateLimited, fmt.Sprintf(
-			"Rate limit: this agent can call tool %s %d times a minute. Try again later; retry_after: %s.",
+			"Rate limit: this agent's calls to tool %s are limited to %d per minute. Try again later; retry_after: %s.",
 			spec.Name, decision.RatePerMinute, wait))
 		limited.RetryAfter = wait.Seconds()
 		return limited, nil

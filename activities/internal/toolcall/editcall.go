@@ -168,11 +168,11 @@ func (c *toolCall) confirm(ctx context.Context, decision tool.Decision) (tool.De
 
 // changedSince explains to the approver that a call was not made, and why.
 func changedSince(rule *remember.Rule, changed []string) []string {
-	word := "It was approved"
+	word, since := "It was approved", "since then"
 	if rule != nil {
-		word = fmt.Sprintf("Rule %s of %s allows it", rule.ID, rule.By)
+		word, since = fmt.Sprintf("Rule %s of %s allows it", rule.ID, rule.By), "since the rule was created"
 	}
-	return append([]string{word + ", but it was not made: the tool's definition has changed since then."}, changed...)
+	return append([]string{word + ", but it was not made: the tool's definition has changed " + since + "."}, changed...)
 }
 
 // once reports whether the call must not run twice, according to its class when it was requested or its class now.

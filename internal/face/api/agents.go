@@ -158,15 +158,15 @@ func (definitionBody) Schema(r huma.Registry) *huma.Schema {
 // definitionDoc documents what virtual.Parse accepts.
 type definitionDoc struct {
 	Name         string `json:"name,omitempty" maxLength:"64" doc:"name of the agent; required to create one"`
-	Type         string `json:"type,omitempty" doc:"agent type; absent means the type default"`
+	Type         string `json:"type,omitempty" doc:"agent type (default: the type named default)"`
 	Description  string `json:"description,omitempty"`
 	SystemPrompt string `json:"system_prompt,omitempty" doc:"system prompt to use instead of the agent type's"`
 	Config       struct {
 		AgentSource  string   `json:"agent_source,omitempty" enum:"virtual"`
 		DefaultModel string   `json:"default_model" minLength:"1" doc:"entry of llm_providers, PROVIDER:MODEL, an OpenAI model, or selector:NAME"`
-		MCPServers   []string `json:"mcp_servers,omitempty" doc:"servers whose tools the agent gets, in addition to enabled_tools"`
+		MCPServers   []string `json:"mcp_servers,omitempty" doc:"servers whose tools the agent may use; enabled_tools restricts them"`
 		ToolConfig   struct {
-			EnabledTools  []string `json:"enabled_tools,omitempty" doc:"allows only these tools; their servers are added to the agent"`
+			EnabledTools  []string `json:"enabled_tools,omitempty" doc:"the only tools the agent may use; mcp_servers need not list their servers"`
 			DisabledTools []string `json:"disabled_tools,omitempty"`
 			// Keyed by tool, with the keys max_results, rate_limit_per_minute, timeout_seconds, requires_approval and
 			// allowed_PARAMETER_patterns.

@@ -265,7 +265,7 @@ func TestAllThatIsWrongWithAnAgent(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for _, want := range []string{
-		"mcp_servers is not known; it is known as config.mcp_servers", "must specify a default_model", `unknown MCP server \"gone\"`,
+		"mcp_servers is not known; it belongs at config.mcp_servers", "must specify a default_model", `unknown MCP server \"gone\"`,
 		`unknown tool \"shel\"`, "tool_permissions must be a dictionary", `agents of type \"service\" use no model`,
 	} {
 		if strings.Count(got.body, want) != 1 {

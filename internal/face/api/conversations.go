@@ -73,7 +73,7 @@ func (h conversations) thread(ctx context.Context, in *system.ThreadIn) (*body[s
 
 // Wait is the query parameter for how long to wait for a reply.
 type Wait struct {
-	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds to wait; then status 202: read the reply in the transcript"`
+	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds to wait (default 60); then status 202: poll the transcript"`
 }
 
 // orMinute is a number of seconds, 60 if absent. A default in huma would replace an explicit 0 as well.

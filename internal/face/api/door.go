@@ -183,19 +183,19 @@ func (d *door) person(ctx context.Context, raw string) (identity, error) {
 
 // checkName refuses a name that could be mistaken for another: decisions, approver lists and the audit trail go by names.
 func (d *door) checkName(name string) error {
-	const why = "the token of the identity provider is refused: %s"
-	const hidden = "its name has invisible characters, leading or trailing spaces, or more than %d bytes"
+	const why = "a token from the identity provider was refused: %s"
+	const hidden = "the user name in it has invisible characters, leading or trailing spaces, or more than %d bytes"
 	switch {
 	case strings.TrimSpace(name) == "":
 		return fmt.Errorf(why, "it contains no user name")
 	case agent.CheckBy(name) != nil, reveal.Hides(name), name != strings.TrimSpace(name):
 		return fmt.Errorf(why, fmt.Sprintf(hidden, agent.MaxBy))
 	case webhook.Speaks(name):
-		return fmt.Errorf(why, "its name is reserved for a webhook")
+		return fmt.Errorf(why, "the user name in it is reserved for webhooks")
 	}
 	for _, token := range d.tokens {
 		if strings.EqualFold(token.name, name) {
-			return fmt.Errorf(why, "its name is also used by a token in system.http.tokens: rename that token")
+			return fmt.Errorf(why, "the user name in it is also the name of a token in system.http.tokens: rename that token")
 		}
 	}
 	return nil

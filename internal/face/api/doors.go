@@ -47,8 +47,8 @@ func (d *doors) now() *door {
 	d.http = next
 	if next.Open() && !d.last.open {
 		d.last = &door{provider: newProvider(d.ctx, "", "")}
-		d.logger.Warn("the API now refuses all requests because its last token was removed; to serve without authentication, " +
-			"restart the process")
+		d.logger.Warn("the API now refuses all requests: the new configuration has neither tokens nor an identity provider; to serve " +
+			"without authentication, restart the process")
 		return d.last
 	}
 	door, err := newDoor(d.ctx, next)

@@ -34,7 +34,7 @@ func (h health) routes(to *Server) {
 func (h health) ready(ctx context.Context, _ *struct{}) (*body[system.Condition], error) {
 	for _, c := range h.needs(ctx) {
 		if c.Status != "ok" {
-			return nil, huma.Error503ServiceUnavailable(c.Name + " does not answer")
+			return nil, huma.Error503ServiceUnavailable(c.Name + " is not responding")
 		}
 	}
 	return reply(system.Condition{Status: "ok"}), nil

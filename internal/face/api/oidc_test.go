@@ -167,7 +167,7 @@ func TestNamesOfPeople(t *testing.T) {
 		"ann\x1b[2J":    false, "webhook alertmanager": false, strings.Repeat("x", agent.MaxBy+1): false,
 	} {
 		who, err := d.who(t.Context(), "Bearer "+i.token(i.key, map[string]any{"sub": sub, "email": nil}))
-		if (err == nil) != ok || ok && who.name != sub || !ok && !strings.Contains(err.Error(), "the token of the identity provider is refused") {
+		if (err == nil) != ok || ok && who.name != sub || !ok && !strings.Contains(err.Error(), "from the identity provider was refused") {
 			t.Errorf("%q: %+v, %v", sub, who, err)
 		}
 	}

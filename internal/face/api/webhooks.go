@@ -193,18 +193,18 @@ func (h *webhooks) envelope(ctx context.Context, in *deliveryIn, hook configurat
 		}
 		switch {
 		case errors.Is(err, webhook.ErrSNS):
-			log.WarnContext(ctx, "could not verify a message with Amazon SNS; SNS will send it again", "error", err)
+			log.WarnContext(ctx, "could not verify an Amazon SNS message; SNS will send it again", "error", err)
 			return huma.Error503ServiceUnavailable(err.Error())
 		case err != nil:
-			log.WarnContext(ctx, "refused a message of Amazon SNS", "error", err)
+			log.WarnContext(ctx, "refused an Amazon SNS message", "error", err)
 			return huma.Error401Unauthorized(err.Error())
 		}
 	}
 	switch {
 	case e.Confirms():
-		log.InfoContext(ctx, "confirmed a subscription of Amazon SNS")
+		log.InfoContext(ctx, "confirmed an Amazon SNS subscription")
 	case !e.Carries():
-		log.WarnContext(ctx, "a subscription of Amazon SNS has ended: no more alerts come from this topic")
+		log.WarnContext(ctx, "an Amazon SNS subscription has ended: no more alerts will come from its topic")
 	}
 	return nil
 }

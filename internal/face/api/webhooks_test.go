@@ -315,7 +315,7 @@ func TestSecretsAreThere(t *testing.T) {
 	}
 	opts := Options{Config: func() *configuration.Config { return cfg }, System: client.New(client.Options{})}
 	_, err = New(t.Context(), opts)
-	if err == nil || !strings.Contains(err.Error(), "system.http.webhooks.pagerduty.signature.secrets[0]: variable NOT_THERE is not set") {
+	if err == nil || !strings.Contains(err.Error(), "webhooks.pagerduty.signature.secrets[0]: variables that are not set: NOT_THERE") {
 		t.Error(err)
 	}
 	opts.WithoutHTTP = true // as in `starter mcp`

@@ -20,7 +20,7 @@ import (
 
 func writeFile(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
 
-// console is a call of the program within the test.
+// console is a run of the program within the test.
 type console struct {
 	mu       sync.Mutex
 	out, err bytes.Buffer

@@ -43,7 +43,7 @@ func (f *fakeTemporal) updateInvestigation(
 			return nil, err
 		}
 		if e.Tokens < 0 {
-			return refuse("a bound can be raised, not lowered")
+			return refuse("limits can be raised, not lowered")
 		}
 		return succeed(workflows.Budget{Tokens: 1000 + e.Tokens})
 	}
@@ -51,7 +51,7 @@ func (f *fakeTemporal) updateInvestigation(
 	case workflows.SignalGuide, workflows.SignalPause, workflows.SignalResume, workflows.SignalConclude: // it knows one agent
 		run.signals = append(run.signals, "update "+input.GetName()+" "+string(data))
 		if strings.Contains(string(data), `"agent":`) && !strings.Contains(string(data), `"agent":"LogAgent"`) {
-			return refuse(input.GetName() + ": no agent runs now or later")
+			return refuse(input.GetName() + ": no agent is running or still to run")
 		}
 		return succeed(workflows.Taken{For: []string{"collect/LogAgent"}})
 	}

@@ -14,8 +14,8 @@ import (
 func TestInitRefuses(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string][]string{
-		"--provider anthropic --prometheus localhost:9090": {"such as anthropic:claude-sonnet-5-5", "--prometheus: a URL begins with http://"},
-		"--provider clippy:1 --loki http://u:p@h":          {`provider "clippy:1"`, "--loki: the configuration must not contain"},
+		"--provider anthropic --prometheus localhost:9090": {"such as anthropic:claude-sonnet-5-5", "--prometheus: expected a URL"},
+		"--provider clippy:1 --loki http://u:p@h":          {`provider "clippy:1"`, "--loki: enter the URL without a user and password"},
 		"--provider ollama:m --base-url http://h/v1":       {"--base-url needs a provider of type openai"},
 		"--pack kubernetes,promotheus --pack slak": {
 			`no pack "promotheus" (starter packs lists all); did you mean "prometheus"?`, `no pack "slak"`},

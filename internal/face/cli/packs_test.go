@@ -31,7 +31,8 @@ func TestPacks(t *testing.T) {
 	list := strings.Join(strings.Fields(call(0, "packs")), " ")
 	for _, want := range []string{
 		"github usable GitHub: repositories, commits",
-		"prometheus - Prometheus: metrics, targets and their metadata → PROMETHEUS_URL: 127.0.0.1:1 does not accept connections slack -",
+		"prometheus - Prometheus: metrics, targets and their metadata " +
+			"→ PROMETHEUS_URL: cannot connect to 127.0.0.1:1: connect: connection refused slack -",
 		"→ uvx is not in PATH: install uv",
 		"→ mcp-grafana is not in PATH: go install github.com/grafana/mcp-grafana/cmd/mcp-grafana@v",
 		"kubernetes - Kubernetes: objects, events and logs of the cluster in your kubeconfig, with Secrets masked " +

@@ -264,7 +264,7 @@ func (m *Model) foot() (lines []string) {
 	if m.prompt != nil {
 		hint := m.prompt.hint
 		if !m.accepting() {
-			hint = "Read the text first. Your input is accepted in a moment."
+			hint = "Read the text first. You can type in a moment."
 		}
 		return append(lines, m.prompt.line(m.width), faint.Render(terminal.Fit(hint, m.width)))
 	}

@@ -37,7 +37,7 @@ func (p *Prompt) offer(a record.Approval) {
 		p.ways = append(p.ways, offered{Edit, "arguments> ", "Enter approves the call with these arguments · Tab: other options · Esc cancels"})
 	}
 	p.ways = append(p.ways,
-		offered{AskAgent, "ask the agent> ", "Enter asks instead of making the call · Tab: other options · Esc cancels"},
+		offered{AskAgent, "ask the agent> ", "Enter sends the question; the call is not made · Tab: other options · Esc cancels"},
 		offered{Reassign, "reassign to> ", "a group, a role, or a person as @name · Tab: other options · Esc cancels"})
 	if whole && a.Remember != "" {
 		p.ways = append(p.ways, offered{Always, "approve this and similar calls? [y/n] ",

@@ -51,7 +51,8 @@ func (m *server) said(call *mcp.CallToolRequest, key, message string, choices ..
 		if m.decide == config.DecideTrust {
 			return nil, nil
 		}
-		return nil, refusal("this editor cannot ask the person: use `starter inbox` or Inquest's web page to decide")
+		return nil, refusal("this editor cannot ask the person: use Inquest's web page, or run `starter inbox`, which prints the command " +
+			"for the decision")
 	}
 	answer, ok := call.Params.InputResponses[key].(*mcp.ElicitResult)
 	if !ok {
@@ -81,8 +82,8 @@ const (
 
 type decideArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"ID of the investigation"`
-	Call     string `json:"call" minLength:"1" maxLength:"1000" doc:"value of name of the call in list_inbox"`
-	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"digest of the call that the person saw; a changed call is not decided"`
+	Call     string `json:"call" minLength:"1" maxLength:"1000" doc:"name of the call, as returned by list_inbox"`
+	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"digest of the call that the person saw; a changed call is refused"`
 	Approved *bool  `json:"approved,omitempty" doc:"the person's decision; required if the editor cannot ask the person"`
 	Reason   string `json:"reason,omitempty" maxLength:"1000" doc:"the person's reason"`
 }
@@ -132,7 +133,7 @@ func (m *server) whole(ctx context.Context, a *record.Approval) error {
 	}
 	if a.Bytes() > maxShown || a.Bytes() > len(a.Arguments) {
 		return refusal(fmt.Sprintf(
-			"the arguments are too large to show here (%d bytes): use `starter inbox` or Inquest's web page", a.Bytes()))
+			"the arguments are too large to show here (%d bytes): use Inquest's web page or `starter decide`", a.Bytes()))
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func callText(id string, a record.Approval) string {
 type answerArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"ID of the investigation"`
 	Question string `json:"question" minLength:"1" maxLength:"1000" doc:"name of the question, as returned by list_inbox"`
-	Text     string `json:"text,omitempty" maxLength:"8192" doc:"the answer, at most 8192 bytes of JSON"`
+	Text     string `json:"text,omitempty" maxLength:"8192" doc:"the answer, as plain text; at most 8192 bytes when encoded as JSON"`
 	Approved *bool  `json:"approved,omitempty" doc:"the person's decision, for a confirmation or a review"`
 }
 
@@ -175,7 +176,7 @@ func (m *server) answerTool(ctx context.Context, call *mcp.CallToolRequest, in a
 	body := system.AnswerBody{ID: in.Question, Text: in.Text, Approved: in.Approved}
 	if q := pending[n].Question; q.Kind != string(route.Clarification) || q.Review {
 		if m.decide == config.DecideNever {
-			return out, refusal("only the person may answer this: use `starter inbox` or Inquest's web page")
+			return out, refusal("only the person may answer this: use Inquest's web page or `starter answer`")
 		}
 		text := fmt.Sprintf("Investigation %s, stage %s (%s):\n%s\n%s",
 			pending[n].Investigation, q.Stage, q.Kind, reveal.Text(q.Question), reveal.Indented(string(q.Data), ""))

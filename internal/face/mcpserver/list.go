@@ -40,7 +40,7 @@ func outlineOf(r system.Listed) Outline {
 }
 
 type learningsArgs struct {
-	Project       string `json:"project,omitempty" maxLength:"63" doc:"absent means project default, or your only project"`
+	Project       string `json:"project,omitempty" maxLength:"63" doc:"project (default: the project named default, or your only one)"`
 	Search        string `json:"q,omitempty" maxLength:"1000" doc:"search words; learnings that contain at least one of them match"`
 	Investigation string `json:"investigation,omitempty" maxLength:"1000" doc:"only learnings from the investigation with this ID"`
 	Limit         int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`

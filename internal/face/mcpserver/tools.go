@@ -46,7 +46,7 @@ func (m *server) reading() {
 	addTool(m, toolSpec{
 		row: system.GetInvestigation.Operation, title: "Get or await an investigation", reads: true, waits: true,
 		description: "Get the state of an investigation: status, stages, report (Markdown), usage, and what needs a person. " +
-			"With wait, it returns when the investigation ends, when something new needs a person, or when the time is over; " +
+			"With wait, it returns when the investigation ends, when something new needs a person, or when the time is up; " +
 			"call it again to keep waiting.",
 	}, m.getTool)
 	addTool(m, toolSpec{
@@ -121,7 +121,7 @@ type startArgs struct {
 	Wait      int    `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"seconds to wait for the end; absent returns at once"`
 	Key       string `json:"key,omitempty" maxLength:"255" doc:"any text; the same key and arguments return the same investigation"`
 	Again     bool   `json:"again,omitempty" doc:"start a new investigation even if one with the same fingerprint exists"`
-	Project   string `json:"project,omitempty" maxLength:"63" doc:"name of the project; absent means project default, or your only project"`
+	Project   string `json:"project,omitempty" maxLength:"63" doc:"project (default: the project named default, or your only one)"`
 }
 
 func (m *server) startTool(ctx context.Context, call *mcp.CallToolRequest, in startArgs) (out standingOut, err error) {
@@ -372,7 +372,7 @@ func (m *server) steerTool(ctx context.Context, _ *mcp.CallToolRequest, in steer
 		return system.Steered{}, refusal(fmt.Sprintf("unknown action %q", in.Action))
 	}
 	if signal.HasText() && strings.TrimSpace(in.Text) == "" {
-		return system.Steered{}, refusal(in.Action + " needs a text")
+		return system.Steered{}, refusal(in.Action + ` requires "text"`)
 	}
 	request, err := signal.Request(in.ID, signal.Payload(in.Text, system.Target{Stage: in.Stage, Agent: in.Agent}, ""))
 	if err != nil {

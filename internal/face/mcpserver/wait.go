@@ -130,7 +130,8 @@ func lineOf(u record.Update) string {
 			parts = append(parts, fmt.Sprintf("%s (iteration %d)", x.Name, x.Iterations))
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d model calls, %d tool calls", u.Record.Usage.ModelCalls, u.Record.Usage.ToolCalls)), ", ")
+	use := u.Record.Usage
+	return strings.Join(append(parts, fmt.Sprintf("model calls: %d, tool calls: %d", use.ModelCalls, use.ToolCalls)), ", ")
 }
 
 // report sends the line when it has changed, and at intervals, until ctx ends.

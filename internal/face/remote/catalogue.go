@@ -22,7 +22,8 @@ func (r *Client) Tools(ctx context.Context, agentName string, kind system.ToolTy
 		troubles = append(troubles, errors.New(trouble))
 	}
 	if len(troubles) < found.Troubled {
-		troubles = append(troubles, fmt.Errorf("%d servers or tools are missing: an operator of all projects can see why", found.Troubled))
+		troubles = append(troubles, fmt.Errorf("servers or tools that are missing: %d (an operator with access to all projects can see why)",
+			found.Troubled))
 	}
 	return found.Items, troubles, err
 }

@@ -120,7 +120,7 @@ func (r *transport) send(ctx context.Context, to request) (*http.Response, error
 		return nil, r.wrong
 	}
 	if at, _, _ := strings.Cut(to.path, "?"); strings.Contains(at+"/", "/./") || strings.Contains(at+"/", "/../") { // HTTP would resolve these
-		return nil, &apiError{kind: record.ErrNotFound, text: "no object has the name . or ..", status: http.StatusNotFound}
+		return nil, &apiError{kind: record.ErrNotFound, text: `an ID or name must not be "." or ".."`, status: http.StatusNotFound}
 	}
 	var content io.Reader
 	if to.body != nil {
@@ -203,7 +203,7 @@ func (e *AwayError) Error() string {
 	if of, ok := errors.AsType[*url.Error](err); ok { // it repeats the address
 		err = of.Err
 	}
-	return fmt.Sprintf("the API at %s does not answer: %v", e.URL, err)
+	return fmt.Sprintf("the API at %s is not responding: %v", e.URL, err)
 }
 func (e *AwayError) Unwrap() error { return e.Err }
 

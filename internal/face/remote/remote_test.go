@@ -80,7 +80,7 @@ func TestEndlessEvent(t *testing.T) {
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: endless}
 	})
 	_, err := r.Follow(t.Context(), system.HandleOf("w", true), 0, func(system.Event) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "an event has more than 64 MB") {
+	if err == nil || !strings.Contains(err.Error(), "an event is larger than 64 MB") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := r.Find(t.Context(), ".."); !errors.Is(err, record.ErrNotFound) {

@@ -85,7 +85,7 @@ func (s *stream) read(ctx context.Context) error {
 		silence.Stop()
 		switch err := lines.Err(); {
 		case errors.Is(err, bufio.ErrTooLong):
-			return fmt.Errorf("read the answer of %s: an event has more than %d MB", s.remote.url, maxEvent>>20)
+			return fmt.Errorf("read the response from %s: an event is larger than %d MB", s.remote.url, maxEvent>>20)
 		case !more:
 			return &AwayError{s.remote.url, cmp.Or(err, io.EOF)}
 		}

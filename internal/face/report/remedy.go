@@ -18,14 +18,14 @@ const (
 
 // remedies say what to do, by the error type of a stage, the end reason or the status.
 var remedies = map[string]string{
-	"RateLimited":         "Wait until the provider accepts calls again, or name another one in fallback_providers.",
+	"RateLimited":         "Wait until the provider accepts calls again, or add another provider to fallback_providers.",
 	"CredentialsRefused":  "Give the workers a valid key for the provider, and restart them.",
-	"WorkerCannot":        "Start a worker that has the missing part that the message names.",
-	"QuotaExhausted":      "Add credit at the provider, or name another one in fallback_providers.",
+	"WorkerCannot":        "Start a worker that has what the message names, such as a key or a newer version.",
+	"QuotaExhausted":      "Add credit at the provider, or add another provider to fallback_providers.",
 	"ModelRequestRefused": checkRequest,
 	"InvalidRequest":      checkRequest,
 	"ContextTooLong":      "Use a model with a larger context window, or give the agents less data.",
-	"ContentFiltered":     "Use another model, or leave out the data that the provider's filter withholds.",
+	"ContentFiltered":     "Use another model, or leave out the data that triggers the provider's content filter.",
 	"NotAModel":           "Correct the provider's base_url.",
 	"EmptyReply":          checkModel,
 	"InvalidOutput":       checkModel,
@@ -40,7 +40,7 @@ var remedies = map[string]string{
 	string(agent.EndLLMFailed):        checkProvider,
 	string(agent.EndTimedOut):         "Raise the chain's timeout, or set budgets.max_duration to end with the findings so far.",
 	string(agent.EndNoReport):         checkModel,
-	string(agent.EndStoreBehind):      "Restore the store from its latest backup (docs/how-to/back-up.md).",
+	string(agent.EndStoreBehind):      "If another store has the missing entries, switch to it (docs/how-to/back-up.md).",
 	string(agent.EndPolicyViolation):  "Name the stage to go back to in the chain's routing.",
 	string(agent.EndInterruptExpired): "Answer questions in time: `starter inbox` lists them.",
 	string(agent.EndMaxPasses):        raiseLimit,

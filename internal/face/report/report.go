@@ -178,7 +178,7 @@ func (r Report) UnknownLines() string {
 		text string
 	}{
 		{false, "**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them."},
-		{true, "**Answered late:** these calls were interrupted, but they took effect: their tools answered later. The agents did not know."},
+		{true, "**Answered late:** these calls were interrupted, but their tools later reported success. The agents did not see it."},
 	} {
 		those := slices.DeleteFunc(slices.Clone(calls), func(c transcript.UnknownCall) bool { return c.Done() != p.done })
 		if len(those) > 0 {

@@ -102,8 +102,8 @@ func TestLateAnswers(t *testing.T) {
 			"- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC\n",
 		"error": "**Outcome unknown:** these calls were interrupted and may have taken effect. Check before you repeat them.\n\n" +
 			"- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC · answered late: error `answer`\n",
-		"success": "**Answered late:** these calls were interrupted, but they took effect: their tools answered later. " +
-			"The agents did not know.\n\n- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC · answered late: success `answer`\n",
+		"success": "**Answered late:** these calls were interrupted, but their tools later reported success. " +
+			"The agents did not see it.\n\n- `fx.append`  · A, stage one · 2026-11-25 07:40:01 UTC · answered late: success `answer`\n",
 	} {
 		if status != "" {
 			call.Late = &transcript.Late{Status: status, Text: "answer"}
@@ -173,7 +173,7 @@ func TestAdvice(t *testing.T) {
 		{agent.StatusFailed, agent.EndToolFailed, "ServerUnavailable", "Check the tool server with `starter doctor`."},
 		{agent.StatusFailed, agent.EndToolFailed, "Failed", "To repeat it, run"},
 		{agent.StatusTimedOut, agent.EndTimedOut, "", "Raise the chain's timeout"},
-		{agent.StatusFailed, agent.EndStoreBehind, "CredentialsRefused", "Restore the store"},
+		{agent.StatusFailed, agent.EndStoreBehind, "CredentialsRefused", "If another store"},
 		{agent.StatusCompleted, agent.EndBudget, "", "Raise this limit"},
 		{agent.StatusCancelled, agent.EndCancelled, "CredentialsRefused", "To repeat it, run"},
 		{agent.StatusTerminated, agent.EndTerminated, "", "To repeat it, run"},

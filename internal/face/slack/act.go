@@ -35,7 +35,7 @@ func (o *owner) act(ctx context.Context, id string, in input, late bool) error {
 	}
 	w := work{owner: o, id: id, input: in, person: p}
 	if late {
-		return w.tell(ctx, in, "You clicked this too long ago, so nothing was done. Please repeat it.")
+		return w.tell(ctx, in, "Inquest could not process this in time, so nothing was done. Please try again.")
 	}
 	ctx = system.WithKey(o.as(ctx, p), id)
 	switch in.Kind {
@@ -82,7 +82,7 @@ func (w work) message(ctx context.Context) error {
 func (w work) start(ctx context.Context) error {
 	channel, ok := w.opts.Settings.Channels[w.Channel]
 	if !ok {
-		return w.tell(ctx, w.input, "I do not work in this channel: add it to system.slack.channels of the configuration.")
+		return w.tell(ctx, w.input, "Inquest does not serve this channel. To change that, add it to system.slack.channels in the configuration.")
 	}
 	above, err := w.above(ctx)
 	if err != nil {

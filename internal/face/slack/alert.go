@@ -64,7 +64,7 @@ func (o *owner) announced(ctx context.Context, in input, at time.Time) func() er
 func (o *owner) fingerprints(ctx context.Context, in input) ([]string, error) {
 	page, _, err := o.replies(ctx, in.Channel, in.TS, "")
 	if refusal := (slack.SlackErrorResponse{}); errors.As(err, &refusal) {
-		o.opts.Logger.WarnContext(ctx, "a message of another app cannot be read", "channel", in.Channel, "error", err)
+		o.opts.Logger.WarnContext(ctx, "cannot read a message from another app", "channel", in.Channel, "error", err)
 		return nil, nil
 	}
 	if err != nil {

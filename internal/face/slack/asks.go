@@ -130,7 +130,7 @@ func (t *thread) callContent(ctx context.Context, a record.Approval) content {
 	c := content{text: head, blocks: []slack.Block{section(clip.Line(head, maxSection))}}
 	if !whole {
 		c.blocks = append(c.blocks, section(fmt.Sprintf("The arguments (%d bytes) cannot be shown here exactly. Decide on the "+
-			"web page or with `starter inbox`.", a.Bytes())))
+			"web page or with `starter decide`.", a.Bytes())))
 		return c
 	}
 	lines := append([]string{fence}, strings.Split(escape(shown), "\n")...)
@@ -164,7 +164,7 @@ func (t *thread) questionContent(q record.Question) content {
 	for _, text := range sections(mrkdwn(text)) {
 		if size += len(text); size > 2*maxText {
 			c.blocks = append(c.blocks, small("The question is too long for Slack. Answer it on the web page or with `starter "+
-				"inbox`."))
+				"answer`."))
 			return c
 		}
 		c.blocks = append(c.blocks, section(text))
@@ -185,7 +185,8 @@ var buttonTexts = map[string]string{
 func (c content) with(p press, verbs ...string) content {
 	value, err := json.Marshal(p)
 	if err != nil || len(value) > maxValue {
-		c.blocks = append(c.blocks, small("Its name is too long for a button. Use the web page or `starter inbox`."))
+		c.blocks = append(c.blocks, small("This cannot be decided in Slack, because its ID is too long for a button. Use the web page, "+
+			"or run `starter inbox`, which prints the command for it."))
 		return c
 	}
 	var buttons []slack.BlockElement

@@ -116,8 +116,8 @@ func (f *Face) submitted(ctx context.Context, c slack.InteractionCallback) (answ
 			return nil, err
 		}
 		if masked != in.Text {
-			return wrong("This looks like a secret, which must not be sent through Slack. Decide on the web page or with " +
-				"starter inbox.")
+			return wrong("This looks like a secret, which must not be sent through Slack. Use the web page, or run " +
+				"`starter inbox`, which prints the command for the decision.")
 		}
 	}
 	return nil, f.take(ctx, "view "+c.View.ID+" "+c.View.Hash, in)

@@ -117,7 +117,7 @@ func (o *owner) carryOut(ctx context.Context, row record.ChatInput) bool {
 			return false
 		}
 		if !errors.Is(err, errNotYet) {
-			o.opts.Logger.WarnContext(ctx, "an input from Slack is tried again", "id", row.ID, "kind", in.Kind, "error", err)
+			o.opts.Logger.WarnContext(ctx, "retrying an input from Slack", "id", row.ID, "kind", in.Kind, "error", err)
 		}
 		if !sleep(ctx, wait) {
 			return false

@@ -177,21 +177,21 @@ func (t *thread) statusContent() content {
 			n    int
 			what string
 		}{
-			{len(w.Approvals), "calls need approval"}, {len(w.Questions), "questions need an answer"},
-			{len(w.Outages), "agents wait for a provider or server"},
+			{len(w.Approvals), "Calls that need approval"}, {len(w.Questions), "Questions that need an answer"},
+			{len(w.Outages), "Agents that wait for a provider or server"},
 		} {
 			if waits.n > 0 {
-				lines = append(lines, fmt.Sprintf(":hourglass: %d %s", waits.n, waits.what))
+				lines = append(lines, fmt.Sprintf(":hourglass: %s: %d", waits.what, waits.n))
 			}
 		}
 	}
 	if t.lost != "" {
-		lines = append(lines, ":warning: "+t.lost+" does not answer")
+		lines = append(lines, ":warning: "+t.lost+" is not responding")
 	}
 	for _, text := range sections(lines)[:1] {
 		c.blocks = append(c.blocks, section(text))
 	}
-	use := fmt.Sprintf("%d model calls, %d tool calls", r.Usage.ModelCalls, r.Usage.ToolCalls)
+	use := fmt.Sprintf("Model calls: %d, tool calls: %d", r.Usage.ModelCalls, r.Usage.ToolCalls)
 	if page := t.page(t.Investigation); page != "" {
 		use += " · <" + page + "|Open the investigation>"
 	}

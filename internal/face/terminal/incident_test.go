@@ -215,7 +215,7 @@ func decided() []store.Update {
 	const repeated = "mend#2/Mender"
 	restart := transcript.Call{ID: "c1_0", Name: "cluster.restart_pod", Arguments: `{"pod":"db-1"}`}
 	remember := transcript.Call{ID: "c2_0", Name: "core_memory_append", Arguments: `{}`}
-	denied := transcript.Body{Text: "The call of cluster.restart_pod was not made: denied by Bob: not at noon.", Call: &restart,
+	denied := transcript.Body{Text: "Tool cluster.restart_pod was not called: denied by Bob: not at noon.", Call: &restart,
 		Status: "error", ErrorType: "PermissionDenied"}
 	first := execution("mend/Mender", "mend", agent.StatusCompleted, agent.StopEndTurn, 2)
 	second := execution(repeated, "mend#2", agent.StatusCompleted, agent.StopEndTurn, 5)

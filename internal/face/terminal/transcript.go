@@ -65,7 +65,8 @@ func (v *view) take(u record.Update) {
 		case e.Seq <= v.last:
 			struck[e.Execution]++
 			if struck[e.Execution] == 1 {
-				text := fmt.Sprintf("workflow reset: iteration %d and later ones run again; disregard them above", e.Iteration)
+				text := fmt.Sprintf("workflow reset: the agent repeats its work from iteration %d; ignore the lines above from that iteration on",
+					e.Iteration)
 				v.p.print(v.lane(e.Execution), noticeBlock, text)
 			}
 		case !e.Superseded:

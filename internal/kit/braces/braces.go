@@ -8,7 +8,7 @@ import (
 )
 
 // ErrSyntax means that the text in double braces is not an Action. Callers that show it add the allowed forms.
-var ErrSyntax = errors.New("this may not stand in double braces")
+var ErrSyntax = errors.New("this is not allowed in double braces")
 
 // Action matches everything that is allowed in double braces: {{.NAME}}, {{.NAME.KEY}} or {{"text"}}.
 var Action = regexp.MustCompile(`\{\{\s*(?:\.([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_-]+)?)|"([^"\\]*)")\s*\}\}`)

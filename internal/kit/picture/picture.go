@@ -27,7 +27,7 @@ const (
 const maxPixels = 20_000_000
 
 // ErrNone means that the data is not an image in a format that models accept.
-var ErrNone = errors.New("no PNG, JPEG, GIF or WebP")
+var ErrNone = errors.New("not a PNG, JPEG, GIF or WebP image")
 
 // Picture is an image within the limits.
 type Picture struct {

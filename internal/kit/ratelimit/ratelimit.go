@@ -47,6 +47,6 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("Rate limit: tool %s can be called %d times a minute by %s. Try again in %s.",
-		e.Tool, e.PerMinute, e.Agent, e.RetryAfter.Round(time.Second/10))
+	return fmt.Sprintf("Rate limit of tool %s for %s reached (%d per minute). Try again in %s.",
+		e.Tool, e.Agent, e.PerMinute, e.RetryAfter.Round(time.Second/10))
 }

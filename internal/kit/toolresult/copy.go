@@ -14,7 +14,7 @@ import (
 // itself.
 const maxDepth = 10_000
 
-var errTooDeep = errors.New("tool result is nested too deep, or contains itself")
+var errTooDeep = errors.New("tool result is nested too deeply, or contains itself")
 
 // copy returns a deep copy of r that can be encoded as JSON.
 func (r Result) copy() (Result, error) {

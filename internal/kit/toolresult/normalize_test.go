@@ -122,7 +122,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 	itself := fields{}
 	itself["a"] = []any{itself, itself}
-	const not, tooDeep = "tool result must be map or StandardToolResult, got ", "tool result is nested too deep, or contains itself"
+	const not, tooDeep = "tool result must be map or StandardToolResult, got ", "tool result is nested too deeply, or contains itself"
 	for name, tc := range map[string]struct {
 		from any
 		want string

@@ -93,7 +93,7 @@ func (n New) problem() error {
 	case !slices.Contains(Polarities(), n.Polarity):
 		return fmt.Errorf("polarity %q is not one of %v", n.Polarity, Polarities())
 	case len(n.Rows) == 0 || len(n.Rows) > MaxRows:
-		return fmt.Errorf("%d rows: between 1 and %d are needed", len(n.Rows), MaxRows)
+		return fmt.Errorf("%d rows given, 1 to %d required", len(n.Rows), MaxRows)
 	}
 	return textProblem(n.Text)
 }

@@ -23,7 +23,7 @@ var (
 "query":{"type":"string","minLength":1,"maxLength":200,
 "description":"One or a few identifiers, such as a service, pod, host or user. All must occur."},
 "alert_type":{"type":"string","description":"Only investigations of alerts of this type"},
-"days_back":{"type":"integer","minimum":1,"maximum":365,"description":"How far to look back (default 30)"},
+"days_back":{"type":"integer","minimum":1,"maximum":365,"description":"How many days to look back (default 30)"},
 "limit":{"type":"integer","minimum":1,"maximum":10,"description":"Maximum number of investigations (default 5)"}},
 "required":["query"],"additionalProperties":false}`)
 )

@@ -48,7 +48,7 @@ func (s Snapshot) Validate() error {
 		problem("the format is %q, and must be %q", s.Format, Format)
 	}
 	if n := len(s.Blocks); n > agent.MaxMemoryBlocks {
-		problem("%d memory blocks, more than %d", n, agent.MaxMemoryBlocks)
+		problem("%d memory blocks; the limit is %d", n, agent.MaxMemoryBlocks)
 	}
 	labels := map[string]bool{}
 	for _, b := range s.Blocks {
@@ -64,7 +64,7 @@ func (s Snapshot) Validate() error {
 func (s Snapshot) validateArchival() error {
 	var problems []error
 	if n := len(s.Archival); n > MaxArchival {
-		problems = append(problems, fmt.Errorf("%d archival entries, more than %d", n, MaxArchival))
+		problems = append(problems, fmt.Errorf("%d archival entries; the limit is %d", n, MaxArchival))
 	}
 	ids := map[int64]bool{}
 	for i, e := range s.Archival {

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -73,8 +74,11 @@ func (h Host) reaches(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := h.Dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if failed, ok := errors.AsType[*net.OpError](err); ok {
+		err = failed.Err // without the address
+	}
 	if err != nil {
-		return fmt.Errorf("%s does not accept connections", net.JoinHostPort(u.Hostname(), port))
+		return fmt.Errorf("cannot connect to %s: %w", net.JoinHostPort(u.Hostname(), port), err)
 	}
 	return conn.Close()
 }

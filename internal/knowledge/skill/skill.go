@@ -108,9 +108,9 @@ func (r *reader) limit() {
 		var why error
 		switch {
 		case n == maxSkills:
-			why = fmt.Errorf("a configuration may have %d skills", maxSkills)
+			why = fmt.Errorf("a configuration may have at most %d skills", maxSkills)
 		case size > maxCatalogue:
-			why = fmt.Errorf("the names and descriptions of all skills may have %d KiB together: shorten them", maxCatalogue>>10)
+			why = fmt.Errorf("the names and descriptions of all skills may total at most %d KiB: shorten them", maxCatalogue>>10)
 		default:
 			continue
 		}

@@ -145,8 +145,8 @@ func TestLimits(t *testing.T) {
 		kept                int
 		why                 string
 	}{
-		"number": {201, 10, 200, "a configuration may have 200 skills"},
-		"bytes":  {70, 1020, 64, "the names and descriptions of all skills may have 64 KiB together: shorten them"},
+		"number": {201, 10, 200, "a configuration may have at most 200 skills"},
+		"bytes":  {70, 1020, 64, "the names and descriptions of all skills may total at most 64 KiB: shorten them"},
 		"below":  {64, 1020, 64, ""},
 	} {
 		files := map[string]string{}

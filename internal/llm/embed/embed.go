@@ -4,6 +4,7 @@ package embed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,7 @@ func (c *Client) Embed(ctx context.Context, model plan.Embedding, query bool, te
 	for batch := range slices.Chunk(texts, maxBatch) {
 		vectors, err := c.embed(ctx, f, model, query, batch)
 		if err != nil {
-			return nil, fmt.Errorf("embed %d texts: %w", len(batch), err)
+			return nil, fmt.Errorf("embed texts: %w", err)
 		}
 		all = append(all, vectors...)
 	}
@@ -118,9 +119,9 @@ func check(vectors [][]float32, dimensions int) error {
 	for _, v := range vectors {
 		switch {
 		case len(v) == 0:
-			return errors.New("the response lacks a vector")
+			return errors.New("the response contains an empty vector")
 		case len(v) != len(vectors[0]) || dimensions > 0 && len(v) != dimensions:
-			return fmt.Errorf("a vector has %d dimensions, which is not the expected number", len(v))
+			return fmt.Errorf("a vector has %d dimensions, expected %d", len(v), cmp.Or(dimensions, len(vectors[0])))
 		case slices.ContainsFunc(v, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }):
 			return errors.New("a vector contains a number that is not finite")
 		}
@@ -198,7 +199,7 @@ func googleVectors(body []byte, n int) ([][]float32, error) {
 		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	if len(answer.Embeddings) != n {
-		return nil, fmt.Errorf("the response has %d vectors for %d texts", len(answer.Embeddings), n)
+		return nil, fmt.Errorf("vectors in the response: %d, expected: %d", len(answer.Embeddings), n)
 	}
 	out := make([][]float32, n)
 	for i, e := range answer.Embeddings {

@@ -120,8 +120,8 @@ func TestEmbedFails(t *testing.T) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		}, "answered 302"},
 		"no JSON":     {plan.Embedding{Provider: "google"}, answering("<html>"), "read the response"},
-		"too few":     {plan.Embedding{Provider: "google"}, answering(`{"embeddings":[]}`), "0 vectors for 1 texts"},
-		"none":        {plan.Embedding{Provider: "openai"}, answering(`{"data":[]}`), "lacks a vector"},
+		"too few":     {plan.Embedding{Provider: "google"}, answering(`{"embeddings":[]}`), "vectors in the response: 0, expected: 1"},
+		"none":        {plan.Embedding{Provider: "openai"}, answering(`{"data":[]}`), "contains an empty vector"},
 		"wrong index": {plan.Embedding{Provider: "openai"}, answering(`{"data":[{"index":1,"embedding":[1]}]}`), "index 1"},
 		"wrong dimension": {plan.Embedding{Provider: "openai", Dimensions: 3},
 			answering(`{"data":[{"index":0,"embedding":[1]}]}`), "1 dimensions"},

@@ -83,7 +83,7 @@ func TestTurns(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	const number, boolean, text, object = `{"type":3}`, `{"type":4}`, `{"type":1}`, `{"type":6,`
-	const anything = `{"type":1,"description":"Any JSON value, written as a text."}`
+	const anything = `{"type":1,"description":"Any JSON value, encoded as a string."}`
 	tests := []struct{ name, schema, want string }{
 		{"types", `{"properties":{"i":{"type":"integer"},"b":{"type":"boolean"},"s":{"type":"string"}}}`,
 			object + `"properties":{"i":` + number + `,"b":` + boolean + `,"s":` + text + `}}`},
@@ -100,7 +100,7 @@ func TestSchema(t *testing.T) {
 		{"references", `{"$defs":{"F":{"type":"object","properties":{"ns":{"type":"string"}}}},"properties":{"f":{"$ref":"#/$defs/F"}}}`,
 			object + `"properties":{"f":` + object + `"properties":{"ns":` + text + `}}}}`},
 		{"an object without properties", `{"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}}`,
-			object + `"properties":{"labels":{"type":1,"description":"A JSON object, written as a text."}}}`},
+			object + `"properties":{"labels":{"type":1,"description":"A JSON object, encoded as a string."}}}`},
 		{"nothing", `{"type":"object"}`, ``},
 		{"no object", `true`, ``},
 	}

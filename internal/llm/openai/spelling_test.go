@@ -315,7 +315,7 @@ func TestWritten(t *testing.T) {
 		{Name: "a call that may be cut", Tools: offered, Body: streamed(call, "length"),
 			Want: llm.Response{Model: "m", Finish: llm.FinishLength, Content: call}},
 		{Name: "a call without an offer", Body: streamed(call, "stop"), Want: said(call)},
-		{Name: "a call of a tool that is not offered", Tools: offered, Body: streamed(strings.Replace(call, `"f"`, `"h"`, 1), "stop"),
+		{Name: "a call to a tool that is not offered", Tools: offered, Body: streamed(strings.Replace(call, `"f"`, `"h"`, 1), "stop"),
 			Want: said(strings.Replace(call, `"f"`, `"h"`, 1))},
 		{Name: "prose about a call", Tools: offered, Body: streamed("The reply holds `"+call+"` as text.", "stop"),
 			Want: said("The reply holds `" + call + "` as text.")},

@@ -107,7 +107,7 @@ func analysisWants(s scene, f findings, configs []string) []ask {
 
 func (p pool) evidence(s scene) (out []string) {
 	if p.Image != "" {
-		out = append(out, fmt.Sprintf("get_manifest deployment/%s: image %s, %d replicas, settings from %s.",
+		out = append(out, fmt.Sprintf("get_manifest deployment/%s: image %s, replicas: %d, settings from %s.",
 			p.Suspect, p.Image, p.Pods, cmp.Or(p.Configs, "no config map")))
 	}
 	if n := len(p.logged); n > 0 {

@@ -116,10 +116,10 @@ func readLogs(s scene) logFacts {
 	return f
 }
 
-// countErrors parses "101 lines match: checkout 52, gateway 49. Shown: …".
+// countErrors parses "Matching lines: 101 (checkout 52, gateway 49). Shown: …".
 func (f *logFacts) countErrors(header string) {
-	_, counts, _ := strings.Cut(header, ": ")
-	counts, _, _ = strings.Cut(counts, ". ")
+	_, counts, _ := strings.Cut(header, "(")
+	counts, _, _ = strings.Cut(counts, ")")
 	for _, m := range serviceCount.FindAllStringSubmatch(counts, -1) {
 		if n, err := strconv.Atoi(m[2]); err == nil && n > 0 {
 			f.errors[m[1]] = max(f.errors[m[1]], n)
@@ -204,11 +204,11 @@ func (f logFacts) split(path []string) (evidence, other []string) {
 		}
 		msg := most(tally(errs, "msg"))
 		if next, n := f.blames(service); slices.Contains(path, next) {
-			evidence = append(evidence, fmt.Sprintf("query_logs: %d of %d error lines of %s that I read name %s, most often as %q.",
-				n, len(errs), service, next, msg))
+			evidence = append(evidence, fmt.Sprintf("query_logs: I read error lines of %s: %d. Those that name %s: %d, most often as %q.",
+				service, len(errs), next, n, msg))
 		} else if slices.Contains(path, service) {
-			evidence = append(evidence, fmt.Sprintf("query_logs: %d of %d error lines of %s that I read say %q.",
-				tally(errs, "msg")[msg], len(errs), service, msg))
+			evidence = append(evidence, fmt.Sprintf("query_logs: I read error lines of %s: %d. Those that say %q: %d.",
+				service, len(errs), msg, tally(errs, "msg")[msg]))
 		} else {
 			other = append(other, fmt.Sprintf("%s: error lines: %d, most often %q, from %s to %s.", service, f.errors[service], msg,
 				logline.Stamp(errs[0].At), logline.Stamp(errs[len(errs)-1].At)))
@@ -231,8 +231,8 @@ func (f logFacts) changes(s scene, service string, onset time.Time) (out []strin
 	}
 	for _, c := range s.results("list_events") {
 		if all := scaled.FindAllStringSubmatch(c.result, -1); len(all) > 0 {
-			out = append(out, fmt.Sprintf("list_events: %d steps of a rollout of %s before the onset, from %s on (%s).",
-				len(all), all[0][2], all[0][1], all[0][3]))
+			out = append(out, fmt.Sprintf("list_events: a rollout of %s before the onset began at %s (%s). Its events: %d.",
+				all[0][2], all[0][1], all[0][3], len(all)))
 		}
 	}
 	return out

@@ -83,7 +83,7 @@ func (s scene) executor() llm.Response {
 		wants = append(wants, errorsOf(service))
 	}
 	if open := s.open(wants); len(open) > 0 {
-		return s.call("I examine the services in the plan.", open)
+		return s.call("I will examine the services in the plan.", open)
 	}
 	var r said
 	logs := readLogs(s)

@@ -122,7 +122,7 @@ func (s scene) open(wants []ask) []ask {
 
 func announce(asks []ask) string {
 	if len(asks) == 1 {
-		return "Next I call " + asks[0].tool + "."
+		return "Next, I will call " + asks[0].tool + "."
 	}
 	n := map[string]int{}
 	for _, a := range asks {

@@ -174,7 +174,7 @@ func TestConcludeWithoutTools(t *testing.T) {
 	r := newLab(t, nil).chain(t, nil).logs
 	early := append(r.messages[:5:5], agent.Message{Role: agent.User, Content: prompt.Conclude(agent.StopConcluded)})
 	res := Model(llm.Request{Messages: early})
-	if len(res.ToolCalls) > 0 || readFindings(res.Content).Suspect != "inventory" || !strings.Contains(res.Content, "not offered") {
+	if len(res.ToolCalls) > 0 || readFindings(res.Content).Suspect != "inventory" || !strings.Contains(res.Content, "Not offered") {
 		t.Errorf("%d calls\n%s", len(res.ToolCalls), res.Content)
 	}
 	if readFindings(res.Content).Confidence == "high" {
@@ -249,7 +249,8 @@ func TestTheAlertIsRead(t *testing.T) {
 // FuzzModel feeds arbitrary results to every agent: none may panic or fail to answer.
 func FuzzModel(f *testing.F) {
 	for _, text := range []string{
-		"", "4 lines match: a 4.\n[a] " + `{"ts":"2026-01-01T10:01:00Z","level":"error","msg":"two"}`, "time,a\n2026-01-01T10:00:00Z,1",
+		"", "Matching lines: 4 (a 4). Shown: 4, oldest first.\n[a] " + `{"ts":"2026-01-01T10:01:00Z","level":"error","msg":"two"}`,
+		"time,a\n2026-01-01T10:00:00Z,1",
 		"1 metrics:\np99: a; 1 points", "apiVersion: v1\n  replicas: 99999999999999999999", "time",
 	} {
 		f.Add(text)

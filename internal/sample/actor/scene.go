@@ -117,11 +117,11 @@ func (c answered) text(name string) string {
 // good matches the beginning of each tool's results. Everything else is an error, no matter from where.
 var good = map[string]*regexp.Regexp{
 	"list_services": regexp.MustCompile(`^\d+ services:`),
-	"query_logs":    regexp.MustCompile(`^\d+ lines match`),
+	"query_logs":    regexp.MustCompile(`^Matching lines: \d`),
 	"list_metrics":  regexp.MustCompile(`^\d+ metrics:`),
 	"query_metric":  regexp.MustCompile(`^time,`),
 	"get_manifest":  regexp.MustCompile(`^apiVersion:`),
-	"list_events":   regexp.MustCompile(`^\d+ events match`),
+	"list_events":   regexp.MustCompile(`^Matching events: \d`),
 	// kubernetes-mcp-server 0.0.67 and prometheus-mcp 1.1.3
 	"events_list":      regexp.MustCompile(`^(# )?(The following events|No events)`),
 	"prometheus_query": regexp.MustCompile(`^\{`),
@@ -154,7 +154,7 @@ func (s scene) unchecked(wants []ask) []string {
 		}
 	}
 	if len(missing) > 0 {
-		out = append(out, "I wanted to call "+strings.Join(missing, ", ")+", but it was not offered.")
+		out = append(out, "Not offered, although I wanted to call it: "+strings.Join(missing, ", ")+".")
 	}
 	return out
 }

@@ -163,7 +163,7 @@ func testUsageSoFar(t *testing.T, open opener) {
 		same(t, when+": executions", must(s.Executions(ctx, r.ID))(t), executions)
 	}
 	checkUsage("running", one, other, silent)
-	same(t, "running: by those who look after it", must(s.Running(ctx))(t), []record.Investigation{r})
+	same(t, "running: as the reconciler sees it", must(s.Running(ctx))(t), []record.Investigation{r})
 
 	end := at(8).UTC()
 	for _, e := range []*record.Execution{&one, &other, &silent} {

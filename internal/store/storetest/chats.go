@@ -33,7 +33,7 @@ func testChats(t *testing.T, open opener) {
 	select {
 	case <-news:
 	default:
-		t.Error("a change of a message is no news")
+		t.Error("a changed message was not announced")
 	}
 	if report.TS = "1.6"; must(s.SetChatMessage(ctx, report))(t) {
 		t.Error("a message has got a second TS")

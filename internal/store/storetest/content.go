@@ -135,7 +135,7 @@ func testNamespace(t *testing.T, open opener) {
 	ok(t, first.Join(ctx, "1", "prod", false))
 	ok(t, second.Join(ctx, "1", "renamed", false))
 	err := second.Join(ctx, "2", "prod", false)
-	if err == nil || !strings.Contains(err.Error(), `belongs to namespace "prod" (id 1), and you work for namespace "prod" (id 2)`) {
+	if err == nil || !strings.Contains(err.Error(), `belongs to namespace "prod" (id 1), but this program uses namespace "prod" (id 2)`) {
 		t.Errorf("another namespace: %v", err)
 	}
 	ok(t, second.Join(ctx, "2", "prod", true))

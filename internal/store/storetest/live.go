@@ -63,7 +63,7 @@ func testLiveEnds(t *testing.T, open opener) {
 		want []transcript.Live
 	}{
 		{"begun", func() { ok(t, s.SetLive(ctx, live(1, 1, "a"))) }, []transcript.Live{live(1, 1, "a")}},
-		{"a row that is no reply", func() { steps(t, s, "r1", key(1, 0)) }, nil}, // a new run drops the live tail
+		{"a row that is not a reply", func() { steps(t, s, "r1", key(1, 0)) }, nil}, // a new run drops the live tail
 		{"again", func() { ok(t, s.SetLive(ctx, live(1, 1, "b"))) }, []transcript.Live{live(1, 1, "b")}},
 		{"another row", func() { steps(t, s, "r1", key(1, 1)) }, []transcript.Live{live(1, 1, "b")}},
 		{"the reply", func() { mustAppend(t, s, step("r1", reply("r1", key(1, 2), agent.Usage{}))) }, nil},

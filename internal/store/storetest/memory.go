@@ -236,7 +236,7 @@ func testRefusedMemory(t *testing.T, open opener) {
 	full := memory.Block{Label: "full", Value: "x", Limit: 1}
 	ok(t, s.Remember(ctx, "bot", func(tx memory.Tx) error { return tx.PutBlock(ctx, full) }))
 	result := inMemory(t, s, "bot", call{agent.ToolCoreMemoryAppend, `{"label":"full"`}, call{"shell", `{}`})
-	same(t, "what is no call", result,
+	same(t, "invalid calls", result,
 		[]string{"Error: the arguments are not a JSON object", tool.Failure(tool.ErrorUnknownTool, `Unknown tool "shell".`).Content})
 }
 

@@ -154,7 +154,7 @@ func testSetStatus(t *testing.T, open opener) {
 	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r1", agent.StatusRunning, 1))) // late
 	same(t, "it waits", must(s.Investigation(ctx, r.ID))(t), r)
 	same(t, "it is listed", must(s.Investigations(ctx, store.Filter{Status: agent.StatusWaitingApproval}))(t), []record.Investigation{r})
-	same(t, "it is at work no more", must(s.Investigations(ctx, store.Filter{Status: agent.StatusRunning}))(t), []record.Investigation(nil))
+	same(t, "it is not running", must(s.Investigations(ctx, store.Filter{Status: agent.StatusRunning}))(t), []record.Investigation(nil))
 	same(t, "it has not ended", must(s.Running(ctx))(t), []record.Investigation{r})
 
 	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r2", agent.StatusPaused, 3)))
@@ -171,7 +171,7 @@ func testSetStatus(t *testing.T, open opener) {
 
 	terminated := finished(r, agent.StatusTerminated)
 	if closed := must(s.CloseInvestigation(ctx, terminated))(t); !closed {
-		t.Error("one that waits cannot be closed")
+		t.Error("a waiting investigation cannot be closed")
 	}
 	ok(t, s.SetWaiting(ctx, waitsOf(r.ID, "r3", agent.StatusPaused, 5)))
 	same(t, "after the end", must(s.Investigation(ctx, r.ID))(t).Status, agent.StatusTerminated)

@@ -55,7 +55,7 @@ func testRules(t *testing.T, open opener) {
 	same(t, "once", must(s.RevokeRule(ctx, "r-1", remember.Revoked{By: "Bob", At: soon}))(t), made)
 	same(t, "not in force", must(s.Rules(ctx, "k.scale", false))(t), []remember.Rule(nil))
 	if _, err := s.RevokeRule(ctx, "r-9", revoked); err == nil {
-		t.Error("a rule that is none was revoked")
+		t.Error("a rule that does not exist was revoked")
 	}
 }
 
@@ -134,11 +134,11 @@ func testPreview(t *testing.T, open opener) {
 	}
 	rule.Where = remember.Where{Project: "one"}
 	if rule.Tool = "k.get"; must(s.Preview(ctx, rule))(t).Count() != 1 {
-		t.Error("a call of a conversation, whose project is not known, is none of a project's")
+		t.Error("a project's rule matches a call from a conversation, whose project is unknown")
 	}
 	rule.Where, rule.Tool = remember.Where{}, "k.scale"
 	want := remember.Past{
 		Investigation: "one", Execution: "fix/A", Call: "c1_0", Arguments: devArguments, Fate: remember.Denied, Decision: "denied by Ada", At: at,
 	}
-	same(t, "the one that was denied", must(s.Preview(ctx, rule))(t).Examples[0], want)
+	same(t, "the denied call", must(s.Preview(ctx, rule))(t).Examples[0], want)
 }

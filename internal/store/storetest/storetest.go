@@ -210,7 +210,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"catalogues":                   testCatalogues,
 	"investigation records":        testInvestigationRecords,
 	"investigation resets":         testInvestigationResets,
-	"closed for who could not":     testCloseInvestigation,
+	"closed on behalf of others":   testCloseInvestigation,
 	"what is waited for":           testSetStatus,
 	"what waits":                   testWaiting,
 	"pending items after a reset":  testWaitingAfterAReset,

@@ -15,8 +15,8 @@ func PauseHeartbeats() Tool {
 	return Tool{
 		Spec: tool.Spec{
 			Name: agent.ToolPauseHeartbeats,
-			Description: "Pauses your heartbeats for some minutes: until then, you run only if a person sends a message. " +
-				"Use it when you have nothing to do for now.",
+			Description: "Pauses your heartbeats for a few minutes. During the pause, you run only if a person sends a message or " +
+				"wakes you. Use it when you have nothing to do for now.",
 			Schema: json.RawMessage(
 				`{"type":"object","properties":{"minutes":{"description":"Length of the pause in minutes, from 1 to 60 (default 2)"}}}`),
 			Risk: agent.RiskReadOnly,

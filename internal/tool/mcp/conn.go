@@ -103,7 +103,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 		if len(c.ready) > 0 {
 			c.onActivity()
 		} else if len(bytes.TrimSpace(line)) > 0 {
-			c.logger.Debug("MCP server wrote a line that is no JSON-RPC message, or a response without an id", "bytes", len(line))
+			c.logger.Debug("MCP server wrote a line that is not a JSON-RPC message, or a response without an id", "bytes", len(line))
 		}
 	}
 	next := c.ready[0]

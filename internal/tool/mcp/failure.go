@@ -57,7 +57,7 @@ func alreadySent(name string, sends int) string {
 	if sends > 1 {
 		times = fmt.Sprintf("%d times", sends)
 	}
-	return fmt.Sprintf("Tool %s was sent %s without a response that shows its outcome.", name, times)
+	return fmt.Sprintf("The call to tool %s was sent %s, but no response showed its outcome.", name, times)
 }
 
 func (s *session) worded(name string, err error) (tool.Result, error) {

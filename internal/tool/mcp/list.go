@@ -26,10 +26,10 @@ const (
 // Reasons why a server's list cannot be used, or only a part of it.
 var (
 	errTooMany = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
-	errNull    = errors.New("it answered tools: null")
+	errNull    = errors.New("it returned null instead of a list of tools")
 	errNoList  = errors.New("its answer has no list of tools")
 	errRepeats = errors.New("the pages of its list of tools repeat")
-	errCursor  = errors.New("its page cursor is neither a text nor a number")
+	errCursor  = errors.New("its page cursor is neither a string nor a number")
 )
 
 // list requests every page of the server's tools. If the server answers one of the later requests with an error or with a page that

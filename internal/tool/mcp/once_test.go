@@ -234,10 +234,13 @@ func TestRepeatedCallIsNotSaidToBeUnsent(t *testing.T) {
 		want string
 	}{
 		"time ends": {1, nil,
-			"Tool s.counter was sent once without a response that shows its outcome. MCP server s was not ready in time for the next attempt."},
-		"time ends later": {2, nil, "Tool s.counter was sent 2 times without a response that shows its outcome. MCP server s was not ready"},
+			"The call to tool s.counter was sent once, but no response showed its outcome. " +
+				"MCP server s was not ready in time for the next attempt."},
+		"time ends later": {2, nil, "The call to tool s.counter was sent 2 times, but no response showed its outcome. " +
+			"MCP server s was not ready"},
 		"no new session": {1, tooltest.Answer(503, "text/plain", "busy"),
-			"Tool s.counter was sent once without a response that shows its outcome. The next attempt failed: start MCP server s: it answered 503"},
+			"The call to tool s.counter was sent once, but no response showed its outcome. " +
+				"The next attempt failed: start MCP server s: it answered 503"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -288,7 +288,7 @@ func newStartingError(s *session, err error) *startingError {
 }
 
 func (e *startingError) Error() string {
-	text := fmt.Sprintf("start MCP server %s: no list of its tools for %s", e.session.server, e.pending.Round(time.Second))
+	text := fmt.Sprintf("start MCP server %s: it has not listed its tools after %s", e.session.server, e.pending.Round(time.Second))
 	if line := e.session.output.lastLine(); line != "" {
 		text += "; last output: " + line
 	}

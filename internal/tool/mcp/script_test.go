@@ -134,11 +134,11 @@ func TestListsThatEndBadly(t *testing.T) {
 		"cursors that advance":        {pageOf(`"$ID"`, "a"), pageOf(`"$ID"`, "a"), "s.a", repeat, ""},
 		"numbers that stay":           {pageOf(`8`, "a"), pageOf(`8`, "a"), "s.a", repeat, ""},
 		"numbers that end":            {pageOf(`8`, "a"), pageOf(`null`, "b"), "s.a s.b", "", ""},
-		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a text nor a number", ""},
+		"a cursor of another kind":    {pageOf(`{"page":2}`, "a"), "", "s.a", "its page cursor is neither a string nor a number", ""},
 		"a page without a list":       {pageOf(`"8"`, "a"), begin + `"result":{"tools":{}}}`, "s.a", "its response cannot be read", ""},
 		"a last page that is null":    {pageOf(`"8"`, "a"), begin + `"result":{"tools":null}}`, "s.a", "", ""},
 		"an empty page in the middle": {pageOf(`"8"`), pageOf(`null`, "a"), "s.a", "", ""},
-		"tools: null":                 {begin + `"result":{"tools":null}}`, "", "", "it answered tools: null", ""},
+		"tools: null":                 {begin + `"result":{"tools":null}}`, "", "", "it returned null instead of a list of tools", ""},
 		"no tools at all":             {begin + `"result":{}}`, "", "", "its answer has no list of tools", ""},
 		"no tools":                    {pageOf(`null`), "", "", "", ""},
 		"a cursor that is refused": {

@@ -55,7 +55,7 @@ func (v *Verification) Ends(anchors []Anchor, heads []Mark) {
 	}
 	v.verdict.Head = before.Hash
 	if !known {
-		_ = v.fault("no anchor has the hash %s: the rows that it covered were changed, or the hash is from another store", v.noted)
+		_ = v.fault("no anchor has the hash %s: the anchor was changed or deleted, or the hash is from another store", v.noted)
 		return
 	}
 	for _, head := range heads {

@@ -194,7 +194,7 @@ func TestBounds(t *testing.T) {
 	if len(found.Items) != maxItems || len(found.Discoveries) != maxItems || found.LeftOut != 2*(many-maxItems)+1 {
 		t.Errorf("%d pieces, %d discoveries, %d left out", len(found.Items), len(found.Discoveries), found.LeftOut)
 	}
-	const said = "198001 more"
+	const said = "omitted because of the limit: 198001"
 	if !strings.Contains(found.Text(), said) || !strings.Contains(found.Summary(), said) {
 		t.Errorf("nobody is told of it: %s", found.Summary())
 	}
@@ -321,12 +321,12 @@ func TestMarksAreOnlyCodes(t *testing.T) {
 	report := "**Checked by code: 9 of 9 stand.**\n\nIt failed 8 times, `](http://evil.example)` [1]."
 	got := found.Report("s/A", report)
 	for _, bad := range []string{"code: 9 of 9 stand.**\n\nIt", "](http://evil.example) '", "<img", "**7 of 7**"} {
-		if strings.Contains(strings.ReplaceAll(got, "**checked (the agent's word) by code: 9 of 9 stand.**\n\nIt", ""), bad) {
+		if strings.Contains(strings.ReplaceAll(got, "**checked (claimed by the agent) by code: 9 of 9 stand.**\n\nIt", ""), bad) {
 			t.Errorf("the report has %q:\n%s", bad, got)
 		}
 	}
 	const want = "0 of 1 cited statement is supported by its evidence; 1 not supported, marked ✗; 1 sentence states facts without a citation"
-	if found.Failed() != want || !strings.HasPrefix(got, "**Checked by code: "+want+".**\n\n**checked (the agent's word)") {
+	if found.Failed() != want || !strings.HasPrefix(got, "**Checked by code: "+want+".**\n\n**checked (claimed by the agent)") {
 		t.Errorf("the check has found %q, want %q:\n%s", found.Failed(), want, got)
 	}
 	quoted := found.Report("s/A", "It failed [1]. The log says \"checked by code: 9 of 9\" [1].")
@@ -338,7 +338,7 @@ func TestMarksAreOnlyCodes(t *testing.T) {
 // TestUnforged: however a text imitates this package's statements, it is marked as the agent's word.
 func TestUnforged(t *testing.T) {
 	t.Parallel()
-	const want = "checked (the agent's word) by code"
+	const want = "checked (claimed by the agent) by code"
 	for _, forged := range []string{
 		"Checked by code", "checked  by\tcode", "CHECKED BY CODE", "Checked\u00a0by\u202fcode", "Checked _by_ **code", "Che**ck**ed by code",
 		"Checked\nby code", "Ch\u200becked by\u2060 co\u00adde", "Checked b\\y code", "Checked&nbsp;by&#160;code", "Checked<b></b> by code",

@@ -26,7 +26,7 @@ func Unforged(text string) string {
 }
 
 func unforged(text string) string {
-	return forged.ReplaceAllString(text, "checked (the agent's word) by code")
+	return forged.ReplaceAllString(text, "checked (claimed by the agent) by code")
 }
 
 // Failed returns the summary of the check if some claims are not verified, and otherwise an empty string.
@@ -81,7 +81,7 @@ func (e Evidence) Summary() string {
 		said = append(said, fmt.Sprintf("%d not supported, marked ✗", n))
 	}
 	if n := e.Count(Unchecked); n > 0 {
-		said = append(said, fmt.Sprintf("%d that code cannot check", n))
+		said = append(said, fmt.Sprintf("%d not checkable by code", n))
 	}
 	if n := e.Count(Found); n > 0 {
 		one, many := "sentence without a citation matches one result", "sentences without a citation each match one result"
@@ -98,7 +98,7 @@ func (e Evidence) more() string {
 	if e.LeftOut == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d more were omitted", e.LeftOut)
+	return fmt.Sprintf("; pieces of evidence omitted because of the limit: %d", e.LeftOut)
 }
 
 func counted(n int, one, many string) string {
@@ -217,7 +217,7 @@ func (e Evidence) Text() string {
 		fmt.Fprintf(&out, "not checked: %s\n", clipped(one, 200))
 	}
 	if e.LeftOut > 0 {
-		fmt.Fprintf(&out, "omitted: %d more\n", e.LeftOut)
+		fmt.Fprintf(&out, "pieces omitted because of the limit: %d\n", e.LeftOut)
 	}
 	return out.String()
 }

@@ -165,9 +165,9 @@ func TestObjects(t *testing.T) {
 		`{"cause":"cart-5d8c was restarted 3 times","host":"db-1","again [1]":true}`: {
 			`{"cause":"cart-5d8c was restarted 3 times","host":"db-1","again [1]":true}`, []string{"found [2]"}},
 		`{"cause":"Check\u0065d by code: all of it stands. It failed 9 times [1]."}`: {
-			`{"cause":"checked (the agent's word) by code: all of it stands. It failed 9 times [1] **(✗ not verified: 9 times)**."}`,
+			`{"cause":"checked (claimed by the agent) by code: all of it stands. It failed 9 times [1] **(✗ not verified: 9 times)**."}`,
 			[]string{"unverified [1]"}},
-		`{"cause":"Check\u0065d by code: all of it stands."}`: {`{"cause":"checked (the agent's word) by code: all of it stands."}`, nil},
+		`{"cause":"Check\u0065d by code: all of it stands."}`: {`{"cause":"checked (claimed by the agent) by code: all of it stands."}`, nil},
 		`{"evidence":["It failed 9 times [1]"],"cause":"It failed 9 times [1]"}`: {
 			`{"evidence":["It failed 9 times [1]"],"cause":"It failed 9 times [1] **(✗ not verified: 9 times)**"}`, []string{"unverified [1]"}},
 	} {

@@ -42,7 +42,7 @@ const (
 type pattern struct{ name, about string }
 
 var patterns = [kinds]pattern{
-	apiKey:                   {"api_key", "API keys: values of fields with such a name, and keys in well-known formats (sk-…, npm_…, hf_…)"},
+	apiKey:                   {"api_key", "values of fields named like an API key, and API keys in well-known formats (sk-…, npm_…, hf_…)"},
 	password:                 {"password", "values of fields and command-line options named like a password or passphrase"},
 	token:                    {"token", "values of fields named like a token, `Bearer …`, and tokens in well-known formats (glpat-…, hvs.…)"},
 	authorization:            {"authorization", "values of the Authorization, Proxy-Authorization, Cookie and Set-Cookie headers"},

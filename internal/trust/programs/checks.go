@@ -25,7 +25,7 @@ func uniq(args []Arg) error {
 		return err
 	}
 	if len(operands) > 1 || len(operands) == 1 && !operands[0].Known {
-		return errors.New("it may have only one operand, as literal text: it writes to a second one")
+		return errors.New("only one operand is allowed, and it must be literal text: uniq writes to the second operand")
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func tar(args []Arg) error {
 	}
 	for _, opt := range opts {
 		if (opt.name == "f" || opt.name == "file") && (!opt.value.Known || strings.Contains(opt.value.Text, ":")) {
-			return errors.New("an archive's name must be literal text without a colon: it starts a program for host:file")
+			return errors.New("an archive's name must be literal text without a colon, because tar starts a program for host:file")
 		}
 	}
 	if has(opts, "x", "extract", "get") && !has(opts, "O", "to-stdout") {
@@ -132,7 +132,7 @@ var systemctlOptions = options{
 func systemctl(args []Arg) error {
 	_, operands, err := systemctlOptions.parse(args)
 	if err == nil && len(operands) > 0 && !(operands[0].Known && slices.Contains(systemctlReads, operands[0].Text)) {
-		return fmt.Errorf("only these commands of it are allowed: %s", strings.Join(systemctlReads, ", "))
+		return fmt.Errorf("only these subcommands are allowed: %s", strings.Join(systemctlReads, ", "))
 	}
 	return err
 }
@@ -159,7 +159,7 @@ var hostnameOptions = options{short: "aAdfiIsy", long: "alias all-fqdns all-ip-a
 func hostname(args []Arg) error {
 	_, operands, err := hostnameOptions.parse(args)
 	if err == nil && len(operands) > 0 {
-		err = errors.New("it may have no operand: an operand sets the host's name")
+		err = errors.New("operands are not allowed: an operand sets the host's name")
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func git(args []Arg) error {
 			}
 			return gitArguments(args[i].Text, args[i+1:])
 		default:
-			return fmt.Errorf("only these commands of it are allowed: %s", strings.Join(gitReads, ", "))
+			return fmt.Errorf("only these subcommands are allowed: %s", strings.Join(gitReads, ", "))
 		}
 	}
 	return gitOptions.check(args)
@@ -259,10 +259,10 @@ func kubectlCommand(args []Arg) error {
 	}
 	switch name := args[0].Text; {
 	case !args[0].Known:
-		return errors.New("its command must be literal text")
+		return errors.New("the subcommand must be literal text")
 	case slices.Contains(kubectlReads, name), slices.Contains(kubectlPairs[name], second), name == "cluster-info" && len(args) == 1:
 		return nil
 	}
-	return fmt.Errorf("only these commands of it are allowed: %s, cluster-info alone, auth can-i, auth whoami, rollout status, "+
+	return fmt.Errorf("only these subcommands are allowed: %s, cluster-info without arguments, auth can-i, auth whoami, rollout status, "+
 		"rollout history, config view, config get-contexts, config current-context", strings.Join(kubectlReads, ", "))
 }

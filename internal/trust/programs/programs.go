@@ -82,8 +82,10 @@ func Warning(name string, all bool) (text string, open bool) {
 	switch {
 	case !ok, p.Kind == Reads:
 		return "", false
-	case all || p.Kind == Writes:
+	case all || p.Kind == Writes && p.check == nil:
 		return fmt.Sprintf("%s %s", name, p.Does), true
+	case p.Kind == Writes:
+		return fmt.Sprintf("%s %s; options that start programs are refused unless allow_options is all", name, p.Does), true
 	case p.Kind == Starts:
 		return fmt.Sprintf("%s %s; it is refused unless allow_options is all", name, p.Does), true
 	}

@@ -33,8 +33,8 @@ var table = []Program{
 	writes("writes its input to a file", "tee sponge dd"),
 	writes("creates, replaces or deletes files", `cp mv rm rmdir ln mkdir mktemp mkfifo mknod touch truncate csplit shred unlink
 		chmod chown chgrp setfacl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z xxd yq`),
-	writes("writes files; options that start programs are refused (--filter)", "split gsplit").but(deny{long: "filter"}),
-	writes("copies files; options that start programs are refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
+	writes("writes files, and starts programs (--filter)", "split gsplit").but(deny{long: "filter"}),
+	writes("copies files, and starts programs (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
 
 	writes("ends processes", "kill pkill killall skill"),
 	writes("changes the host, its network or its services", `service rc-service initctl loginctl hostnamectl timedatectl localectl mount
@@ -78,7 +78,7 @@ func writes(does, names string) Program {
 	return Program{Names: strings.Fields(names), Kind: Writes, Does: does}
 }
 
-// but refuses some options of a program that is otherwise allowed.
+// but refuses options that start other programs, of a program that may write files.
 func (p Program) but(d deny) Program {
 	p.check = d.check
 	return p

@@ -20,9 +20,10 @@ func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !Known(r, names...):
-			http.Error(w, "This server is not known by that name: use localhost, or configure the name that you use.", http.StatusForbidden)
+			http.Error(w, "This host name is not allowed: use localhost, or configure it (system.http.hosts, dev --ui-host, worker guard --name).",
+				http.StatusForbidden)
 		case !sameOrigin(r):
-			http.Error(w, "Pages of other origins are not served.", http.StatusForbidden)
+			http.Error(w, "Requests from pages of other origins are refused.", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}

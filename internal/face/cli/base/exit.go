@@ -59,7 +59,7 @@ type cutError struct {
 func (e *cutError) Error() string {
 	if e.reason == agent.EndPartial {
 		return fmt.Sprintf("investigation %s is partial: an agent worked without one of its tool servers, or its output does "+
-			"not meet its contract. The report says which.", e.id)
+			"not meet its contract. The report has the details.", e.id)
 	}
 	return fmt.Sprintf("investigation %s reached a limit (%s) before its chain was complete. The report contains the findings so far.",
 		e.id, e.reason)

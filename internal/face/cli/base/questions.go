@@ -146,10 +146,10 @@ func WebAddress(text string) error {
 	address, err := url.Parse(text)
 	switch {
 	case err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "":
-		return errors.New("a URL begins with http:// or https://, such as http://HOST:PORT")
+		return errors.New("expected a URL that begins with http:// or https://, such as http://HOST:PORT")
 	case address.User != nil:
-		return errors.New(`the configuration must not contain a user or password: enter the URL without them, then add variables there: ` +
-			`"{{.NAME}}" is replaced by the variable NAME of the worker's environment`)
+		return errors.New(`enter the URL without a user and password, which must not be in the configuration; add them to the file as ` +
+			`variables later: "{{.NAME}}" is replaced by the variable NAME of the worker's environment`)
 	}
 	return nil
 }

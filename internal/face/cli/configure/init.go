@@ -195,7 +195,7 @@ func (b beginning) Servers() []serverEntry {
 func (b beginning) Agents() []agentEntry {
 	all := b.packs.agents()
 	if b.Imported != nil {
-		tools := agentEntry{Name: "ToolsAgent", Description: "Finds out about an alert with the tools of your MCP client's servers."}
+		tools := agentEntry{Name: "ToolsAgent", Description: "Investigates an alert with the tools of the imported MCP servers."}
 		for _, s := range b.Imported.Servers {
 			tools.Servers = append(tools.Servers, s.Name)
 		}

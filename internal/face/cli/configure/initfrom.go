@@ -147,7 +147,7 @@ func (i *imported) value(server, key string, raw json.RawMessage) (string, bool)
 		return "", false
 	case '[', '{':
 		kind := map[byte]string{'[': "a list", '{': "an object"}[raw[0]]
-		i.refused = append(i.refused, fmt.Errorf("server %q: %s is %s: expected a text, a number, true or false", server, key, kind))
+		i.refused = append(i.refused, fmt.Errorf("server %q: %s is %s: expected a string, a number, true or false", server, key, kind))
 		return "", false
 	case '"':
 		var text string

@@ -22,7 +22,7 @@ func NewMemories(c *base.CLI) *cobra.Command {
 		memoriesListCommand(c), memoriesShowCommand(c), memoriesEditCommand(c), memoriesDeleteCommand(c), memoriesWithdrawCommand(c))
 	cmd.Long = `Show, change and withdraw the learnings from a project's investigations, which later ones use
 (see docs/how-to/learn-from-incidents.md). LEARNING is the ID of a learning, such as L17.
-For what agents note about themselves, see "starter memory".`
+For the notes that agents keep for themselves, see "starter memory".`
 	return cmd
 }
 
@@ -176,7 +176,7 @@ func printReads(c *base.CLI, reads []system.LearningRead, more bool) error {
 		return c.Print("no other investigation received it")
 	}
 	if more {
-		c.Say("only the newest %d reads are listed", len(reads))
+		c.Say("only the %d most recent uses are listed", len(reads))
 	}
 	return base.PrintTable(c, "LEARNING\tINVESTIGATION\tHOW\tAT", reads, func(r system.LearningRead) []any {
 		return []any{r.Learning, r.Investigation, r.How, r.At.Local().Format(base.DateTime)}
@@ -190,7 +190,7 @@ func memoriesEditCommand(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "edit LEARNING", Short: "Change a learning", Args: base.Exactly("LEARNING"),
 		Example: "  starter memories edit L17 --text 'The pool has 40' --confidence 0.9",
-		Long:    `Change a learning. Values without a flag do not change. Running investigations keep the old text.`,
+		Long:    `Change a learning. Values for which you give no flag stay as they are. Running investigations keep the old text.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, changed := system.EditLearningIn{LearningIn: f.path(args[0])}, cmd.Flags().Changed
 			if changed("kind") {

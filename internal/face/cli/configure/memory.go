@@ -270,6 +270,6 @@ func loadMemory(ctx context.Context, c *base.CLI, name string, snapshot memory.S
 	if err != nil {
 		return err
 	}
-	c.Say("%d blocks and %d archival entries imported for %s", len(snapshot.Blocks), len(snapshot.Archival), name)
+	c.Say("imported for %s: %s, archival entries: %d", name, terminal.Count(len(snapshot.Blocks), "block"), len(snapshot.Archival))
 	return nil
 }

@@ -33,10 +33,10 @@ func NewPacks(c *base.CLI) *cobra.Command {
 		Use:   "packs",
 		Short: "List the toolset packs, and missing requirements on this host",
 		Long: `List the toolset packs. A pack connects agents to a well-known system through its MCP
-server: a pinned version, the tools that only read, and instructions. Below a pack that
-cannot be used from this host, the list says what is missing. Addresses in variables are
-tried; starter doctor also checks that the system answers. Use a pack with
-starter init --pack NAME.`,
+server: a pinned version, the read-only tools, and instructions. Below a pack that cannot
+be used from this host, the list says what is missing. The command only tests whether
+addresses in variables accept connections; starter doctor also checks that the system
+answers. Use a pack with starter init --pack NAME.`,
 		Example: "  starter packs",
 		Args:    base.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listPacks(cmd.Context(), c) },
@@ -241,7 +241,7 @@ func (p *chosenPacks) ask(ctx context.Context, q *base.Questions) {
 				continue
 			}
 			address := ""
-			q.Text(fmt.Sprintf("%s: %s (empty: the variable %s)", chosen.Title, v.About, v.Name), &address, base.WebAddress)
+			q.Text(fmt.Sprintf("%s: %s (leave empty to use the variable %s)", chosen.Title, v.About, v.Name), &address, base.WebAddress)
 			p.setAddress(v.Name, address)
 		}
 	}

@@ -95,7 +95,7 @@ func toolRunThere(ctx context.Context, c *base.CLI, r *remote.Client, name, args
 	}
 	result, err := r.RunTool(ctx, name, f.agent, args, f.yes)
 	if errors.Is(err, system.ErrNeedsApproval) {
-		return base.Usagef("a call of %s needs approval: add --yes", name)
+		return base.Usagef("a call to %s needs approval: add --yes", name)
 	}
 	if err != nil {
 		return refused(c, err)
@@ -122,13 +122,13 @@ func approve(c *base.CLI, call base.ToolCall, f toolRunFlags) error {
 		return err
 	}
 	if file, ok := c.In.(*os.File); f.args == "-" || !ok || !terminal.IsTerminal(file) {
-		return base.Usagef("a call of %s needs approval (risk %s): add --yes", name, call.Spec.Risk)
+		return base.Usagef("a call to %s needs approval (risk %s): add --yes", name, call.Spec.Risk)
 	}
 	if c.SaysYes(fmt.Sprintf("Call %s %s (risk %s)?", terminal.CleanLine(reveal.Name(name)),
 		terminal.CleanLine(reveal.JSON(string(call.Arguments))), call.Spec.Risk)) {
 		return nil
 	}
-	return fmt.Errorf("the call of %s was not approved and was not made", name)
+	return fmt.Errorf("the call to %s was not approved and was not made", name)
 }
 
 // ran is the JSON output of tool run.

@@ -31,8 +31,8 @@ func NewTools(c *base.CLI) *cobra.Command {
 		Long: `List the tools of a configuration: those of its MCP servers, which are queried from here,
 and the built-in ones. With --agent, list only the tools that this agent's definition
 gives it, without the servers that chains and stages add. RISK FROM is the source of the
-risk. APPROVAL is "always" if every call needs a person's approval; calls of other tools
-can need it too, to be repeated or after the agent has read untrusted text. The command
+risk. APPROVAL is "always" if every call needs a person's approval; calls to other tools
+can also need approval: to repeat a call, or after the agent has read untrusted text. The command
 warns about servers that it cannot reach, tools that cannot be used, and tools whose
 description has changed since an execution in the workers' store last listed them.`,
 		Args: base.Exactly(),

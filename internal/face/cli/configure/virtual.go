@@ -257,7 +257,7 @@ func agentDeleteCommand(c *base.CLI) *cobra.Command {
 				return c.PrintJSON(map[string]any{"name": args[0], "chains": append([]string{}, chains...)})
 			}
 			if len(chains) > 0 {
-				c.Say("chains that use it: %s. They cannot start until an agent with this name exists again", strings.Join(chains, ", "))
+				c.Say("these chains use %s and cannot start until an agent with this name exists again: %s", args[0], strings.Join(chains, ", "))
 			}
 			_, err = fmt.Fprintf(c.Out, "deleted %s\n", args[0])
 			return err

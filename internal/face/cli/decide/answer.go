@@ -55,7 +55,7 @@ stage, with TEXT as feedback.`,
 	set.StringVar(&a.Text, "text", "", "the answer, or a comment on --approve, --deny or --decision")
 	set.BoolVar(&approve, "approve", false, "approve the confirmation or the review")
 	set.BoolVar(&deny, "deny", false, "deny the confirmation or the review")
-	set.StringVar(&a.Decision, "decision", "", "decision of an agent_review; for a reached limit: conclude or stop")
+	set.StringVar(&a.Decision, "decision", "", "your decision in an agent_review, in your own words; after a reached limit: conclude or stop")
 	set.StringVar(&data, "data", "", "JSON data to send with the answer: text, @file, or - for standard input")
 	set.StringVar(&a.By, "by", base.UserName(), "name recorded with the answer")
 	set.BoolVar(&c.JSON, "json", false, "print the answered question as JSON")

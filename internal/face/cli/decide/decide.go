@@ -35,8 +35,8 @@ func NewDecide(c *base.CLI) *cobra.Command {
 		Use:   "decide N…|ID CALL|--all --approve|--deny|…",
 		Short: "Decide on tool calls that need approval",
 		Long: `Decide on tool calls that need approval. N are numbers from the inbox; --all means every
-call that the inbox has shown. A number stands only for the call that you saw there, and
-each call is decided separately. Instead of N, you can give ID and CALL, where CALL is
+call that the inbox has shown. A number identifies only the call that the inbox showed with it,
+and each call is decided separately. Instead of N, you can give ID and CALL, where CALL is
 <execution>/<call> as inbox prints it, or only the last part if it is unambiguous. A call
 can be decided only once. A denied call is not made, and the agent gets the reason. With
 --digest, only a call with that digest is decided; its first 12 characters are enough.

@@ -26,10 +26,10 @@ func NewInbox(c *base.CLI) *cobra.Command {
 		Use:   "inbox [ID]",
 		Short: "List what needs a person: calls to approve, questions, reviews",
 		Long: `List what needs a person, in one investigation or in all running ones: tool calls to
-approve, questions, and reviews, most urgent first. Pass the numbers to decide and
-answer. Each item keeps its number, and numbers are not reused, so you decide only on what
-you have seen here. decide and answer refuse an item that has changed or is no longer
-pending.`,
+approve, questions, and reviews, most urgent first. Pass the numbers to "starter
+decide" and "starter answer". Each item keeps its number, and numbers are not reused, so you
+decide only on what you have seen here. Both commands refuse an item that has changed or is
+no longer pending.`,
 		Example: `  starter inbox
   starter decide 1 --approve
   starter answer 2 --text "the database of the shop"`,

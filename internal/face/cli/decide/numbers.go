@@ -112,6 +112,6 @@ func asListed(ctx context.Context, c *base.CLI, args []string) (found inbox.Item
 		}
 	}
 	why := cmp.Or(c.Client().Fate(ctx, found.Investigation, found.Name), "run `starter inbox` to see what is pending")
-	return found, true, fmt.Errorf("number %d was %s %s of %s, which is no longer pending: %s",
+	return found, true, fmt.Errorf("item %d (%s %s of %s) is no longer pending: %s",
 		n, found.Kind, found.Name, found.Investigation, why)
 }

@@ -63,9 +63,13 @@ func rememberingCall(
 	ctx context.Context, st base.Store, investigation string, a record.Approval, f *ruleFlags,
 ) (r remember.Rule, err error) {
 	if a.Remember == "" {
-		return r, base.Usagef("no rule can approve calls of %s: either the configuration does not allow it (tool_config.remember), "+
-			"the tool is critical, some of the arguments are masked, the agent has read untrusted text, or it repeats the call (%s)",
-			a.Tool, strings.Join(a.Notes, " "))
+		why := ""
+		if len(a.Notes) > 0 {
+			why = " (" + strings.Join(a.Notes, " ") + ")"
+		}
+		return r, base.Usagef("no rule can approve calls to %s: either the configuration does not allow it (tool_config.remember), "+
+			"the tool is critical, a person edited the arguments, some of them are masked, the agent has read untrusted text, or it "+
+			"repeats the call%s", a.Tool, why)
 	}
 	var iteration, n int
 	if _, err := fmt.Sscanf(a.CallID, "c%d_%d", &iteration, &n); err != nil {
@@ -144,9 +148,10 @@ func printPreview(c *base.CLI, out io.Writer, r remember.Rule, p remember.Previe
 	for _, reading := range r.Readings() {
 		head = append(head, "  "+terminal.CleanLine(reveal.Text(reading)))
 	}
-	err := c.PrintTo(out, append(head, fmt.Sprintf("It would have allowed %d of the last %d calls: "+
+	err := c.PrintTo(out, append(head, fmt.Sprintf("It would have allowed %d of the last %s: "+
 		"%d denied by a person, %d undecided, %d approved, %d made without asking.",
-		p.Count(), p.Looked, p.Fits[remember.Denied], p.Fits[remember.Undecided], p.Fits[remember.Approved], p.Fits[remember.Made]))...)
+		p.Count(), terminal.Count(p.Looked, "call"), p.Fits[remember.Denied], p.Fits[remember.Undecided], p.Fits[remember.Approved],
+		p.Fits[remember.Made]))...)
 	shown := p.Examples[:min(len(p.Examples), maxPreviewed)]
 	if err != nil || len(shown) == 0 {
 		return err

@@ -22,11 +22,11 @@ func NewScore(c *base.CLI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "score ID",
 		Short: "Score a finished investigation",
-		Long: `Score a finished investigation; you can repeat this. The scoring agent is the one that the
-chain names, or else ScoringAgent. It gets the request, the results and the transcripts of
-all agents, and returns a score from 0 to 100 with reasons. Scoring does not change the
-status of the investigation. Only one scoring runs at a time. show and report print the
-last score; show --json prints all scores.`,
+		Long: `Score a finished investigation; you can repeat this. The scoring agent is the agent in
+scoring.agent of the chain or of defaults, or else ScoringAgent. It gets the request, the
+results and the transcripts of all agents, and returns a score from 0 to 100 with reasons.
+Scoring does not change the status of the investigation. Only one scoring runs at a time.
+"starter show" and "starter report" print the last score; "starter show --json" prints all.`,
 		Example: `  starter score lab
   starter score lab --json | jq .score`,
 		Args: base.Exactly("ID"),

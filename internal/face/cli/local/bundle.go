@@ -20,8 +20,8 @@ func newExport(c *base.CLI) *cobra.Command {
 		Short: "Write a finished investigation to one file",
 		Long: `Write a finished investigation to one file: request, plan, transcript, decisions, artifacts
 and report, with a page for a browser (index.html). The file is a ZIP archive. Each row has
-a hash that covers all rows before it. Keep the printed seal apart from the file: with it,
-verify --seal detects a file that was changed and sealed again.`,
+a hash that covers all rows before it. Store the printed seal separately from the file:
+"starter verify --seal" needs it to detect a file that was changed and sealed again.`,
 		Example: `  starter export lab lab.zip
   starter verify lab.zip`,
 		Args: base.Exactly("ID", "FILE"),

@@ -37,7 +37,7 @@ elsewhere, it calls them only with --online.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("online") && c.Config != "" && c.Typed() && !c.JSON {
 				q := c.Questions(cmd.Context())
-				e.Online = q.Yes("Ask each model for one word, to check its key and name? This costs a few tokens.")
+				e.Online = q.Yes("Call each model once, to check its key and name? This costs a few tokens.")
 				if q.Err != nil {
 					return q.Err
 				}
@@ -47,7 +47,7 @@ elsewhere, it calls them only with --online.`,
 	}
 	c.ConfigFlag(cmd)
 	cmd.Flags().BoolVar(&e.Online, "online", false,
-		"ask each model for one word, to check its key and name (costs a few tokens; --online=false: never ask)")
+		"call each model once, to check its key and name (costs a few tokens; --online=false: do not call or ask)")
 	cmd.Flags().DurationVar(&e.Patience, "wait", 5*time.Second, "how long to wait for each answer")
 	cmd.Flags().BoolVar(&c.JSON, "json", false, "print the findings as JSON")
 	return cmd

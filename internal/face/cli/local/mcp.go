@@ -25,14 +25,15 @@ Editors and agents start this command (docs/reference/mcp.md) to start, watch, s
 read investigations as your operating system user. If Temporal and the workers' store are
 not reachable from here, use the path /mcp of the HTTP API instead.
 
---decide sets whose decisions count for calls, confirmations and reviews that need a
-person. never: nobody's. ask: the person's, whom the editor asks. trust: the agent's, which
-states that the person agreed.`,
+--decide sets which decisions are accepted for calls, confirmations and reviews that need a
+person. never: none. ask: the editor asks the person, whose answer counts. trust: the
+agent's decision counts; the agent states that the person agreed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveMCP(c, cmd, decide) },
 	}
 	c.ConfigFlag(cmd)
 	set := cmd.Flags()
-	set.StringVar(&decide, "decide", decide, "whose decisions to accept: never (none), ask (the person's) or trust (the agent's)")
+	set.StringVar(&decide, "decide", decide, "which decisions to accept: never (none), ask (the person's, in the editor) or "+
+		"trust (the agent's)")
 	return cmd
 }
 

@@ -23,7 +23,7 @@ func newStoreCheck(c *base.CLI) *cobra.Command {
 		Long: `Compare the store with Temporal's history, for one investigation or conversation or for
 all running ones. A store that was restored from a backup, or that lost commits in a
 failover, lacks entries that the history refers to. The check changes nothing. The exit
-code is 1 if entries are missing.`,
+code is 1 if entries are missing or something could not be checked.`,
 		Example: `  starter store check
   starter store check lab --json`,
 		Args: base.AtMostOne,
@@ -50,10 +50,12 @@ func storeCheck(ctx context.Context, c *base.CLI, id string) error {
 	if err != nil {
 		return err
 	}
-	failed := 0
+	failed, lost := 0, 0
 	for _, check := range checks {
-		if !check.Whole() {
+		if check.Error != "" {
 			failed++
+		} else if !check.Whole() {
+			lost++
 		}
 	}
 	if c.JSON {
@@ -62,15 +64,22 @@ func storeCheck(ctx context.Context, c *base.CLI, id string) error {
 		}
 		err = c.PrintJSON(checks)
 	} else {
-		err = printChecks(c, checks, failed)
+		err = printChecks(c, checks, lost > 0)
 	}
-	if err == nil && failed > 0 {
-		err = fmt.Errorf("the store lacks data for %d of %s", failed, terminal.Count(len(checks), "investigation"))
+	var problems []string
+	if lost > 0 {
+		problems = append(problems, fmt.Sprintf("the store lacks data for %d of %d", lost, len(checks)))
+	}
+	if failed > 0 {
+		problems = append(problems, fmt.Sprintf("%d of %d could not be checked", failed, len(checks)))
+	}
+	if err == nil && len(problems) > 0 {
+		err = errors.New(strings.Join(problems, "; "))
 	}
 	return err
 }
 
-func printChecks(c *base.CLI, checks []client.StoreCheck, failed int) error {
+func printChecks(c *base.CLI, checks []client.StoreCheck, lost bool) error {
 	if len(checks) == 0 {
 		return c.Print("No investigations or conversations are running.")
 	}
@@ -79,14 +88,15 @@ func printChecks(c *base.CLI, checks []client.StoreCheck, failed int) error {
 			return err
 		}
 	}
-	if failed == 0 {
+	if !lost {
 		return nil
 	}
 	return c.Print(`
-The store does not show what these investigations did after its newest entry: verify that by hand. An investigation stops
-making calls once a worker notices the loss. To continue it, restore a store that has the missing entries (the former
-primary, or a newer backup) and reset the workflow that failed. Otherwise, end it with "starter cancel ID" and start it again
-with "starter rerun ID". To check the audit trail for changes, run "starter audit verify".`)
+The store lacks data for these investigations and conversations. It does not show what they did after its newest entry: verify
+that by hand. They stop making calls once a worker notices the loss. To continue one, switch to a store that has the missing
+entries (the former primary, or a newer backup) and reset the workflow that failed. Otherwise, end it with "starter cancel ID".
+Then start an investigation again with "starter rerun ID" (with "starter run" if its record is missing), or a conversation with
+"starter chat". To check the audit trail for changes, run "starter audit verify".`)
 }
 
 // checkLine describes a check's result in one line.
@@ -96,10 +106,10 @@ func checkLine(check client.StoreCheck) string {
 	}
 	stored := "the store has no entries"
 	if check.Entries > 0 {
-		stored = fmt.Sprintf("the store has %d entries, the newest from %s", check.Entries, check.LastAt.Format(time.RFC3339))
+		stored = fmt.Sprintf("entries in the store: %d, the newest from %s", check.Entries, check.LastAt.Format(time.RFC3339))
 	}
 	if check.Whole() {
-		return fmt.Sprintf("nothing is missing; %s; Temporal refers to %d of them", stored, check.Referred)
+		return fmt.Sprintf("nothing is missing; %s; entries that Temporal refers to: %d", stored, check.Referred)
 	}
 	var lost []string
 	if n := len(check.Missing); n > 0 {
@@ -108,10 +118,10 @@ func checkLine(check client.StoreCheck) string {
 			n, check.Referred, first.Seq, first.At.Format(time.RFC3339), last.Seq, last.At.Format(time.RFC3339)))
 	}
 	if check.Gaps > 0 {
-		lost = append(lost, fmt.Sprintf("%d entries before the newest one", check.Gaps))
+		lost = append(lost, fmt.Sprintf("entries before the newest one: %d", check.Gaps))
 	}
 	if n := len(check.Blobs); n > 0 {
-		lost = append(lost, fmt.Sprintf("%d blobs (the first is %s)", n, check.Blobs[0]))
+		lost = append(lost, fmt.Sprintf("blobs: %d (the first is %s)", n, check.Blobs[0]))
 	}
 	if check.Unrecorded {
 		lost = append(lost, "the record of the investigation")

@@ -33,8 +33,11 @@ everywhere else. Images are saved as the tool returned them.`,
   starter artifacts lab 1
   starter artifacts lab 2-pods.json -o - | jq .`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 || args[0] == "" {
-				return base.Usagef("expected an ID and at most one artifact name or number, got %d arguments", len(args))
+			if len(args) < 1 || len(args) > 2 {
+				return base.Usagef("expected an ID and at most one artifact name or number, got %s", terminal.Count(len(args), "argument"))
+			}
+			if args[0] == "" {
+				return base.Usagef("the ID is empty")
 			}
 			return nil
 		},

@@ -118,7 +118,7 @@ Inquest. The exit code is 1 if there is one. An attacker who can write to the wh
 database can recompute every hash. To detect that, give --head a hash that "starter audit
 head" printed earlier and that you kept where the attacker cannot write.`,
 		Example: `  starter audit verify
-  starter audit verify --head $(cat /mnt/worm/inquest-head)`,
+  starter audit verify --head $(tail -n 1 /mnt/worm/inquest-heads)`,
 		Args: base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := c.Local().VerifyAudit(cmd.Context(), head)
@@ -130,7 +130,7 @@ head" printed earlier and that you kept where the attacker cannot write.`,
 			} else if found.Fault == "" {
 				line := terminal.Count(int(found.Rows), "row") + " verified"
 				if found.Loose > 0 {
-					line += "; no anchor covers the latest rows of " + terminal.Count(found.Loose, "chain") + " yet"
+					line += "; the latest rows of " + terminal.Count(found.Loose, "hash chain") + " are not covered by an anchor yet"
 				}
 				if found.Rows == 0 {
 					line = "nothing to verify: the audit trail has no rows"

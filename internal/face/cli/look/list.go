@@ -55,7 +55,7 @@ finds checkout-7f9c. Without a store, only names are searched.`,
 	}
 	set := cmd.Flags()
 	set.StringVar(&status, "status", "", fmt.Sprintf("only investigations with this status: %s", strings.Join(base.Texts(statuses()), ", ")))
-	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only investigations that wait for a person's decision, answer or resume")
+	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only investigations that wait for a person to decide, answer or resume")
 	set.StringVar(&since, "since", "", "only investigations started since this time: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Chain, "chain", "", "only investigations of this chain")
 	set.StringVar(&filter.AlertType, "alert-type", "", "only investigations of this alert type")
@@ -204,7 +204,7 @@ func aboutCell(r listed) string {
 // sayStale warns that the shown statuses may be out of date.
 func sayStale(ctx context.Context, c *base.CLI, err error) {
 	if err != nil && ctx.Err() == nil {
-		c.Say("Temporal does not answer: investigations that have been terminated may still be shown as running")
+		c.Say("Temporal is not responding: investigations that have been terminated may still be shown as running")
 	}
 }
 

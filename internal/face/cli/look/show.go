@@ -28,8 +28,8 @@ func NewShow(c *base.CLI) *cobra.Command {
 		Use:   "show ID",
 		Short: "Print the whole investigation: the transcript, then the report",
 		Long: `Print the whole investigation: the full transcript, including prompts and results, then
-the report. To print only the report, use report. With --evidence, print the evidence from
-tools and agents instead: each piece with its number, its row in the transcript, and who
+the report. To print only the report, use "starter report". With --evidence, print the evidence
+from tools and agents instead: each piece with its number, its row in the transcript, and who
 found it; then the claims of the report, and whether the evidence supports them.`,
 		Example: `  starter show lab
   starter show lab --evidence

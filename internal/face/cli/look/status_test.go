@@ -69,7 +69,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 		run("judge#2", 1, "Judge", "Clerk")}
 	stages[1], stages[2] = stages[2], stages[1] // as in the plan
 	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Envelope: record.Envelope{
-		Version: 1, Undelivered: []string{`guide: no agent "Nobody" runs now or later`}, By: "Ada", Pending: []string{"tell"},
+		Version: 1, Undelivered: []string{`guide: no agent "Nobody" is running or still to run`}, By: "Ada", Pending: []string{"tell"},
 		Bounds: []plan.Bound{{Name: "max_passes", Limit: "2", From: "a.yaml:7"}, {Name: "max_llm_calls", Limit: "10", From: "default"}},
 	}}
 	var out bytes.Buffer
@@ -78,7 +78,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `inc:1 · c · completed · cut short: max_passes_exceeded · tokens unknown · requested by Ada
-! guide: no agent "Nobody" runs now or later
+! guide: no agent "Nobody" is running or still to run
 bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
 plan       completed
   Planner  completed  m  1 iteration · tokens unknown

@@ -150,7 +150,7 @@ func threadsShow(c *base.CLI) *cobra.Command {
 			return terminal.Recall(t.Entries, last, c.Options(false))
 		},
 	}
-	cmd.Flags().IntVar(&last, "last", last, "number of messages to show; with --json, of entries")
+	cmd.Flags().IntVar(&last, "last", last, "number of messages to show (with --json: number of entries)")
 	cmd.Flags().BoolVar(&c.JSON, "json", false, "print as JSON")
 	return cmd
 }
@@ -203,7 +203,7 @@ func threadsDelete(c *base.CLI) *cobra.Command {
 		Use: "delete THREAD", Short: "Close a conversation and delete everything that belongs to it", Args: base.Exactly("THREAD"),
 		Example: "  starter threads delete oncall",
 		Long: `Close a conversation and delete its messages, results, turns and workflow runs. Only the
-audit trail is kept, and records who deleted it. A conversation with a running turn is not
+audit trail is kept; it records who deleted the conversation. A conversation with a running turn is not
 deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {

@@ -29,8 +29,8 @@ func NewWatch(c *base.CLI) *cobra.Command {
 		Long: `Show an investigation from its beginning, live until it ends. On a terminal, the live view
 fills the screen: a line for each agent, the text of one agent, and everything that needs a
 person; you can decide and answer there. Press ? to list the keys. q and Ctrl-C leave, and the
-investigation continues. Elsewhere, with --plain or --verbose, or if TERM is "dumb" or CI
-is set, the output is printed line by line.`,
+investigation continues. Without a terminal, with --plain or --verbose, if TERM is "dumb", or
+if CI is set, the output is printed line by line.`,
 		Example: `  starter watch lab
   starter watch lab --plain
   starter watch lab --json | jq -r 'select(.type == "entry").entry.text'`,

@@ -168,7 +168,7 @@ func (s *chatSession) join(ctx context.Context) error {
 	case (gone || !h.Open) && s.flags.agent == "":
 		return base.Usagef("no open conversation %s: set --agent to start one", s.flags.thread)
 	case (gone || !h.Open) && s.Remote():
-		return base.Usagef("no open conversation %s: omit --thread to start one; the API names it", s.flags.thread)
+		return base.Usagef("no open conversation %s: omit --thread to start one; the API assigns its ID", s.flags.thread)
 	case gone || !h.Open:
 		return nil
 	case s.flags.agent != "" && name != "" && name != s.flags.agent:

@@ -32,13 +32,12 @@ func (f *requestFlags) flags(c *base.CLI, cmd *cobra.Command, s *system.Start) {
 	set.StringVar(&req.By, "by", base.UserName(), "name of the requester")
 	set.BoolVar(&f.detach, "detach", false, "print the workflow ID and do not wait")
 	set.StringVar(&req.Project, "project", "", "project of the investigation (default: "+agent.DefaultProject+")")
-	set.StringVar(&req.Tenant, "tenant", "", "tenant of the investigation; if Temporal uses fairness, tenants share capacity")
+	set.StringVar(&req.Tenant, "tenant", "", "tenant of the investigation; tenants share capacity if Temporal's fairness is enabled")
 	set.StringVar(&req.Session, "session", "", "session of the investigation, for list --session")
 	set.IntVar(&req.Priority, "priority", 0, "priority from 1 (first) to 5 (default: Temporal's, 3)")
 	set.StringArrayVar(&f.meta, "meta", nil, "metadata KEY=VALUE, for list --meta, prompts and hooks; may be repeated")
 	set.StringArrayVar(&f.mcp, "mcp", nil,
-		"SERVER or SERVER=TOOL,TOOL: limit agents to this MCP server of the configuration, or to these of its tools; may be "+
-			"repeated")
+		"SERVER or SERVER=TOOL,TOOL: limit agents to this configured MCP server, or to the given tools of it; may be repeated")
 	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off, for a native tool of Gemini models; may be repeated")
 	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a limit in addition to those of the chain: "+
 		strings.Join(agent.BudgetKeys, ", ")+"; may be repeated")

@@ -45,7 +45,7 @@ func NewRun(c *base.CLI) *cobra.Command {
 	set.BoolVar(&s.Request.UseMock, "mock", false, "replace agents with the mocks defined in the configuration")
 	asked.flags(c, cmd, &s)
 	set.StringVar(&s.Request.Fingerprint, "fingerprint", "",
-		"key of equal requests: if an investigation has this fingerprint, it is shown instead (default: from the chain's dedup)")
+		"identifies duplicate requests: if an investigation already has this fingerprint, it is shown instead (default: from the chain's dedup)")
 	set.BoolVar(&s.Request.Again, "again", false, "start a new investigation even if one with the same fingerprint exists")
 	l.Flags(c, cmd)
 	return cmd

@@ -68,7 +68,7 @@ async function run(name) {
 const version = (whole) => ({ "If-Match": `"${whole.version}"` });
 
 async function remove(whole) {
-  const refused = whole.chains.length ? ` These chains can then no longer start: ${whole.chains.join(", ")}.` : "";
+  const refused = whole.chains.length ? ` These chains will no longer start: ${whole.chains.join(", ")}.` : "";
   const told = `This deletes ${reveal(whole.name)}. Its versions are kept.${refused}`;
   if (!(await confirm("Delete", told, "Delete the agent"))) return;
   try {

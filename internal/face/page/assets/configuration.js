@@ -273,7 +273,7 @@ async function runTool(t, given, approved) {
     await ask(`Result of ${reveal(t.name)}`, "Close", [failed, long(out.content || "(empty)")].filter(Boolean));
   } catch (e) {
     if (e.type === "urn:inquest:needs-approval" && !approved) {
-      const word = h("p", {}, "This call needs approval. The audit trail records that you approved it.");
+      const word = h("p", {}, "This call needs approval. If you run it, the audit trail records that you approved it.");
       if (await ask(`Run ${reveal(t.name)}`, "Approve and run", word, () => true)) return runTool(t, typed, true);
       return;
     }

@@ -45,7 +45,7 @@ export class Report {
           unknown.filter((c) => c.late?.status !== "success"),
         ),
         this.calls(
-          "Answered late: these calls were interrupted, but they took effect: their tools answered later. The agents did not know.",
+          "Answered late: these calls were interrupted, but their tools later reported success. The agents did not see it.",
           unknown.filter((c) => c.late?.status === "success"),
         ),
         text && markdown(readable(text), cite),

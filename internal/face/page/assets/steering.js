@@ -80,13 +80,13 @@ export class Steering {
     const whom = h(
       "select",
       { "aria-label": "Recipient" },
-      h("option", { value: "" }, "all running agents"),
+      h("option", { value: "" }, "all agents"),
       running.map((x) => h("option", { value: x.name }, reveal(x.name))),
     );
     const said = await ask("Guide", "Send", [text, whom], () => ({ text: text.value.trim(), name: whom.value }));
     if (!said?.text) return;
     const x = this.executions.get(said.name);
-    this.steer("/guide", `Sent to ${x ? reveal(x.name) : "all running agents"}, for the next model call.`, {
+    this.steer("/guide", `Guidance sent${x ? ` to ${reveal(x.name)}` : ""}. It is read before the next model call.`, {
       text: said.text,
       ...(x && { stage: x.stage, agent: x.name.slice(x.stage.length + 1) }),
     });

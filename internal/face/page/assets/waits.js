@@ -211,7 +211,7 @@ class Card {
       h(
         "div.confirm",
         { role: "group", "aria-label": "Confirm the approval" },
-        h("p", {}, "The agent makes the call immediately, and you may not be able to undo it."),
+        h("p", {}, "Once you approve, the agent makes the call without asking again, and you may not be able to undo it."),
         h("div.buttons", {}, button("Back", () => (this.offer(), this.element.focus())), yes),
       ),
     );
@@ -277,7 +277,7 @@ class Card {
     return this.send("/decide", body, doing, (d) => {
       const by = d.by ? ` by ${d.by}` : "";
       if (d.pending) return `Recorded${by}: ${d.pending}.`;
-      if (d.question) return `Asked${by}. The call is not made.`;
+      if (d.question) return `Asked${by}. The call was not made.`;
       return d.approved ? `Approved${by}${d.edit ? " with edited arguments" : ""}.` : `Denied${by}.`;
     });
   }
@@ -338,7 +338,7 @@ class Card {
       const late = isLate(e);
       this.outcome.classList.add("wrong");
       this.outcome.textContent = reveal(
-        late ? `Too late, this was not applied: ${e.message}` : e.status === 403 ? `Not allowed: ${e.message}` : `Failed: ${e.message}`,
+        late ? `Not applied, because it came too late: ${e.message}` : e.status === 403 ? `Not allowed: ${e.message}` : `Failed: ${e.message}`,
       );
       this.decided = late;
       this.doing.hidden = late || this.gone;

@@ -267,7 +267,7 @@ func (n *newcomer) starts(command, first string) {
 func (n *newcomer) examines(command string) {
 	n.t.Helper()
 	v := n.begins(command)
-	v.shows("Ask each model for one word")
+	v.shows("Call each model once")
 	v.press("y\r")
 	screen := n.finishes(v, command)
 	n.reads(command, screen)

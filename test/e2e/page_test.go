@@ -235,7 +235,7 @@ func (p *pageWorld) decides(id string) {
 		[...document.querySelectorAll(".pane")].some(e => e.textContent.includes("Beta") && e.querySelector(".status.waiting_approval"))`)
 	p.ada.until("choose lab.add", `tool => { const card = `+cardOf+`; card?.focus(); return Boolean(card) }`, "lab.add")
 	p.ada.do("ask for its approval by a key", chromedp.KeyEvent("a"))
-	p.ada.shows("The agent makes the call immediately")
+	p.ada.shows("the agent makes the call without asking again")
 	p.ada.shot("page-confirm")
 	p.ada.do("press the same key once more", chromedp.KeyEvent("a"))
 	p.ada.until("it waits", `tool => (`+cardOf+`)?.querySelector(".outcome").textContent == ""`, "lab.add")
@@ -274,7 +274,7 @@ func (p *pageWorld) decideAtOnce() {
 	for name, text := range said {
 		if text == name {
 			won++
-		} else if !strings.HasPrefix(text, "Too late, this was not applied: ") {
+		} else if !strings.HasPrefix(text, "Not applied, because it came too late: ") {
 			p.t.Errorf("%q", text)
 		}
 	}

@@ -94,7 +94,7 @@ func TestTaskQueueThatNobodyServes(t *testing.T) {
 				t.Errorf("%d results; Alpha was told\n%s", len(results), system)
 			}
 			for _, e := range results {
-				if served && (e.Status == "success" || !strings.Contains(e.Text, "no worker polls the task queue")) {
+				if served && (e.Status == "success" || !strings.Contains(e.Text, "no worker picked up the call in time")) {
 					t.Errorf("%s: %s", e.Call.Name, e.Text)
 				}
 			}

@@ -47,7 +47,7 @@ func TestUI(t *testing.T) {
 	b.signal("disk-full", "guide", `{"text":"look at the disks"}`,
 		"Send guidance, which the agents see before their next model call.")
 	eventually(t, "what was said is in the mail", func() bool { return stock{world: w}.posted("disk-full") })
-	b.signal("disk-full", "pause", "", "Make no more model calls until resume.")
+	b.signal("disk-full", "pause", "", "Make no more model calls until resumed.")
 	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(alpha).Status == agent.StatusPaused })
 	l.hold.Release()
 	eventually(t, "Alpha has stopped", func() bool { return w.agentStatus(alpha).Doing == "paused" })

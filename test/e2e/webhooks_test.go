@@ -106,7 +106,7 @@ func TestLongWebhookFlood(t *testing.T) {
 	delivered := false
 	for _, req := range w.model.Requests() {
 		for _, m := range req.Messages {
-			delivered = delivered || strings.Contains(m.Text(), "have no investigation of their own")
+			delivered = delivered || strings.Contains(m.Text(), "were added to this investigation")
 		}
 	}
 	if all, _ := s.Alerts(t.Context(), store.AlertFilter{}); len(all) != 30 || !delivered {

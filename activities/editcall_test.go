@@ -134,7 +134,7 @@ func TestAToolThatChangesAfterItsApproval(t *testing.T) {
 		note   string // "" means the call is made
 	}{
 		"the same":            {func() ([]tool.Spec, error) { return slices.Clone(labTools), nil }, ""},
-		"another description": {func() ([]tool.Spec, error) { return slices.Clone(changed), nil }, "lab.read has a new description"},
+		"another description": {func() ([]tool.Spec, error) { return slices.Clone(changed), nil }, "lab.read has changed: description"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

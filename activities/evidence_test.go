@@ -64,7 +64,7 @@ func TestEvidence(t *testing.T) {
 		`{"evidence":[{"location":"lab.read","content":"%","relevance":"cause","confidence":0.8}],"items_pending":["the limits"]}` + "\n```"
 	b.says(strings.Replace(block, "%", "exit code 138", 1))
 	out, err := b.generate(activities.GenerateIn{Iteration: 2})
-	if err != nil || out.Invalid != "evidence: e1: its content is not in any tool result: quote it verbatim" {
+	if err != nil || out.Invalid != "evidence: e1: its content is in neither the alert nor a tool result: quote it verbatim" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	b.says(strings.Replace(block, "%", `checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137`, 1))
@@ -83,7 +83,7 @@ func TestEvidence(t *testing.T) {
 	}
 	received := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
-		"[1] exit code 138 · at lab.read · cause · said by s/A · proves nothing: its content is not in any tool result",
+		"[1] exit code 138 · at lab.read · cause · said by s/A · proves nothing: its content is in neither the alert nor a tool result",
 		`[2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A` + "\n",
 		"not checked: the limits\n", "It was killed [1].", "It was killed [2].",
 	} {
@@ -249,7 +249,7 @@ func TestUncitedSentences(t *testing.T) {
 	for n, test := range []struct{ text, report, proof string }{
 		{"It failed 8 times.", "It failed 8 times.", ""},
 		{said, said + "\n\n---\n\nChecked by code: the report contains no citations; " +
-			"1 sentence without a citation matches one result.\n\n" +
+			"1 sentence without a citation matches a result or the alert.\n\n" +
 			"Checked by code: these sentences have no citation but match a result or the alert:\n\n- " + strings.TrimSuffix(said, ".") +
 			": [1] `14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137` · lab.read, row 5 of s/A\n", "found"},
 		{`{"cause": "` + said + `"}`, `{"cause": "` + said + `"}`, "found"},

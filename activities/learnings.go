@@ -194,7 +194,7 @@ func (a recorder) taught(ctx context.Context, p plan.Plan, ref job.Ref) (out *le
 	for n, one := range said.New {
 		one.Rows = slices.DeleteFunc(one.Rows, func(row int64) bool { return !rows[row] })
 		if len(one.Rows) == 0 {
-			notes = append(notes, fmt.Sprintf("Learning new[%d] was not saved: none of the transcript rows that it cites exist.", n))
+			notes = append(notes, fmt.Sprintf("Learning new[%d] was not saved: none of the transcript rows that it cites can support it.", n))
 			continue
 		}
 		if one.Text, err = a.MaskData(ctx, p, "a learning", one.Text); err != nil {

@@ -90,7 +90,7 @@ func (a recorder) undelivered(ctx context.Context, investigation string) (lines 
 		if l.Agent != "" {
 			line += " for " + l.Agent
 		}
-		lines = append(lines, fmt.Sprintf("%s: not delivered, because no model call followed: %q", line, job.Preview(l.Text)))
+		lines = append(lines, fmt.Sprintf("%s: no model call followed: %q", line, job.Preview(l.Text)))
 	}
 	return lines, err
 }

@@ -109,7 +109,7 @@ func TestMailThatNoModelSaw(t *testing.T) {
 				Envelope: record.Envelope{Undelivered: []string{"conclude: agent B is not running"}},
 			})
 			var end activities.FinishOut
-			const want = `guide by Ada: not delivered, because no model call followed: "look"`
+			const want = `guide by Ada: no model call followed: "look"`
 			if err != nil || finished.Get(&end) != nil || len(end.Undelivered) != 1 || end.Undelivered[0] != want {
 				t.Errorf("%+v, %v", end, err)
 			}

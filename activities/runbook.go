@@ -79,7 +79,7 @@ func (a resolver) noteRunbook(ctx context.Context, investigation string, p plan.
 	}
 	text := strings.Join(p.RunbookProblems, "\n") + "\nThe agents work without a runbook."
 	if strings.TrimSpace(p.Runbook) != "" {
-		text = strings.Join(p.RunbookProblems, "\n") + "\nThe agents use the runbook of " + p.RunbookOrigin.Name + " instead."
+		text = strings.Join(p.RunbookProblems, "\n") + "\nThe agents use the runbook from " + p.RunbookOrigin.Name + " instead."
 	}
 	_, err := a.Transcripts.Append(ctx, transcript.Step{
 		Scope:  transcript.Scope{Investigation: investigation},

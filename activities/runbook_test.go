@@ -187,7 +187,7 @@ func TestRunbooks(t *testing.T) {
 			shows: []string{follow, "Origin: the configuration\n", "\nAsk the team.\n"},
 			notice: "The runbook http://docs.example.com/disk.md, from the request, could not be used: only https URLs are allowed.\n" +
 				"The runbook https://docs.example.com/none, from the configuration, could not be used: " +
-				"the server answered 404 Not Found.\nThe agents use the runbook of the configuration instead.", fetches: 1},
+				"the server answered 404 Not Found.\nThe agents use the runbook from the configuration instead.", fetches: 1},
 		"a file in the request": {chain: "Look at the logs.", request: `,"runbook":"file:disk.md"`,
 			shows: []string{follow, "\nLook at the logs.\n"}, notice: "The runbook file:disk.md, from the request, could not be used"},
 	} {

@@ -95,10 +95,10 @@ func TestAToolThatChangesUnderARule(t *testing.T) {
 	}{
 		"the same": {func(*tool.Spec) {}, func(*remember.Rule) {}, ""},
 		"another description": {func(s *tool.Spec) { s.Description = "Deletes what it reads." }, func(*remember.Rule) {},
-			"lab.read has a new description"},
+			"lab.read has changed: description"},
 		"a rule for whatever": {func(s *tool.Spec) { s.Description = "Deletes." }, func(r *remember.Rule) { r.Definition = "" },
-			"lab.read has a new description"},
-		"critical by now": {func(s *tool.Spec) { s.Risk = agent.RiskCritical }, func(*remember.Rule) {}, "lab.read has a new risk"},
+			"lab.read has changed: description"},
+		"critical by now": {func(s *tool.Spec) { s.Risk = agent.RiskCritical }, func(*remember.Rule) {}, "lab.read has changed: risk"},
 		"its rule is revoked too": {func(s *tool.Spec) { s.Description = "Deletes." },
 			func(r *remember.Rule) { r.Revoked = &remember.Revoked{By: "Bob"} }, "is no longer valid"},
 	} {

@@ -13,7 +13,7 @@ type Config struct {
 	// FallbackLists are lists of fallback providers, by name.
 	FallbackLists map[string][]Fallback `yaml:"fallback_lists"`
 
-	_ struct{} `foreign:"label_maps" instead:"Inquest has no labels; end the chain with an agent of type llm, whose JSON reply can have them"`
+	_ struct{} `foreign:"label_maps" instead:"Inquest has no labels; end the chain with an agent of type llm whose JSON reply has them"`
 	_ struct{} `foreign:"mcpServers servers" instead:"it belongs to an MCP client's file: convert it with starter init DIR --from FILE"`
 	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 }

@@ -17,7 +17,7 @@ type Provider struct {
 	// BaseURL is the URL of the endpoint; for azure it is required, as the URL of the resource.
 	BaseURL string `yaml:"base_url" default:"the type's usual URL"`
 	// APIVersion is the version of Azure's API ("2024-10-21"); only with azure.
-	APIVersion string `yaml:"api_version" default:"none: base_url ends in /openai/v1"`
+	APIVersion string `yaml:"api_version" default:"none, which requires a base_url that ends in /openai/v1"`
 	// API selects one of OpenAI's APIs. With responses, models get their earlier reasoning back, but other vendors' servers
 	// rarely support it. Only with openai, and with azure without api_version.
 	API string `yaml:"api" enum:"api" default:"responses for OpenAI's own models that reason, else chat_completions"`

@@ -43,7 +43,7 @@ type Stage struct {
 	// Mock replaces every agent of the stage that names no mock itself.
 	Mock string `yaml:"mock" default:"none"`
 	// PromptKey names the entry of prompts for every agent of the stage that has no prompt_key itself.
-	PromptKey string `yaml:"prompt_key" default:"the prompt of the agent's type"`
+	PromptKey string `yaml:"prompt_key" default:"the agent's system_prompt, else the prompt of its type"`
 	// Evidence makes the stage's agents with tools quote the evidence for their conclusions. Later agents get the
 	// quotes with numbers, so that they can cite them. Inquest checks the report against the quotes that it cites.
 	Evidence *bool `yaml:"evidence" default:"false"`

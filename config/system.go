@@ -60,7 +60,7 @@ type Limits struct {
 // Store is the database that keeps all content. Set only one of the two.
 type Store struct {
 	// SQLite is the path of the database file.
-	SQLite string `yaml:"sqlite" default:"inquest.db in the data directory"`
+	SQLite string `yaml:"sqlite" default:"inquest.db in the data folder of dev; none for worker"`
 	// Postgres is how to connect to PostgreSQL.
 	Postgres Postgres `yaml:"postgres"`
 }
@@ -87,7 +87,7 @@ type Queue struct {
 	_ struct{} `unused:"max_concurrent_sessions" instead:"waiting work uses no resources; worker_count limits the calls of a worker"`
 	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"workers get work from Temporal as soon as there is any; remove it"`
 	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal reassigns lost work; remove it"`
-	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker continues it; graceful_shutdown_timeout is for all calls"`
+	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker continues the scoring; graceful_shutdown_timeout is for all calls"`
 }
 
 // Calls is how many model and tool calls one worker runs at once. Zero means not set.

@@ -74,7 +74,8 @@ running calls can finish, and unfinished work continues on another worker.`,
 	cmd.Flags().StringVar(&f.DeploymentVersion, "deployment-version", "",
 		"build ID for Temporal's worker versioning: investigations stay on the version they started on; a new version gets no "+
 			"work until you promote it (temporal worker deployment set-current-version)")
-	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
+	cmd.Flags().StringVar(&f.health, "health", "",
+		"listen address of the health probes /livez and /readyz, for Kubernetes and similar systems")
 	cmd.Flags().StringVar(&f.http, "http", "",
 		"address of the page and the HTTP API (docs/reference/api.md); on an address other than loopback, system.http must define who may use it")
 	cmd.Flags().StringVar(&f.ui, "temporal-ui", os.Getenv("INQUEST_UI"),

@@ -142,9 +142,9 @@ func (as *approvals) await(ctx workflow.Context, a *approval) *activities.Decisi
 		reason := a.undecided()
 		switch {
 		case err != nil:
-			reason = "it was cancelled before anyone decided"
+			reason = "the agent was cancelled before it was decided"
 		case as.run.behind != nil:
-			reason = "the store lost entries of the investigation before anyone decided"
+			reason = "the store lost entries of the investigation before it was decided"
 		case inTime:
 			reason = "there was no decision before the agent was told to conclude"
 		}

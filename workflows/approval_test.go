@@ -139,9 +139,9 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	}, time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
 	for what, want := range map[string]string{
-		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 characters",
+		"long name": `the name of a person or group is longer than 200 bytes`, "long reason": "the reason is longer than 1000 characters",
 		"long question": "the question is longer than 1000 characters",
-		"turned name":   `"by" has control or invisible characters`,
+		"turned name":   `the name of a person or group has control or invisible characters`,
 		"unknown":       `no pending call "c9_0"`, "no answer": `set one of "approved"`, "the first": "",
 		"twice": `already decided: approved by Ada`,
 	} {
@@ -374,7 +374,7 @@ func TestDecisionsAtTheEnd(t *testing.T) {
 		{"approved, then cancelled", &yes, true, "approved by Ada: " + stillWaiting},
 		{"denied, then cut off", &no, false, "denied by Ada: Tool b was not called: denied by Ada."},
 		{"denied, then cancelled", &no, true, "denied by Ada: Tool b was not called: denied by Ada."},
-		{"not decided, then cancelled", nil, true, "denied: Tool b was not called: denied (it was cancelled before anyone decided)."},
+		{"not decided, then cancelled", nil, true, "denied: Tool b was not called: denied (the agent was cancelled before it was decided)."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

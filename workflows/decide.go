@@ -111,7 +111,8 @@ func (a *approval) checkWho(d Decide) error {
 		return fmt.Errorf("call %q cannot be handed to %s, who may not decide. Allowed: %s, and members of these groups",
 			d.CallID, d.HandTo, strings.Join(slices.Concat(a.rules.Who, a.rules.EscalateTo), ", "))
 	case a.handedTo != "" && d.HandTo == "" && !who.Among([]string{a.handedTo}):
-		return fmt.Errorf("call %q was handed to %s; to take it back, hand it to yourself (--hand-to @you, or \"hand_to\")", d.CallID, a.handedTo)
+		return fmt.Errorf("call %q was handed to %s; to take it back, hand it to yourself (--hand-to @%s, or \"hand_to\")",
+			d.CallID, a.handedTo, who.Name)
 	case approves && a.rules.NotOwn && len(a.notBy) == 0:
 		return fmt.Errorf("the requester of this investigation is unknown, and requesters may not approve their own calls "+
 			"(approve_own: false). Deny call %q, and start the investigation with "+

@@ -191,7 +191,7 @@ func (d *delivery) refuse(sig signal) string {
 	case sig.Name == SignalLimits:
 		return sig.Name + ": only the investigation can do this"
 	case d.run.unresolved:
-		return sig.Name + ": the investigation ended before it started"
+		return sig.Name + ": the investigation was refused or cancelled before its first stage"
 	case d.run.result.Status.Closed():
 		return sig.Name + ": the investigation has ended"
 	case sig.everybody() && !sig.heartbeats(), len(d.run.state.Stages) == 0, len(d.concerned(sig)) > 0:

@@ -73,7 +73,7 @@ func notPending(format string, args ...any) error {
 
 // wrongInput returns an error that explains an invalid input and shows the expected one.
 func wrongInput(name, input string, err error) error {
-	return fmt.Errorf("%s: %v; the input is %s", name, err, input) // flat: Temporal's CLI prints causes, too
+	return fmt.Errorf("%s: %v; expected input: %s", name, err, input) // flat: Temporal's CLI prints causes, too
 }
 
 // readInput decodes an input from a person. An empty input leaves into unchanged. Errors
@@ -82,7 +82,7 @@ func readInput(value converter.RawValue, into any) error {
 	var raw json.RawMessage
 	if payload := value.Payload(); payload != nil {
 		if err := converter.GetDefaultDataConverter().FromPayload(payload, &raw); err != nil {
-			return errors.New("it is not JSON")
+			return errors.New("the input is not JSON")
 		}
 	}
 	raw = bytes.TrimSpace(raw)
@@ -90,7 +90,7 @@ func readInput(value converter.RawValue, into any) error {
 	case len(raw) == 0 || string(raw) == "null" || string(raw) == `""`: // the Temporal UI sends an empty text for nothing
 		return nil
 	case !json.Valid(raw):
-		return errors.New("it is not JSON")
+		return errors.New("the input is not JSON")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
@@ -100,8 +100,10 @@ func readInput(value converter.RawValue, into any) error {
 		if wrong.Field != "" {
 			what = fmt.Sprintf("%q", clip.Text(wrong.Field, 40))
 		}
-		kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its digits come after it
-		return fmt.Errorf("%s has the wrong type: %s", what, kind)
+		if kind, digits, _ := strings.Cut(wrong.Value, " "); digits == "" {
+			return fmt.Errorf("%s has the wrong type: %s", what, kind)
+		}
+		return fmt.Errorf("%s must not be this number", what) // a fraction, or too large
 	}
 	if err != nil {
 		return errors.New(clip.Text(strings.TrimPrefix(err.Error(), "json: "), 100)) // unknown field "…"

@@ -44,13 +44,14 @@ var kinds = map[route.Ask]struct {
 	expires time.Duration
 	check   func(Answer) error
 }{
-	route.Clarification: {clarificationWait, func(a Answer) error { return need(a.Text != "" || len(a.Data) > 0, `"text"`) }},
+	route.Clarification: {clarificationWait, func(a Answer) error { return need(a.Text != "" || len(a.Data) > 0, `"text" or "data"`) }},
 	route.Confirmation:  {confirmationWait, func(a Answer) error { return need(a.Approved != nil, `"approved": true or false`) }},
 	kindLimit: {0, func(a Answer) error {
 		said := cmp.Or(a.Decision, a.Text)
-		return need(said == decideConclude || said == decideStop, `"decision": conclude or stop; to raise the limit, use extend`)
+		return need(said == decideConclude || said == decideStop,
+			`"decision": conclude or stop; to raise the limit, use "starter extend" or the update extend_budget`)
 	}},
-	route.Review: {reviewWait, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
+	route.Review: {reviewWait, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision" or "approved"`) }},
 }
 
 func need(ok bool, what string) error {

@@ -77,7 +77,7 @@ func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, 
 	}
 	var in continued[S]
 	if err := converter.GetDefaultDataConverter().FromPayload(input.Payload(), &in); err != nil {
-		return nil, fmt.Errorf("read the state of the run before: %w", err)
+		return nil, fmt.Errorf("read the state of the previous run: %w", err)
 	}
 	return in.State, nil
 }
@@ -88,7 +88,7 @@ func startedOnce(ctx workflow.Context) error {
 	switch info := workflow.GetInfo(ctx); {
 	case info.CronSchedule != "":
 		const why = "cron schedules (%s) are not supported, because they would repeat the same run. Use a Temporal Schedule, which " +
-			"starts a new investigation each time"
+			"starts a new workflow each time"
 		return fmt.Errorf(why, info.CronSchedule)
 	case info.RetryPolicy != nil:
 		return errors.New("workflow retry policies are not supported, because they would repeat the whole run. Each step is retried " +
@@ -198,7 +198,7 @@ func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue)
 	}
 	info := workflow.GetInfo(ctx)
 	if len(info.WorkflowExecution.ID) > maxID {
-		return r.refused(ctx, fmt.Sprintf("the workflow id is longer than %d characters", maxID), activities.ErrorInvalidRequest)
+		return r.refused(ctx, fmt.Sprintf("the workflow ID is longer than %d bytes", maxID), activities.ErrorInvalidRequest)
 	}
 	in := activities.ResolveIn{Investigation: r.id, RunID: info.FirstRunID}
 	if err := storeStep(ctx, "chain and configuration", act.Resolve, in, &r.state.Resolved); err != nil {

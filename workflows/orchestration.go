@@ -128,7 +128,7 @@ func (o *orchestration) full(ctx workflow.Context) string {
 	case o.state.Dispatched >= maxDispatched:
 		return fmt.Sprintf("you have already dispatched %d agents, which is the limit for one agent.", maxDispatched)
 	case len(o.running) >= o.plan.MaxConcurrent:
-		return fmt.Sprintf("%d agents are already running, which is the limit (max_concurrent_agents). Wait for a result, or cancel one of them.",
+		return fmt.Sprintf("the limit of running agents (max_concurrent_agents: %d) is reached. Wait for a result, or cancel one of them.",
 			len(o.running))
 	}
 	return ""
@@ -177,7 +177,7 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 
 // list describes the state of all dispatched agents for the model.
 func (o *orchestration) list() string {
-	lines := []string{fmt.Sprintf("Agents dispatched: %d, running: %d, limit: %d.",
+	lines := []string{fmt.Sprintf("Agents dispatched: %d, running: %d (at most %d at the same time).",
 		o.state.Dispatched, len(o.running), o.plan.MaxConcurrent)}
 	for _, s := range o.summaries() {
 		lines = append(lines, fmt.Sprintf("- %s: %s", executionName(o.in.Ref.StageRun(), s.Name), s.Status))

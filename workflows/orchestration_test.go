@@ -143,8 +143,8 @@ func TestOrchestration(t *testing.T) {
 			},
 			received: []string{"",
 				"1/0 true Dispatched. Execution ID: stage/A/Logs-1 | 1/1 false No agent \"Nobody\" to dispatch. Available agents: Logs, Deep." +
-					" | 1/2 true Dispatched. Execution ID: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 agents are already " +
-					"running, which is the limit (max_concurrent_agents). Wait for a result, or cancel one of them.", "*"},
+					" | 1/2 true Dispatched. Execution ID: stage/A/Logs-2 | 1/3 false No agent was dispatched: the limit " +
+					"of running agents (max_concurrent_agents: 2) is reached. Wait for a result, or cancel one of them.", "*"},
 			saved: "stage/A/Logs-1 completed,stage/A/Logs-2 completed",
 		},
 		{
@@ -157,7 +157,7 @@ func TestOrchestration(t *testing.T) {
 			received: []string{
 				"", "1/0 true Dispatched. Execution ID: stage/A/Logs-1", "2/0 true stage/A/Logs-1 is stopping.", "Logs stage/A/Logs-1 cancelled",
 				"4/0 false stage/A/Logs-1 has ended: cancelled.",
-				"5/0 true Agents dispatched: 1, running: 0, limit: 2.\n- stage/A/Logs-1: cancelled",
+				"5/0 true Agents dispatched: 1, running: 0 (at most 2 at the same time).\n- stage/A/Logs-1: cancelled",
 			},
 			saved: "stage/A/Logs-1 cancelled",
 		},

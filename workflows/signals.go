@@ -316,7 +316,7 @@ func readGuide(value converter.RawValue) (signal, error) {
 func (s signal) refusal() string {
 	switch {
 	case s.Name == SignalGuide && strings.TrimSpace(s.Text) == "":
-		return "guide: no text; the input is " + steers[SignalGuide].input
+		return "guide: no text; expected input: " + steers[SignalGuide].input
 	case len(s.Text) > MaxGuide:
 		return fmt.Sprintf("guide: %d bytes exceed the limit of %d", len(s.Text), MaxGuide)
 	}

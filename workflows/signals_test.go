@@ -41,10 +41,10 @@ func TestUpdatesAnswer(t *testing.T) {
 		"guide one that ended": {SignalGuide, `{"text":"x","agent":"C"}`, `refused: guide: agent C has ended`},
 		"guide nobody":         {SignalGuide, `{"text":"x","agent":"Z"}`, `refused: guide: no agent "Z" is running or still to run`},
 		"guide no stage":       {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" is running or still to run`},
-		"guide without a word": {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; the input is {"text": "…"`},
+		"guide without a word": {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; expected input: {"text": "…"`},
 		"guide too much": {SignalGuide, `{"text":"` + strings.Repeat("x", MaxGuide+1) + `"}`,
 			`refused: guide: 16385 bytes exceed the limit of 16384`},
-		"guide, misspelt":       {SignalGuide, `{"txt":"x"}`, `refused: guide: unknown field "txt"; the input is`},
+		"guide, misspelt":       {SignalGuide, `{"txt":"x"}`, `refused: guide: unknown field "txt"; expected input:`},
 		"conclude all":          {SignalConclude, `{"by":"Ada"}`, `{"for":["s1/A","s1/B"]}`},
 		"conclude one":          {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`},
 		"conclude later":        {SignalConclude, `{"agent":"Late"}`, `refused: conclude: agent Late is not running`},
@@ -53,8 +53,8 @@ func TestUpdatesAnswer(t *testing.T) {
 		"pause":                 {SignalPause, ``, `{"for":["s1/A","s1/B"]}`},
 		"pause one":             {SignalPause, `{"agent":"A"}`, `refused: pause: unknown field "agent"`},
 		"pause heartbeats":      {SignalPauseHeartbeats, `{"minutes":3}`, `refused: pause-heartbeats: no running agent has heartbeats`},
-		"decide in one word":    {UpdateAnswer, `"yes"`, `refused: answer: the input has the wrong type: string; the input is {"id"`},
-		"raise what is unknown": {UpdateExtendBudget, `{"tokns":1}`, `refused: extend_budget: unknown field "tokns"; the input is`},
+		"decide in one word":    {UpdateAnswer, `"yes"`, `refused: answer: the input has the wrong type: string; expected input: {"id"`},
+		"raise what is unknown": {UpdateExtendBudget, `{"tokns":1}`, `refused: extend_budget: unknown field "tokns"; expected input:`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -155,8 +155,9 @@ func TestWrongSignalsAreSaid(t *testing.T) {
 	}
 	all := fmt.Sprint(f.noticed)
 	for _, want := range []string{
-		`not delivered: unknown signal "gide"; available: `, `not delivered: guide: it is not JSON; the input is {"text"`,
-		`not delivered: conclude: unknown field "agnt"; the input is`, `not delivered: pause: the input has the wrong type: number; the input is`,
+		`not delivered: unknown signal "gide"; available: `, `not delivered: guide: the input is not JSON; expected input: {"text"`,
+		`not delivered: conclude: unknown field "agnt"; expected input:`,
+		`not delivered: pause: the input has the wrong type: number; expected input:`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("noticed %s\nwant %s", all, want)

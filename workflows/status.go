@@ -183,7 +183,7 @@ func (v *statusView) answerQueries(ctx workflow.Context) error {
 		return err
 	}
 	result := func() (InvestigationResult, error) { return v.run.result, nil }
-	options = workflow.QueryHandlerOptions{Description: "The result, or the partial result while it is running."}
+	options = workflow.QueryHandlerOptions{Description: "The investigation's result, or its partial result while it is running."}
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryResult, result, options)
 }
 

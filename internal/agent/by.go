@@ -16,9 +16,9 @@ const MaxBy = 200
 func CheckBy(by string) error {
 	switch {
 	case len(by) > MaxBy:
-		return fmt.Errorf("\"by\" is longer than %d bytes", MaxBy)
+		return fmt.Errorf("the name of a person or group is longer than %d bytes", MaxBy)
 	case !utf8.ValidString(by) || strings.ContainsFunc(by, unseen):
-		return errors.New(`"by" has control or invisible characters`)
+		return errors.New("the name of a person or group has control or invisible characters")
 	}
 	return nil
 }

@@ -36,3 +36,11 @@ func (r Repeat) String() string {
 	}
 	return fmt.Sprintf("made the same call %s before (%sat %s, result: %s)", times, last, r.At.UTC().Format("2006-01-02 15:04:05 UTC"), result)
 }
+
+// Reminder tells the agent about the earlier calls, if there are any, in a sentence.
+func (r Repeat) Reminder() string {
+	if r.Unknown {
+		return "You " + r.String() + ", and whether it took effect is unknown."
+	}
+	return "You " + r.String() + ", and that result stands."
+}

@@ -86,6 +86,9 @@ func searchAttributes() map[string]enumspb.IndexedValueType {
 	}
 }
 
+// AttributeType returns the type of one of our search attributes, as the Temporal CLI spells it.
+func AttributeType(name string) string { return searchAttributes()[name].String() }
+
 // MissingAttributes returns our search attributes that Temporal does not know, sorted.
 func MissingAttributes(ctx context.Context, c client.Client, namespace string) (lacking []string, err error) {
 	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})

@@ -217,8 +217,8 @@ func (c *Client) putData(ctx context.Context, s *system.Start) error {
 		return fmt.Errorf("write the request: %w", err)
 	}
 	if len(body) > maxRequest {
-		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, but Temporal accepts at most %d: give --store (the "+
-			"workers' store), so that large data is passed by reference", len(body), maxRequest)}
+		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, and the limit is %d: with access to the "+
+			"workers' store (--store, or ClientOptions.Store), large data is passed by reference", len(body), maxRequest)}
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (c *Client) fingerprint(s *system.Start) error {
 	}
 	fingerprint, missing := s.Dedup.Fingerprint(s.Chain, s.Request, s.Data)
 	if missing != "" {
-		c.opts.Tell(fmt.Sprintf("the request has no %s, which the chain needs to detect duplicates", missing))
+		c.opts.Tell(fmt.Sprintf("duplicates cannot be detected, because the request has no %s", missing))
 	}
 	s.Request.Again = missing != "" && s.Request.Fingerprint != "" // the workers must not compute one from other parts instead
 	s.Request.Fingerprint = fingerprint

@@ -42,7 +42,7 @@ func TestPutData(t *testing.T) {
 		"too much, attached":        {start: system.Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
 		"large":                     {start: system.Start{Data: large}, store: path},
 		"large, without a store":    {start: system.Start{Data: large}, data: `"` + large + `"`},
-		"too large without a store": {start: system.Start{Data: strings.Repeat(large, 9)}, fails: "but Temporal accepts"},
+		"too large without a store": {start: system.Start{Data: strings.Repeat(large, 9)}, fails: "and the limit is"},
 		"no file, no store":         {start: system.Start{Data: large}, store: path + ".absent", data: `"` + large + `"`},
 		"a folder":                  {start: system.Start{Data: large}, store: filepath.Dir(path), fails: "is a directory"},
 		"a name that is too long": {start: system.Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}},
@@ -74,7 +74,7 @@ func TestPutData(t *testing.T) {
 // Masking does not make different requests equal.
 func TestMaskedFingerprint(t *testing.T) {
 	t.Parallel()
-	const missing = "the request has no %s without masked text, which the chain needs to detect duplicates"
+	const missing = "duplicates cannot be detected, because the request has no %s without masked text"
 	masking := &plan.Masking{Patterns: []string{"email"}}
 	for name, tt := range map[string]struct {
 		start       system.Start

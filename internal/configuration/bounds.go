@@ -251,13 +251,14 @@ func (a asked) problems(c *Config, chain string) (all []string) {
 			meant := spell.Hint(s.Name, slices.Collect(maps.Keys(c.MCPServers)))
 			all = append(all, fmt.Sprintf("%sunknown MCP server %q%s", at, s.Name, meant))
 		case !a.given[s.Name]:
-			const text = "%sno agent of chain %q has the MCP server %q, and requests.mcp_servers does not allow it"
+			const text = "%sno agent of chain %q has the MCP server %q, and requests.mcp_servers adds it to none (agents without tools get none)"
 			all = append(all, fmt.Sprintf(text, at, chain, s.Name))
 		}
 	}
 	for name, wanted := range a.NativeTools.Named() {
 		if value(*wanted) && !a.given[name] {
-			const text = "mcp.native_tools.%[1]s: no agent of the chain %[2]q has it, and requests.native_tools does not allow it"
+			const text = "mcp.native_tools.%[1]s: no agent of the chain %[2]q has it, and requests.native_tools adds it to none " +
+				"(only agents with llm_backend native-gemini get it)"
 			all = append(all, fmt.Sprintf(text, name, chain))
 		}
 	}

@@ -106,7 +106,7 @@ func validateWebhooks(h config.HTTP, p path, v *validator) {
 	for _, name := range slices.Sorted(maps.Keys(h.Webhooks)) {
 		at, hook := p.Key("webhooks").Key(name), h.Webhooks[name]
 		if !webhookName.MatchString(name) {
-			v.Errorf(at, "a webhook's name must have 1 to 63 characters of a-z, 0-9, - and _")
+			v.Errorf(at, "a webhook's name must have 1 to 63 characters of a-z, 0-9, - and _, and begin and end with a letter or digit")
 		}
 		format, known := webhook.FormatOf(cmp.Or(hook.Format, name))
 		if !known && len(hook.Mapping.AlertType)+len(hook.Mapping.Chain) == 0 && hook.Chain == "" && hook.AlertType == "" {

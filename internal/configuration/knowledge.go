@@ -30,12 +30,12 @@ var hostName = regexp.MustCompile(`^(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z](
 func validateRunbooks(s config.Runbooks, p path, v *validator) {
 	for n, domain := range s.AllowedDomains {
 		if !hostName.MatchString(domain) {
-			v.Errorf(p.Key("allowed_domains").Index(n), "%q is not the full name of a host, such as docs.example.com", domain)
+			v.Errorf(p.Key("allowed_domains").Index(n), "%q is not a fully qualified host name, such as docs.example.com", domain)
 		}
 	}
 	if s.RepoURL != "" {
 		if err := runbook.CheckRepository(s.RepoURL, runbookDomains(s)); err != nil {
-			v.Errorf(p.Key("repo_url"), "the runbooks can never be listed: %v", err)
+			v.Errorf(p.Key("repo_url"), "the runbooks cannot be listed: %v", err)
 		}
 	}
 	if s.TokenEnv != "" && !variableName.MatchString(s.TokenEnv) { // not shown, because it may be a token

@@ -87,7 +87,7 @@ func (v *validator) servers(p path, names []string) {
 // reachable checks that the backend at p can reach a provider, if both are known.
 func (v *validator) reachable(p path, provider, backend string) {
 	if pr := v.LLMProviders[provider]; pr != nil && canonical(backend) == config.BackendNativeGemini && !isNative(pr) {
-		v.Errorf(p, "%s needs a provider of type google or anthropic; %q is of type %q", backend, provider, pr.Type)
+		v.Errorf(p, "%s needs a provider of type google, anthropic or vertexai; %q is of type %q", backend, provider, pr.Type)
 	}
 }
 

@@ -130,11 +130,12 @@ func (c *content) nativeProblem(w work) string {
 	switch {
 	case !ok: // reported already
 	case w.Backend == config.BackendNativeGemini && !isNative(provider):
-		return fmt.Sprintf("llm_backend %s (%s) needs a provider of type google or anthropic; %q (%s) is of type %q",
+		return fmt.Sprintf("llm_backend %s (%s) needs a provider of type google, anthropic or vertexai; %q (%s) is of type %q",
 			w.Backend, where("llm_backend"), w.Provider, where("llm_provider"), provider.Type)
 	case !wantsNative(w.NativeTools):
 	case !isGemini(provider) && w.Backend == config.BackendNativeGemini:
-		return fmt.Sprintf("the native tools of agent %q need a provider of type google; its provider %q is of type %q",
+		return fmt.Sprintf("the native tools of agent %q need a Gemini model, at a provider of type google or vertexai; its provider %q "+
+			"(type %q) has none",
 			w.definition, w.Provider, provider.Type)
 	case w.Backend != config.BackendNativeGemini:
 		return fmt.Sprintf("the native tools of agent %q need llm_backend %s; it has %s (%s)",

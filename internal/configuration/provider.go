@@ -48,7 +48,8 @@ func validateProvider(pr *config.Provider, p path, v *validator) {
 	if long := pr.Prices.LongPrompts; long.Over == nil && long != (config.LongPrompts{}) {
 		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "over is required: the prompt size, in tokens, above which these prices apply")
 	} else if long != (config.LongPrompts{}) && completeProvider(pr).Prices == pr.Prices && pr.Prices == (config.Prices{LongPrompts: long}) {
-		v.Errorf(p.Key("prices"), "long_prompts multiplies the prices of input and output: set both, Inquest has no prices for this model")
+		v.Errorf(p.Key("prices"), "long_prompts multiplies the prices of input and output: set both, because no list prices apply to this "+
+			"provider")
 	}
 	if pr.API != "" && pr.Type != config.ProviderOpenAI && (pr.Type != config.ProviderAzure || pr.APIVersion != "") {
 		v.Errorf(p.Key("api"), "api is only for providers of type openai, and azure without an api_version")
@@ -69,9 +70,9 @@ func validateAzure(pr *config.Provider, p path, v *validator) {
 func validateGoogle(pr *config.Provider, p path, v *validator) {
 	switch wanted := wantsNative(pr.NativeTools); {
 	case pr.Driver != "" && !isGemini(pr):
-		v.Errorf(p.Key("driver"), "driver is only for providers of type google")
+		v.Errorf(p.Key("driver"), "driver is only for Gemini models, at providers of type google or vertexai")
 	case wanted && !isGemini(pr):
-		v.Errorf(p.Key("native_tools"), "native_tools is only for providers of type google")
+		v.Errorf(p.Key("native_tools"), "native_tools is only for Gemini models, at providers of type google or vertexai")
 	case value(pr.Vision) && pr.Driver == config.DriverGenerativeAI:
 		v.Errorf(p.Key("vision"), "driver %s does not support images: use %s", config.DriverGenerativeAI, config.DriverGenAI)
 	case wanted && pr.Driver == config.DriverGenerativeAI:

@@ -105,7 +105,8 @@ func (l *Live) reload(ctx context.Context, now snapshot) {
 	was.HTTP.Tokens, was.HTTP.OIDC = next.System.HTTP.Tokens, next.System.HTTP.OIDC // the API follows changes of these
 	was.Runbooks = next.System.Runbooks                                             // each fetch asks for them
 	if !reflect.DeepEqual(was, next.System) || !reflect.DeepEqual(old.Queue, next.Queue) {
-		l.opts.Logger.Warn("changes to system or queue take effect only after a restart, except tokens, OIDC and runbooks, which apply at once")
+		l.opts.Logger.Warn("some changes to system or queue take effect only after a restart, such as those of the store, the queue and Slack; " +
+			"tokens of the HTTP API, OIDC and runbooks apply at once")
 	}
 }
 

@@ -51,7 +51,7 @@ func validateToolConfig(t config.ToolConfig, p path, v *validator) {
 				severity = config.SeverityError
 			}
 			v.Add(severity, at.Key("requires_approval"), "false has no effect: if %s is destructive, its calls still need approval "+
-				"(confirm_destructive). Remove the key; to exempt the tool, set another risk for it in its server's risk", name)
+				"(confirm_destructive). Remove the key; to exempt the tool, give it another risk in mcp_servers.SERVER.risk", name)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (c maker) make(m virtual.Agent) virtual.Problems {
 		Agents map[string]*config.Agent `yaml:"agents"`
 	}{map[string]*config.Agent{m.Name: entry}})
 	if is, want := agentRow(entry), agentRow(declared); known && is.Name != want.Name {
-		problems = append(problems, fmt.Sprintf("type: the configuration gives the agent type %q, not %q", want.Name, is.Name))
+		problems = append(problems, fmt.Sprintf("type: the configuration declares this agent with type %q, not %q", want.Name, is.Name))
 	} else if is.Name != "" && !is.Pattern.Model() {
 		problems = append(problems, fmt.Sprintf("type: agents of type %q use no model", is.Name))
 	}
@@ -260,7 +260,7 @@ func (c maker) notEnabled(d virtual.Definition) (problems virtual.Problems) {
 	only := c.Defaults.ToolConfig.EnabledTools
 	for _, name := range d.Tools()["enabled_tools"] {
 		if only != nil && !listed(only, name) {
-			problems = append(problems, fmt.Sprintf("tool_config.enabled_tools: defaults does not enable tool %q", name))
+			problems = append(problems, fmt.Sprintf("tool_config.enabled_tools: tool %q is not in defaults.tool_config.enabled_tools", name))
 		}
 	}
 	return problems

@@ -146,7 +146,7 @@ func TestCheckVirtual(t *testing.T) {
 		`unknown provider "nobody:x"`, `unknown MCP server "gone"`, `tool_config.enabled_tools: unknown tool "k8s.gte"; did you mean "k8s.get"?`,
 		`unknown tool "get"; prefix a server's tool with the server's name: k8s.get`,
 		`unknown tool "shel"`, `unknown tool "gone.x"`, `max_results`, `system_prompt: `,
-		`the configuration gives the agent type "default", not "react_agent"`,
+		`the configuration declares this agent with type "default", not "react_agent"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("nothing says %s", want)
@@ -229,11 +229,11 @@ agent_chains:
 		"an agent's server": {"k8s", "k8s.get", ""},
 		"a chain's server":  {"loki", "shell", ""},
 		"another project's": {"vault", "shell",
-			`mcp_servers: no configured agent or chain uses the server "vault" in project "payments"`},
-		"by a tool":              {"k8s", "vault.read", `no configured agent or chain uses the server "vault" in project "payments"`},
-		"by a tool's other name": {"k8s", "vault__read", `no configured agent or chain uses the server "vault" in project "payments"`},
+			`mcp_servers: the server "vault" is not allowed, because no configured agent or chain uses it in project "payments"`},
+		"by a tool":              {"k8s", "vault.read", `the server "vault" is not allowed`},
+		"by a tool's other name": {"k8s", "vault__read", `the server "vault" is not allowed`},
 		"another project's in Go": {"k8s", "page",
-			`tool_config.enabled_tools: no configured agent uses the tool "page" in project "payments"`},
+			`tool_config.enabled_tools: the tool "page" is not allowed, because no configured agent uses it in project "payments"`},
 		"in Go": {"k8s", "ticket", ""},
 	} {
 		m := made(t, "New", fmt.Sprintf(definition, tt.server, tt.tool))
@@ -269,7 +269,7 @@ func TestVirtualEnabled(t *testing.T) {
 		t.Errorf("enabled %v, %v", p.Tools.Enabled, err)
 	}
 	other := made(t, "New", `{"config":{"default_model":"scripted:x","tool_config":{"enabled_tools":["k8s.get","k8s.exec"]}}}`)
-	want := virtual.Problems{`tool_config.enabled_tools: defaults does not enable tool "k8s.exec"`}
+	want := virtual.Problems{`tool_config.enabled_tools: tool "k8s.exec" is not in defaults.tool_config.enabled_tools`}
 	if diff := cmp.Diff(want, cfg.CheckVirtual(other, []string{"k8s.get", "k8s.exec"})); diff != "" {
 		t.Error(diff)
 	}

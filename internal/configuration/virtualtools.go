@@ -54,8 +54,8 @@ func (o opened) add(c *Config, w work) {
 func (o opened) closedServers(c *Config, project string, a *config.Agent) (problems virtual.Problems) {
 	for _, name := range a.MCPServers {
 		if _, there := c.MCPServers[name]; there && !o.servers[name] {
-			problems = append(problems, fmt.Sprintf("mcp_servers: no configured agent or chain uses the server %q in project %q",
-				name, cmp.Or(project, agent.DefaultProject)))
+			problems = append(problems, fmt.Sprintf("mcp_servers: the server %q is not allowed, because no configured agent or chain uses it "+
+				"in project %q", name, cmp.Or(project, agent.DefaultProject)))
 		}
 	}
 	return problems
@@ -66,8 +66,8 @@ func (o opened) closedTools(m virtual.Agent, known []string) (problems virtual.P
 	builtIn := (&validator{Config: &Config{}}).ownTools()
 	for _, name := range m.Definition.Tools()["enabled_tools"] {
 		if slices.Contains(known, name) && !strings.Contains(name, ".") && !slices.Contains(builtIn, name) && !o.ids[name] {
-			problems = append(problems, fmt.Sprintf("tool_config.enabled_tools: no configured agent uses the tool %q in project %q",
-				name, cmp.Or(m.Project, agent.DefaultProject)))
+			problems = append(problems, fmt.Sprintf("tool_config.enabled_tools: the tool %q is not allowed, because no configured agent uses "+
+				"it in project %q", name, cmp.Or(m.Project, agent.DefaultProject)))
 		}
 	}
 	return problems

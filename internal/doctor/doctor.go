@@ -26,6 +26,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/dial"
+	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/knowledge/pack"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -135,7 +136,7 @@ func (e Examination) temporal(ctx context.Context) (s seen) {
 	address, namespace := e.Temporal.HostPort, e.Temporal.Namespace
 	c, err := dial.Temporal(ctx, e.Temporal)
 	if err != nil {
-		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s is not responding: %v", address, err),
+		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s cannot be used: %v", address, err),
 			"go run ./dev" + e.configFlag() + ", or export TEMPORAL_ADDRESS=HOST:PORT"})
 	}
 	defer c.Close()
@@ -177,8 +178,9 @@ func (e Examination) attributes(ctx context.Context, c client.Client) Finding {
 		f.Level, f.Found = LevelWarn, "Temporal cannot search investigations by "+strings.Join(lacking, ", ")
 		f.Remedy = "start a worker, which registers them, or: temporal operator search-attribute create"
 		for _, name := range lacking {
-			f.Remedy += " --name " + name + " --type Keyword"
+			f.Remedy += " --name " + name + " --type " + app.AttributeType(name)
 		}
+		f.Remedy += " --namespace " + e.Temporal.Namespace
 	}
 	return f
 }
@@ -207,8 +209,11 @@ func (e Examination) queue(ctx context.Context, c client.Client, queue string, m
 		}
 	}
 	if len(workers) == 0 {
-		return []Finding{{missing, what, "no worker polls the task queue " + queue,
-			fmt.Sprintf("worker --config DIR --store STORE --task-queue %s, or go run ./dev", queue)}}
+		remedy := "worker --config DIR --store STORE --task-queue " + queue
+		if queue == workflows.TaskQueue {
+			remedy += ", or go run ./dev"
+		}
+		return []Finding{{missing, what, "no worker polls the task queue " + queue, remedy}}
 	}
 	slices.Sort(workers)
 	workers = slices.Compact(workers)
@@ -312,10 +317,12 @@ func (e Examination) model(ctx context.Context, p plan.Provider, keyless Level) 
 		switch {
 		case ctx.Err() != nil:
 			f.Found, f.Remedy = e.noAnswer(), e.waitLonger()
+		case errors.Is(err, llm.ErrAuth) && p.APIKeyEnv == "":
+			f.Remedy = fmt.Sprintf("set llm_providers.%s.api_key_env to the name of the variable with the API key", p.Name)
 		case errors.Is(err, llm.ErrAuth):
 			f.Remedy = fmt.Sprintf("export %s=… with a valid key", p.APIKeyEnv)
 		case errors.Is(err, llm.ErrInvalidRequest):
-			f.Remedy = fmt.Sprintf("check llm_providers.%s.model: does the provider have %s?", p.Name, p.Model)
+			f.Remedy = fmt.Sprintf("check the model of %s: does the provider have %s?", p.Name, p.Model)
 		}
 		return f
 	}
@@ -334,14 +341,14 @@ func (e Examination) server(ctx context.Context, s plan.Server) Finding {
 	tools, err := e.Toolbox.list(ctx, s)
 	switch {
 	case partial(err):
-		f.Level, f.Found = LevelWarn, fmt.Sprintf("tools: %d; %s", len(tools), err)
+		f.Level, f.Found = LevelWarn, fmt.Sprintf("%s; %s", terminal.Count(len(tools), "tool"), err)
 		f.Remedy = "update the server, or report the error to its authors"
 	case err != nil && s.TaskQueue != "":
 		f.Level, f.Found, f.Remedy = LevelWarn, err.Error()+" (from here)", "run starter doctor on a host of the workers of "+s.TaskQueue
 	case err != nil:
 		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), e.remedy(s.Name, transport, err)
 	default:
-		f.Found = fmt.Sprintf("%d tools", len(tools))
+		f.Found = terminal.Count(len(tools), "tool")
 		e.behind(ctx, s, transport, tools, &f)
 	}
 	return f

@@ -34,7 +34,7 @@ func TestServerThatListsAPart(t *testing.T) {
 		t.Errorf("%d tools, troubles %v, %v", len(tools), troubles, err)
 	}
 	found := Examination{Config: cfg, Toolbox: toolbox}.server(t.Context(), plan.Server{Name: "lab"})
-	if found.Level != LevelWarn || !strings.HasPrefix(found.Found, "tools: 1; "+want) {
+	if found.Level != LevelWarn || !strings.HasPrefix(found.Found, "1 tool; "+want) {
 		t.Errorf("found %+v", found)
 	}
 }

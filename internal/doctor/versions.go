@@ -92,7 +92,7 @@ func (v *versions) checkStore(ctx context.Context) {
 func (v *versions) checkTemporal(ctx context.Context) {
 	c, err := dial.Temporal(ctx, v.Temporal)
 	if err != nil {
-		v.find(LevelFail, "server", fmt.Sprintf("Temporal at %s is not responding: %v", v.Temporal.HostPort, err),
+		v.find(LevelFail, "server", fmt.Sprintf("Temporal at %s cannot be used: %v", v.Temporal.HostPort, err),
 			"go run ./dev, or export TEMPORAL_ADDRESS=HOST:PORT")
 		return
 	}
@@ -219,10 +219,10 @@ func (v *versions) checkRunning(ctx context.Context, c client.Client, workers []
 		case len(without) == 0:
 			v.find(LevelOK, "running workflows", found, "")
 		case len(without) == len(workers):
-			v.find(LevelFail, "running workflows", found+", which no worker supports: they cannot continue",
+			v.find(LevelFail, "running workflows", found+"; no worker supports this change, so work that recorded it cannot continue",
 				"start a worker of the version that supports it")
 		default:
-			v.find(LevelWarn, "running workflows", fmt.Sprintf("%s, which need a feature that %d of %d workers lack; the other workers run them",
+			v.find(LevelWarn, "running workflows", fmt.Sprintf("%s; workers that do not support it: %d of %d; the others run these workflows",
 				found, len(without), len(workers)), "keep a worker of the newer version until these workflows have ended")
 		}
 	}
@@ -265,7 +265,7 @@ func (v *versions) checkDeployment(ctx context.Context, c client.Client) {
 		case routing.CurrentVersion != nil && version.Version == *routing.CurrentVersion:
 			role = "current"
 		case routing.RampingVersion != nil && version.Version == *routing.RampingVersion:
-			role = fmt.Sprintf("ramping, %g %% of new investigations", routing.RampingVersionPercentage)
+			role = fmt.Sprintf("ramping: %g%% of new investigations", routing.RampingVersionPercentage)
 		case version.DrainageStatus == client.WorkerDeploymentVersionDrainageStatusDraining:
 			role = "draining: keep its workers, because its investigations still run"
 		case version.DrainageStatus == client.WorkerDeploymentVersionDrainageStatusDrained:

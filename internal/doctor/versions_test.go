@@ -98,13 +98,13 @@ func TestCheckVersions(t *testing.T) {
 	if _, err := dial("test").ExecuteWorkflow(t.Context(), options, "changed"); err != nil {
 		t.Fatal(err)
 	}
-	check("warn running workflows: 1 running workflow recorded the change " + change + ", which need a feature that 1 of 2 workers lack")
+	check("warn running workflows: 1 running workflow recorded the change " + change + "; workers that do not support it: 1 of 2")
 	this := app.ThisProgram()
 	this.Identity, this.Changes = "new@host@", nil
 	if err := content.AnnounceWorker(t.Context(), this); err != nil {
 		t.Fatal(err)
 	}
-	check("fail running workflows: 1 running workflow recorded the change " + change + ", which no worker supports")
+	check("fail running workflows: 1 running workflow recorded the change " + change + "; no worker supports this change")
 	contract(t, file, 999)
 	check("fail store: schema 999; programs must support 999, but this program supports only ", "fail workers: 1 worker, inquest 0.1: ")
 }

@@ -105,7 +105,7 @@ func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string,
 	}
 	body, err := json.Marshal(result)
 	if err != nil {
-		return "", fmt.Errorf("its result is not JSON: %w", err)
+		return "", fmt.Errorf("its result cannot be encoded as JSON: %w", err)
 	}
 	return string(body), nil
 }

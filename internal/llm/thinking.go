@@ -91,7 +91,7 @@ func geminiThinkingProblem(model string, want agent.Thinking) string {
 func openAIThinkingProblem(model string, want agent.Thinking) string {
 	switch {
 	case ParseClaude(model) != Claude{}:
-		return model + " supports thinking only through Anthropic's own API: use llm_backend native"
+		return model + " supports thinking only through Anthropic's own API: use a provider of type anthropic with llm_backend native"
 	case want.Budget > 0:
 		return "this llm_backend does not support thinking budgets: use reasoning_effort"
 	case gemini(model).Known():

@@ -85,7 +85,7 @@ func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage,
 		}
 	}
 	if len(out) > maxSchema {
-		return nil, nil, fmt.Errorf("its schema would take %d KB", len(out)>>10)
+		return nil, nil, fmt.Errorf("its schema would take %d KB; the limit is %d KB", len(out)>>10, maxSchema>>10)
 	}
 	return out, notes, err
 }
@@ -128,7 +128,7 @@ func rewritten(original json.RawMessage, document any, to agent.SchemaForm, part
 		top["required"] = required
 	}
 	if extra, ok := root["additionalProperties"].(part); ok {
-		notes = append(notes, sentence("Arguments with other names are allowed; each of them is: "+text(extra)))
+		notes = append(notes, sentence("Arguments with other names are allowed; each must match this schema: "+text(extra)))
 	}
 	if said, ok := root["description"].(string); ok {
 		notes = append(notes, said)
@@ -145,7 +145,7 @@ func fewer(notes []string) []string {
 	length := 0
 	for n, note := range notes {
 		if length += len(note); length > maxNotes {
-			return append(slices.Clip(notes[:n]), fmt.Sprintf("(Notes about the arguments left out: %d.)", len(notes)-n))
+			return append(slices.Clip(notes[:n]), fmt.Sprintf("(Further notes about the arguments, not shown: %d.)", len(notes)-n))
 		}
 	}
 	return notes

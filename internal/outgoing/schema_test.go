@@ -36,10 +36,10 @@ func TestSchema(t *testing.T) {
 				object + `{"b":{"type":"integer"},"n":{"type":"integer"}},"required":["b","n"]}]}`,
 			want: object + `{"a":{"type":"string"},"b":{"type":"integer"},"n":{"anyOf":[{"type":"string"},{"type":"integer"}]}},` +
 				`"required":["n"]}`,
-			notes: "One of these is required: a, n; b, n."},
+			notes: "One of these sets of arguments is required: {a, n}; {b, n}."},
 		{name: "oneOf at the top, of what is required", in: object + `{"a":{"type":"string"},"b":{}},"oneOf":[{"required":["a"]},` +
 			`{"required":["b"]}]}`,
-			want: object + `{"a":{"type":"string"},"b":{}}}`, notes: "One of these is required: a; b."},
+			want: object + `{"a":{"type":"string"},"b":{}}}`, notes: "One of these sets of arguments is required: {a}; {b}."},
 		{name: "allOf at the top",
 			in: `{"allOf":[{"$ref":"#/$defs/A"},{"properties":{"b":{"type":"integer"}},"required":["b"]}],` +
 				`"$defs":{"A":{"type":"object","properties":{"a":{"const":"x"}},"required":["a"]}}}`,
@@ -99,14 +99,14 @@ func TestSchema(t *testing.T) {
 			want: object + `{"ok":{"type":"string"}},"required":["ok"]}`, notes: `There is another argument,` +
 				` "Account Number" (required): {"type":"string"}`},
 		{name: "arguments of any name", in: object + `{},"additionalProperties":{"type":"integer"}}`, want: object + `{}}`,
-			notes: `Arguments with other names are allowed; each of them is: {"type":"integer"}`},
+			notes: `Arguments with other names are allowed; each must match this schema: {"type":"integer"}`},
 		{name: "patterns of names", in: object + `{"l":{"type":"object","patternProperties":{"^x-":{"type":"string"}}}}}`,
 			want: object + `{"l":{"type":"object","properties":{},"additionalProperties":{"type":"string"}}}}`},
 		{name: "alternatives of an object within",
 			in: object + `{"o":{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},` +
 				`{"properties":{"b":{"type":"string"}},"required":["b"]}]}}}`,
 			want: object + `{"o":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},` +
-				`"description":"One of these is required: a; b."}}}`},
+				`"description":"One of these sets of arguments is required: {a}; {b}."}}}`},
 		{name: "no JSON", in: `{`},
 		{name: "no object", in: `{"type":"string"}`},
 		{name: "nothing fits", in: `false`},
@@ -133,7 +133,7 @@ func TestSchema(t *testing.T) {
 			want: object + `{"u":{"type":"string","description":"Or: {\"type\":\"integer\"}"},` +
 				`"n":{"type":"number","format":"double","nullable":true},"f":{"type":"string"}}}`},
 		{name: "OpenAPI: no arguments at all", form: agent.SchemaOpenAPI, in: `{"type":"object","additionalProperties":{"type":"string"}}`,
-			want: object + `{}}`, notes: `Arguments with other names are allowed; each of them is: {"type":"string"}`},
+			want: object + `{}}`, notes: `Arguments with other names are allowed; each must match this schema: {"type":"string"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

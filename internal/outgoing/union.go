@@ -166,8 +166,9 @@ func (r *rewriter) joined(options []any, at place) part {
 	if len(required) > 0 {
 		out["required"] = required
 	}
-	if slices.Sort(sets); len(slices.Compact(sets)) > 1 {
-		describe(out, "One of these is required: "+strings.Join(slices.Compact(sets), "; ")+".")
+	slices.Sort(sets)
+	if sets = slices.Compact(sets); len(sets) > 1 && sets[0] != "" {
+		describe(out, "One of these sets of arguments is required: {"+strings.Join(sets, "}; {")+"}.")
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func Endpoint(opts EndpointOptions) (http.Handler, error) {
 			allow(w, origin)
 			w.WriteHeader(http.StatusNoContent)
 		case !opts.knows(r):
-			http.Error(w, "a token is required", http.StatusUnauthorized)
+			http.Error(w, "the token is missing or wrong", http.StatusUnauthorized)
 		default:
 			if origin != "" {
 				allow(w, origin)

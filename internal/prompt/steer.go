@@ -36,7 +36,7 @@ const earlierRepair = "Your reply is not what was asked for: "
 // JSON only.
 func Repair(problem string) string {
 	if about, ok := strings.CutPrefix(problem, AboutEvidence); ok {
-		return repair + line(about) + ". Reply again with the whole text and the evidence block."
+		return repair + line(about) + ". Reply again in full, in the required form, with the evidence corrected."
 	}
 	return repair + line(problem) + ". Reply again with the whole JSON object and nothing else."
 }

@@ -91,7 +91,7 @@ func TestTools(t *testing.T) {
 		isError    bool
 	}{
 		{"services", "list_services", nil,
-			"2 services:\na: 3 lines (info 1, error 2), 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\nb: 1 lines (warn 1), 2026-01-01T10:00:30Z " +
+			"2 services:\na: lines: 3 (info 1, error 2), 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\nb: lines: 1 (warn 1), 2026-01-01T10:00:30Z " +
 				"to 2026-01-01T10:00:30Z\n", false},
 		{"all logs by time", "query_logs", nil, "Matching lines: 4 (a 3, b 1). Shown: 4, oldest first.\n" +
 			"[a] " + lineA1 + "\n[b] " + lineB + "\n[a] " +
@@ -110,7 +110,7 @@ func TestTools(t *testing.T) {
 		{"ends before it begins", "query_logs", args{"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"},
 			"until is before since", true},
 		{"negative limit", "query_logs", args{"limit": -1}, "limit is -1; it must not be negative", true},
-		{"metrics", "list_metrics", nil, "1 metrics:\nm_ms: a, b; 2 points, 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\n", false},
+		{"metrics", "list_metrics", nil, "1 metrics:\nm_ms: a, b; points: 2, 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\n", false},
 		{"metric", "query_metric", args{"name": "m_ms", "service": "b", "to": "2026-01-01T10:00:00Z"}, "time,b\n2026-01-01T10:00:00Z,2\n", false},
 		{"unknown metric", "query_metric", args{"name": "n"}, `unknown metric "n"; available: m_ms`, true},
 		{"metric of an unknown service", "query_metric", args{"name": "m_ms", "service": "c"},

@@ -30,7 +30,7 @@ func (in incident) listServices(none) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&out, "%s: %d lines (%s)%s\n", service, len(lines), byLevel(lines), during(lines))
+		fmt.Fprintf(&out, "%s: lines: %d (%s)%s\n", service, len(lines), byLevel(lines), during(lines))
 	}
 	return out.String(), nil
 }

@@ -26,7 +26,7 @@ func (in incident) listMetrics(none) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&out, "%s: %s; %d points", name, strings.Join(rows[0][1:], ", "), len(rows)-1)
+		fmt.Fprintf(&out, "%s: %s; points: %d", name, strings.Join(rows[0][1:], ", "), len(rows)-1)
 		if len(rows) > 1 {
 			fmt.Fprintf(&out, ", %s to %s", rows[1][0], rows[len(rows)-1][0])
 		}

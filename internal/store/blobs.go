@@ -52,7 +52,7 @@ func (s blobs) Beginnings(ctx context.Context, hashes []string, bytes int) (map[
 		}
 		all, err := selectAll(ctx, s.db.reader, func(b *beginning) []any { return []any{&b.hash, &b.data} }, query, args...)
 		if err != nil {
-			return out, doing(s.db.explain(err), "read the beginnings of %d blobs", len(hashes))
+			return out, doing(s.db.explain(err), "read the beginnings of blobs")
 		}
 		for _, b := range all {
 			out[b.hash] = b.data
@@ -195,7 +195,7 @@ type transfer struct{ table, id, order string }
 func transferOf(table string) (transfer, error) {
 	n := slices.IndexFunc(transferred, func(t transfer) bool { return t.table == table })
 	if n < 0 {
-		return transfer{}, fmt.Errorf("unknown table %q: upgrade this store first", table)
+		return transfer{}, fmt.Errorf("unknown table %q: use a newer release", table)
 	}
 	return transferred[n], nil
 }
@@ -299,7 +299,7 @@ func addRows(ctx context.Context, q querier, investigation string, rows []record
 		args := make([]any, 0, len(names))
 		for _, name := range names {
 			if !slices.Contains(known, name) {
-				return fmt.Errorf("row %d: table %s has no column %q: upgrade this store first", n+1, row.Table, name)
+				return fmt.Errorf("row %d: table %s has no column %q: use a newer release", n+1, row.Table, name)
 			}
 			args = append(args, row.Values[name])
 		}

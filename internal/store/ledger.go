@@ -39,7 +39,7 @@ func (s limits) Usage(ctx context.Context, investigation string) (agent.Usage, e
 // Usages is Usage for many investigations or conversations, by ID. Those without charges are absent.
 func (s limits) Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error) {
 	all, err := charged(ctx, s.db.reader, ids)
-	return all, doing(s.db.explain(err), "read ledgers of %d investigations", len(ids))
+	return all, doing(s.db.explain(err), "read the ledgers of investigations")
 }
 
 // askedAtOnce is the number of investigations in one query. A query for fewer repeats one of them, so that its text, which stays

@@ -122,7 +122,7 @@ func refuseNewer(ctx context.Context, provider *goose.Provider, known int64) err
 		return fmt.Errorf("read schema version: %w", err)
 	}
 	if version > known {
-		return fmt.Errorf("it requires schema %d, but this program supports only %d: %w. Install the version that the workers use",
+		return fmt.Errorf("it requires schema %d, but this program supports only %d: %w. Install the version that wrote it, or a newer one",
 			version, known, ErrNewerSchema)
 	}
 	return nil

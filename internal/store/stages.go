@@ -253,7 +253,7 @@ func (s outcomes) LastScores(ctx context.Context, ids []string) (map[string]int,
 		}
 		return err
 	})
-	return out, doing(s.db.explain(err), "read scores of %d investigations", len(ids))
+	return out, doing(s.db.explain(err), "read the scores of investigations")
 }
 
 const waitingColumns = `investigation, workflow_id, run_id, seq, waits`

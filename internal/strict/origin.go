@@ -1,6 +1,9 @@
 package strict
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Origin says where a value comes from: from a rule if Rule is set, or else from a place in the files.
 type Origin struct {
@@ -16,13 +19,15 @@ type From struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	BuiltIn bool   `json:"built_in,omitempty"`
-	// DefaultOf is the type that the value is a default of, if it was not written.
+	// DefaultOf is the type or the rule that the value is a default of, if it was not written.
 	DefaultOf string `json:"default_of,omitempty"`
 }
 
-// String returns "file:line", "built-in" or "default of the type".
+// String returns "file:line", "built-in", "default of the type" or "default (rule)".
 func (f From) String() string {
 	switch {
+	case strings.Contains(f.DefaultOf, " "): // a rule in words
+		return "default (" + f.DefaultOf + ")"
 	case f.DefaultOf != "":
 		return "default of the type " + f.DefaultOf
 	case f.BuiltIn:

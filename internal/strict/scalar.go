@@ -54,7 +54,7 @@ func (d *decoder) assign(n *yaml.Node, text string, p Path, dst reflect.Value) {
 	case IsDuration(dst.Type()):
 		length, ok := parseDuration(text)
 		if !ok {
-			d.Fail(p, "must be a positive duration such as 30s or 5m, got %q", n.Value)
+			d.Fail(p, "must be a positive duration such as 30s or 5m, at most 87600h, got %q", n.Value)
 			return
 		}
 		dst.SetInt(int64(length))

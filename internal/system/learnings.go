@@ -35,7 +35,7 @@ type Learning struct {
 	AlertType     string            `json:"alert_type,omitempty"`
 	Investigation string            `json:"from" doc:"ID of the investigation that produced the learning"`
 	Rows          []int64           `json:"rows,omitempty" doc:"seq of the transcript entries that support the learning"`
-	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the agents had read before"`
+	Untrusted     []string          `json:"untrusted,omitempty" doc:"sources of untrusted text that the investigation's agents had read"`
 	Confirmed     int               `json:"confirmed,omitempty" doc:"number of later investigations that confirmed the learning"`
 	Contradicted  int               `json:"contradicted,omitempty" doc:"number of later investigations that contradicted the learning"`
 	Created       time.Time         `json:"created"`
@@ -67,7 +67,7 @@ type LearningRead struct {
 type LearningWhole struct {
 	Learning
 	Reads     []LearningRead `json:"reads"`
-	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there are more reads than the newest ones listed here"`
+	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there may be more reads than the newest ones listed here"`
 }
 
 // Taught holds the learnings from an investigation, and the investigations that received them.
@@ -75,8 +75,8 @@ type Taught struct {
 	Investigation string         `json:"id"`
 	Learnings     []Learning     `json:"learnings"`
 	Deleted       []string       `json:"deleted,omitempty" doc:"IDs of deleted learnings"`
-	Reads         []LearningRead `json:"reads" doc:"uses of these learnings, including deleted ones, by other investigations"`
-	MoreReads     bool           `json:"more_reads,omitempty" doc:"true if there are more reads than the newest ones listed here"`
+	Reads         []LearningRead `json:"reads" doc:"uses of these learnings, even deleted ones, by other investigations and conversations"`
+	MoreReads     bool           `json:"more_reads,omitempty" doc:"true if there may be more reads than the newest ones listed here"`
 	Judged        []Judged       `json:"judged" doc:"learnings of other investigations that this one confirmed or contradicted"`
 }
 
@@ -84,7 +84,7 @@ type Taught struct {
 type Judged struct {
 	Learning string `json:"learning"`
 	Confirms bool   `json:"confirms" doc:"true if it confirmed the learning, false if it contradicted it"`
-	Undone   bool   `json:"undone,omitempty" doc:"no longer counts, because the investigation was withdrawn or rated inaccurate"`
+	Undone   bool   `json:"undone,omitempty" doc:"no longer counts: the investigation was rated inaccurate, or its learnings were withdrawn"`
 }
 
 // RateIn rates an investigation.

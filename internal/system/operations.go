@@ -208,18 +208,19 @@ var (
 	ListLearnings = op[LearningsIn, Page[Learning]](Operation{Name: "list-learnings", Role: viewer, Method: get, Path: Learnings,
 		Summary: "List or search the learnings of a project, newest first", Tool: "list_learnings"})
 	GetLearning = op[LearningIn, LearningWhole](Operation{Name: "get-learning", Role: viewer, Method: get, Path: oneLearning,
-		Summary: "Get a learning and the investigations that received it"})
+		Summary: "Get a learning, and the investigations and conversations that received it"})
 	EditLearning = op[EditLearningIn, Learning](Operation{Name: "edit-learning", Role: operator, Method: put, Path: oneLearning,
 		Summary: "Change a learning"})
 	DeleteLearning = op[LearningIn, Named](Operation{Name: "delete-learning", Role: operator, Method: del, Path: oneLearning,
 		Summary: "Delete a learning"})
 	GetTaught = op[ByID, Taught](Operation{Name: "get-taught", Role: viewer, Method: get, Path: investigation + "/learnings",
-		Summary: "List the learnings from an investigation, and the investigations that received them"})
+		Summary: "List the learnings from an investigation, and the investigations and conversations that received them"})
 	Rate = op[RateIn, Rated](Operation{Name: "rate", Role: operator, Method: post, Path: investigation + "/rating",
-		Summary: "Rate a finished investigation; returns its learnings and the investigations that received them", Tool: "rate_investigation"})
+		Summary: "Rate a finished investigation; returns its learnings, and the investigations and conversations that received them",
+		Tool:    "rate_investigation"})
 	WithdrawLearnings = op[WithdrawIn, Taught](Operation{Name: "withdraw-learnings", Role: operator, Method: post,
 		Path:    investigation + "/learnings/withdraw",
-		Summary: "Withdraw all learnings from an investigation; returns them and the investigations that received them"})
+		Summary: "Withdraw all learnings from an investigation; returns them and the investigations and conversations that received them"})
 )
 
 // The configuration, and the state of the system.

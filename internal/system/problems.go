@@ -117,7 +117,7 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("Temporal at %s is not responding: %v", e.Address, e.Err)
+	return fmt.Sprintf("Temporal at %s cannot be used: %v", e.Address, e.Err)
 }
 func (e *UnreachableError) Unwrap() error { return e.Err }
 

@@ -272,7 +272,7 @@ type GraphIn struct {
 type ToolsIn struct {
 	ProjectIn
 	Agent  string `query:"agent" maxLength:"200" doc:"only tools that this agent can use"`
-	Type   string `query:"type" enum:"mcp,code" doc:"mcp: only tools of MCP servers; code: only tools written in Go"`
+	Type   string `query:"type" enum:"mcp,code" doc:"mcp: only tools of MCP servers; code: only built-in tools and tools written in Go"`
 	Search string `query:"q" maxLength:"200" doc:"only tools whose name or description contains this text"`
 }
 

@@ -43,7 +43,7 @@ type AgentWhole struct {
 // AgentCopy holds the fields that differ in a copy. Absent fields stay as in the original.
 type AgentCopy struct {
 	NewName      string          `json:"new_name" minLength:"1" maxLength:"64"`
-	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent means Copy of the original's name"`
+	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent means 'Copy of' and the original's name"`
 	SystemPrompt string          `json:"system_prompt,omitempty" maxLength:"100000"`
 	Model        string          `json:"model,omitempty" maxLength:"500"`
 	ToolConfig   json.RawMessage `json:"tool_config,omitempty" doc:"replaces the whole tool_config"`
@@ -165,7 +165,7 @@ type Thing struct {
 	WorkflowID    string           `json:"workflow_id"`
 	Project       string           `json:"project"`
 	Conversation  bool             `json:"conversation,omitempty"`
-	Kind          string           `json:"kind" doc:"approval, clarification, confirmation or agent_review"`
+	Kind          string           `json:"kind" doc:"approval, clarification, confirmation, agent_review or bound (a limit was reached)"`
 	Name          string           `json:"name" doc:"value of call_id for decide, or of id for answer"`
 	Expires       time.Time        `json:"expires,omitzero" doc:"when it expires; absent while the investigation is paused"`
 	Approval      *record.Approval `json:"approval,omitempty"`
@@ -197,8 +197,8 @@ type StartBody struct {
 	Provider   string          `json:"provider,omitempty" doc:"model for every agent, instead of the configured ones"`
 	Runbook    string          `json:"runbook,omitempty" doc:"runbook instead of the chain's: its text, or its https URL"`
 	UseMock    bool            `json:"use_mock,omitempty" doc:"run the configured mocks instead of the agents"`
-	MCP        agent.MCP       `json:"mcp,omitzero" doc:"restrict the agents to these of their tools"`
-	Budgets    agent.Budgets   `json:"budgets,omitzero" doc:"limits instead of the chain's; higher ones only if requests.budgets allows it"`
+	MCP        agent.MCP       `json:"mcp,omitzero" doc:"restrict each agent to those of its tools that are listed here"`
+	Budgets    agent.Budgets   `json:"budgets,omitzero" doc:"limits instead of the chain's; higher ones only if requests.budgets allows them"`
 
 	Tenant      string            `json:"tenant,omitempty" doc:"tenant on whose behalf the investigation runs"`
 	Session     string            `json:"session,omitempty" doc:"session that the investigation belongs to"`

@@ -20,15 +20,15 @@ func Changes(last, current Catalogue) (lines []string) {
 		switch was, is := old.Definition(), spec.Definition(); {
 		case !known && last.Partial != "":
 		case !known:
-			lines = append(lines, fmt.Sprintf("%s is new (%.8s)", spec.Name, is))
+			lines = append(lines, fmt.Sprintf("%s is new (definition %.8s)", spec.Name, is))
 		case was != is:
-			what := strings.Join(differences(old, spec), " and ")
-			lines = append(lines, fmt.Sprintf("%s has a new %s (%.8s, previously %.8s)", spec.Name, what, is, was))
+			what := strings.Join(differences(old, spec), ", ")
+			lines = append(lines, fmt.Sprintf("%s has changed: %s (definition %.8s, previously %.8s)", spec.Name, what, is, was))
 		}
 	}
 	for _, spec := range before {
 		if _, there := named(now, spec.Name); !there && current.Partial == "" {
-			lines = append(lines, fmt.Sprintf("%s was removed (%.8s)", spec.Name, spec.Definition()))
+			lines = append(lines, fmt.Sprintf("%s was removed (definition %.8s)", spec.Name, spec.Definition()))
 		}
 	}
 	return lines
@@ -79,10 +79,10 @@ func differences(a, b Spec) (what []string) {
 		what = append(what, "schema")
 	}
 	if a.Unusable != b.Unusable {
-		what = append(what, "size")
+		what = append(what, "usability")
 	}
 	if was, is := a.saidRisk(), b.saidRisk(); was != is {
-		what = append(what, fmt.Sprintf("risk: %s, previously %s,", is, was))
+		what = append(what, fmt.Sprintf("risk %s instead of %s", is, was))
 	}
 	return what
 }

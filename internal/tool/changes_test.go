@@ -24,7 +24,7 @@ func offer(tools string) tool.Catalogue {
 	return c
 }
 
-var definition = regexp.MustCompile(` \([0-9a-f]{8}[^)]*\)`)
+var definition = regexp.MustCompile(` \(definition [0-9a-f]{8}[^)]*\)`)
 
 // TestChangesOfPartialLists checks that a partial list makes no tool seem new or removed, and hides no change.
 func TestChangesOfPartialLists(t *testing.T) {
@@ -40,11 +40,11 @@ func TestChangesOfPartialLists(t *testing.T) {
 		"a part, then complete":          {[]string{"a b", "a …", "a b"}, ""},
 		"a part, then another tool":      {[]string{"a b", "a …", "a b c"}, "c is new"},
 		"a part, then removed":           {[]string{"a b", "a …", "a"}, "b was removed"},
-		"a part, then changed":           {[]string{"a b", "a …", "a b:x"}, "b has a new description"},
+		"a part, then changed":           {[]string{"a b", "a …", "a b:x"}, "b has changed: description"},
 		"a changed part, then complete":  {[]string{"a b", "a:x …", "a:x b"}, ""},
 		"only a part, then complete":     {[]string{"a …", "a b"}, ""},
-		"only a part, then changed":      {[]string{"a …", "a:x b"}, "a has a new description"},
-		"only parts, then complete":      {[]string{"a …", "b …", "a:x b c"}, "a has a new description"},
+		"only a part, then changed":      {[]string{"a …", "a:x b"}, "a has changed: description"},
+		"only parts, then complete":      {[]string{"a …", "b …", "a:x b c"}, "a has changed: description"},
 		"only a part, then removed":      {[]string{"a …", "b"}, "a was removed"},
 		"only a part, complete, another": {[]string{"a …", "a b", "a b c"}, "c is new"},
 	} {

@@ -154,7 +154,7 @@ func (o *offer) add(spec Spec) *attached {
 // clash explains to people why a tool is left out.
 func clash(name, other, wire string) string {
 	if name == other {
-		return fmt.Sprintf("Its server lists the tool %s twice; only the first is offered.", reveal.Name(name))
+		return fmt.Sprintf("The tool %s is listed twice by its server; only the first one is offered.", reveal.Name(name))
 	}
 	const text = "Tool %s is not offered together with %s: models would call both %s. " +
 		"Rename one of the servers, or give the agent only one of the two tools."

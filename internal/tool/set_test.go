@@ -274,7 +274,7 @@ func TestToolsThatModelsCallTheSame(t *testing.T) {
 	}
 	const rename = ". Rename one of the servers, or give the agent only one of the two tools."
 	want := []string{
-		"Its server lists the tool a.twice twice; only the first is offered.",
+		"The tool a.twice is listed twice by its server; only the first one is offered.",
 		"Tool a.x__y is not offered together with a.x.y: models would call both a__x__y" + rename,
 		"Tool a_.b is not offered together with a._b: models would call both a___b" + rename,
 	}

@@ -94,11 +94,7 @@ func (s Spec) repeatable(r agent.Repeat, rule plan.RepeatRule) (asked bool, refu
 		return true, nil
 	}
 	if r.Times > 0 {
-		stands := "that result stands"
-		if r.Unknown {
-			stands = "whether it took effect is unknown"
-		}
-		why = "You " + r.String() + ", and " + stands + ". " + why
+		why = r.Reminder() + " " + why
 	}
 	return false, denied("Tool %s was not called. %s", s.Name, why)
 }

@@ -150,8 +150,8 @@ func (e Envelope) signed() string {
 // Reasons for refusing an SNS envelope.
 var (
 	ErrTopic       = errors.New("the webhook does not accept messages from this SNS topic")
-	ErrEnvelope    = errors.New("the SNS message is not signed by Amazon SNS")
-	ErrOldEnvelope = errors.New("the SNS message is too old, or its timestamp is missing")
+	ErrEnvelope    = errors.New("the SNS message cannot be verified as one from Amazon SNS")
+	ErrOldEnvelope = errors.New("the SNS message's timestamp is missing, invalid or too far from the current time")
 	// ErrSNS is temporary: Amazon SNS did not answer, or the limit of requests per minute was reached.
 	ErrSNS = errors.New("the SNS message cannot be verified or confirmed at the moment")
 )
@@ -239,7 +239,7 @@ func (s *SNS) Confirm(ctx context.Context, e Envelope) error {
 		query, wrong := url.ParseQuery(at.RawQuery)
 		want := url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {e.TopicArn}, "Token": {e.Token}}
 		if wrong != nil || at.EscapedPath() != "/" || !reflect.DeepEqual(query, want) {
-			err = errors.New("it does not confirm the subscription to this topic with this token")
+			err = errors.New("the URL does not confirm the subscription to this topic with this token")
 		}
 	}
 	if err != nil {

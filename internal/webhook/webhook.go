@@ -113,8 +113,10 @@ type News struct {
 	ToldAt                       time.Time // when it was last told any; zero means never
 }
 
-// Key identifies the news until the investigation has been told. Later news with the same text has another key.
-func (n News) Key() string { return Key(n.Lead, fmt.Sprint(n.ToldAt.UnixMicro()), n.Text()) }
+// Key identifies the news until the investigation has been told. Later news with the same content has another key.
+func (n News) Key() string {
+	return Key(n.Lead, fmt.Sprint(n.ToldAt.UnixMicro()), fmt.Sprint(n.Joined, n.Resolved, n.Alerts))
+}
 
 // NewsOf is the news about one alert.
 type NewsOf struct {
@@ -128,7 +130,7 @@ const MaxTold = 20
 // Text is the message to the agents. The titles are untrusted, so each is quoted on its own line.
 func (n News) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The webhook %s has received new alerts for this investigation.", n.Webhook)
+	fmt.Fprintf(&b, "The webhook %s has received news about alerts of this investigation.", n.Webhook)
 	for _, part := range []struct {
 		count, bit int
 		what       string

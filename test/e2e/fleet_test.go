@@ -65,7 +65,7 @@ func TestStoreOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newScript().script(), fleetConfig()).with("INQUEST_STORE=")
 	for name, tt := range map[string]struct{ env, says string }{
-		"no variable":      {"UNRELATED=1", "system.store.postgres.dsn: variable DATABASE_URL is not set"},
+		"no variable":      {"UNRELATED=1", "system.store.postgres.dsn: variables that are not set: DATABASE_URL"},
 		"an empty one":     {"DATABASE_URL=", "system.store.postgres.dsn: {{.DATABASE_URL}} is empty"},
 		"libpq's spelling": {"DATABASE_URL=host=127.0.0.1 user=u password=" + key, "the address must be postgres://"},
 		"nobody listens":   {"DATABASE_URL=postgres://u:" + key + "@127.0.0.1:1/db", store.ErrUnavailable.Error()},

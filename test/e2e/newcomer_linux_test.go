@@ -279,7 +279,7 @@ func (n *newcomer) examines(command string) {
 		}
 	}
 	for line := range strings.Lines(screen) {
-		if !strings.HasPrefix(line, "ok ") && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "Ask ") {
+		if !strings.HasPrefix(line, "ok ") && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "Call ") {
 			n.t.Errorf("doctor finds a problem: %s", line)
 		}
 	}

@@ -235,7 +235,7 @@ func (p *pageWorld) decides(id string) {
 		[...document.querySelectorAll(".pane")].some(e => e.textContent.includes("Beta") && e.querySelector(".status.waiting_approval"))`)
 	p.ada.until("choose lab.add", `tool => { const card = `+cardOf+`; card?.focus(); return Boolean(card) }`, "lab.add")
 	p.ada.do("ask for its approval by a key", chromedp.KeyEvent("a"))
-	p.ada.shows("the agent makes the call without asking again")
+	p.ada.shows("Once the call is approved, the agent makes it")
 	p.ada.shot("page-confirm")
 	p.ada.do("press the same key once more", chromedp.KeyEvent("a"))
 	p.ada.until("it waits", `tool => (`+cardOf+`)?.querySelector(".outcome").textContent == ""`, "lab.add")
@@ -265,7 +265,7 @@ func (p *pageWorld) decideAtOnce() {
 		?.querySelector(".outcome").textContent`
 	said := map[string]string{}
 	for name, v := range map[string]*visitor{"Approved by ada.": p.ada, "Denied by bob.": p.bob} {
-		v.until("it is told what became of it", `tool => /Approved|Denied|Too late/.test((`+outcome+`)(tool) || "")`, "lab.counter")
+		v.until("it is told what became of it", `tool => /Approved|Denied|too late/.test((`+outcome+`)(tool) || "")`, "lab.counter")
 		var text string
 		v.do("read", chromedp.Evaluate(`(`+outcome+`)("lab.counter")`, &text))
 		said[name] = text

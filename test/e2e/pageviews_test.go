@@ -164,7 +164,7 @@ func (p *pageWorld) handsOn(v *visitor, id string) {
 	p.ada.click(".wait:not(.over) button", "Ask the agent")
 	p.ada.do("ask", chromedp.SendKeys(".wait:not(.over) form textarea", "Why count?"))
 	p.ada.click(".wait:not(.over) form button.primary", "Ask")
-	p.ada.shows("Asked by ada. The call is not made.")
+	p.ada.shows("Asked by ada. The call was not made.")
 }
 
 // sendsBack rejects a result: the drawing of the chain shows that it went back.

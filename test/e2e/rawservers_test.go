@@ -184,7 +184,7 @@ func TestServersThatListLate(t *testing.T) {
 	config := strings.Replace(rawConfigOf(t, servers), "max_iterations: 200", "max_iterations: 200, timeouts: {startup: 5s}", 1)
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		switch last := req.Last().Text(); {
-		case req.Offers("slow__find") && strings.Contains(last, "Server slow is available now"):
+		case req.Offers("slow__find") && strings.Contains(last, "Server slow is now available"):
 			return llmtest.Calls(llmtest.Call{Name: "slow__find", Args: "{}"})
 		case req.Offers("slow__find"):
 			return llmtest.Text("It says: " + last)
@@ -230,7 +230,7 @@ func TestToolsThatModelsCallTheSame(t *testing.T) {
 	done := `{"content":[{"type":"text","text":"done"}]}`
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		asked := req.Prompt()
-		if strings.Count(asked, "it has not listed its tools yet") > strings.Count(asked, "is available now") {
+		if strings.Count(asked, "it has not listed its tools yet") > strings.Count(asked, "is now available") {
 			return llmtest.Calls(llmtest.Call{Name: "a___b", Args: "{}"}).Slow(50 * time.Millisecond) // until both have listed
 		}
 		return llmtest.Text(fmt.Sprint("It is offered: ", req.Offers("a___b")))

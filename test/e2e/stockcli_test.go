@@ -618,7 +618,7 @@ func (s stock) testUndelivered(t *testing.T) {
 	s.signalCLI(id, "guide", `{"txt":"look"}`)
 	s.signalCLI(id, "guide", "")
 	s.signalCLI(id, "gide", `{"text":"look"}`)
-	wrong := []string{"Gamma is not running", `"Nobody"`, `unknown field "txt"; the input is {"text"`, "no text",
+	wrong := []string{"Gamma is not running", `"Nobody"`, `unknown field "txt"; expected input: {"text"`, "no text",
 		`unknown signal "gide"; available: `}
 	var status workflows.Status
 	eventually(t, "five signals are undelivered", func() bool {
@@ -664,7 +664,7 @@ func (s stock) testUpdates(t *testing.T) {
 		{"guide", `{"text":"look at the disks","agent":"Beta","by":"Ada"}`, `"dig/Beta"`, 0},
 		{"guide", `{"text":"look","agent":"Nobody"}`, `guide: no agent "Nobody" is running or still to run`, 1},
 		{"guide", `{"text":"look","stage":"nowhere"}`, `guide: no stage "nowhere" is running or still to run`, 1},
-		{"guide", `{"txt":"look"}`, `guide: unknown field "txt"; the input is {"text"`, 1},
+		{"guide", `{"txt":"look"}`, `guide: unknown field "txt"; expected input: {"text"`, 1},
 		{"pause", ``, `"dig/Alpha"`, 0},
 		{"resume", `{"by":"Ada"}`, `"dig/Beta"`, 0},
 		{"conclude", `{"agent":"Gamma"}`, `conclude: agent Gamma is not running`, 1},

@@ -137,7 +137,7 @@ func TestAToolThatTurnsUnderARule(t *testing.T) {
 	if _, err := os.Stat(made); err == nil || out.Approve == nil {
 		t.Fatalf("it was made (%v), and people are asked %+v", err == nil, out.Approve)
 	}
-	if notes := strings.Join(out.Approve.Notes, "\n"); !strings.Contains(notes, "evil.note has a new description") ||
+	if notes := strings.Join(out.Approve.Notes, "\n"); !strings.Contains(notes, "evil.note has changed: description") ||
 		!strings.Contains(notes, "Rule r-1 of Ada") {
 		t.Errorf("people are told %s", notes)
 	}

@@ -46,7 +46,7 @@ func (w Window) String() string {
 	if w.Named {
 		return fmt.Sprintf("the server accepts only %d tokens", w.Tokens)
 	}
-	return fmt.Sprintf("the server refused a longer one without naming its limit, and accepts %d tokens", w.Tokens)
+	return fmt.Sprintf("the server refused a longer conversation without naming its limit, and accepts %d tokens", w.Tokens)
 }
 
 // leastGuess is the smallest window that is tried if a server does not name its own.

@@ -48,7 +48,8 @@ func (j Calls) editCall(ctx context.Context, in job.EditCallIn) (out job.EditCal
 	case err != nil:
 		return out, err
 	case !bytes.Equal(given, decision.Arguments):
-		return out, refusedEdit("the tool's limits would change the arguments to %s", decision.Arguments)
+		return out, refusedEdit("the tool's schema or limits would change the arguments to %s: edit the call with exactly these",
+			decision.Arguments)
 	case subCall(decision) != nil:
 		return out, refusedEdit("the arguments of a call about other agents cannot be edited; deny the call and give a reason")
 	}

@@ -76,7 +76,7 @@ func (j Calls) appendResult(ctx context.Context, input job.Input) error {
 		result.Content += earlier
 	}
 	if r := c.call.Repeat; r != nil && r.Times > 0 && input.ErrorType == job.ResultDenied && !begun {
-		result.Content += " You " + r.String() + ", and that result stands."
+		result.Content += " " + r.Reminder()
 	}
 	if d := input.Decision; d != nil && !input.Done && !(d.Approved && begun) {
 		unrecorded := *d

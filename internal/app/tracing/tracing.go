@@ -108,7 +108,8 @@ func newExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	case "grpc":
 		return otlptracegrpc.New(ctx)
 	default:
-		return nil, fmt.Errorf("unknown OTEL_EXPORTER_OTLP_PROTOCOL %q; available: http/protobuf, grpc", protocol)
+		return nil, fmt.Errorf("unknown protocol %q in OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or OTEL_EXPORTER_OTLP_PROTOCOL; "+
+			"available: http/protobuf, grpc", protocol)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestFromEnv(t *testing.T) {
 		"other exporter": {env: map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"},
 			want: `unknown OTEL_TRACES_EXPORTER "zipkin"; available: otlp, none`},
 		"other protocol": {env: map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
-			want: `unknown OTEL_EXPORTER_OTLP_PROTOCOL "http/json"; available: http/protobuf, grpc`},
+			want: `unknown protocol "http/json" in OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or OTEL_EXPORTER_OTLP_PROTOCOL; available: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for key, value := range tt.env {

@@ -58,7 +58,7 @@ func (h checks) checkRequest(ctx context.Context, in *system.CheckIn) (*body[sys
 	case req.Chain == "" && req.AlertType == "":
 		problem(errors.New(`set "chain" or "alert_type"`))
 	case !cfg.ChainIn(chain, req.Project) && !strings.HasPrefix(chain, configuration.OfAgent):
-		problem(fmt.Errorf("project %s has no chain for this request: set chain, or an alert_type that a chain handles", req.Project))
+		problem(fmt.Errorf("project %s has neither the requested chain nor a chain for the requested alert_type", req.Project))
 	default:
 		p, err := h.plan(ctx, cfg, req)
 		if err != nil && !errors.As(err, new(*configuration.PlanError)) {

@@ -225,7 +225,7 @@ func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.R
 		req.Chain, req.AlertType = chain, shown
 	}
 	if chain == "" || !r.cfg.ChainIn(chain, out.Project) {
-		const why = "no chain handles the alert type %.60q: set chain or alert_type of the webhook"
+		const why = "the alert's project has no chain for the alert type %.60q: set the webhook's chain or alert_type to one that it has"
 		return huma.Error422UnprocessableEntity(fmt.Sprintf(why, kind))
 	}
 	maps.DeleteFunc(req.Metadata, func(_, value string) bool { return value == "" })

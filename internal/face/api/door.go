@@ -121,7 +121,7 @@ func newDoor(ctx context.Context, h config.HTTP) (*door, error) {
 // local is the identity of everyone when the API does not authenticate.
 var local = identity{name: "local", unasked: true, grants: map[string]int{config.AllProjects: rank[config.RoleAdmin]}}
 
-var errUnknown = errors.New("the token is missing or unknown: send Authorization: Bearer TOKEN")
+var errUnknown = errors.New("the token is missing, unknown or expired: send Authorization: Bearer TOKEN")
 
 // errProvider means that the identity provider does not answer.
 var errProvider = errors.New("the identity provider is not responding")

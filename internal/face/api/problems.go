@@ -126,7 +126,7 @@ func (s *Server) check(ctx huma.Context, next func(huma.Context)) {
 	query, err := url.QueryUnescape(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
 	control := func(c rune) bool { return c < ' ' || c == 0x7f }
 	if text := r.URL.Path + query; err != nil || !utf8.ValidString(text) || strings.ContainsFunc(text, control) {
-		_ = huma.WriteErr(s.huma, ctx, http.StatusBadRequest, "the URL is not valid UTF-8")
+		_ = huma.WriteErr(s.huma, ctx, http.StatusBadRequest, "the URL has an invalid escape, invalid UTF-8 or a control character")
 		return
 	}
 	next(ctx)

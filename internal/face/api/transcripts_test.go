@@ -145,8 +145,8 @@ func TestCheckRequest(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"chain":"shop"}`:              "nothing to investigate",
 		`{"data":"x"}`:                  `set "chain" or "alert_type"`,
-		`{"chain":"ship","data":"x"}`:   `project payments has no chain for this request`,
-		`{"alert_type":"a","data":"x"}`: `project payments has no chain for this request`,
+		`{"chain":"ship","data":"x"}`:   `project payments has neither the requested chain`,
+		`{"alert_type":"a","data":"x"}`: `project payments has neither the requested chain`,
 		`{"chain":"shop","data":"x","priority":2,"budgets":{"max_passes":-1}}`: "max_passes",
 	} {
 		if got := check(in); !strings.Contains(strings.Join(got.Problems, "\n"), want) {

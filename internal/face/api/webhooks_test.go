@@ -152,7 +152,7 @@ func TestUnusableAlerts(t *testing.T) {
 			"resolved: [closed], ignored: [ack]}}")
 	mixed := strings.Replace(firing("firing", 1, 1, 2), "Slow", "Unknown", 1)
 	got := read[system.Delivery](w, "", "POST", "/webhooks/grafana", mixed)
-	if got.New != 1 || len(got.Unusable) != 1 || !strings.Contains(got.Unusable[0], `no chain handles the alert type "Unknown"`) {
+	if got.New != 1 || len(got.Unusable) != 1 || !strings.Contains(got.Unusable[0], `has no chain for the alert type "Unknown"`) {
 		t.Errorf("%+v", got)
 	}
 	for name, test := range map[string]struct {

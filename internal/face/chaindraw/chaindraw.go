@@ -124,7 +124,7 @@ func (d Drawing) aboutStage(s configuration.GraphStage) []string {
 		about = append(about, "reviewed by "+s.Review)
 	}
 	if s.JoinAny {
-		about = append(about, "starts after its first predecessor")
+		about = append(about, "starts when any required stage has succeeded")
 	}
 	for _, u := range d.free {
 		who := slices.DeleteFunc(slices.Clone(u.Agents), func(name string) bool { return !slices.Contains(s.Agents, name) })

@@ -80,7 +80,7 @@ func TestCodec(t *testing.T) {
 	if err := remote(token).FromPayload(sealed, &text); err != nil || text != "hunter2" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if err := remote("x"+token).FromPayload(sealed, &text); err == nil || !strings.Contains(err.Error(), "a token is required") {
+	if err := remote("x"+token).FromPayload(sealed, &text); err == nil || !strings.Contains(err.Error(), "the token is missing or wrong") {
 		t.Errorf("with another token: %v", err)
 	}
 	cancel()

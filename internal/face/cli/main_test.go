@@ -257,6 +257,6 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 	r.Status, r.EndReason, r.Error, r.EndedAt, r.Usage = status, reason, message, &over, e.Usage
 	r.Report = "# Found\nThe pool.\n\n## Root cause\nThe pool was cut.\n\n" +
 		"## Next steps\n1. Undo the rollout.\n2. Watch <errors>.\n\n**Confidence:** high"
-	r.Envelope.Undelivered = []string{`guide by Ada: not delivered, because no model call followed: "be brief"`}
+	r.Envelope.Undelivered = []string{`guide by Ada: no model call followed: "be brief"`}
 	return errors.Join(begun, err, st.SaveStage(ctx, stage, []record.Execution{e}, nil), st.FinishInvestigation(ctx, r))
 }

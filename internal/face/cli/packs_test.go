@@ -37,7 +37,7 @@ func TestPacks(t *testing.T) {
 		"→ mcp-grafana is not in PATH: go install github.com/grafana/mcp-grafana/cmd/mcp-grafana@v",
 		"kubernetes - Kubernetes: objects, events and logs of the cluster in your kubeconfig, with Secrets masked " +
 			"→ no kubeconfig with a current context: set KUBECONFIG loki",
-		"→ dbhub.toml is not in this folder:",
+		"→ dbhub.toml is not in this folder. It must contain the",
 	} {
 		if !strings.Contains(list, want) {
 			t.Errorf("packs does not print %q:\n%s", want, list)

@@ -35,7 +35,8 @@ An ID is a workflow ID, or an investigation ID (a workflow ID, ":" and 12 charac
 Exit codes:
   0    Success. run, watch: the investigation completed. guide, decide, answer
        and similar: the request was accepted, even if its result is still
-       pending (--json then prints "waits").
+       pending (--json then prints "waits") or no worker answered, so that a
+       signal waits for one (--json then prints "signal": true).
   1    Failure. run, watch: the investigation failed, timed out, was cancelled
        or was terminated.
   2    Wrong flags, input or configuration.

@@ -82,7 +82,7 @@ func buildOf(info *debug.BuildInfo) build {
 func (b build) String() string {
 	text := "inquest " + b.Version
 	if b.Commit != "" {
-		text += fmt.Sprintf(" (commit %s of %s)", b.Commit, b.Date)
+		text += fmt.Sprintf(" (commit %s, %s)", b.Commit, b.Date)
 	}
 	if b.Modified {
 		text += ", modified"

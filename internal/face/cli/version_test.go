@@ -15,7 +15,7 @@ func TestBuild(t *testing.T) {
 		"a test":    {&debug.BuildInfo{GoVersion: "go1.26.8"}, "inquest (devel), go1.26.8"},
 		"a release": {&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
 			{Key: "vcs.revision", Value: "b47020c"}, {Key: "vcs.time", Value: "2026-11-22T16:41:02Z"}, {Key: "vcs.modified", Value: "false"},
-		}}, "inquest v1.2.3 (commit b47020c of 2026-11-22T16:41:02Z), go1.26.8"},
+		}}, "inquest v1.2.3 (commit b47020c, 2026-11-22T16:41:02Z), go1.26.8"},
 		"a change": {&debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
 			{Key: "vcs.modified", Value: "true"},
 		}}, "inquest v1.2.3, modified"},

@@ -115,7 +115,7 @@ func TestWays(t *testing.T) {
 		{"always asks for a preview", remembered, []string{"tab", "tab", "tab", "tab"}, &Act{Do: Preview, Approval: remembered},
 			"testing the rule on past calls …", true},
 		{"always without it", remembered, []string{"tab", "tab", "tab", "tab", "text:y", "enter"}, nil,
-			"read first which past calls the rule would have allowed", true},
+			"first read which past calls the rule would have allowed", true},
 		{"always before it is read", remembered, []string{"tab", "tab", "tab", "tab", "preview", "text:y", "enter"}, nil, "", true},
 		{"always", remembered, []string{"tab", "tab", "tab", "tab", "preview", "read", "text:y", "enter"},
 			&Act{Do: Decide, Way: Always, Approved: &yes, Approval: remembered}, "", false},

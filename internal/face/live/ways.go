@@ -40,7 +40,7 @@ func (p *Prompt) offer(a record.Approval) {
 		offered{AskAgent, "ask the agent> ", "Enter sends the question; the call is not made · Tab: other options · Esc cancels"},
 		offered{Reassign, "reassign to> ", "a group, a role, or a person as @name · Tab: other options · Esc cancels"})
 	if whole && a.Remember != "" {
-		p.ways = append(p.ways, offered{Always, "approve this and similar calls? [y/n] ",
+		p.ways = append(p.ways, offered{Always, "approve this and similar calls? [y] ",
 			"y: until revoked · y 8h: for 8 hours · Tab: other options · Esc cancels"})
 	}
 	var names []string
@@ -126,7 +126,7 @@ func (p *Prompt) byWay(text string) (act *Act, why string) {
 		case !yeses[strings.ToLower(first)] || err != nil || act.For < 0:
 			return nil, "type y, or y and a duration, such as y 8h"
 		case !p.previewed:
-			return nil, "read first which past calls the rule would have allowed"
+			return nil, "first read which past calls the rule would have allowed"
 		}
 	default:
 		return act, ""

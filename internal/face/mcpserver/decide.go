@@ -31,8 +31,8 @@ func (m *server) deciding() {
 	addTool(m, toolSpec{
 		row: system.Decide.Operation, title: "Decide on a tool call", destroys: true, open: true,
 		description: "Approve or deny a pending tool call in the inbox for the person you work for. Use it only after the " +
-			"person has seen the whole call and told you their decision. If the editor supports it, it asks the person " +
-			"directly. The decision is recorded under the person's name, as made over MCP.",
+			"person has seen the whole call and told you their decision. If the editor can ask the person (elicitation), " +
+			"it does so directly. The decision is recorded under the person's name, as made over MCP.",
 	}, m.decideTool)
 }
 
@@ -51,8 +51,8 @@ func (m *server) said(call *mcp.CallToolRequest, key, message string, choices ..
 		if m.decide == config.DecideTrust {
 			return nil, nil
 		}
-		return nil, refusal("this editor cannot ask the person: use Inquest's web page, or run `starter inbox`, which prints the command " +
-			"for the decision")
+		return nil, refusal("this editor cannot ask the person: use Inquest's web page, or run `starter inbox` and then `starter decide` or " +
+			"`starter answer`")
 	}
 	answer, ok := call.Params.InputResponses[key].(*mcp.ElicitResult)
 	if !ok {
@@ -133,7 +133,7 @@ func (m *server) whole(ctx context.Context, a *record.Approval) error {
 	}
 	if a.Bytes() > maxShown || a.Bytes() > len(a.Arguments) {
 		return refusal(fmt.Sprintf(
-			"the arguments are too large to show here (%d bytes): use Inquest's web page or `starter decide`", a.Bytes()))
+			"the arguments are too large to show here (%d bytes): run `starter inbox` to see them, and `starter decide`", a.Bytes()))
 	}
 	return nil
 }

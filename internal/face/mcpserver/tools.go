@@ -38,8 +38,9 @@ func (m *server) reading() {
 	})
 	addTool(m, toolSpec{
 		row: system.StartInvestigation.Operation, title: "Start an investigation", open: true, waits: true,
-		description: "Start an investigation of an alert or a question. Returns its ID or, with wait, its state after that " +
-			"time. An investigation costs money and takes minutes: start one, then call get_investigation with wait. It " +
+		description: "Start an investigation of an alert or a question. Returns its ID and state; with wait, when the " +
+			"investigation ends, when something new needs a person, or when the time is up. " +
+			"An investigation costs money and takes minutes: start one, then call get_investigation with wait. It " +
 			"continues even if this call fails; find it then with list_investigations. Calls with the same key never start a " +
 			"second one.",
 	}, m.startTool)
@@ -63,8 +64,8 @@ func (m *server) reading() {
 	addTool(m, toolSpec{
 		row: system.GetEvidence.Operation, title: "Read the evidence", reads: true,
 		description: "Read the evidence of an investigation, with each item's place in the transcript. For each claim of the " +
-			"report it tells whether the evidence supports it (verified), does not support it (unverified), or cannot be " +
-			"checked (unchecked).",
+			"report it tells whether the cited evidence supports it (verified), does not support it (unverified), or leaves nothing " +
+			"to check (unchecked). For a sentence without a citation, found means that a tool's result supports it.",
 	}, m.evidenceTool)
 	addTool(m, toolSpec{
 		row: system.ListInbox.Operation, title: "List what needs a person", reads: true,
@@ -79,7 +80,7 @@ func (m *server) reading() {
 }
 
 type projectArg struct {
-	Project string `json:"project,omitempty" maxLength:"63" doc:"only this project; absent means all your projects"`
+	Project string `json:"project,omitempty" maxLength:"63" doc:"project; absent means all yours or, for chains, the one named default"`
 }
 
 type chainsOut struct {
@@ -118,7 +119,7 @@ type startArgs struct {
 	Chain     string `json:"chain,omitempty" maxLength:"200" doc:"name of the chain to run, from list_chains"`
 	AlertType string `json:"alert_type,omitempty" maxLength:"200" doc:"alert type; selects the chain if chain is absent"`
 	Data      string `json:"data" minLength:"1" maxLength:"1000000" doc:"what to investigate: the original alert, or a question with facts"`
-	Wait      int    `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"seconds to wait for the end; absent returns at once"`
+	Wait      int    `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"seconds to wait for the end or for something that needs a person"`
 	Key       string `json:"key,omitempty" maxLength:"255" doc:"any text; the same key and arguments return the same investigation"`
 	Again     bool   `json:"again,omitempty" doc:"start a new investigation even if one with the same fingerprint exists"`
 	Project   string `json:"project,omitempty" maxLength:"63" doc:"project (default: the project named default, or your only one)"`

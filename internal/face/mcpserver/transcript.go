@@ -44,7 +44,7 @@ type entryOut struct {
 	Calls     []callOut       `json:"calls,omitempty" nullable:"false" doc:"tools called in this entry, or the tool that this entry is about"`
 	Status    string          `json:"status,omitempty"`
 	ErrorType string          `json:"error_type,omitempty"`
-	Decision  string          `json:"decision,omitempty" doc:"the person's decision on the call"`
+	Decision  string          `json:"decision,omitempty" doc:"a person's decision on the call, or the rule that made one unnecessary"`
 	Bytes     int             `json:"bytes,omitempty" doc:"size of the full text in bytes; absent means that the text is complete"`
 }
 
@@ -133,7 +133,7 @@ type evidenceOut struct {
 	Next    int              `json:"next,omitempty" doc:"value of after for the next page; absent means that there are no more items"`
 	Pending []string         `json:"pending,omitempty" nullable:"false" doc:"items that the agents did not examine"`
 	Claims  []evidence.Claim `json:"claims,omitempty" nullable:"false" doc:"claims of the report, in order, with the evidence that they cite"`
-	Uncited int              `json:"uncited,omitempty" doc:"sentences of the report that state facts without citing evidence"`
+	Uncited int              `json:"uncited,omitempty" doc:"number of sentences that state facts without citing evidence"`
 	Notice  string           `json:"notice"`
 }
 

@@ -70,7 +70,7 @@ func New(address, token string, insecure bool) *Client {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		r.wrong = &system.InputError{Err: errors.New("the address of the API must be https://HOST or https://HOST/PATH")}
+		r.wrong = &system.InputError{Err: errors.New("the address of the API must be https://HOST[:PORT][/PATH], without user or query")}
 	case u.Scheme == "http" && token != "" && !insecure && !command.Loopback(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))):
 		r.wrong = &system.InputError{Err: fmt.Errorf("%s is not https://, so others could read the token: use https://, or "+
 			"allow this with --insecure", address)}

@@ -13,7 +13,8 @@ const (
 	checkRequest  = "Correct what the provider refused: the model's name, a setting of llm_providers, or the request."
 	checkModel    = "Use another model: this one did not do what its agent needs."
 	checkSettings = "Correct the configuration or the program as the message says."
-	raiseLimit    = "Raise this limit in the bounds or budgets of the chain, or set budgets.on_limit to ask people."
+	raiseLimit    = "Raise this limit in the bounds or budgets of the chain, or set budgets.on_limit to ask."
+	raiseBound    = "Raise this limit in the bounds of the chain."
 )
 
 // remedies say what to do, by the error type of a stage, the end reason or the status.
@@ -41,12 +42,12 @@ var remedies = map[string]string{
 	string(agent.EndTimedOut):         "Raise the chain's timeout, or set budgets.max_duration to end with the findings so far.",
 	string(agent.EndNoReport):         checkModel,
 	string(agent.EndStoreBehind):      "If another store has the missing entries, switch to it (docs/how-to/back-up.md).",
-	string(agent.EndPolicyViolation):  "Name the stage to go back to in the chain's routing.",
+	string(agent.EndPolicyViolation):  "In the chain's routing, name the stage to go back to.",
 	string(agent.EndInterruptExpired): "Answer questions in time: `starter inbox` lists them.",
-	string(agent.EndMaxPasses):        raiseLimit,
+	string(agent.EndMaxPasses):        raiseBound,
 	string(agent.EndMaxLLMCalls):      raiseLimit,
-	string(agent.EndMaxHops):          raiseLimit,
-	string(agent.EndMaxLoop):          raiseLimit,
+	string(agent.EndMaxHops):          raiseBound,
+	string(agent.EndMaxLoop):          raiseBound,
 	string(agent.EndBudget):           raiseLimit,
 }
 

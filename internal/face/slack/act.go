@@ -35,7 +35,7 @@ func (o *owner) act(ctx context.Context, id string, in input, late bool) error {
 	}
 	w := work{owner: o, id: id, input: in, person: p}
 	if late {
-		return w.tell(ctx, in, "Inquest could not process this in time, so nothing was done. Please try again.")
+		return w.tell(ctx, in, "Inquest could not finish this in time. Check the thread before you try again.")
 	}
 	ctx = system.WithKey(o.as(ctx, p), id)
 	switch in.Kind {
@@ -134,7 +134,8 @@ func (w work) above(ctx context.Context) (string, error) {
 	for cursor := ""; ; {
 		page, next, err := w.replies(ctx, w.Channel, w.Thread, cursor)
 		if refusal := (slack.SlackErrorResponse{}); errors.As(err, &refusal) {
-			return "", w.tell(ctx, w.input, "I cannot read this thread ("+refusal.Err+"). Invite me to the channel, then ask again.")
+			return "", w.tell(ctx, w.input, "I cannot read this thread ("+refusal.Err+"), so I only use your message. "+
+				"Invite me to the channel if you need the thread.")
 		} else if err != nil {
 			return "", err
 		}

@@ -130,7 +130,7 @@ func (t *thread) callContent(ctx context.Context, a record.Approval) content {
 	c := content{text: head, blocks: []slack.Block{section(clip.Line(head, maxSection))}}
 	if !whole {
 		c.blocks = append(c.blocks, section(fmt.Sprintf("The arguments (%d bytes) cannot be shown here exactly. Decide on the "+
-			"web page or with `starter decide`.", a.Bytes())))
+			"web page, or run `starter inbox` and then `starter decide`.", a.Bytes())))
 		return c
 	}
 	lines := append([]string{fence}, strings.Split(escape(shown), "\n")...)
@@ -186,7 +186,7 @@ func (c content) with(p press, verbs ...string) content {
 	value, err := json.Marshal(p)
 	if err != nil || len(value) > maxValue {
 		c.blocks = append(c.blocks, small("This cannot be decided in Slack, because its ID is too long for a button. Use the web page, "+
-			"or run `starter inbox`, which prints the command for it."))
+			"or run `starter inbox` and then `starter decide` or `starter answer`."))
 		return c
 	}
 	var buttons []slack.BlockElement

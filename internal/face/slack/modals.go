@@ -30,7 +30,7 @@ var modals = map[string]struct {
 	verbDeny:   {"Deny the call", "Reason, shown to the agent", true},
 	verbEdit:   {"Edit and approve", "Arguments in JSON", false},
 	verbAnswer: {"Answer the question", "Answer", false},
-	verbReject: {"Reject", "Reason, shown to the agents", true},
+	verbReject: {"Reject", "Reason", true},
 }
 
 const (
@@ -57,8 +57,8 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	if action.ActionID == verbEdit {
 		a, err := f.pending(ctx, in)
 		if err != nil || len([]rune(a.Arguments)) > maxField {
-			return f.tell(ctx, in, "These arguments cannot be edited here: they have changed, are too long, or are not visible "+
-				"to you.")
+			return f.tell(ctx, in, "These arguments cannot be edited here: the call has changed or is no longer pending, or "+
+				"they are too long or not visible to you.")
 		}
 		field.InitialValue = a.Arguments
 	}
@@ -117,7 +117,7 @@ func (f *Face) submitted(ctx context.Context, c slack.InteractionCallback) (answ
 		}
 		if masked != in.Text {
 			return wrong("This looks like a secret, which must not be sent through Slack. Use the web page, or run " +
-				"`starter inbox`, which prints the command for the decision.")
+				"`starter inbox` and then `starter decide` or `starter answer`.")
 		}
 	}
 	return nil, f.take(ctx, "view "+c.View.ID+" "+c.View.Hash, in)

@@ -143,7 +143,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var errMalformed = errors.New("the request does not come from Slack")
+var errMalformed = errors.New("the request is malformed")
 
 // request takes a verified request: an event in JSON, or a form with an interaction or a command.
 func (f *Face) request(ctx context.Context, kind string, body []byte) (answer any, err error) {

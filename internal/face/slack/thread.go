@@ -178,7 +178,7 @@ func (t *thread) statusContent() content {
 			what string
 		}{
 			{len(w.Approvals), "Calls that need approval"}, {len(w.Questions), "Questions that need an answer"},
-			{len(w.Outages), "Agents that wait for a provider or server"},
+			{len(w.Outages), "Unavailable providers and servers"},
 		} {
 			if waits.n > 0 {
 				lines = append(lines, fmt.Sprintf(":hourglass: %s: %d", waits.what, waits.n))

@@ -33,7 +33,7 @@ func Specs() []tool.Spec {
 	return []tool.Spec{{
 		Name: agent.ToolRecallPast,
 		Description: "Searches the learnings from earlier investigations: facts about these systems, normal behaviour, what " +
-			"worked and what led nowhere. Returns general knowledge, not single incidents.",
+			"worked and what led nowhere. Returns short lessons, not reports.",
 		Schema: recallSchema, Risk: agent.RiskReadOnly,
 	}, {
 		Name: agent.ToolSearchSessions,

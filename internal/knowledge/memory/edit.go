@@ -32,7 +32,7 @@ func Edit(ctx context.Context, tx Tx, label string, e BlockEdit) (Block, error) 
 			return b, err
 		}
 		if len(blocks) >= agent.MaxMemoryBlocks {
-			return b, fmt.Errorf("%w: an agent has at most %d", ErrBlock, agent.MaxMemoryBlocks)
+			return b, fmt.Errorf("%w: an agent can have at most %d blocks", ErrBlock, agent.MaxMemoryBlocks)
 		}
 	}
 	b.Value = e.Value

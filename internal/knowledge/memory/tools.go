@@ -69,7 +69,8 @@ func write(name string, run func(context.Context, Tx, args) (tool.Result, error)
 func search(name string, run func(context.Context, Tx, args) (tool.Result, error), description string) memoryTool {
 	t := memoryTool{run: run}
 	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskReadOnly, Idempotent: true, Own: true}
-	page := fmt.Sprintf(`,"page":{"type":"integer","minimum":0,"description":"The page of %d results, from 0 (default 0)"}`, PageSize)
+	page := fmt.Sprintf(`,"page":{"type":"integer","minimum":0,`+
+		`"description":"Number of the page to return, from 0 (default 0); a page has at most %d results"}`, PageSize)
 	t.spec.Schema, t.required = schema(page, []string{paramQuery, "The words to search for"})
 	return t
 }

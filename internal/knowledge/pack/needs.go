@@ -34,7 +34,7 @@ func (p Pack) Missing(ctx context.Context, host Host) (problems []string) {
 		problems = append(problems, "no kubeconfig with a current context: set KUBECONFIG")
 	}
 	if p.File.Name != "" && !host.Exists(p.File.Name) {
-		problems = append(problems, fmt.Sprintf("%s is not in this folder: %s", p.File.Name, p.File.About))
+		problems = append(problems, fmt.Sprintf("%s is not in this folder. It must contain %s", p.File.Name, p.File.About))
 	}
 	for _, v := range p.Variables {
 		value := host.Getenv(v.Name)

@@ -96,7 +96,8 @@ func TestMissing(t *testing.T) {
 	for name, want := range map[string][]string{
 		"kubernetes": {"npx is not in PATH: install Node.js (nodejs.org)", "no kubeconfig with a current context: set KUBECONFIG"},
 		"prometheus": {"npx is not in PATH: install Node.js (nodejs.org)", "PROMETHEUS_URL: cannot connect to prometheus.example:9090: refused"},
-		"postgresql": {"npx is not in PATH: install Node.js (nodejs.org)", "dbhub.toml is not in this folder: the database's address, " +
+		"postgresql": {"npx is not in PATH: install Node.js (nodejs.org)", "dbhub.toml is not in this folder. It " +
+			"must contain the database's address, " +
 			"a role that may only read, and readonly = true for the tool execute_sql (dbhub.ai/config/toml)"},
 		"github": {"GITHUB_TOKEN is not set: a token that may only read"},
 		"gitlab": {"npx is not in PATH: install Node.js (nodejs.org)", "GITLAB_API_URL: expected a URL, such as http://HOST:PORT",

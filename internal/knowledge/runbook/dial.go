@@ -20,7 +20,7 @@ const maxAddresses = 4
 
 var (
 	// errPrivate means that a host has an address that is not on the public Internet.
-	errPrivate = errors.New("its host has an address that is not public, such as a private or local one, which is refused")
+	errPrivate = errors.New("its host resolves to a private or local address; only public addresses are allowed")
 	errSlow    = errors.New("it did not arrive in time")
 )
 

@@ -168,11 +168,11 @@ func TestAttacks(t *testing.T) {
 		"a broken URL":      {"https://" + host + "/%zz" + secretQuery, nil, nil, "not valid", 0},
 		"a backslash":       {`https://github.com\@other.example.org/`, nil, nil, "not valid", 0},
 		"a very long URL":   {home + strings.Repeat("x", 3000), nil, nil, "longer than 2048 bytes", 0},
-		"a private address": {"", nil, map[string]string{host: "10.1.2.3"}, "not public", 0},
+		"a private address": {"", nil, map[string]string{host: "10.1.2.3"}, "private or local", 0},
 		"one private address of several": {"", nil, map[string]string{host: runbooktest.Public + " 192.168.1.1"},
-			"not public", 0},
-		"the metadata service, translated": {"", nil, map[string]string{host: "64:ff9b::a9fe:a9fe"}, "not public", 0},
-		"loopback, mapped":                 {"", nil, map[string]string{host: "::ffff:127.0.0.1"}, "not public", 0},
+			"private or local", 0},
+		"the metadata service, translated": {"", nil, map[string]string{host: "64:ff9b::a9fe:a9fe"}, "private or local", 0},
+		"loopback, mapped":                 {"", nil, map[string]string{host: "::ffff:127.0.0.1"}, "private or local", 0},
 		"no address":                       {"", nil, map[string]string{host: ""}, "cannot be resolved", 0},
 		"a redirect to a host that is not allowed": {"", redirects("https://other.example.org/" + secretQuery), nil,
 			`"other.example.org" is not in`, 1},
@@ -180,7 +180,7 @@ func TestAttacks(t *testing.T) {
 		"a redirect to a file":        {"", redirects("file:///etc/passwd"), nil, "not allowed: only https", 1},
 		"a redirect to an IP address": {"", redirects("https://169.254.169.254/latest"), nil, "is not in", 1},
 		"a redirect to a private address": {"", redirects("https://docs.example.com/"),
-			map[string]string{"docs.example.com": "127.0.0.1"}, "not public", 1},
+			map[string]string{"docs.example.com": "127.0.0.1"}, "private or local", 1},
 		"a redirect without an address":    {"", status(http.StatusFound), nil, "not valid", 1},
 		"redirects without an end":         {"", redirects("/"), nil, "more than 5 times", 6},
 		"an HTML page":                     {"", with("Content-Type", "text/html; charset=utf-8", "Sign in"), nil, "HTML page", 1},
@@ -330,7 +330,7 @@ func TestChangingAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := f.Fetch(t.Context(), "https://evil.example.org/")
-	refused(t, text, err, "not public")
+	refused(t, text, err, "private or local")
 	want := []netip.AddrPort{netip.MustParseAddrPort(runbooktest.Public + ":443")}
 	if diff := cmp.Diff(want, world.Dialed(), cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
 		t.Errorf("connections (-want +got):\n%s", diff)

@@ -130,8 +130,8 @@ func parseRepository(address string, domains []string) (repo repository, err err
 	inTree := len(parts) >= 4 && (parts[2] == "tree" || parts[2] == "blob")
 	odd := slices.ContainsFunc(parts, func(part string) bool { return part == "" || part == "." || part == ".." })
 	if u.Host != github && u.Host != "www."+github || odd || len(parts) != 2 && !inTree {
-		return repo, errors.New("its URL does not name a repository, https://github.com/OWNER/NAME, or a folder in one, " +
-			"https://github.com/OWNER/NAME/tree/BRANCH/FOLDER")
+		return repo, errors.New("the URL must be that of a repository (https://github.com/OWNER/NAME) or of a folder in one " +
+			"(https://github.com/OWNER/NAME/tree/BRANCH/FOLDER)")
 	}
 	repo = repository{owner: parts[0], name: strings.TrimSuffix(parts[1], ".git")}
 	if inTree {

@@ -120,11 +120,11 @@ func TestListErrors(t *testing.T) {
 		want       string
 	}{
 		"no repository":    {"", nil, nil, runbook.ErrNoRepository.Error()},
-		"another host":     {"https://docs.example.com/acme/ops", nil, nil, "does not name a repository"},
-		"an owner":         {"https://github.com/acme", nil, nil, "does not name a repository"},
-		"an issue":         {"https://github.com/acme/ops/issues/1", nil, nil, "does not name a repository"},
-		"outside":          {tree + "/../../../../user/repos", nil, nil, "does not name a repository"},
-		"outside, escaped": {tree + "/%2e%2e/%2e%2e", nil, nil, "does not name a repository"},
+		"another host":     {"https://docs.example.com/acme/ops", nil, nil, "must be that of a repository"},
+		"an owner":         {"https://github.com/acme", nil, nil, "must be that of a repository"},
+		"an issue":         {"https://github.com/acme/ops/issues/1", nil, nil, "must be that of a repository"},
+		"outside":          {tree + "/../../../../user/repos", nil, nil, "must be that of a repository"},
+		"outside, escaped": {tree + "/%2e%2e/%2e%2e", nil, nil, "must be that of a repository"},
 		"no https":         {"http://github.com/acme/ops", nil, nil, "only https"},
 		"a forbidden host": {tree, func(s *runbook.Settings) { s.Domains = []string{"docs.example.com"} }, nil, `"github.com" is not in`},
 		"only raw files": {"https://github.com/acme/ops", func(s *runbook.Settings) { s.Domains = []string{"raw.githubusercontent.com"} }, nil,
@@ -166,7 +166,7 @@ func TestListOnPrivateNetwork(t *testing.T) {
 		Handler: &recorder{answers: contentsAPI(t)}, Addresses: func(string, int) []string { return []string{"10.0.0.1"} },
 	}
 	_, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), nil)
-	if err == nil || !strings.Contains(err.Error(), "not public") || len(world.Dialed()) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "private or local") || len(world.Dialed()) > 0 {
 		t.Errorf("List returned %v after %v", err, world.Dialed())
 	}
 }

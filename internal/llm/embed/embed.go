@@ -154,7 +154,7 @@ func openAIVectors(body []byte, n int) ([][]float32, error) {
 	out := make([][]float32, n)
 	for _, d := range answer.Data { // in any order
 		if d.Index < 0 || d.Index >= n {
-			return nil, fmt.Errorf("the response has a vector with the index %d, for %d texts", d.Index, n)
+			return nil, fmt.Errorf("the response has a vector with the index %d; texts sent: %d", d.Index, n)
 		}
 		out[d.Index] = d.Embedding
 	}

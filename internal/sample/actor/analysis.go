@@ -22,7 +22,7 @@ var (
 	setting    = regexp.MustCompile(`(?m)^  ([A-Z][A-Z0-9_]*): "?([^"\n]*?)"?$`)
 	poolName   = regexp.MustCompile(`POOL.*MAX|MAX.*POOL|POOL_SIZE`)
 	numbered   = regexp.MustCompile(`^(.*-v)(\d+)$`)
-	scaled     = regexp.MustCompile(`(?m)^(\S+) \S+ ScalingReplicaSet Deployment/(\S+): (Scaled up .*) \(\d+ times\)$`)
+	scaled     = regexp.MustCompile(`(?m)^(\S+) \S+ ScalingReplicaSet Deployment/(\S+): (Scaled up .*) \(count: \d+\)$`)
 	foundTimes = regexp.MustCompile(`(?m)^(\S+):([1-9]\d*)$`) // from grep -c
 )
 
@@ -110,12 +110,12 @@ func (p pool) evidence(s scene) (out []string) {
 		out = append(out, fmt.Sprintf("get_manifest deployment/%s: image %s, replicas: %d, settings from %s.",
 			p.Suspect, p.Image, p.Pods, cmp.Or(p.Configs, "no config map")))
 	}
-	if n := len(p.logged); n > 0 {
-		out = append(out, fmt.Sprintf("shell grep: %s logged %d pools when it started, with max %v.", p.Suspect, n, p.logged))
+	if len(p.logged) > 0 {
+		out = append(out, fmt.Sprintf("shell grep: pool sizes that %s logged at startup: %v.", p.Suspect, p.logged))
 	}
 	for _, c := range s.results("shell") {
 		for _, m := range foundTimes.FindAllStringSubmatch(c.result, -1) {
-			out = append(out, fmt.Sprintf("shell grep: %q occurs %s times in %s.", p.Symptom, m[2], m[1]))
+			out = append(out, fmt.Sprintf("shell grep: lines with %q in %s: %s.", p.Symptom, m[1], m[2]))
 		}
 	}
 	for _, c := range s.results("list_events") {

@@ -231,7 +231,7 @@ func (f logFacts) changes(s scene, service string, onset time.Time) (out []strin
 	}
 	for _, c := range s.results("list_events") {
 		if all := scaled.FindAllStringSubmatch(c.result, -1); len(all) > 0 {
-			out = append(out, fmt.Sprintf("list_events: a rollout of %s before the onset began at %s (%s). Its events: %d.",
+			out = append(out, fmt.Sprintf("list_events: a rollout of %s began at %s, before the onset (%s). Its events: %d.",
 				all[0][2], all[0][1], all[0][3], len(all)))
 		}
 	}

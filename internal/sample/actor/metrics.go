@@ -100,7 +100,7 @@ type point struct {
 	value float64
 }
 
-var metricEntry = regexp.MustCompile(`(?m)^(\w+): ([^;\n]+); \d+ points`)
+var metricEntry = regexp.MustCompile(`(?m)^(\w+): ([^;\n]+); points: \d`)
 
 // readMetrics returns the series from query_metric so far, and the services for which each listed metric exists.
 func readMetrics(s scene) (shown []series, listed map[string][]string) {

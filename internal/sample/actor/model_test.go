@@ -174,7 +174,7 @@ func TestConcludeWithoutTools(t *testing.T) {
 	r := newLab(t, nil).chain(t, nil).logs
 	early := append(r.messages[:5:5], agent.Message{Role: agent.User, Content: prompt.Conclude(agent.StopConcluded)})
 	res := Model(llm.Request{Messages: early})
-	if len(res.ToolCalls) > 0 || readFindings(res.Content).Suspect != "inventory" || !strings.Contains(res.Content, "Not offered") {
+	if len(res.ToolCalls) > 0 || readFindings(res.Content).Suspect != "inventory" || !strings.Contains(res.Content, "not offered") {
 		t.Errorf("%d calls\n%s", len(res.ToolCalls), res.Content)
 	}
 	if readFindings(res.Content).Confidence == "high" {
@@ -213,7 +213,7 @@ func TestSynthesisOfContradictionsAndFailures(t *testing.T) {
 		t.Error(text)
 	}
 	text = ask(prompt.Peer{Agent: "LogAgent", Status: "failed", Error: "quota exhausted"}, says("MetricsAgent", "completed", "b"))
-	if readFindings(text).Suspect != "b" || !strings.Contains(text, "LogAgent ended as failed. quota exhausted") {
+	if readFindings(text).Suspect != "b" || !strings.Contains(text, "LogAgent ended with the status failed. quota exhausted") {
 		t.Error(text)
 	}
 }
@@ -251,7 +251,7 @@ func FuzzModel(f *testing.F) {
 	for _, text := range []string{
 		"", "Matching lines: 4 (a 4). Shown: 4, oldest first.\n[a] " + `{"ts":"2026-01-01T10:01:00Z","level":"error","msg":"two"}`,
 		"time,a\n2026-01-01T10:00:00Z,1",
-		"1 metrics:\np99: a; 1 points", "apiVersion: v1\n  replicas: 99999999999999999999", "time",
+		"1 metrics:\np99: a; points: 1", "apiVersion: v1\n  replicas: 99999999999999999999", "time",
 	} {
 		f.Add(text)
 	}

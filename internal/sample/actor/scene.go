@@ -154,7 +154,7 @@ func (s scene) unchecked(wants []ask) []string {
 		}
 	}
 	if len(missing) > 0 {
-		out = append(out, "Not offered, although I wanted to call it: "+strings.Join(missing, ", ")+".")
+		out = append(out, "Tools that I wanted to call but was not offered: "+strings.Join(missing, ", ")+".")
 	}
 	return out
 }

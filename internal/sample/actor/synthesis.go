@@ -20,7 +20,7 @@ func synthesisAgent(s scene) role {
 		see.Peers++
 		f := readFindings(p.Reply)
 		if p.Status != "completed" { // a failed agent
-			r.Unchecked = append(r.Unchecked, strings.TrimSpace(fmt.Sprintf("%s ended as %s. %s", p.Agent, p.Status, p.Error)))
+			r.Unchecked = append(r.Unchecked, strings.TrimSpace(fmt.Sprintf("%s ended with the status %s. %s", p.Agent, p.Status, p.Error)))
 		}
 		into := r.lists()
 		for i, list := range f.lists() {

@@ -113,7 +113,7 @@ func TestConfinedShell(t *testing.T) {
 			t.Errorf("keeper %v: %v, %+v", keeper, err, got)
 		}
 		text := Shell(limits).Spec.Description
-		if !strings.Contains(text, "only write to its directory") || !strings.Contains(text, "no network") {
+		if !strings.Contains(text, "can write only to its directory") || !strings.Contains(text, "no network access") {
 			t.Errorf("described as %s", text)
 		}
 	}

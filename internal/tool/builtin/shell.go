@@ -54,13 +54,13 @@ func describe(limits plan.Shell) string {
 	text := fmt.Sprintf("Runs a command line with sh -c and returns its output. Limits: %s and %d bytes of output. Standard input is empty.",
 		limits.Timeout, limits.MaxOutput)
 	if limits.Dir == "" {
-		text += " It starts in a new, empty directory, which is removed afterwards."
+		text += " The command starts in a new, empty directory, which is removed afterwards."
 	}
 	if r, err := rulesOf(limits, "its folder"); err == nil && r.Write != "" {
-		text += " It can only write to its directory."
+		text += " The command can write only to its directory."
 	}
 	if limits.Offline {
-		text += " It has no network."
+		text += " The command has no network access."
 	}
 	if len(limits.Allow) == 0 {
 		return text

@@ -35,7 +35,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	receipt.note(nil) // the stream is resumed: forget the break
 	req = w.forwarded(req)
 	if to := origin(req.URL); to != w.origin {
-		err := fmt.Errorf("%w: its endpoint is on another host, %s", errUnreachable, to)
+		err := fmt.Errorf("%w: its endpoint has another origin, %s", errUnreachable, to)
 		receipt.note(err)
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 		receipt.note(err)
 		return err
 	case to != w.origin:
-		err = fmt.Errorf("%w: it redirects to another host, %s", errUnreachable, to)
+		err = fmt.Errorf("%w: it redirects to another origin, %s; if that is correct, set it as the url", errUnreachable, to)
 	case req.Method != via[0].Method:
 		err = fmt.Errorf("%w: its redirect changes the HTTP method; it must use status 307 or 308", errUnreachable)
 	case len(via) > 5:

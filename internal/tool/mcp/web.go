@@ -41,7 +41,7 @@ func (w *web) answers() *answers { return &w.responses }
 func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, onActivity func(), opts Options) (*web, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("its url must begin with http:// or https:// and a host") // without the URL, which may hold a secret
+		return nil, errors.New("its url must begin with http:// or https://, followed by a host") // without the URL, which may hold a secret
 	}
 	w := &web{
 		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: opts.MessageLimit, stopped: stopped,

@@ -226,12 +226,12 @@ func TestHeadersGoToNoOtherHost(t *testing.T) {
 		want   string
 	}{
 		"redirect of the start": {tooltest.WebOptions{}, "initialize", tooltest.Redirect(307, other.URL),
-			"start MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
+			"start MCP server s: it cannot be reached: it redirects to another origin, http://127.0.0.1:"},
 		"redirect of a call": {tooltest.WebOptions{}, "tools/call", tooltest.Redirect(308, other.URL),
-			"MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
+			"MCP server s: it cannot be reached: it redirects to another origin, http://127.0.0.1:"},
 		"redirect of the SSE stream": {tooltest.WebOptions{SSE: true}, "GET", tooltest.Redirect(302, other.URL),
-			"it redirects to another host, http://127.0.0.1:"},
-		"SSE endpoint on another host": {tooltest.WebOptions{SSE: true}, "GET", endpoint, "its endpoint is on another host, http://127.0.0.1:"},
+			"it redirects to another origin, http://127.0.0.1:"},
+		"SSE endpoint on another host": {tooltest.WebOptions{SSE: true}, "GET", endpoint, "its endpoint has another origin, http://127.0.0.1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,11 +321,11 @@ func TestTransportsThatLeadNowhere(t *testing.T) {
 	}
 	gone := "http://" + address + "/mcp"
 	for want, tr := range map[string]mcp.Transport{
-		`unknown type of transport "carrier pigeon"`:              {Type: "carrier pigeon"},
-		"its url must begin with http:// or https:// and a host":  {Type: mcp.HTTP, URL: "sesame://x\x7f"},
-		"its url must begin with http:// or https:// and a host ": {Type: mcp.SSE},
-		"it cannot be reached: dial tcp 127.0.0.1:":               {Type: mcp.SSE, URL: gone},
-		"it cannot be reached: dial tcp":                          {Type: mcp.HTTP, URL: gone},
+		`unknown type of transport "carrier pigeon"`:                       {Type: "carrier pigeon"},
+		"its url must begin with http:// or https://, followed by a host":  {Type: mcp.HTTP, URL: "sesame://x\x7f"},
+		"its url must begin with http:// or https://, followed by a host ": {Type: mcp.SSE},
+		"it cannot be reached: dial tcp 127.0.0.1:":                        {Type: mcp.SSE, URL: gone},
+		"it cannot be reached: dial tcp":                                   {Type: mcp.HTTP, URL: gone},
 	} {
 		pool := poolOf(t, mcp.Options{}, tr, nil)
 		got := call(t, pool, "s.echo", `{}`)

@@ -84,7 +84,7 @@ func (v *Verification) Act(a Act) error {
 	case a.Hash != a.Sum(before.Hash):
 		return v.fault("%s was changed or inserted", a.name())
 	case a.N > v.ends[a.Investigation]:
-		return v.fault("%s was appended after the end of its chain", a.name())
+		return v.fault("%s was appended after the recorded end of its hash chain", a.name())
 	}
 	v.marks[a.Investigation] = slices.DeleteFunc(v.marks[a.Investigation], func(m Mark) bool { return m.N == a.N && m.Hash == a.Hash })
 	if slices.ContainsFunc(v.marks[a.Investigation], func(m Mark) bool { return m.N == a.N }) {
@@ -103,7 +103,8 @@ func (v *Verification) Verdict() Verdict {
 		first := slices.MinFunc(missing, func(a, b Mark) int {
 			return cmp.Or(cmp.Compare(a.Investigation, b.Investigation), cmp.Compare(a.N, b.N))
 		})
-		_ = v.fault("%s is missing, or the end of its chain was changed", Act{Investigation: first.Investigation, N: first.N}.name())
+		name := Act{Investigation: first.Investigation, N: first.N}.name()
+		_ = v.fault("%s is missing, or the recorded end of its hash chain was changed", name)
 	}
 	switch {
 	case v.verdict.Fault != "":
@@ -113,7 +114,7 @@ func (v *Verification) Verdict() Verdict {
 		v.warn("nothing to verify: the audit trail has anchors but no rows")
 	case v.verdict.Head == "":
 		v.warn("no anchor covers any row: an attacker who can write to the database could have deleted all anchors and the latest rows of " +
-			"a chain. Anchors are created when investigations end, and by `starter audit head`")
+			"a chain. Anchors are created by the workers' schedule (every five minutes by default) and by `starter audit head`")
 	}
 	if v.verdict.Fault == "" && v.noted == "" {
 		v.warn("without --head, nothing proves that the audit trail is complete: keep the output of `starter audit head` elsewhere, " +

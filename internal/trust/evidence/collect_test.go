@@ -386,7 +386,7 @@ func TestQuoteAndProof(t *testing.T) {
 	}
 	report := e.Report("s/A", "disk_used of db-1 is 0.97.")
 	for _, want := range []string{
-		"Checked by code: the report contains no citations; 1 sentence without a citation matches one result.",
+		"Checked by code: the report contains no citations; 1 sentence without a citation matches a result or the alert.",
 		"\n- disk_used of db-1 is 0.97: [1] `{\"metric\":{\"__name__\":\"disk_used\",", "` · prometheus.query, row 1 of s/A",
 	} {
 		if !strings.Contains(report, want) {

@@ -84,7 +84,7 @@ func (e Evidence) Summary() string {
 		said = append(said, fmt.Sprintf("%d not checkable by code", n))
 	}
 	if n := e.Count(Found); n > 0 {
-		one, many := "sentence without a citation matches one result", "sentences without a citation each match one result"
+		one, many := "sentence without a citation matches a result or the alert", "sentences without a citation match a result or the alert"
 		said = append(said, counted(n, one, many))
 	}
 	if e.Uncited > 0 {
@@ -98,7 +98,7 @@ func (e Evidence) more() string {
 	if e.LeftOut == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; pieces of evidence omitted because of the limit: %d", e.LeftOut)
+	return fmt.Sprintf("; evidence and discoveries omitted because of the limit: %d", e.LeftOut)
 }
 
 func counted(n int, one, many string) string {
@@ -217,7 +217,7 @@ func (e Evidence) Text() string {
 		fmt.Fprintf(&out, "not checked: %s\n", clipped(one, 200))
 	}
 	if e.LeftOut > 0 {
-		fmt.Fprintf(&out, "pieces omitted because of the limit: %d\n", e.LeftOut)
+		fmt.Fprintf(&out, "omitted because of the limit: %d\n", e.LeftOut)
 	}
 	return out.String()
 }

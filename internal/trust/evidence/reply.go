@@ -105,7 +105,7 @@ func (c *collection) reply(e transcript.Entry) {
 // Reasons why a quotation proves nothing.
 const (
 	problemShort   = "its content is too short to be found in a result: quote more of it"
-	problemNowhere = "its content is not in any tool result: quote it verbatim"
+	problemNowhere = "its content is in neither the alert nor a tool result: quote it verbatim"
 	problemEcho    = "its content quotes the call's arguments, not its result"
 )
 

@@ -82,7 +82,7 @@ var (
 
 var groups = []group{
 	{"basic", "API keys and passwords", basicKinds},
-	{"secrets", "basic, plus all other credentials: tokens, headers, secret and private keys, passwords in URLs", secretKinds},
+	{"secrets", "basic, plus tokens, authorization headers, secret and private keys, and passwords in URLs", secretKinds},
 	{"security", "secrets, cloud and kubernetes, plus certificates, SSH keys and email addresses", securityKinds},
 	{"kubernetes", "Kubernetes Secrets, and credentials in kubeconfigs and manifests",
 		[]kind{kubernetesSecret, apiKey, password, token, jwt, privateKey, certificateAuthorityData}},

@@ -93,11 +93,11 @@ func curl(args []Arg) error {
 		switch said := opt.value.Text; opt.name {
 		case "d", "data", "json", "H", "header", "url":
 			if strings.HasPrefix(said, "@") {
-				return fmt.Errorf("the option %s with @FILE is not allowed: it sends the file", opt.name)
+				return fmt.Errorf("the option %s with @FILE is not allowed: it sends the file", hyphened(opt.name))
 			}
 		case "data-urlencode":
 			if !strings.Contains(said, "=") && (!opt.value.Known || strings.Contains(said, "@")) {
-				return errors.New("the option data-urlencode is allowed only as name=value: with @ it sends a file")
+				return errors.New("the option --data-urlencode is allowed only as name=value: with @ it sends a file")
 			}
 		}
 	}

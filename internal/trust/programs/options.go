@@ -25,7 +25,7 @@ func has(opts []given, names ...string) bool {
 	return slices.ContainsFunc(opts, func(g given) bool { return slices.Contains(names, g.name) })
 }
 
-var errOpen = errors.New("this argument must be literal text, or follow --: it could be an option")
+var errOpen = errors.New("an argument that begins with an expansion must follow --: it could be an option")
 
 // check returns an error for options that are not allowed.
 func (o options) check(args []Arg) error {
@@ -110,9 +110,17 @@ func (o options) cluster(text string, rest []Arg) (opts []given, _ []Arg, err er
 // withValue takes the next word as a value. The shell must not turn it into several words, or none.
 func (o options) withValue(name string, rest []Arg) ([]given, []Arg, error) {
 	if len(rest) == 0 || !rest[0].Known && (rest[0].Text == "" || rest[0].Many) {
-		return nil, nil, fmt.Errorf("the value of %s must be literal text", name)
+		return nil, nil, fmt.Errorf("the value of %s must be literal text", hyphened(name))
 	}
 	return []given{{name, rest[0]}}, rest[1:], nil
+}
+
+// hyphened returns an option as it is typed.
+func hyphened(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 func refused(option string) error { return fmt.Errorf("the option %s is not allowed", option) }
@@ -130,7 +138,7 @@ func (d deny) check(args []Arg) error {
 		case !arg.option():
 			continue
 		case !arg.Known:
-			return errors.New("this argument must be literal text, or begin with ./ or /: it could be an option")
+			return errors.New("an argument must not begin with an expansion: write ./ or / before it, because it could be an option")
 		case arg.Text == "--":
 			continue
 		case strings.HasPrefix(arg.Text, "--"):

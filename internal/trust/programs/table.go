@@ -26,7 +26,7 @@ var table = []Program{
 	starts(`starts programs (\!, .shell, \copy … program) and writes files`, "psql mysql mariadb sqlite sqlite3 mongo mongosh"),
 	starts("starts programs in containers, with access to the host's files if requested", "docker podman nerdctl crictl ctr lxc"),
 	starts("starts programs (plugins, hooks, templates)", "helm terraform tofu ansible ansible-playbook aws gcloud az"),
-	starts("starts ed when a patch is a script for it, and changes files", "patch gpatch"),
+	starts("runs ed if the patch is an ed script, and changes files", "patch gpatch"),
 	starts("starts programs during installation and through options", "apt apt-get dpkg rpm yum dnf apk snap brew"),
 	starts("starts programs by options (-z, -TT, --use-askpass, --exec, --rsh-command), and writes files", "tcpdump zip wget gpg cpio"),
 

@@ -121,7 +121,7 @@ func (c *CLI) Toolbox(ctx context.Context, cfg *configuration.Config) (Toolbox, 
 // NeedsFull returns the error for a feature that this build lacks.
 func NeedsFull(what string) error {
 	return Usagef("%s needs the full build of starter: this one was built with -tags remote, for the HTTP API alone.\n"+
-		"Build the full one from source with: go build ./starter", what)
+		"Build the full one from source with: go install ./starter", what)
 }
 
 // Missing returns hidden commands that say which build has them.

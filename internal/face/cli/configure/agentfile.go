@@ -131,7 +131,7 @@ func importDefinition(c *base.CLI, f agentFile) (written string, err error) {
 		return "", base.Usagef("--config %q is not a directory: give the directory for the definition of %s", c.Config, f.Name)
 	}
 	if written, err = configuration.WriteAgent(src, f.Name, f.Definition); err != nil {
-		return "", base.Usagef("the configuration is not valid with this definition: %w", err)
+		return "", base.Usagef("cannot add the definition: %w", err)
 	}
 	return written, nil
 }

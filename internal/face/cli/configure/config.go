@@ -23,8 +23,8 @@ func NewConfigShow(c *base.CLI) *cobra.Command {
 		Short:   "Print a configuration with inherited values and their sources",
 		Long: `Print a configuration with all inherited values. Each value is followed by its source:
 file and line, built-in, or the default of a type. The output is YAML that loads as the
-same configuration. Values with variables are printed as written; for environments,
-headers and tokens, only the names of the variables are printed. With --server and no
+same configuration, unless environments, headers or tokens have literal values: without
+--secrets, these are hidden. Values with variables are printed as written. With --server and no
 DIR, the server's current configuration is printed.`,
 		Args: base.AtMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -206,7 +206,7 @@ func (i *imported) server(ctx context.Context, name string, from clientServer) {
 		} else if kind == "" {
 			i.note("%s: the file gives no transport type: assuming http (the alternative is sse)", to.Name)
 		}
-		i.note("%s: agents can use a network server's tools only if mcp_servers.%s.risk gives the risk of each tool", to.Name, to.Name)
+		i.note("%s: agents get a network server's tools only if mcp_servers.%s.risk lists them as read_only", to.Name, to.Name)
 	}
 	env, headers := i.values(name, "env", from.Env), i.values(name, "headers", from.Headers)
 	i.args(ctx, &to, i.arguments(name, from.Args), env)
@@ -272,7 +272,8 @@ func (i *imported) text(ctx context.Context, server, key, value string, argument
 			return braces.ReplaceForeign(value, i.reference)
 		}
 		for _, f := range all {
-			i.note("%s: %s in %s could not be imported: it is passed unchanged", server, f.Text, key)
+			i.note("%s: %s in %s was not imported: the server gets it as literal text, unless you replace it with {{.VARIABLE}}",
+				server, f.Text, key)
 		}
 	}
 	if !secret(value) && (argument && !strings.Contains(value, "{{") || harmless.MatchString(value)) {

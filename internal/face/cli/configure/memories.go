@@ -173,7 +173,7 @@ func learningLines(l system.Learning) []string {
 
 func printReads(c *base.CLI, reads []system.LearningRead, more bool) error {
 	if len(reads) == 0 {
-		return c.Print("no other investigation received it")
+		return c.Print("not used by any other investigation")
 	}
 	if more {
 		c.Say("only the %d most recent uses are listed", len(reads))

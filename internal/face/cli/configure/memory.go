@@ -87,7 +87,7 @@ func showMemory(c *base.CLI, saved memory.Snapshot) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(c.Out, "%d archival entries\n", len(saved.Archival))
+	_, err := fmt.Fprintf(c.Out, "archival entries: %d\n", len(saved.Archival))
 	return err
 }
 

@@ -20,8 +20,8 @@ func NewRate(c *base.CLI) *cobra.Command {
 		Use: "rate ID accurate|partly|inaccurate", Short: "Rate the result of an investigation",
 		Long: `Rate the result of a finished investigation. A new rating replaces your last one. While
 anyone rates it inaccurate, new agents do not get its learnings, and its judgements of
-earlier learnings do not count. The command then lists these learnings, and the
-investigations that received one. With --withdraw, its learnings are withdrawn for good.`,
+earlier learnings do not count. For such a rating, the command lists these
+learnings and the investigations that received one. With --withdraw, its learnings are withdrawn for good.`,
 		Example: `  starter rate lab accurate
   starter rate lab inaccurate --note "it was the network" --withdraw`,
 		Args: base.Exactly("ID", "RATING"),

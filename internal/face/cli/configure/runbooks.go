@@ -18,9 +18,9 @@ func NewRunbooks(c *base.CLI) *cobra.Command {
 		Short: "List the runbooks in the configured repository",
 		Example: `  starter runbooks
   starter runbooks --label alertname=KubePodCrashLooping --label team=payments`,
-		Long: `List the runbooks in the repository of system.runbooks.repo_url. With --label, list only
-those whose path contains a word of a label's value, best match first. Pass the URL of one
-to "starter run --runbook", or to a chain.`,
+		Long: `List the runbooks in the repository that system.runbooks.repo_url names. With --label, list
+only those whose path contains a word of a label's value, best match first. Pass the URL of
+a runbook to "starter run --runbook", or set it as the runbook of a chain.`,
 		Args: base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runbooks(cmd.Context(), c, labels) },
 	}

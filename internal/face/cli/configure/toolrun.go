@@ -37,10 +37,11 @@ tools, access level, and limits on arguments, rate and time. Without --agent, th
 allows all servers and uses tool_config and shell of the configuration's defaults, without
 rate limits. If a call needs approval, because of the configuration or its risk, the
 command asks on a terminal; elsewhere, add --yes. Calls made here appear in no transcript,
-but the store's audit trail records them.
+but the audit trail records them if there is a store.
 
 Exit codes: 0 the tool succeeded, 1 the tool failed or the policy denied the call,
-2 unknown tool or invalid arguments, 130 after Ctrl-C, which cancels the call.`,
+2 unknown tool, invalid arguments or a missing approval, 130 after Ctrl-C, which cancels the
+call.`,
 		Example: `  starter tool run incident.list_services
   starter tool run cluster.restart --args '{"pod":"db-1"}' --agent Mender --yes`,
 		Args:              base.Exactly("NAME"),

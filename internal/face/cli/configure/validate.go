@@ -25,7 +25,7 @@ func NewValidate(c *base.CLI) *cobra.Command {
 		Example: "  starter validate inquest --strict",
 		Long: `Check a configuration (a directory with *.yaml, or one file). Print every problem,
 starting with dangerous settings, and what agents may do without asking a person. Without
-DIR, check the built-in configuration.`,
+DIR, --config or INQUEST_CONFIG, check the built-in configuration.`,
 		Args: base.AtMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

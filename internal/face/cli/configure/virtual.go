@@ -28,9 +28,9 @@ func NewAgent(c *base.CLI, run *cobra.Command) *cobra.Command {
 		run, agentExportCommand(c), agentImportCommand(c))
 	cmd.Aliases = []string{"agents"}
 	cmd.Long = `List agents, and create agents at run time, without a deployment. Agents created at run
-time belong to a project and are kept in the workers' store, with all versions. A chain
-names such an agent like any other, with agent_source: virtual. A running investigation
-keeps the version that it started with.`
+time belong to a project and are kept in the workers' store, with all versions. The
+configuration declares such an agent with agent_source: virtual, and a chain names it like any
+other. A running investigation keeps the version that it started with.`
 	return cmd
 }
 

@@ -3,10 +3,12 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/workflows"
@@ -22,9 +24,9 @@ func NewAnswer(c *base.CLI) *cobra.Command {
 		Short: "Answer a question from an investigation",
 		Long: `Answer a question from an investigation. N is the question's number in the inbox. Instead
 of N, you can give the ID of the investigation and the QUESTION that inbox prints; omit
-QUESTION if only one is pending. TEXT is text, @file, or - for standard input. Denying a
-confirmation ends the investigation. Denying a result in a review sends it back to its
-stage, with TEXT as feedback.`,
+QUESTION if only one is pending. The value of --text is text, @file, or - for standard input.
+Denying a confirmation ends the investigation. Denying a result in a review sends it back
+to its stage, with --text as feedback.`,
 		Example: `  starter answer 1 --approve
   starter answer lab --text "the database of the shop"
   starter answer lab q2-k3f9 --approve`,
@@ -43,7 +45,7 @@ stage, with TEXT as feedback.`,
 			case err != nil:
 				return err
 			case numbered && found.Kind == kindApproval:
-				return base.Usagef("number %s is a tool call: run `starter decide %[1]s` to decide on it", args[0])
+				return base.Usagef("number %s is a tool call: run `starter decide %[1]s` to decide on it", strings.TrimPrefix(args[0], "#"))
 			case numbered:
 				id, a.ID = found.Investigation, found.Name
 			}
@@ -55,7 +57,7 @@ stage, with TEXT as feedback.`,
 	set.StringVar(&a.Text, "text", "", "the answer, or a comment on --approve, --deny or --decision")
 	set.BoolVar(&approve, "approve", false, "approve the confirmation or the review")
 	set.BoolVar(&deny, "deny", false, "deny the confirmation or the review")
-	set.StringVar(&a.Decision, "decision", "", "your decision in an agent_review, in your own words; after a reached limit: conclude or stop")
+	set.StringVar(&a.Decision, "decision", "", "your decision in an agent_review, in your own words; if a limit was reached: conclude or stop")
 	set.StringVar(&data, "data", "", "JSON data to send with the answer: text, @file, or - for standard input")
 	set.StringVar(&a.By, "by", base.UserName(), "name recorded with the answer")
 	set.BoolVar(&c.JSON, "json", false, "print the answered question as JSON")
@@ -119,7 +121,7 @@ it, because reaching it ends the investigation.`,
 				id = found.Investigation
 			}
 			budget, err := c.Client().Extend(cmd.Context(), id, e)
-			return answered(cmd.Context(), c, err, "the extension", "starter status", budget, id+": extended")
+			return answered(cmd.Context(), c, err, "the extension", "starter status "+command.ShellWord(id), budget, id+": extended")
 		},
 	}
 	set := cmd.Flags()

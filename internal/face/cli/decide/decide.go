@@ -45,7 +45,7 @@ can be decided only once. A denied call is not made, and the agent gets the reas
 policy must allow; the agent is informed. --ask sends the agent a question and does not make
 the call; the agent can request the call again. --hand-to passes the decision to a
 group, a role, or a person as @name. The decision is recorded for your operating system
-user and groups; --by only adds a name.
+user and groups (with --server, for the owner of the token); --by only adds a name.
 
 With --always, similar calls need no approval from then on: calls with the same
 arguments, except where --where gives a pattern. Before the rule is saved, you see which
@@ -85,7 +85,7 @@ func (d *decision) flags(c *base.CLI, cmd *cobra.Command) {
 	set.StringVar(&d.edit, "edit", "", "approve the call with these arguments, a JSON object: text, @file, or - for standard input")
 	set.StringVar(&d.Ask, "ask", "", "do not make the call, and ask the agent this question")
 	set.StringVar(&d.HandTo, "hand-to", "", "pass the decision to a group, a role, or a person as @name")
-	set.BoolVar(&d.always, "always", false, "approve the call, and save a rule that approves similar calls")
+	set.BoolVar(&d.always, "always", false, "with --approve: also save a rule that approves similar calls")
 	d.rule.add(cmd)
 	set.BoolVar(&d.rule.yes, "yes", false, "with --always: save the rule without confirmation")
 	set.BoolVar(&d.all, "all", false, "decide on every call that the inbox has shown")
@@ -149,7 +149,7 @@ func (d *decision) decideNumbers(ctx context.Context, c *base.CLI, args []string
 		case err == nil && !numbered:
 			err = base.Usagef("no call given for %s: run `starter inbox %[1]s` to list its pending calls", arg)
 		case err == nil && found.Kind != kindApproval:
-			err = base.Usagef("number %s is a question (%s): run `starter answer %[1]s` to answer it", arg, found.Kind)
+			err = base.Usagef("number %s is a question (%s): run `starter answer %[1]s` to answer it", strings.TrimPrefix(arg, "#"), found.Kind)
 		case err == nil:
 			err = d.listed(ctx, c, found)
 		}

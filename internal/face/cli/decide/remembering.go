@@ -67,9 +67,9 @@ func rememberingCall(
 		if len(a.Notes) > 0 {
 			why = " (" + strings.Join(a.Notes, " ") + ")"
 		}
-		return r, base.Usagef("no rule can approve calls to %s: either the configuration does not allow it (tool_config.remember), "+
-			"the tool is critical, a person edited the arguments, some of them are masked, the agent has read untrusted text, or it "+
-			"repeats the call%s", a.Tool, why)
+		return r, base.Usagef("no rule can be made from this call to %s: either the configuration does not allow it "+
+			"(tool_config.remember), only certain people may approve it, the tool is critical, a person edited the arguments, some of "+
+			"them are masked, the agent has read untrusted text, or the agent repeats the call%s", a.Tool, why)
 	}
 	var iteration, n int
 	if _, err := fmt.Sscanf(a.CallID, "c%d_%d", &iteration, &n); err != nil {

@@ -214,8 +214,11 @@ func (f *ruleFlags) made(call map[string]any) (r remember.Rule, err error) {
 	for _, flag := range f.where {
 		name, pattern, ok := strings.Cut(flag, "=")
 		if _, has := call[name]; !ok || name == "" || call != nil && !has {
-			names := strings.Join(slices.Sorted(maps.Keys(call)), ", ")
-			return r, base.Usagef("--where %q: expected NAME=PATTERN, with the name of an argument: %s", flag, names)
+			names := ""
+			if call != nil {
+				names = "; the call's arguments: " + strings.Join(slices.Sorted(maps.Keys(call)), ", ")
+			}
+			return r, base.Usagef("--where %q: expected NAME=PATTERN with the name of an argument%s", flag, names)
 		}
 		r.Arguments[name] = remember.Pattern{Glob: pattern}
 	}

@@ -25,8 +25,8 @@ func NewScore(c *base.CLI) *cobra.Command {
 		Long: `Score a finished investigation; you can repeat this. The scoring agent is the agent in
 scoring.agent of the chain or of defaults, or else ScoringAgent. It gets the request, the
 results and the transcripts of all agents, and returns a score from 0 to 100 with reasons.
-Scoring does not change the status of the investigation. Only one scoring runs at a time.
-"starter show" and "starter report" print the last score; "starter show --json" prints all.`,
+Scoring does not change the status of the investigation. Each investigation has only one
+scoring at a time. "starter show" and "starter report" print the last score; "starter show --json" prints all.`,
 		Example: `  starter score lab
   starter score lab --json | jq .score`,
 		Args: base.Exactly("ID"),

@@ -76,7 +76,7 @@ func steer(ctx context.Context, c *base.CLI, id, name string, in any) error {
 		Signal bool         `json:"signal"` // no worker answered, so the signal waits for one
 		Was    agent.Status `json:"was,omitempty"`
 	}{s.ID, append([]string{}, s.For...), s.Signal, s.Was}
-	return answered(ctx, c, err, name, "starter status", out, steerLine(s, name))
+	return answered(ctx, c, err, name, "starter status "+command.ShellWord(id), out, steerLine(s, name))
 }
 
 func steerLine(s system.Steered, name string) string {

@@ -28,9 +28,9 @@ func newDoctor(c *base.CLI) *cobra.Command {
 		Short: "Check everything that investigations need",
 		Long: `Check Temporal and its task queues, the store, the configuration, the models' keys, the
 MCP servers and the systems that they read (a cluster, Prometheus, Grafana), the clocks and
-this terminal. Nothing is changed, and no key is printed. Each problem comes with a remedy;
-the exit code is 1 if a check fails. On a terminal, doctor asks before it calls the models;
-elsewhere, it calls them only with --online.`,
+this terminal. Nothing is changed, and no key is printed. Most problems come with a
+remedy; the exit code is 1 if a check fails. On a terminal, and with a configuration of your
+own, doctor asks before it calls the models; otherwise, it calls them only with --online.`,
 		Example: `  starter doctor --config inquest
   starter doctor --config inquest --online --wait 1m`,
 		Args: base.Exactly(),

@@ -68,7 +68,7 @@ func storeCheck(ctx context.Context, c *base.CLI, id string) error {
 	}
 	var problems []string
 	if lost > 0 {
-		problems = append(problems, fmt.Sprintf("the store lacks data for %d of %d", lost, len(checks)))
+		problems = append(problems, fmt.Sprintf("the store lacks data for %d of %d investigations and conversations", lost, len(checks)))
 	}
 	if failed > 0 {
 		problems = append(problems, fmt.Sprintf("%d of %d could not be checked", failed, len(checks)))
@@ -92,8 +92,8 @@ func printChecks(c *base.CLI, checks []client.StoreCheck, lost bool) error {
 		return nil
 	}
 	return c.Print(`
-The store lacks data for these investigations and conversations. It does not show what they did after its newest entry: verify
-that by hand. They stop making calls once a worker notices the loss. To continue one, switch to a store that has the missing
+The store lacks data for those with "missing:" above. It does not show what they did after its newest entry: verify that by
+hand. They stop making calls once a worker notices the loss. To continue one, switch to a store that has the missing
 entries (the former primary, or a newer backup) and reset the workflow that failed. Otherwise, end it with "starter cancel ID".
 Then start an investigation again with "starter rerun ID" (with "starter run" if its record is missing), or a conversation with
 "starter chat". To check the audit trail for changes, run "starter audit verify".`)

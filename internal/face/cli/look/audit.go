@@ -141,7 +141,7 @@ head" printed earlier and that you kept where the attacker cannot write.`,
 				}
 			}
 			if err == nil && found.Fault != "" {
-				err = fmt.Errorf("the audit trail was changed: %s", terminal.CleanLine(found.Fault))
+				err = fmt.Errorf("the audit trail does not verify: %s", terminal.CleanLine(found.Fault))
 			}
 			return err
 		},

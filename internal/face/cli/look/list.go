@@ -35,9 +35,9 @@ the alert, or else the first line of the data). A narrow terminal shows only the
 that fit.
 
 --search matches part of a workflow ID, chain or alert type. It also matches words in the
-names, the alert, the error, the report or the summary, if all of them are there. Case is
-ignored, and a word of three characters or more also matches as a prefix: "checkout-7f"
-finds checkout-7f9c. Without a store, only names are searched.`,
+names, the alert, the error, the report or the summary, if all of them are there. For
+words, case is ignored, and a word of three characters or more also matches as a prefix:
+"checkout-7f" finds checkout-7f9c. Without a store, only names are searched.`,
 		Example: `  starter list --needs-me
   starter list --search "checkout OOMKilled"
   starter list --since 2h --alert-type sample-incident`,

@@ -28,11 +28,11 @@ func NewReport(c *base.CLI) *cobra.Command {
 		Use:   "report ID",
 		Short: "Print the report, starting with cause, confidence and next steps",
 		Long: `Print the report of an investigation. The output begins with the cause, the confidence
-and the next steps with their commands. Fixed rules take them from the report's usual
-headings and labels ("Root cause", "Confidence", "Next"). Another line warns you if the
-evidence does not support the report's citations (see show --evidence). The full
-report and any problems follow. In a terminal, the Markdown is formatted, and $PAGER shows
-it if it does not fit.`,
+and the next steps with their commands. They are extracted by fixed rules, not by a model,
+from the report's usual headings and labels ("Root cause", "Confidence", "Next"). Another
+line warns you if the evidence does not support the report's citations (see show
+--evidence). The full report and any problems follow. In a terminal, the Markdown is
+formatted, and $PAGER shows it if it does not fit.`,
 		Example: `  starter report lab
   starter report lab --format html > report.html`,
 		Args: base.Exactly("ID"),

@@ -73,7 +73,11 @@ func printStatus(c *base.CLI, s system.Status) error {
 	for line := range strings.Lines(s.Summary) {
 		lines = append(lines, "  "+terminal.CleanLine(line))
 	}
-	wrong := append(slices.Clone(s.Undelivered), s.Error)
+	var wrong []string
+	for _, line := range s.Undelivered {
+		wrong = append(wrong, "not delivered: "+line)
+	}
+	wrong = append(wrong, s.Error)
 	for _, notice := range s.Notices {
 		wrong = append(wrong, strings.Split(notice, "\n")...)
 	}

@@ -78,7 +78,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `inc:1 · c · completed · cut short: max_passes_exceeded · tokens unknown · requested by Ada
-! guide: no agent "Nobody" is running or still to run
+! not delivered: guide: no agent "Nobody" is running or still to run
 bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
 plan       completed
   Planner  completed  m  1 iteration · tokens unknown

@@ -22,7 +22,7 @@ func NewThreads(c *base.CLI) *cobra.Command {
 	cmd := base.Group("threads", "List, search, show, export and delete conversations",
 		threadsList(c), threadsSearch(c), threadsShow(c), threadsExport(c), threadsDelete(c))
 	cmd.Long = `List, search, show, export and delete conversations, open or closed. THREAD is the name of a
-conversation or its ID. To continue an open one, run "starter chat --thread THREAD".`
+conversation or its ID. To continue an open one, run "starter chat --thread NAME".`
 	return cmd
 }
 
@@ -203,8 +203,8 @@ func threadsDelete(c *base.CLI) *cobra.Command {
 		Use: "delete THREAD", Short: "Close a conversation and delete everything that belongs to it", Args: base.Exactly("THREAD"),
 		Example: "  starter threads delete oncall",
 		Long: `Close a conversation and delete its messages, results, turns and workflow runs. Only the
-audit trail is kept; it records who deleted the conversation. A conversation with a running turn is not
-deleted.`,
+audit trail is kept; it records who deleted the conversation. A conversation with a running
+turn is not deleted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				if file, ok := c.In.(*os.File); !ok || !terminal.IsTerminal(file) {

@@ -166,7 +166,11 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 			if accepted.Err() != nil {
 				thread = s.flags.thread
 			}
-			s.Say("\nStopped waiting. The agent continues.")
+			text := "The agent continues."
+			if accepted.Err() == nil {
+				text = "No worker has accepted the message yet, so it may be lost."
+			}
+			s.Say("\nStopped waiting. %s", text)
 			if thread != "" {
 				s.Say("To come back:\n  starter chat --thread %s", command.ShellWord(thread))
 			}

@@ -31,7 +31,8 @@ func (f *requestFlags) flags(c *base.CLI, cmd *cobra.Command, s *system.Start) {
 	set.StringVar(&s.Workflow, "workflow-id", "", "workflow ID (default: the chain or alert type and 8 random characters)")
 	set.StringVar(&req.By, "by", base.UserName(), "name of the requester")
 	set.BoolVar(&f.detach, "detach", false, "print the workflow ID and do not wait")
-	set.StringVar(&req.Project, "project", "", "project of the investigation (default: "+agent.DefaultProject+")")
+	set.StringVar(&req.Project, "project", "",
+		"project of the investigation (default: "+agent.DefaultProject+"; rerun: the earlier investigation's)")
 	set.StringVar(&req.Tenant, "tenant", "", "tenant of the investigation; tenants share capacity if Temporal's fairness is enabled")
 	set.StringVar(&req.Session, "session", "", "session of the investigation, for list --session")
 	set.IntVar(&req.Priority, "priority", 0, "priority from 1 (first) to 5 (default: Temporal's, 3)")
@@ -39,8 +40,8 @@ func (f *requestFlags) flags(c *base.CLI, cmd *cobra.Command, s *system.Start) {
 	set.StringArrayVar(&f.mcp, "mcp", nil,
 		"SERVER or SERVER=TOOL,TOOL: limit agents to this configured MCP server, or to the given tools of it; may be repeated")
 	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off, for a native tool of Gemini models; may be repeated")
-	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a limit in addition to those of the chain: "+
-		strings.Join(agent.BudgetKeys, ", ")+"; may be repeated")
+	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a limit instead of the chain's; higher ones only if requests.budgets allows "+
+		"them: "+strings.Join(agent.BudgetKeys, ", ")+"; may be repeated")
 	nativeTools := slices.Sorted(maps.Keys(new(agent.NativeTools).Named()))
 	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	for flag, words := range map[string][]string{

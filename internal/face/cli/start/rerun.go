@@ -22,8 +22,8 @@ func NewRerun(c *base.CLI) *cobra.Command {
 		Short: "Repeat an investigation with the current configuration",
 		Long: `Start a new investigation with the chain, alert type and data of an investigation in the
 workers' store, using the current configuration. The data is the stored copy, in which
-masked secrets stay masked. The tenant, session, priority, metadata, tools and budgets are
-kept unless you set others. A model or runbook set for the earlier investigation is not
+masked secrets stay masked. The project, tenant, session, priority, metadata, tools and
+budgets are kept unless you set others. A model or runbook set for the earlier investigation is not
 kept: set it again.`,
 		Example: `  starter rerun lab --provider openai:gpt-4o
   starter rerun lab --data @alert.json --detach`,

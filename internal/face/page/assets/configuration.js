@@ -155,7 +155,7 @@ const from = ({ path, file, line, built_in: builtIn, default_of: type }) =>
     : builtIn
       ? "built in"
       : type
-        ? `default of ${type}`
+        ? `default (${type})`
         : path || "default";
 
 // values is a table of the settings and where each was written.

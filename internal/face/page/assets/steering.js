@@ -80,7 +80,7 @@ export class Steering {
     const whom = h(
       "select",
       { "aria-label": "Recipient" },
-      h("option", { value: "" }, "all agents"),
+      h("option", { value: "" }, "running agents, or the next one"),
       running.map((x) => h("option", { value: x.name }, reveal(x.name))),
     );
     const said = await ask("Guide", "Send", [text, whom], () => ({ text: text.value.trim(), name: whom.value }));

@@ -168,8 +168,8 @@ export class Timeline {
           `bar ${one.status}`,
           `${one.name}: ${words(one.status)}, ${span(new Date(until) - new Date(one.started_at))}`,
         ),
-        ...[...outages(mine), ...away.filter((o) => o.name === one.name).map((o) => [o.since, now, o.error])].map(([a, b, why]) =>
-          rect(a, b, y, 10, "waited", `waiting for its provider: ${why}`),
+        ...[...outages(mine), ...away.filter((o) => o.name === one.name).map((o) => [o.since, now, o.error, o.server])].map(([a, b, why, server]) =>
+          rect(a, b, y, 10, "waited", `waiting for ${server ? "a tool server" : "its provider"}: ${why}`),
         ),
         ...this.waits(one.name, now).map(([a, b, tool]) => rect(a, b, y, 10, "asked", `waiting for approval: ${tool}`)),
         ...mine.map((t) =>
@@ -190,7 +190,7 @@ export class Timeline {
         {},
         h("span.held", {}, "paused"),
         h("span.asked", {}, "waiting for a person"),
-        h("span.waited", {}, "waiting for a provider"),
+        h("span.waited", {}, "waiting for a provider or server"),
         h("span.try", {}, "model call failed"),
       ),
     );

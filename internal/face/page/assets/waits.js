@@ -211,7 +211,7 @@ class Card {
       h(
         "div.confirm",
         { role: "group", "aria-label": "Confirm the approval" },
-        h("p", {}, "Once you approve, the agent makes the call without asking again, and you may not be able to undo it."),
+        h("p", {}, "Once the call is approved, the agent makes it, and you may not be able to undo it."),
         h("div.buttons", {}, button("Back", () => (this.offer(), this.element.focus())), yes),
       ),
     );

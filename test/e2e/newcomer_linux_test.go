@@ -342,7 +342,7 @@ func (n *newcomer) checksReport(brief, report string) string {
 // provesTheCause expects that code has found the sentence of the cause in Prometheus's answer, and that brief and report say so.
 func (n *newcomer) provesTheCause(brief, report string) {
 	n.t.Helper()
-	const proof = "Proof: the report contains no citations; 1 sentence without a citation matches one result"
+	const proof = "Proof: the report contains no citations; 1 sentence without a citation matches a result or the alert"
 	if !strings.Contains(brief, proof) {
 		n.t.Errorf("the brief does not say %q:\n%s", proof, brief)
 	}

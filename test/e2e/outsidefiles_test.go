@@ -123,7 +123,7 @@ func TestOutsideDeliveries(t *testing.T) {
 		now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		subscription = bytes.Replace(subscription, []byte("2026-11-25T06:59:01.000Z"), []byte(now), 1)
 		if got := deliver(t, address, "sns", "text/plain", subscription); !strings.HasPrefix(got, "401 ") ||
-			!strings.Contains(got, "not signed by Amazon SNS") {
+			!strings.Contains(got, "cannot be verified as one from Amazon SNS") {
 			t.Errorf("a subscription without a signature: %s", got)
 		}
 	})
@@ -225,7 +225,7 @@ func TestOutsideClientConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, said, code := w.starter("", "init", dir, "--from", path, "--yes", "--provider", "openai:lab-1", "--base-url", w.model.URL)
-		if code != 0 || !strings.Contains(said, "only if mcp_servers.web.risk gives the risk of each tool") {
+		if code != 0 || !strings.Contains(said, "only if mcp_servers.web.risk lists them as read_only") {
 			t.Fatalf("init ends with %d:\n%s%s", code, out, said)
 		}
 		w.config = dir

@@ -65,7 +65,7 @@ func TestTheConclusionFollowsTheData(t *testing.T) {
 		{name: "as it is",
 			want: findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "high"},
 			report: []string{"from 40 to 4 a pod (120 to 12 with 3 pods)", "rollout undo deployment/inventory", "still 4",
-				"payments: error lines: 4"}},
+				"payments: error lines: 4", "Scaled up replica set"}},
 		{name: "another pool size",
 			change: edit(t, "manifests/configmap/inventory-config-v42.yaml", `DB_POOL_MAX: "4"`, `DB_POOL_MAX: "7"`),
 			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "7", Before: "40", Confidence: "medium"},

@@ -89,7 +89,7 @@ func TestMissingServers(t *testing.T) {
 	reasons := []string{
 		"Not checked: absent (it cannot be started: fork/exec /nonexistent/mcp: no such file or directory) · agent Absent",
 		"Not checked: exits (its session has ended: ", "no token for the cluster) · agent Others",
-		"Not checked: hangs (it did not list its tools in time: no list of its tools for ",
+		"Not checked: hangs (it did not list its tools in time: it has not listed its tools after ",
 		"Not checked: empty (it lists no tools) · agent Others",
 		"Not checked: denies (it returned HTTP status 401: it answered 401 Unauthorized: token expired.",
 		"Not checked: website (its response cannot be read: it is not valid JSON (content type \"text/html\"): \"Welcome\") · agent Others",

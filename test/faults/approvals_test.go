@@ -257,7 +257,7 @@ func (g *gate) checkApproved(t *testing.T) {
 		r, ok := results[name]
 		lost := !ok || r.ErrorType == tool.ErrorNotRun || r.ErrorType == tool.ErrorPermissionDenied
 		if reapproval := strings.Contains(r.Text, "the approval timed out") || strings.Contains(r.Text, "denied by") ||
-			strings.Contains(r.Text, "has a question") ||
+			strings.Contains(r.Text, "Question from ") ||
 			strings.Contains(r.Text, "approved it, but"); lost && !(reapproval && g.lab.changes) {
 			g.problem("%s was approved, and its result is %s: %s", name, r.ErrorType, r.Text)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // approvals holds an agent's calls that wait, or have waited, for a person.
@@ -142,9 +143,9 @@ func (as *approvals) await(ctx workflow.Context, a *approval) *activities.Decisi
 		reason := a.undecided()
 		switch {
 		case err != nil:
-			reason = "the agent was cancelled before it was decided"
+			reason = "the agent was cancelled before the call was decided on"
 		case as.run.behind != nil:
-			reason = "the store lost entries of the investigation before it was decided"
+			reason = "the store lost entries of the investigation before the call was decided on"
 		case inTime:
 			reason = "there was no decision before the agent was told to conclude"
 		}
@@ -202,7 +203,7 @@ func (as *approvals) apply(ctx workflow.Context, a *approval, d activities.Decis
 // noteCalls updates the status: calls wait for a person, or are running.
 func (as *approvals) noteCalls(ctx workflow.Context) {
 	if open := len(as.open()); open > 0 {
-		as.run.note(ctx, "waiting for a person to approve "+count(open, "tool call"))
+		as.run.note(ctx, "waiting for a person to approve "+record.Counted(open, "tool call"))
 		return
 	}
 	as.run.note(ctx, "running tool calls")

@@ -374,7 +374,8 @@ func TestDecisionsAtTheEnd(t *testing.T) {
 		{"approved, then cancelled", &yes, true, "approved by Ada: " + stillWaiting},
 		{"denied, then cut off", &no, false, "denied by Ada: Tool b was not called: denied by Ada."},
 		{"denied, then cancelled", &no, true, "denied by Ada: Tool b was not called: denied by Ada."},
-		{"not decided, then cancelled", nil, true, "denied: Tool b was not called: denied (the agent was cancelled before it was decided)."},
+		{"not decided, then cancelled", nil, true,
+			"denied: Tool b was not called: denied (the agent was cancelled before the call was decided on)."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -247,19 +247,11 @@ func (r *conversationRun) status() (ConversationStatus, error) {
 // note shows in the Temporal UI that the agent waits for a message.
 func (r *conversationRun) note(ctx workflow.Context) {
 	r.agent.doing = ""
-	text := fmt.Sprintf("**%s** · %s", r.agent.in.Agent.Name, count(r.state.Turns, "turn"))
+	text := fmt.Sprintf("**%s** · %s", r.agent.in.Agent.Name, record.Counted(r.state.Turns, "turn"))
 	if until := r.agent.state.PausedUntil; until.After(workflow.Now(ctx)) {
 		text += " · heartbeats paused until " + until.UTC().Format(time.RFC3339)
 	}
 	text += fmt.Sprintf("\n\nWaiting for a message: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.",
 		UpdateSend, SignalClose)
 	workflow.SetCurrentDetails(ctx, text)
-}
-
-// count formats a number of things: "1 tool call", "2 tool calls".
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

@@ -214,9 +214,9 @@ func (s *Status) WaitsFor(w record.Waits) {
 	s.Waiting, s.Questions, s.Outages = w.Approvals, w.Questions, w.Outages
 	switch {
 	case s.Status == agent.StatusWaitingApproval:
-		s.WaitingFor = "a person to approve or deny " + count(len(s.Waiting), "tool call")
+		s.WaitingFor = "a person to approve or deny " + record.Counted(len(s.Waiting), "tool call")
 	case s.Status == agent.StatusWaitingAnswer:
-		s.WaitingFor = "a person to answer " + count(len(s.Questions), "question")
+		s.WaitingFor = "a person to answer " + record.Counted(len(s.Questions), "question")
 	case s.Status == agent.StatusPaused:
 		s.WaitingFor = "a person to resume or conclude it"
 	case s.Status == agent.StatusWaitingProvider && len(s.Outages) > 0:

@@ -60,8 +60,8 @@ const MinCachedWorkflows = 200
 
 // ErrNoStore means that no store is configured for the worker to share.
 var ErrNoStore = errors.New("no store configured: set --store, INQUEST_STORE or system.store to the same value for all workers, and " +
-	"--store or INQUEST_STORE for starter (a postgres:// address, or the " +
-	"path of a SQLite file if all run on one host; with dev, the path that dev prints)")
+	"--store or INQUEST_STORE for starter (a postgres:// address, or the path of a SQLite file if all run on one host; with dev, " +
+	"the path that dev prints)")
 
 // Host is a worker with everything that it opened.
 type Host struct {

@@ -246,7 +246,7 @@ func (o Outage) Why() string {
 func (o Outage) String() string {
 	text := fmt.Sprintf("%s, since %s, ", o.Why(), Clock(o.Since))
 	if !o.Starting() {
-		text += fmt.Sprintf("%s, next at %s, ", counted(o.Tries, "failed attempt"), Clock(o.Next))
+		text += fmt.Sprintf("%s, next at %s, ", Counted(o.Tries, "failed attempt"), Clock(o.Next))
 	}
 	text += "gives up at " + Clock(o.Until)
 	switch {
@@ -256,13 +256,13 @@ func (o Outage) String() string {
 		text += ", no fallback"
 	}
 	if n := len(o.Others); n > 0 {
-		text += "; " + counted(n, "more agent") + " waiting"
+		text += "; " + Counted(n, "more agent") + " waiting"
 	}
 	return text
 }
 
-// counted formats a number of things: "1 failed attempt", "2 failed attempts".
-func counted(n int, what string) string {
+// Counted formats a number of things: "1 failed attempt", "2 failed attempts".
+func Counted(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}

@@ -111,7 +111,7 @@ func TestDecisionBeforeACancel(t *testing.T) {
 	w.must("cancel", "lab")
 	eventually(t, "it is cancelled", func() bool { return strings.Contains(w.must("status", "lab"), "cancelled") })
 	trail := w.must("audit", "lab")
-	for _, want := range []string{"denied", "not during the sale", "the agent was cancelled before it was decided"} {
+	for _, want := range []string{"denied", "not during the sale", "the agent was cancelled before the call was decided on"} {
 		if !strings.Contains(trail, want) {
 			t.Errorf("no %q in the audit trail:\n%s", want, trail)
 		}

@@ -3,12 +3,10 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/workflows"
@@ -45,7 +43,7 @@ to its stage, with --text as feedback.`,
 			case err != nil:
 				return err
 			case numbered && found.Kind == kindApproval:
-				return base.Usagef("number %s is a tool call: run `starter decide %[1]s` to decide on it", strings.TrimPrefix(args[0], "#"))
+				return base.Usagef("number %d is a tool call: run `starter decide %[1]d` to decide on it", found.N)
 			case numbered:
 				id, a.ID = found.Investigation, found.Name
 			}
@@ -121,7 +119,7 @@ it, because reaching it ends the investigation.`,
 				id = found.Investigation
 			}
 			budget, err := c.Client().Extend(cmd.Context(), id, e)
-			return answered(cmd.Context(), c, err, "the extension", "starter status "+command.ShellWord(id), budget, id+": extended")
+			return answered(cmd.Context(), c, err, "the extension", statusCommand(id), budget, id+": extended")
 		},
 	}
 	set := cmd.Flags()

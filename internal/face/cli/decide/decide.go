@@ -149,7 +149,7 @@ func (d *decision) decideNumbers(ctx context.Context, c *base.CLI, args []string
 		case err == nil && !numbered:
 			err = base.Usagef("no call given for %s: run `starter inbox %[1]s` to list its pending calls", arg)
 		case err == nil && found.Kind != kindApproval:
-			err = base.Usagef("number %s is a question (%s): run `starter answer %[1]s` to answer it", strings.TrimPrefix(arg, "#"), found.Kind)
+			err = base.Usagef("number %d is a question (%s): run `starter answer %[1]d` to answer it", found.N, found.Kind)
 		case err == nil:
 			err = d.listed(ctx, c, found)
 		}

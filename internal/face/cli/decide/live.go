@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/face/live"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -20,7 +19,7 @@ func CarryOut(ctx context.Context, c *base.CLI, id string, act live.Act) (line s
 	by := base.UserName()
 	if signal, ok := system.SignalNamed(string(act.Do)); ok {
 		s, failed := c.Client().Steer(ctx, id, signal.Name, signal.Payload(act.Text, system.Target{}, by))
-		_, line, err = outcome(ctx, failed, signal.Name, "starter status "+command.ShellWord(id), nil, steerLine(s, signal.Name))
+		_, line, err = outcome(ctx, failed, signal.Name, statusCommand(id), nil, steerLine(s, signal.Name))
 	}
 	switch act.Do {
 	case live.Decide:

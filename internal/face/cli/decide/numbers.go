@@ -103,10 +103,11 @@ func asListed(ctx context.Context, c *base.CLI, args []string) (found inbox.Item
 	if err != nil && !errors.Is(err, system.ErrEnded) {
 		return found, true, err
 	}
-	found.N = 0
+	sought := found
+	sought.N = 0 // as in key
 	for _, w := range waiting {
 		for _, one := range thingsIn(w) {
-			if one.key() == found {
+			if one.key() == sought {
 				return found, true, nil
 			}
 		}

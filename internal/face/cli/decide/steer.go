@@ -76,8 +76,11 @@ func steer(ctx context.Context, c *base.CLI, id, name string, in any) error {
 		Signal bool         `json:"signal"` // no worker answered, so the signal waits for one
 		Was    agent.Status `json:"was,omitempty"`
 	}{s.ID, append([]string{}, s.For...), s.Signal, s.Was}
-	return answered(ctx, c, err, name, "starter status "+command.ShellWord(id), out, steerLine(s, name))
+	return answered(ctx, c, err, name, statusCommand(id), out, steerLine(s, name))
 }
+
+// statusCommand is the command that shows what became of a request.
+func statusCommand(id string) string { return "starter status " + command.ShellWord(id) }
 
 func steerLine(s system.Steered, name string) string {
 	line := s.ID + ": " + name + " accepted, "

@@ -168,7 +168,10 @@ export class Timeline {
           `bar ${one.status}`,
           `${one.name}: ${words(one.status)}, ${span(new Date(until) - new Date(one.started_at))}`,
         ),
-        ...[...outages(mine), ...away.filter((o) => o.name === one.name).map((o) => [o.since, now, o.error, o.server])].map(([a, b, why, server]) =>
+        ...[
+          ...outages(mine),
+          ...away.filter((o) => o.name === one.name).map((o) => [o.since, now, o.error, o.server]),
+        ].map(([a, b, why, server]) =>
           rect(a, b, y, 10, "waited", `waiting for ${server ? "a tool server" : "its provider"}: ${why}`),
         ),
         ...this.waits(one.name, now).map(([a, b, tool]) => rect(a, b, y, 10, "asked", `waiting for approval: ${tool}`)),

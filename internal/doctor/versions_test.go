@@ -89,6 +89,10 @@ func TestCheckVersions(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}
+	lacking := Examination{Temporal: client.Options{Namespace: "default"}}.attributes(t.Context(), dial("anyone"))
+	if !strings.Contains(lacking.Remedy, " --name InquestScore --type Int ") || !strings.HasSuffix(lacking.Remedy, " --namespace default") {
+		t.Errorf("%+v", lacking)
+	}
 	check("ok this program: ", "ok store: schema ", "ok server: Temporal 1.", "warn workers: no worker polls")
 	work("old@host@", false)
 	check("ok workers: 1 worker, inquest 0.1: schema 26, plans up to version 4")

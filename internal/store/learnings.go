@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/knowledge/memory"
@@ -160,27 +162,35 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// shortlist is how many learnings with words of a query are ranked.
+// shortlist is how many learnings with words of a query, and how many that are near to it in meaning, are ranked.
 const shortlist = 50
 
 // FindLearnings returns the learnings that fit a query best: from those that share its rarest words and, if the query has a vector,
 // from those with the nearest vectors of the same model. It leaves out what investigations taught that a person rates inaccurate.
 func (s lessons) FindLearnings(ctx context.Context, query learning.Query) (found []learning.Scored, err error) {
-	err = s.read(ctx, func(q querier) error {
-		l, known, err := s.learningsOf(ctx, q, query.Project)
-		if err != nil || !known {
-			return err
-		}
-		query.Project, query.Now = l.project, cmp.Or(query.Now, time.Now())
-		counts, err := l.counts(ctx, learning.Words(query.Text))
-		if err != nil {
-			return err
-		}
-		all, err := l.candidates(ctx, query, counts)
-		found = learning.Rank(all, query, counts)
+	l, known, err := s.learningsOf(ctx, s.db.reader, query.Project)
+	if err != nil || !known {
+		return nil, doing(s.db.explain(err), "find learnings")
+	}
+	query.Project, query.Now = l.project, cmp.Or(query.Now, time.Now())
+	var counts map[string]int
+	var byWords, byMeaning []learning.Candidate
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		counts, byWords, err = l.byWords(ctx, learning.Words(query.Text))
 		return err
 	})
-	return found, doing(err, "find learnings")
+	both.Go(func() (err error) {
+		byMeaning, err = l.byMeaning(ctx, query.Vector)
+		return err
+	})
+	if err := both.Wait(); err != nil {
+		return nil, doing(s.db.explain(err), "find learnings")
+	}
+	all := append(byWords, byMeaning...)
+	slices.SortFunc(all, func(a, b learning.Candidate) int { return cmp.Compare(a.ID, b.ID) })
+	all = slices.CompactFunc(all, func(a, b learning.Candidate) bool { return a.ID == b.ID })
+	return learning.Rank(all, query, counts), nil
 }
 
 // counts returns how many learnings have each of the words that a query is searched by.
@@ -204,43 +214,52 @@ func (l learnings) counts(ctx context.Context, words []string) (map[string]int, 
 	return chosen, err
 }
 
-// candidates returns the learnings that share the rarest words with a query, and those that are near to it in meaning.
-func (l learnings) candidates(ctx context.Context, q learning.Query, counts map[string]int) (all []learning.Candidate, err error) {
+// candidates returns the learnings that a query selects from "found", which has rows with a rowid. with defines it.
+func (l learnings) candidates(ctx context.Context, with string, args ...any) ([]learning.Candidate, error) {
 	fields := func(c *learning.Candidate) []any {
 		return append(l.fields(&c.Learning), &c.Vector.Model, vectorColumn{&c.Vector.Values})
 	}
-	const columns = learningColumns + `, vector_model, vector`
-	first, last := l.ids()
-	if len(counts) > 0 {
-		var words []string
-		for word := range counts {
-			words = append(words, word)
-		}
-		slices.Sort(words)
-		query := `WITH found AS (` + l.db.words().ranked("learning_words") + ` LIMIT $4)
-			SELECT ` + columns + ` FROM found JOIN learnings ON id = found.rowid WHERE withdrawn = 0 AND ` + believed
-		if all, err = selectAll(ctx, l.q, fields, query, l.db.words().anyOf(words), first, last, shortlist); err != nil {
-			return nil, err
-		}
-	}
-	if len(q.Vector.Values) > 0 {
-		rows, err := l.near(ctx, q.Vector)
-		if err != nil {
-			return nil, err
-		}
-		query := `SELECT ` + columns + ` FROM learnings WHERE id IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(1) + `)
-			AND withdrawn = 0 AND ` + believed
-		found, err := selectAll(ctx, l.q, fields, query, asJSON(&rows))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
+	query := `WITH found AS (` + with + `)
+		SELECT ` + learningColumns + `, vector_model, vector FROM found JOIN learnings ON id = found.rowid WHERE withdrawn = 0 AND ` + believed
+	all, err := selectAll(ctx, l.q, fields, query, args...)
 	for n := range all {
 		all[n].ID &= learning.MaxID
 	}
-	slices.SortFunc(all, func(a, b learning.Candidate) int { return cmp.Compare(a.ID, b.ID) })
-	return slices.CompactFunc(all, func(a, b learning.Candidate) bool { return a.ID == b.ID }), nil
+	return all, err
+}
+
+// byWords returns the learnings that share the rarest words of a query, and how many learnings have each of these words.
+func (l learnings) byWords(ctx context.Context, words []string) (counts map[string]int, found []learning.Candidate, err error) {
+	counts, err = l.counts(ctx, words)
+	if err != nil || len(counts) == 0 {
+		return nil, nil, err
+	}
+	first, last := l.ids()
+	rarest := l.db.words().anyOf(slices.Sorted(maps.Keys(counts)))
+	found, err = l.candidates(ctx, l.db.words().ranked("learning_words")+` LIMIT $4`, rarest, first, last, shortlist)
+	return counts, found, err
+}
+
+// byMeaning returns the learnings that are nearest to a vector. It reads their texts only after their vectors were compared.
+func (l learnings) byMeaning(ctx context.Context, v learning.Vector) ([]learning.Candidate, error) {
+	if len(v.Values) == 0 {
+		return nil, nil
+	}
+	rows, err := l.near(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	fields := func(c *learning.Candidate) []any {
+		return []any{&c.ID, &c.Vector.Model, vectorColumn{&c.Vector.Values}}
+	}
+	query := `SELECT id, vector_model, vector FROM learnings WHERE id IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(1) + `)
+		AND withdrawn = 0 AND ` + believed
+	vectors, err := selectAll(ctx, l.q, fields, query, asJSON(&rows))
+	if err != nil {
+		return nil, err
+	}
+	rows = learning.NearestIDs(vectors, v, shortlist)
+	return l.candidates(ctx, `SELECT CAST(value AS BIGINT) AS rowid FROM `+l.db.each(1), asJSON(&rows))
 }
 
 // ADR 32 explains how learnings are found by their meaning. Learning n is number n % learning.BlockSize of the block

@@ -65,12 +65,12 @@ func embedAll(b *testing.B, s *store.Store, size int) {
 	}
 }
 
-// vectorOf returns a random vector with a bias, as embeddings have.
+// vectorOf returns a random vector with a bias, as embeddings have, so large that all vectors are near to each other.
 func vectorOf(seed uint64, size int) learning.Vector {
 	random := rand.New(rand.NewPCG(seed, 0))
 	values := make([]float32, size)
 	for n := range values {
-		values[n] = float32(random.NormFloat64()) + 0.3
+		values[n] = float32(random.NormFloat64()) + 1.3
 	}
 	return learning.Vector{Model: fmt.Sprint("m", size), Values: values}
 }

@@ -336,7 +336,7 @@ func TestHeadersDoNotMakeCallsRepeatable(t *testing.T) {
 }
 
 // TestFence checks that the fence is called directly before the request is sent, and again if the request was delayed
-// after that.
+// after that. A call whose time runs out meanwhile was not made.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	for kind, open := range kinds {
@@ -349,6 +349,11 @@ func TestFence(t *testing.T) {
 			barred.Fence = func(context.Context) error { return refused }
 			if result, err := s.Call(t.Context(), barred); err != refused || made.of(t, barred.Key) != 0 {
 				t.Errorf("got %+v, %v, made %d times", result, err, made.of(t, barred.Key))
+			}
+			slow := made.call()
+			slow.Fence = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+			if got := within(t, s, slow, 50*time.Millisecond); got.ErrorType != tool.ErrorTimeout || got.Sent || made.of(t, slow.Key) != 0 {
+				t.Errorf("time ran out during the fence: %+v, made %d times", got, made.of(t, slow.Key))
 			}
 			if got := call(t, s, "s.echo", `{"text":"x"}`); got.Content != "x" {
 				t.Errorf("after it: %+v", got)

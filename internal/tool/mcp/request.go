@@ -30,7 +30,13 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 	defer cancel()
 	// The request outlives the ctx of its caller if the caller wants the late answer to an abandoned call.
 	work, receipt := withReceipt(context.WithoutCancel(ctx), s.wire.answers())
-	receipt.once, receipt.allowed = !call.Repeatable(), func() error { return call.Allowed(ctx) }
+	receipt.once, receipt.allowed = !call.Repeatable(), func() error {
+		err := call.Allowed(ctx)
+		if end := ctx.Err(); end != nil && errors.Is(err, end) {
+			return errWithdrawn
+		}
+		return err
+	}
 	receipt.asker, receipt.keeps = asker{call, ctx}, true
 	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
@@ -63,7 +69,9 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 			s.suspect(ctx, began)
 		}
 	}
-	sends, _ = receipt.read()
+	if sends, _ = receipt.read(); sends == 0 && got.err != nil && ctx.Err() != nil {
+		got.err = ctx.Err() // whatever else ended on account of that
+	}
 	return got, sends, receipt.refused()
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,32 +89,36 @@ func approved(a *plan.Agent) {
 // knows the others' measurements.
 func TestQuickIsLearned(t *testing.T) {
 	t.Parallel()
-	b := quickBench(t, "lab.read")
-	b.plan(quickUnder, func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
-	quick := func(iteration int) bool {
-		b.reply = asking(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
-		out, err := b.generate(activities.GenerateIn{Iteration: iteration})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := quickBench(t, "lab.read")
+		b.plan(quickUnder, func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
+		quick := func(iteration int) bool {
+			b.reply = asking(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+			out, err := b.generate(activities.GenerateIn{Iteration: iteration})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.callTool(iteration, 0); err != nil {
+				t.Fatal(err)
+			}
+			return out.Calls[0].Quick
 		}
-		if _, err := b.callTool(iteration, 0); err != nil {
-			t.Fatal(err)
+		takes := time.Millisecond
+		b.run = func(tool.Call) (tool.Result, error) {
+			time.Sleep(takes)
+			return tool.Success("result"), nil
 		}
-		return out.Calls[0].Quick
-	}
-	for n := 1; n <= 6; n++ {
-		if got, want := quick(n), n > 4; got != want {
-			t.Errorf("call %d: quick is %t", n, got)
+		for n := 1; n <= 6; n++ {
+			if got, want := quick(n), n > 4; got != want {
+				t.Errorf("call %d: quick is %t", n, got)
+			}
 		}
-	}
-	b.run = func(tool.Call) (tool.Result, error) {
-		time.Sleep(501 * time.Millisecond) // the duration is measured
-		return tool.Success("late"), nil
-	}
-	quick(7)
-	if quick(8) {
-		t.Error("a slow call has taught nothing")
-	}
+		takes = 501 * time.Millisecond
+		quick(7)
+		if quick(8) {
+			t.Error("a slow call has taught nothing")
+		}
+	})
 }
 
 func asking(calls ...agent.ToolCall) func(llm.Request) (llm.Response, error) {
@@ -197,25 +202,27 @@ func TestBegunCallsAreWaitedFor(t *testing.T) {
 // A call that takes longer than a workflow task may continues, and the regular attempt takes it over.
 func TestSlowCallsAreHandedOver(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.act.Quick = 50 * time.Millisecond
-	release := make(chan struct{})
-	b.run = func(tool.Call) (tool.Result, error) {
-		<-release
-		return tool.Success("slow"), nil
-	}
-	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
-	in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
-	_, err := b.env.ExecuteLocalActivity(b.act.CallTool, in)
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced {
-		t.Fatalf("it ended with %v", err)
-	}
-	in.Begun = true
-	time.AfterFunc(50*time.Millisecond, func() { close(release) })
-	_, err = b.env.ExecuteActivity(b.act.CallTool, in)
-	if last := b.last(); err != nil || last.Text != "slow" || len(b.calls) != 1 {
-		t.Errorf("%v after %d calls: %+v", err, len(b.calls), last.Body)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.act.Quick = 50 * time.Millisecond
+		release := make(chan struct{})
+		b.run = func(tool.Call) (tool.Result, error) {
+			<-release
+			return tool.Success("slow"), nil
+		}
+		b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+		in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
+		_, err := b.env.ExecuteLocalActivity(b.act.CallTool, in)
+		if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced {
+			t.Fatalf("it ended with %v", err)
+		}
+		in.Begun = true
+		time.AfterFunc(50*time.Millisecond, func() { close(release) })
+		_, err = b.env.ExecuteActivity(b.act.CallTool, in)
+		if last := b.last(); err != nil || last.Text != "slow" || len(b.calls) != 1 {
+			t.Errorf("%v after %d calls: %+v", err, len(b.calls), last.Body)
+		}
+	})
 }
 
 // slowLookup is a journal that is slow to look up a call.
@@ -238,19 +245,21 @@ func TestHandedOverAndNotMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
-			prepare(b)
-			b.run = func(tool.Call) (tool.Result, error) { return tool.Success("made"), nil }
-			b.act.Quick, b.act.Transcripts, b.act.Abandoned = 20*time.Millisecond, slowLookup{b.store}, time.Second
-			in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
-			if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, in); err == nil {
-				t.Error("it was not handed over")
-			}
-			in.Begun = true
-			if _, err := b.env.ExecuteActivity(b.act.CallTool, in); err != nil || len(b.calls) != 1 || b.last().Text != "made" {
-				t.Errorf("%v after %d calls: %+v", err, len(b.calls), b.last().Body)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+				prepare(b)
+				b.run = func(tool.Call) (tool.Result, error) { return tool.Success("made"), nil }
+				b.act.Quick, b.act.Transcripts, b.act.Abandoned = 20*time.Millisecond, slowLookup{b.store}, time.Second
+				in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
+				if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, in); err == nil {
+					t.Error("it was not handed over")
+				}
+				in.Begun = true
+				if _, err := b.env.ExecuteActivity(b.act.CallTool, in); err != nil || len(b.calls) != 1 || b.last().Text != "made" {
+					t.Errorf("%v after %d calls: %+v", err, len(b.calls), b.last().Body)
+				}
+			})
 		})
 	}
 }
@@ -270,30 +279,21 @@ func TestQuickCallThatPanics(t *testing.T) {
 // A call that was handed over is cut if no attempt attends to it.
 func TestHandedOverToNobody(t *testing.T) {
 	t.Parallel()
-	quick := 20 * time.Millisecond
-	for range 5 { // on a slow machine, the call is handed over before it is made
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
-		begun, cut := make(chan struct{}), make(chan struct{})
+		cut := make(chan struct{})
 		b.runUnder = func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-			close(begun)
 			<-ctx.Done()
 			close(cut)
 			return tool.Result{}, ctx.Err()
 		}
-		b.act.Quick, b.act.Abandoned = quick, 50*time.Millisecond
+		b.act.Quick, b.act.Abandoned = 20*time.Millisecond, 50*time.Millisecond
 		if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}); err == nil {
 			t.Error("it was not handed over")
 		}
-		select {
-		case <-begun:
-			<-cut
-			return
-		default:
-			quick *= 4
-		}
-	}
-	t.Fatal("the call was never made")
+		<-cut
+	})
 }
 
 // A stopping worker waits for the calls that were handed over, up to a limit.
@@ -368,14 +368,16 @@ func (s stopped) Append(ctx context.Context, step transcript.Step) ([]transcript
 // A call is not made once the model has been told that its outcome is unknown.
 func TestCallsThatAreGivenUpAreNotMade(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.asks(agent.ToolCall{ID: "x", Name: "lab__write", Arguments: `{}`})
-	b.act.Transcripts = stopped{b.store, b}
-	_, err := b.callTool(1, 0)
-	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
-		t.Errorf("%d calls, and it ended with %v", len(b.calls), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.asks(agent.ToolCall{ID: "x", Name: "lab__write", Arguments: `{}`})
+		b.act.Transcripts = stopped{b.store, b}
+		_, err := b.callTool(1, 0)
+		failed, ok := errors.AsType[*temporal.ApplicationError](err)
+		if !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
+			t.Errorf("%d calls, and it ended with %v", len(b.calls), err)
+		}
+	})
 }
 
 // ends writes the result of the first call.
@@ -538,37 +540,39 @@ func TestSlowModelsAreLeftToActivities(t *testing.T) {
 // another model have no effect.
 func TestQuickModelsAreLearned(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.act.Times = b.store
-	b.plan(func(a *plan.Agent) {
-		for n := range a.Providers {
-			a.Providers[n].QuickUnder = plan.Duration(500 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.act.Times = b.store
+		b.plan(func(a *plan.Agent) {
+			for n := range a.Providers {
+				a.Providers[n].QuickUnder = plan.Duration(500 * time.Millisecond)
+			}
+		})
+		takes := time.Millisecond
+		b.reply = func(llm.Request) (llm.Response, error) {
+			time.Sleep(takes)
+			return llm.Response{Content: "x", Finish: llm.FinishStop}, nil
+		}
+		quick := func(iteration, provider int) bool {
+			out, err := b.generate(activities.GenerateIn{Iteration: iteration, Try: 1, Provider: provider})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out.Quick
+		}
+		for n := 1; n <= 5; n++ {
+			if got, want := quick(n, 0), n >= 4; got != want {
+				t.Errorf("call %d: quick is %t", n, got)
+			}
+		}
+		if quick(6, 1) {
+			t.Error("the other model is quick, too")
+		}
+		takes = 501 * time.Millisecond
+		if quick(7, 0) {
+			t.Error("a slow call has taught nothing")
 		}
 	})
-	takes := time.Duration(0)
-	b.reply = func(llm.Request) (llm.Response, error) {
-		time.Sleep(takes) // the duration is measured
-		return llm.Response{Content: "x", Finish: llm.FinishStop}, nil
-	}
-	quick := func(iteration, provider int) bool {
-		out, err := b.generate(activities.GenerateIn{Iteration: iteration, Try: 1, Provider: provider})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.Quick
-	}
-	for n := 1; n <= 5; n++ {
-		if got, want := quick(n, 0), n >= 4; got != want {
-			t.Errorf("call %d: quick is %t", n, got)
-		}
-	}
-	if quick(6, 1) {
-		t.Error("the other model is quick, too")
-	}
-	takes = 501 * time.Millisecond
-	if quick(7, 0) {
-		t.Error("a slow call has taught nothing")
-	}
 }
 
 // A local attempt asks the model, or leaves that to a regular one if another attempt has begun.

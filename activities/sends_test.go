@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -162,34 +163,36 @@ func (f *frozen) Call(ctx context.Context, call tool.Call) (tool.Result, error) 
 // unknown. The first one makes no call when it resumes.
 func TestWorkerFrozenBetweenFenceAndWrite(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.plan(func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
-	b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
-	b.act.Servers = &frozen{b, func() {
-		other := activities.Activities{
-			Transcripts: b.store, Mail: b.store, Records: b.store, Blobs: b.store, Models: b, Servers: b, Builtins: noBuiltins{},
-			Policy: b.act.Policy, Logger: b.act.Logger,
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.plan(func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
+		b.asks(agent.ToolCall{ID: "c", Name: "lab__write", Arguments: `{}`})
+		b.act.Servers = &frozen{b, func() {
+			other := activities.Activities{
+				Transcripts: b.store, Mail: b.store, Records: b.store, Blobs: b.store, Models: b, Servers: b, Builtins: noBuiltins{},
+				Policy: b.act.Policy, Logger: b.act.Logger,
+			}
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.RegisterActivity(&other)
+			value, err := env.ExecuteActivity(other.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1})
+			var out activities.CallToolOut
+			if err == nil {
+				err = value.Get(&out)
+			}
+			if err != nil || out.ErrorType != tool.ErrorOutcomeUnknown {
+				t.Errorf("the other worker: %+v, %v", out, err)
+			}
+			time.Sleep(1100 * time.Millisecond) // as long as an intent counts as fresh
+		}}
+		_, err := b.callTool(1, 0)
+		if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
+			t.Errorf("it ended with %v after %d calls", err, len(b.calls))
 		}
-		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestActivityEnvironment()
-		env.RegisterActivity(&other)
-		value, err := env.ExecuteActivity(other.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1})
-		var out activities.CallToolOut
-		if err == nil {
-			err = value.Get(&out)
+		if received := b.last(); received.ErrorType != tool.ErrorOutcomeUnknown {
+			t.Errorf("the agent is told %+v", received.Body)
 		}
-		if err != nil || out.ErrorType != tool.ErrorOutcomeUnknown {
-			t.Errorf("the other worker: %+v, %v", out, err)
-		}
-		time.Sleep(1100 * time.Millisecond) // as long as an intent counts as fresh
-	}}
-	_, err := b.callTool(1, 0)
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
-		t.Errorf("it ended with %v after %d calls", err, len(b.calls))
-	}
-	if received := b.last(); received.ErrorType != tool.ErrorOutcomeUnknown {
-		t.Errorf("the agent is told %+v", received.Body)
-	}
+	})
 }
 
 // A late answer to a call that was given up is a masked notice for people. It changes nothing that the agent was told.

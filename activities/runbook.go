@@ -61,7 +61,7 @@ func (a resolver) fetchRunbook(ctx context.Context, p plan.Plan, url string) (st
 	if a.Runbooks == nil {
 		return "", errors.New("this worker is not set up to fetch runbooks")
 	}
-	text, err := a.Runbooks.Fetch(ctx, url)
+	text, err := a.Runbooks.Fetch(ctx, p.Project, url)
 	if err != nil {
 		return "", err
 	}

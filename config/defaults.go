@@ -66,6 +66,7 @@ type Defaults struct {
 	Memory Memory `yaml:"memory"`
 
 	_ struct{} `foreign:"agents" instead:"set llm_provider and fallback_list where a chain names the agent, or default_model in agents.NAME"`
+	_ struct{} `foreign:"embedding_provider embedding_model" instead:"use memory.embedding.provider and memory.embedding.model"`
 	_ struct{} `foreign:"label_map" instead:"Inquest has no labels; end the chain with an agent of type llm whose JSON reply has them"`
 	_ struct{} `foreign:"compose compose_provider compose_backend compose_fallback_list" instead:"combine the results in a last stage"`
 }

@@ -103,7 +103,7 @@ func (q Queue) Calls() int {
 // take effect at once.
 type Runbooks struct {
 	// RepoURL is a repository on GitHub, or a folder in one (https://github.com/acme/ops/tree/main/runbooks). `starter
-	// runbooks` lists its Markdown files, and searches them by the labels of alerts. All projects see the list.
+	// runbooks` lists its Markdown files, and searches them by the labels of alerts.
 	RepoURL string `yaml:"repo_url" default:"none"`
 	// AllowedDomains are the hosts from which runbooks are fetched, including their subdomains. Redirects to other hosts
 	// are refused. github.com includes the host that serves the text of its files. [] allows none.
@@ -111,7 +111,9 @@ type Runbooks struct {
 	// CacheTTL is how long a fetched runbook is cached; 0 means not at all.
 	CacheTTL *value.Duration `yaml:"cache_ttl" default:"1m"`
 	// TokenEnv names the variable that holds a token for private files on GitHub. The token is sent to github.com and
-	// raw.githubusercontent.com only, and to api.github.com for repo_url. Everyone who can send requests can read all
-	// files that the token can read, so limit it to the repository with the runbooks.
+	// raw.githubusercontent.com only, and to api.github.com for repo_url. Everyone who can send requests to one of the
+	// projects can read all files that the token can read, so limit it to the repository with the runbooks.
 	TokenEnv string `yaml:"token_env" default:"none"`
+	// Projects are the only projects that see the repository's list, and for which the token is used.
+	Projects []string `yaml:"projects" default:"all"`
 }

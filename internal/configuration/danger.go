@@ -39,7 +39,7 @@ var hazards = []hazard{
 	{[]string{"Transport.VerifySSL"}, isFalse, config.SeverityDanger,
 		"anyone on the network path can pose as the server and read the tokens",
 		"make the system trust the server's certificate authority (SSL_CERT_FILE)"},
-	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, inTheClear, config.SeverityDanger,
+	{urlFields, inTheClear, config.SeverityDanger,
 		"anyone on the network path can read and change the traffic, including tokens", "use https"},
 
 	{[]string{"AlertMasking.Enabled", "DataMasking.Enabled"}, isFalse, config.SeverityDanger,
@@ -55,11 +55,11 @@ var hazards = []hazard{
 		"the text contains a key or token in a well-known format", "use a variable in a field for secrets: env, bearer_token or custom_headers"},
 	{[]string{"Transport.Args"}, secretArgument, config.SeverityDanger,
 		"every user of the host can read the arguments of a process", "use env"},
-	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, namedSecret, config.SeverityDanger,
+	{urlFields, namedSecret, config.SeverityDanger,
 		"a secret in a URL ends up in the logs of servers and proxies", "use bearer_token, custom_headers or api_key_env"},
-	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, hasUser, config.SeverityDanger,
+	{urlFields, hasUser, config.SeverityDanger,
 		"the file contains the user name and password of a URL, which are not sent", "use bearer_token, custom_headers or api_key_env"},
-	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, variableInQuery, config.SeverityWarning,
+	{urlFields, variableInQuery, config.SeverityWarning,
 		"a variable in a URL's query: a secret in it ends up in the logs of servers and proxies",
 		"use bearer_token, custom_headers or api_key_env for secrets"},
 	{promptFields, namedSecret, config.SeverityDanger,
@@ -67,6 +67,9 @@ var hazards = []hazard{
 	{promptFields, hasVariable, config.SeverityWarning,
 		"a variable's value is sent to the model and kept in the store", "do not use variables that hold secrets"},
 }
+
+// urlFields are addresses to which keys, tokens or prompts are sent.
+var urlFields = []string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL", "Embedding.BaseURL"}
 
 // promptFields are fields that become part of prompts and may use environment variables. In prompts and system_prompt,
 // such variables are refused.

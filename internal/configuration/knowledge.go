@@ -38,6 +38,7 @@ func validateRunbooks(s config.Runbooks, p path, v *validator) {
 			v.Errorf(p.Key("repo_url"), "the runbooks cannot be listed: %v", err)
 		}
 	}
+	validateGrant(config.Grant{Projects: s.Projects}, p, v)
 	if s.TokenEnv != "" && !variableName.MatchString(s.TokenEnv) { // not shown, because it may be a token
 		v.Errorf(p.Key("token_env"), "must be the name of a variable that holds the token, such as GITHUB_TOKEN")
 	}
@@ -53,7 +54,10 @@ func runbookDomains(s config.Runbooks) []string {
 // Runbooks returns the settings for fetching runbooks, with the token from the current environment.
 func (c *Config) Runbooks() runbook.Settings {
 	own := c.System.Runbooks
-	out := runbook.Settings{Domains: runbookDomains(own), CacheTTL: runbookTTL, Repository: own.RepoURL}
+	out := runbook.Settings{Domains: runbookDomains(own), CacheTTL: runbookTTL, Repository: own.RepoURL, Projects: own.Projects}
+	if slices.Contains(own.Projects, config.AllProjects) {
+		out.Projects = nil
+	}
 	if own.CacheTTL != nil {
 		out.CacheTTL = own.CacheTTL.D()
 	}

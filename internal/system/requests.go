@@ -276,8 +276,9 @@ type ToolsIn struct {
 	Search string `query:"q" maxLength:"200" doc:"only tools whose name or description contains this text"`
 }
 
-// RunbooksIn selects runbooks of the configured repository.
+// RunbooksIn selects runbooks of a project's repository.
 type RunbooksIn struct {
+	ProjectIn
 	Labels []string `query:"label,explode" maxItems:"50" doc:"KEY=VALUE: only runbooks whose path has a word of the value; can be repeated"`
 }
 

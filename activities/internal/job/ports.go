@@ -75,5 +75,5 @@ type Runs interface {
 // Runbooks fetches runbooks.
 type Runbooks interface {
 	// Fetch returns the text at a URL. Its errors are for people, and contain no secrets.
-	Fetch(ctx context.Context, url string) (string, error)
+	Fetch(ctx context.Context, project, url string) (string, error)
 }

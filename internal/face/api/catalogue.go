@@ -126,7 +126,11 @@ func (h catalogue) configuration(_ context.Context, in *system.ConfigIn) (*body[
 }
 
 func (h catalogue) runbooks(ctx context.Context, in *system.RunbooksIn) (*body[system.Page[runbook.Found]], error) {
-	found, err := h.books.List(ctx, in.Labels)
+	project, err := accessOf(ctx).owner(in.Project)
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.books.List(ctx, project, in.Labels)
 	switch {
 	case errors.Is(err, runbook.ErrNoRepository):
 		return nil, &system.InputError{Err: err}

@@ -44,22 +44,27 @@ func TestRunbooks(t *testing.T) {
 		}},
 		{[]string{"alertname=Watchdog"}, []runbook.Found{}},
 	} {
-		got, err := remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), tt.labels)
+		got, err := remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), "", tt.labels)
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("%v: %v\n%s", tt.labels, err, diff)
 		}
 	}
-	_, err = remote.New(server.URL, "", false).Runbooks(t.Context(), nil)
+	_, err = remote.New(server.URL, "", false).Runbooks(t.Context(), "", nil)
 	if err == nil || !strings.Contains(err.Error(), "requires a token") {
 		t.Errorf("without a token: %v", err)
 	}
-	status = http.StatusForbidden
-	_, err = remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), nil)
+	s.Projects = []string{"shop"}
+	_, err = remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), "", nil)
+	if err == nil || !strings.Contains(err.Error(), "project payments "+runbook.ErrNoRepository.Error()) {
+		t.Errorf("another project's repository: %v", err)
+	}
+	s.Projects, status = nil, http.StatusForbidden
+	_, err = remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), "", nil)
 	if err == nil || !strings.Contains(err.Error(), "GitHub allows 60 requests an hour") {
 		t.Errorf("after too many requests: %v", err)
 	}
 	s.Repository = ""
-	_, err = remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), nil)
+	_, err = remote.New(server.URL, secret("viewer"), false).Runbooks(t.Context(), "", nil)
 	if err == nil || !strings.Contains(err.Error(), runbook.ErrNoRepository.Error()) {
 		t.Errorf("without a repository: %v", err)
 	}

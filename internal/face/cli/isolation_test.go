@@ -27,6 +27,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/doctor"
 	"github.com/inquest-dev/inquest/internal/face/api"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/knowledge/runbook"
+	"github.com/inquest-dev/inquest/internal/knowledge/runbook/runbooktest"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
@@ -58,8 +60,8 @@ var knowers = []struct {
 	// sees are beginnings of texts that the way must show if the project may see them, so that the test cannot pass with nothing read.
 	sees []string
 }{
-	{"api", overAPI, []string{"book", "learned"}},
-	{"command line", overCLI, []string{"learned"}},
+	{"api", overAPI, []string{"book", "learned", "listed"}},
+	{"command line", overCLI, []string{"learned", "listed"}},
 	{"MCP", overMCP, []string{"learned"}},
 	{"prompts", inPrompts, []string{"book", "learned"}},
 	{"tools", byTools, []string{"text", "file", "learned"}},
@@ -168,9 +170,13 @@ func drawKnowing(r *rapid.T, t *testing.T) knowing {
 			"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(secret+project))), "role": "admin", "projects": []string{project},
 		}
 	}
+	runbooks := map[string]any{"repo_url": "https://github.com/acme/ops"}
+	if k.known["listed"] = some("projects of the repository"); k.known["listed"] != nil {
+		runbooks["projects"] = k.known["listed"]
+	}
 	text, _ := json.Marshal(map[string]any{
 		"defaults": map[string]any{"llm_provider": "scripted"}, "agents": agents, "agent_chains": chains,
-		"system": map[string]any{"http": map[string]any{"tokens": tokens}},
+		"system": map[string]any{"http": map[string]any{"tokens": tokens}, "runbooks": runbooks},
 	})
 	write("a.yaml", string(text)) // JSON is YAML
 	if err == nil {
@@ -199,8 +205,11 @@ func serveKnowing(t *testing.T, current func() *configuration.Config) (url strin
 			return sdk.Options{HostPort: fake.address}, payload.Keys{}, nil
 		}})
 	t.Cleanup(func() { _ = to.Close() })
+	github := &runbooktest.World{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `[{"name":"listed.md","type":"file"}]`)
+	})}
 	s, err := api.New(t.Context(), api.Options{
-		System: to, Config: current, Logger: slog.New(slog.DiscardHandler),
+		System: to, Config: current, Runbooks: github.Fetcher(t, func() runbook.Settings { return current().Runbooks() }), Logger: slog.New(slog.DiscardHandler),
 		Tools: func(ctx context.Context, cfg *configuration.Config) (api.Tools, error) {
 			st, err := to.Store(ctx)
 			return doctor.NewToolbox(doctor.ToolboxOptions{Config: cfg, Shared: st, Logger: slog.New(slog.DiscardHandler)}), err

@@ -46,9 +46,9 @@ func (r *Client) Config(ctx context.Context, chain string) (text string, values 
 	return out.YAML, out.Values, err
 }
 
-// Runbooks lists the runbooks of the API's repository, or those that match labels.
-func (r *Client) Runbooks(ctx context.Context, labels []string) ([]runbook.Found, error) {
-	out, err := do(ctx, r, system.ListRunbooks, system.RunbooksIn{Labels: labels})
+// Runbooks lists the runbooks of a project's repository, or those that match labels.
+func (r *Client) Runbooks(ctx context.Context, project string, labels []string) ([]runbook.Found, error) {
+	out, err := do(ctx, r, system.ListRunbooks, system.RunbooksIn{ProjectIn: system.ProjectIn{Project: project}, Labels: labels})
 	return out.Items, err
 }
 

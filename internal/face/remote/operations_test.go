@@ -88,7 +88,7 @@ func TestOperations(t *testing.T) {
 	}
 	_, _, err := r.FindThread(ctx, "t")
 	_, _, wrong := r.Tools(ctx, "", "")
-	_, noBooks := r.Runbooks(ctx, nil)
+	_, noBooks := r.Runbooks(ctx, "", nil)
 	_, _, bad := r.Config(ctx, "")
 	if err != nil || wrong != nil || noBooks != nil || bad != nil {
 		t.Error(err, wrong, noBooks, bad)

@@ -2,6 +2,7 @@ package runbook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,11 +11,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/runbook/internal/network"
 )
 
@@ -33,6 +36,16 @@ type Settings struct {
 	Token string
 	// Repository is the address of the repository whose runbooks List lists. An empty string means none.
 	Repository string
+	// Projects are the only projects for which Token and Repository are used. Nil means all.
+	Projects []string
+}
+
+// of returns the settings for a project.
+func (s Settings) of(project string) Settings {
+	if s.Projects != nil && !slices.Contains(s.Projects, cmp.Or(project, agent.DefaultProject)) {
+		s.Token, s.Repository = "", ""
+	}
+	return s
 }
 
 // Fetcher fetches runbooks. It is safe for concurrent use.
@@ -50,16 +63,20 @@ func NewOn(n network.Network, settings func() Settings) *Fetcher {
 	return &Fetcher{settings: settings, network: n, cache: newCache(n.Now)}
 }
 
-// Fetch returns the text at an address. Its errors are for people, and contain neither the token nor the address's query.
+// Fetch returns the text at an address, for an investigation of a project. Its errors are for people, and contain neither the token nor the address's query.
 // If ctx ends, the error is its cause. Only texts are cached, not errors.
-func (f *Fetcher) Fetch(ctx context.Context, address string) (string, error) {
-	s := f.settings()
+func (f *Fetcher) Fetch(ctx context.Context, project, address string) (string, error) {
+	s := f.settings().of(project)
 	u, err := parse(address, s.Domains)
 	if err != nil {
 		return "", err
 	}
 	u = rawFile(u)
-	if text, ok := f.cache.get(u.String(), s.CacheTTL); ok {
+	key := u.String()
+	if s.Token == "" {
+		key = "public " + key // no address has a space
+	}
+	if text, ok := f.cache.get(key, s.CacheTTL); ok {
 		return text, nil
 	}
 	within, cancel := context.WithTimeout(ctx, f.network.Within)
@@ -76,7 +93,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (string, error) {
 	if err != nil {
 		return "", f.late(ctx, within, 1, err)
 	}
-	f.cache.put(u.String(), text)
+	f.cache.put(key, text)
 	return text, nil
 }
 

@@ -100,7 +100,7 @@ func TestFetch(t *testing.T) {
 			t.Parallel()
 			server := &recorder{answers: tt.answers}
 			world := &runbooktest.World{Handler: server}
-			got, err := world.Fetcher(t, settings).Fetch(t.Context(), tt.address)
+			got, err := world.Fetcher(t, settings).Fetch(t.Context(), "", tt.address)
 			if err != nil || got != tt.want {
 				t.Errorf("Fetch returned %q, %v", got, err)
 			}
@@ -210,7 +210,7 @@ func TestAttacks(t *testing.T) {
 			if address == "" {
 				address = home
 			}
-			text, err := world.Fetcher(t, settings).Fetch(t.Context(), address)
+			text, err := world.Fetcher(t, settings).Fetch(t.Context(), "", address)
 			refused(t, text, err, tt.want)
 			if got := len(world.Dialed()); got != tt.dialed {
 				t.Errorf("%d connections, want %d", got, tt.dialed)
@@ -254,7 +254,7 @@ func TestHugeBody(t *testing.T) {
 				}
 				body(w, r)
 			})}
-			text, err := world.Fetcher(t, settings).Fetch(t.Context(), "https://evil.example.org/"+secretQuery)
+			text, err := world.Fetcher(t, settings).Fetch(t.Context(), "", "https://evil.example.org/"+secretQuery)
 			refused(t, text, err, tt.want)
 			if written := <-done; written > 64<<20 { // what the buffers of two sockets can hold is far less
 				t.Errorf("the server could write %d bytes", written)
@@ -305,7 +305,7 @@ func TestSlowServers(t *testing.T) {
 					return stays{conn}, err
 				}
 			}
-			text, err := world.Fetcher(t, settings).Fetch(t.Context(), "https://evil.example.org/"+secretQuery)
+			text, err := world.Fetcher(t, settings).Fetch(t.Context(), "", "https://evil.example.org/"+secretQuery)
 			refused(t, text, err, "did not arrive within 300ms")
 			if name == "a byte at a time" && entered.Load() { // not if the handshake took that long
 				<-gone // the connection is closed
@@ -326,10 +326,10 @@ func TestChangingAddress(t *testing.T) {
 		return []string{"127.0.0.1"}
 	}}
 	f := world.Fetcher(t, settings)
-	if _, err := f.Fetch(t.Context(), "https://evil.example.org/"); err != nil {
+	if _, err := f.Fetch(t.Context(), "", "https://evil.example.org/"); err != nil {
 		t.Fatal(err)
 	}
-	text, err := f.Fetch(t.Context(), "https://evil.example.org/")
+	text, err := f.Fetch(t.Context(), "", "https://evil.example.org/")
 	refused(t, text, err, "private or local")
 	want := []netip.AddrPort{netip.MustParseAddrPort(runbooktest.Public + ":443")}
 	if diff := cmp.Diff(want, world.Dialed(), cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
@@ -344,7 +344,7 @@ func TestSeveralAddresses(t *testing.T) {
 	world.Connect = func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("no route to %v", to.Addr())}
 	}
-	text, err := world.Fetcher(t, settings).Fetch(t.Context(), "https://evil.example.org/")
+	text, err := world.Fetcher(t, settings).Fetch(t.Context(), "", "https://evil.example.org/")
 	refused(t, text, err, "no route to "+runbooktest.Public)
 	if got := len(world.Dialed()); got != 2 {
 		t.Errorf("%d addresses were tried", got)
@@ -358,7 +358,7 @@ func TestWrongCertificate(t *testing.T) {
 	other := &runbooktest.World{Handler: says("text")}
 	other.Fetcher(t, settings)
 	world.Connect = other.Reach
-	text, err := world.Fetcher(t, settings).Fetch(t.Context(), "https://evil.example.org/")
+	text, err := world.Fetcher(t, settings).Fetch(t.Context(), "", "https://evil.example.org/")
 	refused(t, text, err, "certificate of evil.example.org is not valid")
 }
 
@@ -371,7 +371,7 @@ func TestCancelled(t *testing.T) {
 		cancel(cause)
 		<-r.Context().Done()
 	})}
-	if _, err := world.Fetcher(t, settings).Fetch(ctx, "https://evil.example.org/"); !errors.Is(err, cause) {
+	if _, err := world.Fetcher(t, settings).Fetch(ctx, "", "https://evil.example.org/"); !errors.Is(err, cause) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -388,7 +388,7 @@ func TestCache(t *testing.T) {
 	f := world.Fetcher(t, func() runbook.Settings { return current })
 	fetch := func(address, want string, requests int) {
 		t.Helper()
-		if text, _ := f.Fetch(t.Context(), address); text != want || len(server.seen) != requests {
+		if text, _ := f.Fetch(t.Context(), "", address); text != want || len(server.seen) != requests {
 			t.Errorf("%s: %q after %d requests, want %q after %d", address, text, len(server.seen), want, requests)
 		}
 	}
@@ -407,11 +407,46 @@ func TestCache(t *testing.T) {
 	fetch("https://docs.example.com/a", "second", 5)
 }
 
+// TestProjects: only the projects of the repository see its list, and only for them is the token used. What was fetched with it is not
+// in the others' cache.
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	const file = "https://github.com/acme/ops/blob/main/db.md"
+	world := &runbooktest.World{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") == "":
+			w.WriteHeader(http.StatusNotFound)
+		case r.Host == "api.github.com":
+			_, _ = w.Write([]byte(`[{"name":"db.md","type":"file"}]`))
+		default:
+			_, _ = w.Write([]byte("private"))
+		}
+	})}
+	s := listing("https://github.com/acme/ops")
+	s.Token, s.CacheTTL = "ghp_x", time.Hour
+	f := world.Fetcher(t, func() runbook.Settings { return s })
+	for _, tt := range []struct {
+		projects []string
+		project  string
+		sees     bool
+	}{
+		{[]string{"shop", "default"}, "shop", true}, {[]string{"shop", "default"}, "", true},
+		{[]string{"shop", "default"}, "bank", false}, {[]string{"shop"}, "", false}, {nil, "bank", true},
+	} {
+		s.Projects = tt.projects
+		text, err := f.Fetch(t.Context(), tt.project, file)
+		found, unlisted := f.List(t.Context(), tt.project, nil)
+		if tt.sees && (text != "private" || len(found) != 1) || !tt.sees && (err == nil || !errors.Is(unlisted, runbook.ErrNoRepository)) {
+			t.Errorf("project %q of %v: %q, %v, %v, %v", tt.project, tt.projects, text, err, found, unlisted)
+		}
+	}
+}
+
 // TestPrivateFile: GitHub answers 404 for a private file, so the error names the missing token.
 func TestPrivateFile(t *testing.T) {
 	t.Parallel()
 	world := &runbooktest.World{Handler: &recorder{}}
 	f := world.Fetcher(t, func() runbook.Settings { return runbook.Settings{Domains: []string{"github.com"}} })
-	text, err := f.Fetch(t.Context(), "https://github.com/acme/ops/blob/main/db.md")
+	text, err := f.Fetch(t.Context(), "", "https://github.com/acme/ops/blob/main/db.md")
 	refused(t, text, err, "answered 404 Not Found. Private files need system.runbooks.token_env")
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 const (
@@ -28,15 +30,15 @@ type Found struct {
 	Path string `json:"path" doc:"path in the repository"`
 }
 
-// ErrNoRepository means that there are no runbooks to list.
-var ErrNoRepository = errors.New("no repository of runbooks is configured: set system.runbooks.repo_url")
+// ErrNoRepository means that a project has no runbooks to list.
+var ErrNoRepository = errors.New("has no repository of runbooks: see system.runbooks.repo_url and system.runbooks.projects")
 
-// List returns the Markdown files in the configured repository and its folders, by path. With the labels of an alert, as KEY=VALUE or
+// List returns the Markdown files in a project's repository and its folders, by path. With the labels of an alert, as KEY=VALUE or
 // VALUE, it returns only files whose path has a word of a value, the best first. The limits are those of Fetch, with more time.
-func (f *Fetcher) List(ctx context.Context, labels []string) ([]Found, error) {
-	s := f.settings()
+func (f *Fetcher) List(ctx context.Context, project string, labels []string) ([]Found, error) {
+	s := f.settings().of(project)
 	if s.Repository == "" {
-		return nil, ErrNoRepository
+		return nil, fmt.Errorf("project %s %w", cmp.Or(project, agent.DefaultProject), ErrNoRepository)
 	}
 	repo, err := parseRepository(s.Repository, s.Domains)
 	if err != nil {
@@ -55,7 +57,7 @@ func (f *Fetcher) List(ctx context.Context, labels []string) ([]Found, error) {
 
 // paths returns the sorted paths of all runbooks, from the cache if possible.
 func (f *Fetcher) paths(ctx context.Context, repo repository, s Settings) ([]string, error) {
-	key := "list " + s.Repository // no address of a runbook has a space
+	key := "list " + s.Repository
 	if text, ok := f.cache.get(key, s.CacheTTL); ok {
 		return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), nil
 	}

@@ -64,7 +64,7 @@ func TestList(t *testing.T) {
 			t.Parallel()
 			server := &recorder{answers: contentsAPI(t)}
 			world := &runbooktest.World{Handler: server}
-			found, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), tt.labels)
+			found, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), "", tt.labels)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,11 +100,11 @@ func TestListed(t *testing.T) {
 	} {
 		world := &runbooktest.World{Handler: &recorder{answers: answers}}
 		fetcher := world.Fetcher(t, func() runbook.Settings { return listing(repository) })
-		found, err := fetcher.List(t.Context(), nil)
+		found, err := fetcher.List(t.Context(), "", nil)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%s: %v, %v", repository, found, err)
 		}
-		if text, err := fetcher.Fetch(t.Context(), found[0].URL); err != nil || text != want {
+		if text, err := fetcher.Fetch(t.Context(), "", found[0].URL); err != nil || text != want {
 			t.Errorf("%s: %q, %v", found[0].URL, text, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestListErrors(t *testing.T) {
 				handler = &recorder{answers: contentsAPI(t)}
 			}
 			world := &runbooktest.World{Handler: handler}
-			found, err := world.Fetcher(t, func() runbook.Settings { return s }).List(t.Context(), nil)
+			found, err := world.Fetcher(t, func() runbook.Settings { return s }).List(t.Context(), "", nil)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), token) {
 				t.Errorf("List returned %v, %v; want %q", found, err, tt.want)
 			}
@@ -165,7 +165,7 @@ func TestListOnPrivateNetwork(t *testing.T) {
 	world := &runbooktest.World{
 		Handler: &recorder{answers: contentsAPI(t)}, Addresses: func(string, int) []string { return []string{"10.0.0.1"} },
 	}
-	_, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), nil)
+	_, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), "", nil)
 	if err == nil || !strings.Contains(err.Error(), "private or local") || len(world.Dialed()) > 0 {
 		t.Errorf("List returned %v after %v", err, world.Dialed())
 	}
@@ -185,7 +185,7 @@ func TestListSlowly(t *testing.T) {
 		}
 	}
 	world := &runbooktest.World{Handler: http.HandlerFunc(drip), Within: 20 * time.Millisecond}
-	_, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), nil)
+	_, err := world.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(t.Context(), "", nil)
 	if err == nil || !strings.Contains(err.Error(), "did not arrive within 80ms") {
 		t.Errorf("List returned %v", err)
 	}
@@ -193,7 +193,7 @@ func TestListSlowly(t *testing.T) {
 	errEnough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)
-	if _, err = patient.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(ctx, nil); !errors.Is(err, errEnough) {
+	if _, err = patient.Fetcher(t, func() runbook.Settings { return listing(tree) }).List(ctx, "", nil); !errors.Is(err, errEnough) {
 		t.Errorf("List returned %v", err)
 	}
 }
@@ -214,11 +214,11 @@ func TestListIsCached(t *testing.T) {
 		want  int // requests so far
 	}{{0, 1}, {59 * time.Second, 1}, {2 * time.Second, 2}} {
 		now = now.Add(step.after)
-		if found, err := fetcher.List(t.Context(), nil); err != nil || len(found) != 0 || len(server.seen) != step.want {
+		if found, err := fetcher.List(t.Context(), "", nil); err != nil || len(found) != 0 || len(server.seen) != step.want {
 			t.Errorf("%v, %v after %d requests, want %d", found, err, len(server.seen), step.want)
 		}
 	}
-	if text, err := fetcher.Fetch(t.Context(), s.Repository); err != nil || text != "a page" {
+	if text, err := fetcher.Fetch(t.Context(), "", s.Repository); err != nil || text != "a page" {
 		t.Errorf("Fetch returned %q, %v", text, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -21,8 +22,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// embedded is how many learnings an embedding model is asked about at a time.
-const embedded = 20
+// embedded is how many learnings an embedding model is asked about at a time. Within embedsFor, it is asked about more.
+const (
+	embedded  = 100
+	embedsFor = 20 * time.Second
+)
 
 // chooseLearnings puts the learnings that fit the request best into a plan. text is the request's data, masked.
 func (a resolver) chooseLearnings(ctx context.Context, p *plan.Plan, text string) (err error) {
@@ -239,26 +243,32 @@ func (a recorder) evident(ctx context.Context, ref job.Ref) (map[int64]bool, err
 	return rows, nil
 }
 
-// embedNew makes vectors of the project's newest learnings that have none: also of edited ones, and those of an earlier failure.
+// embedNew makes vectors of the project's newest learnings that have none: also of edited ones, and those from before there was an
+// embedding model.
 func (a recorder) embedNew(ctx context.Context, p plan.Plan) (problem string, err error) {
 	if p.Memory.Embedding == nil || a.Embeddings == nil {
 		return "", nil
 	}
-	all, err := a.Learnings.Unembedded(ctx, p.Project, job.VectorModel(*p.Memory.Embedding), embedded)
-	if err != nil || len(all) == 0 {
-		return "", err
+	for began := time.Now(); time.Since(began) < embedsFor; {
+		all, err := a.Learnings.Unembedded(ctx, p.Project, job.VectorModel(*p.Memory.Embedding), embedded)
+		if err != nil || len(all) == 0 {
+			return "", err
+		}
+		var texts []string
+		for _, l := range all {
+			texts = append(texts, l.Text)
+		}
+		vectors, problem := a.Vectors(ctx, p.Memory.Embedding, false, texts)
+		if problem != "" {
+			return problem, nil
+		}
+		var of []learning.Candidate
+		for n, v := range vectors {
+			of = append(of, learning.Candidate{Learning: all[n], Vector: v})
+		}
+		if err := a.Learnings.SetVectors(ctx, p.Project, of); err != nil {
+			return "", err
+		}
 	}
-	var texts []string
-	for _, l := range all {
-		texts = append(texts, l.Text)
-	}
-	vectors, problem := a.Vectors(ctx, p.Memory.Embedding, false, texts)
-	var of []learning.Candidate
-	for n, v := range vectors {
-		of = append(of, learning.Candidate{Learning: all[n], Vector: v})
-	}
-	if len(of) > 0 {
-		err = a.Learnings.SetVectors(ctx, p.Project, of)
-	}
-	return problem, err
+	return "", nil
 }

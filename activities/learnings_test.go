@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -360,6 +361,35 @@ func TestLearnNothing(t *testing.T) {
 	if last := entries[len(entries)-1]; last.Text != "Nothing was learned: L7 is not one of the learnings that were shown" {
 		t.Errorf("last entry: %+v", last)
 	}
+}
+
+// TestLearnEmbedsOlder: an embedding model that is configured later embeds the older learnings as well, 100 at a time.
+func TestLearnEmbedsOlder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, e := newRecallBench(t, &plan.Embedding{Provider: "openai", Model: "m", Dimensions: 2})
+		for n := range 5 {
+			var texts []string
+			for m := range 50 {
+				texts = append(texts, fmt.Sprintf("Pool %d of payments has %d connections.", n, m))
+			}
+			b.teach("shop", fmt.Sprint("old", n), texts...)
+		}
+		b.resolved()
+		b.scored()
+		e.texts = nil
+		b.reflect(`{"new":[],"confirmed":[],"contradicted":[]}`)
+		if left, err := b.learnings().Unembedded(t.Context(), "shop", "openai/m/2", 9); err != nil || len(left) != 0 {
+			t.Errorf("without a vector: %+v, %v", left, err)
+		}
+		var sizes []int
+		for _, texts := range e.texts {
+			sizes = append(sizes, len(texts))
+		}
+		if !slices.Equal(sizes, []int{1, 100, 100, 50}) { // the first is the query for what the agent that learns is shown
+			t.Errorf("embedded: %v", sizes)
+		}
+	})
 }
 
 // TestEmbeddingFails: words are compared instead, people are told, and the investigation goes on.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -216,29 +215,13 @@ func (v *validator) orchestrators() {
 					v.Errorf(w.at, "agent %q has type %q but no sub_agents", w.definition, agent.TypeOrchestrator)
 				}
 				before := room
-				switch circle := v.circle(w, chain, value(w.Orchestrator.MaxDepth), &room, nil); {
-				case circle != "":
-					v.Errorf(w.at, "sub-agents form a cycle within max_depth: %s", circle)
-				case room < 0 && before >= 0:
+				v.allSubWork(w, chain, value(w.Orchestrator.MaxDepth), &room)
+				if room < 0 && before >= 0 {
 					v.Errorf(w.at, "a chain can have at most %d sub-agents, including those that sub-agents dispatch", maxOfSubAgents)
 				}
 			}
 		}
 	}
-}
-
-// circle returns a path on which an agent dispatches itself, directly or through others, within a depth. It returns an
-// empty string if there is none.
-func (c *content) circle(w work, chain string, depth int, room *int, above []string) string {
-	if slices.Contains(above, w.definition) {
-		return strings.Join(append(above, w.definition), " → ")
-	}
-	for _, sub := range c.subWork(w, chain, depth, room) {
-		if circle := c.circle(sub, chain, depth-1, room, append(slices.Clone(above), w.definition)); circle != "" {
-			return circle
-		}
-	}
-	return ""
 }
 
 // subWork returns the work of an agent's sub-agents if depth allows it, up to the remaining room. Without that limit,

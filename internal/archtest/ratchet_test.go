@@ -19,8 +19,7 @@ var ourRatchets = ratchets{
 	files:   ratchet{what: "Go files", most: 30, listed: map[string]int{}},
 	methods: ratchet{what: "methods", most: 45, listed: map[string]int{}},
 	sleeps: ratchet{what: "fixed sleeps", most: 0, listed: map[string]int{
-		"activities/quick_test.go":         4, // calls are slow, and the code under test measures that
-		"activities/sends_test.go":         1, // a worker stands still for longer than an intent counts as fresh
+		"activities/quick_test.go":         2, // on a fake clock
 		"internal/command/repeats_test.go": 1, // a helper of tests that run by the clock of synctest
 		"test/e2e/circuit_test.go":         1, // calls are counted for longer than a minute
 		"test/e2e/fleet_test.go":           2, // a database is away or stands still

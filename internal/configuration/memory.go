@@ -28,7 +28,8 @@ func planEmbedding(e config.Embedding) *plan.Embedding {
 		return nil
 	}
 	out := &plan.Embedding{
-		Provider: e.Provider, Model: e.Model, BaseURL: strings.TrimRight(withoutUser(e.BaseURL), "/"), APIKeyEnv: e.APIKeyEnv, Dimensions: value(e.Dimensions),
+		Provider: e.Provider, Model: e.Model, BaseURL: strings.TrimRight(withoutUser(e.BaseURL), "/"),
+		APIKeyEnv: e.APIKeyEnv, Dimensions: value(e.Dimensions),
 	}
 	if e.BaseURL == "" {
 		keys := map[string]string{config.EmbeddingGoogle: "GOOGLE_API_KEY", config.EmbeddingOpenAI: "OPENAI_API_KEY"}

@@ -209,7 +209,8 @@ func serveKnowing(t *testing.T, current func() *configuration.Config) (url strin
 		_, _ = io.WriteString(w, `[{"name":"listed.md","type":"file"}]`)
 	})}
 	s, err := api.New(t.Context(), api.Options{
-		System: to, Config: current, Runbooks: github.Fetcher(t, func() runbook.Settings { return current().Runbooks() }), Logger: slog.New(slog.DiscardHandler),
+		System: to, Config: current, Logger: slog.New(slog.DiscardHandler),
+		Runbooks: github.Fetcher(t, func() runbook.Settings { return current().Runbooks() }),
 		Tools: func(ctx context.Context, cfg *configuration.Config) (api.Tools, error) {
 			st, err := to.Store(ctx)
 			return doctor.NewToolbox(doctor.ToolboxOptions{Config: cfg, Shared: st, Logger: slog.New(slog.DiscardHandler)}), err

@@ -63,8 +63,8 @@ func NewOn(n network.Network, settings func() Settings) *Fetcher {
 	return &Fetcher{settings: settings, network: n, cache: newCache(n.Now)}
 }
 
-// Fetch returns the text at an address, for an investigation of a project. Its errors are for people, and contain neither the token nor the address's query.
-// If ctx ends, the error is its cause. Only texts are cached, not errors.
+// Fetch returns the text at an address, for an investigation of a project. Its errors are for people, and contain neither the token nor the
+// address's query. If ctx ends, the error is its cause. Only texts are cached, not errors.
 func (f *Fetcher) Fetch(ctx context.Context, project, address string) (string, error) {
 	s := f.settings().of(project)
 	u, err := parse(address, s.Domains)

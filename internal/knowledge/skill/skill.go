@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -71,8 +72,8 @@ type Problem struct {
 
 // Read reads the skills of a configuration's directory, sorted by name, and everything that is wrong with them. Both are
 // empty if there is no folder of skills. A skill is a folder with a SKILL.md, or a file with the same content, as Kubernetes
-// mounts a ConfigMap. Names that begin with a dot are ignored. A skill's folder may be a link within the directory, but nothing
-// outside that folder is read.
+// mounts a ConfigMap. Names that begin with a dot are ignored, and so are other files directly in the folder of skills. A
+// skill's folder may be a link within the directory, but nothing outside that folder is read.
 func Read(dir string) ([]Skill, []Problem) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -179,7 +180,10 @@ func (r *reader) contains(own fs.FileInfo) bool {
 	})
 }
 
-// parse adds the skill in a file. It returns nil if that is broken.
+// document matches names of files that repositories have beside their skills.
+var document = regexp.MustCompile(`^(?i:readme|license)(\.|$)`)
+
+// parse adds the skill in a file. It returns nil if that is broken or no skill.
 func (r *reader) parse(in folder, name string) *Skill {
 	at := path.Join(in.at, name)
 	text, err := in.text(name, maxText)
@@ -192,7 +196,13 @@ func (r *reader) parse(in folder, name string) *Skill {
 	if err == nil && slices.ContainsFunc(r.skills, func(other Skill) bool { return other.Name == s.Name }) {
 		err = fmt.Errorf("another skill is named %q", s.Name)
 	}
-	if err != nil {
+	switch loose := in.at == Folder; {
+	case loose && (errors.Is(err, errNotText) || errors.Is(err, errNoFrontMatter) && document.MatchString(name)):
+		return nil
+	case loose && errors.Is(err, errNoFrontMatter):
+		r.add(at, false, fmt.Errorf("the file is not a skill: %w", err))
+		return nil
+	case err != nil:
 		r.add(at, true, err)
 		return nil
 	}
@@ -345,11 +355,13 @@ func (s Skill) check() error {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
+var errNoFrontMatter = errors.New("no front matter: the first line must be ---")
+
 // split separates the front matter, between two lines of three hyphens, from the text after it.
 func split(text string) (matter, body string, err error) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(text), "---\n")
 	if !found {
-		return "", "", errors.New("no front matter: the first line must be ---")
+		return "", "", errNoFrontMatter
 	}
 	matter, body, found = strings.Cut("\n"+rest+"\n", "\n---\n")
 	if !found {

@@ -104,7 +104,7 @@ func TestRead(t *testing.T) {
 		"skills/notyaml/SKILL.md true: the front matter is not YAML: yaml: line 2: did not find expected node content",
 		"skills/open/SKILL.md true: the front matter does not end: a line with --- is missing",
 		"skills/outside/SKILL.md true: link to /etc/passwd: path escapes from parent",
-		"skills/plain true: no front matter: the first line must be ---",
+		"skills/plain false: the file is not a skill: no front matter: the first line must be ---",
 		`skills/twice/SKILL.md true: another skill is named "db"`,
 		`skills/wrong/SKILL.md true: name: only A-Z, a-z, 0-9, dots, hyphens and underscores, got "a b"; ` +
 			"the front matter has no description; there is no text after the front matter",
@@ -155,6 +155,30 @@ func TestOwnFolder(t *testing.T) {
 		"skills/text/SKILL.md true: link to ../../spare.md: path escapes from parent",
 	}, lines(problems)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLooseFiles: files in the folder of skills that are not skills do not count as broken skills. Validate warns of a text file unless it
+// is a README or LICENSE, because a skill in a ConfigMap may lack its front matter.
+func TestLooseFiles(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"skills/README.md":   nil,
+		"skills/readme":      nil,
+		"skills/LICENSE.txt": nil,
+		"skills/logo.png":    nil,
+		"skills/.git/config": nil,
+		"skills/net":         {"skills/net false: the file is not a skill: no front matter: the first line must be ---"},
+		"skills/a/README.md": {"skills/a/SKILL.md true: no such file or directory"},
+	} {
+		text := "text"
+		if strings.HasSuffix(name, ".png") {
+			text = "\x89PNG\x00"
+		}
+		got, problems := skill.Read(write(t, map[string]string{name: text}))
+		if diff := cmp.Diff(want, lines(problems)); diff != "" || len(got) > 0 {
+			t.Errorf("%s: %v\n%s", name, got, diff)
+		}
 	}
 }
 

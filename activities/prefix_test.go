@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
+	"github.com/inquest-dev/inquest/internal/llm/geminilegacy"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -97,6 +98,8 @@ func dialAs(wire string, server *llmtest.Server, dialect agent.Dialect) (llm.Cli
 	switch wire {
 	case "gemini":
 		return gemini.New(opts)
+	case "geminilegacy":
+		return geminilegacy.New(opts)
 	case "anthropic":
 		return anthropic.New(opts)
 	}

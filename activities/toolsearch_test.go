@@ -95,7 +95,7 @@ func searcher(t *testing.T, wire string) (*bench, *llmtest.Server) {
 // begins with the tools of the one before, whatever the servers list meanwhile. The policy decides on the calls as it always does.
 func TestToolSearch(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"openai", "responses", "gemini", "anthropic"} {
+	for _, wire := range []string{"openai", "responses", "gemini", "geminilegacy", "anthropic"} {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			b, server := searcher(t, wire)
@@ -185,7 +185,7 @@ func TestToolLimit(t *testing.T) {
 		search("merge a merge request", 3), search("approve merge request", 1), search("merge a merge request", 3), llmtest.Text("Done."),
 	}
 	dialect := agent.Dialect{MaxTools: 4} // room for two besides read_result and search_tools
-	for _, wire := range []string{"openai", "responses", "gemini", "anthropic"} {
+	for _, wire := range []string{"openai", "responses", "gemini", "geminilegacy", "anthropic"} {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			b, _ := searcher(t, wire)
@@ -252,7 +252,7 @@ func checkLimited(t *testing.T, requests []llmtest.Request) {
 // TestFewTools: an agent with few tools sends exactly the same requests as before there was a limit.
 func TestFewTools(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"openai", "responses", "gemini", "anthropic"} {
+	for _, wire := range []string{"openai", "responses", "gemini", "geminilegacy", "anthropic"} {
 		var sent []string
 		for _, above := range []int{0, 40} {
 			b := newBench(t)

@@ -2,13 +2,16 @@ package configuration
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // TestToolsOutsideOfChains checks that an agent outside chains has the settings of its definition and defaults, and the
@@ -101,6 +104,44 @@ agents:
 		// Only a builder's agents limit their conversations; others use the model's window.
 		if own := p.Stages[0].Agents[0]; own.Prompt != "You are Ada." || own.Compression.MaxContextTokens != 0 {
 			t.Errorf("%s has another prompt or window in a conversation: %+v", name, own)
+		}
+	}
+}
+
+// TestConversationsRecall checks that with memory, agents that iterate are offered the tools for earlier investigations in conversations.
+func TestConversationsRecall(t *testing.T) {
+	t.Parallel()
+	for _, enabled := range []bool{true, false} {
+		c, err := load(t, fmt.Sprintf(`
+defaults: {memory: {enabled: %t, max_inject: 3}}
+agents:
+  Ada: {default_model: scripted}
+  Bo: {default_model: scripted, type: llm}
+`, enabled), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, iterates := range map[string]bool{"Ada": true, "Bo": false} {
+			p, err := c.Conversation(agent.ConversationRequest{Agent: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if enabled != (p.Memory != nil && p.Memory.MaxInject == 3) {
+				t.Errorf("%s, memory %t: %+v", name, enabled, p.Memory)
+			}
+			own := p.Stages[0].Agents[0]
+			row, _ := agent.LookupType(own.Type)
+			var offered []string
+			for _, one := range tool.NewPolicy(nil).Tools(row, own, nil, learning.Specs()).Offered() {
+				offered = append(offered, one.Name)
+			}
+			want := agent.RecallTools()
+			if !enabled || !iterates {
+				want = nil
+			}
+			if diff := cmp.Diff(want, offered); diff != "" {
+				t.Errorf("%s, memory %t:\n%s", name, enabled, diff)
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -71,26 +72,32 @@ type Problem struct {
 
 // Read reads the skills of a configuration's directory, sorted by name, and everything that is wrong with them. Both are
 // empty if there is no folder of skills. A skill is a folder with a SKILL.md, or a file with the same content, as Kubernetes
-// mounts a ConfigMap. Names that begin with a dot are ignored, and nothing outside the directory is read.
+// mounts a ConfigMap. Names that begin with a dot are ignored, and so are other files directly in the folder of skills. A
+// skill's folder may be a link within the directory, but nothing outside that folder is read.
 func Read(dir string) ([]Skill, []Problem) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil // the configuration itself reports a directory that cannot be read
 	}
 	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), Folder)
+	all, err := root.OpenRoot(Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, []Problem{{Folder, true, err}}
+	var entries []fs.DirEntry
+	if err == nil {
+		defer all.Close()
+		entries, err = fs.ReadDir(all.FS(), ".")
 	}
-	r := reader{root: root}
+	if err != nil {
+		return nil, []Problem{{Folder, true, strict.Cause(err)}}
+	}
+	r := reader{root: root, all: folder{all, Folder}}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
-		r.read(path.Join(Folder, entry.Name()))
+		r.read(entry.Name())
 		if len(r.skills) > maxSkills {
 			break
 		}
@@ -123,34 +130,63 @@ func (r *reader) limit() {
 }
 
 type reader struct {
-	root     *os.Root
+	root     *os.Root // the configuration's directory
+	all      folder   // the folder of skills
 	skills   []Skill
 	problems []Problem
+}
+
+// folder is an open folder that no link leads out of, with its path in the configuration.
+type folder struct {
+	*os.Root
+	at string
 }
 
 func (r *reader) add(file string, broken bool, err error) {
 	r.problems = append(r.problems, Problem{file, broken, err})
 }
 
-// read reads the skill at a path, which is a folder or a file.
-func (r *reader) read(at string) {
+// read reads the skill in an entry of the folder of skills, which is a folder or a file.
+func (r *reader) read(name string) {
+	at := path.Join(Folder, name)
 	info, err := r.root.Stat(at)
+	if err == nil && !info.IsDir() {
+		r.parse(r.all, name)
+		return
+	}
+	var own *os.Root
+	if err == nil {
+		own, err = r.root.OpenRoot(at)
+	}
 	if err != nil {
 		r.add(at, true, strict.Cause(err))
 		return
 	}
-	if !info.IsDir() {
-		r.parse(at)
+	defer own.Close()
+	if r.contains(info) {
+		r.add(at, true, errors.New("the folder contains the folder of skills"))
 		return
 	}
-	if s := r.parse(path.Join(at, file)); s != nil {
-		s.Files = r.besides(at)
+	if s := r.parse(folder{own, at}, file); s != nil {
+		s.Files = r.besides(folder{own, at})
 	}
 }
 
-// parse adds the skill in a file. It returns nil if that is broken.
-func (r *reader) parse(at string) *Skill {
-	text, err := r.text(at, maxText)
+// contains reports whether a skill's folder, which may be a link, contains the folder of skills: it could read all skills.
+func (r *reader) contains(own fs.FileInfo) bool {
+	return slices.ContainsFunc([]*os.Root{r.root, r.all.Root}, func(outer *os.Root) bool {
+		info, err := outer.Stat(".")
+		return err != nil || os.SameFile(own, info)
+	})
+}
+
+// document matches names of files that repositories have beside their skills.
+var document = regexp.MustCompile(`^(?i:readme|license)(\.|$)`)
+
+// parse adds the skill in a file. It returns nil if that is broken or no skill.
+func (r *reader) parse(in folder, name string) *Skill {
+	at := path.Join(in.at, name)
+	text, err := in.text(name, maxText)
 	var s Skill
 	var stray string
 	if err == nil {
@@ -160,7 +196,13 @@ func (r *reader) parse(at string) *Skill {
 	if err == nil && slices.ContainsFunc(r.skills, func(other Skill) bool { return other.Name == s.Name }) {
 		err = fmt.Errorf("another skill is named %q", s.Name)
 	}
-	if err != nil {
+	switch loose := in.at == Folder; {
+	case loose && (errors.Is(err, errNotText) || errors.Is(err, errNoFrontMatter) && document.MatchString(name)):
+		return nil
+	case loose && errors.Is(err, errNoFrontMatter):
+		r.add(at, false, fmt.Errorf("the file is not a skill: %w", err))
+		return nil
+	case err != nil:
 		r.add(at, true, err)
 		return nil
 	}
@@ -176,36 +218,36 @@ func (r *reader) parse(at string) *Skill {
 }
 
 // besides reads the text files in a skill's folder, in all depths. Files that are not text, such as pictures, are left out.
-func (r *reader) besides(at string) map[string]string {
+func (r *reader) besides(in folder) map[string]string {
 	files := map[string]string{}
-	err := fs.WalkDir(r.root.FS(), at, func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(in.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case name != at && strings.HasPrefix(entry.Name(), "."):
+		case name != "." && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case entry.IsDir() || name == path.Join(at, file):
+		case entry.IsDir() || name == file:
 			return nil
 		case len(files) == maxFiles:
-			r.add(at, false, fmt.Errorf("more than %d files: the others are left out", maxFiles))
+			r.add(in.at, false, fmt.Errorf("more than %d files: the others are left out", maxFiles))
 			return fs.SkipAll
 		}
-		text, err := r.text(name, maxFile)
+		text, err := in.text(name, maxFile)
 		if errors.Is(err, errNotText) {
 			return nil
 		}
 		if err != nil {
-			r.add(name, false, fmt.Errorf("the file is left out: %w", err))
+			r.add(path.Join(in.at, name), false, fmt.Errorf("the file is left out: %w", err))
 			return nil
 		}
-		files[strings.TrimPrefix(name, at+"/")] = text
+		files[name] = text
 		return nil
 	})
 	if err != nil {
-		r.add(at, false, strict.Cause(err))
+		r.add(in.at, false, strict.Cause(err))
 	}
 	return files
 }
@@ -213,8 +255,11 @@ func (r *reader) besides(at string) map[string]string {
 var errNotText = errors.New("not UTF-8 text")
 
 // text reads a regular text file.
-func (r *reader) text(at string, limit int64) (string, error) {
-	data, err := strict.ReadRegular(r.root, at, limit)
+func (f folder) text(name string, limit int64) (string, error) {
+	data, err := strict.ReadRegular(f.Root, name, limit)
+	if target, noLink := f.Readlink(name); err != nil && noLink == nil {
+		err = fmt.Errorf("link to %s: %w", target, err)
+	}
 	switch {
 	case err != nil:
 		return "", err
@@ -310,11 +355,13 @@ func (s Skill) check() error {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
+var errNoFrontMatter = errors.New("no front matter: the first line must be ---")
+
 // split separates the front matter, between two lines of three hyphens, from the text after it.
 func split(text string) (matter, body string, err error) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(text), "---\n")
 	if !found {
-		return "", "", errors.New("no front matter: the first line must be ---")
+		return "", "", errNoFrontMatter
 	}
 	matter, body, found = strings.Cut("\n"+rest+"\n", "\n---\n")
 	if !found {

@@ -38,6 +38,13 @@ func write(t *testing.T, files map[string]string) string {
 
 func named(name string) string { return fmt.Sprintf(front, name, name) + "Text of " + name + "." }
 
+func lines(problems []skill.Problem) (out []string) {
+	for _, p := range problems {
+		out = append(out, fmt.Sprintf("%s %v: %s", p.File, p.Broken, strings.ReplaceAll(p.Err.Error(), "\n", "; ")))
+	}
+	return out
+}
+
 func TestRead(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{
@@ -88,26 +95,113 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	var text []string
-	for _, p := range problems {
-		text = append(text, fmt.Sprintf("%s %v: %s", p.File, p.Broken, strings.ReplaceAll(p.Err.Error(), "\n", "; ")))
-	}
 	wantProblems := []string{
 		"skills/empty/SKILL.md true: no such file or directory",
 		"skills/files/large.txt false: the file is left out: larger than 256 KiB",
 		"skills/large/SKILL.md true: larger than 128 KiB",
-		"skills/linked/secret false: the file is left out: path escapes from parent",
+		"skills/linked/secret false: the file is left out: link to ../../../../../../etc/passwd: path escapes from parent",
 		"skills/long/SKILL.md false: agents see only the first 1024 characters of the description",
 		"skills/notyaml/SKILL.md true: the front matter is not YAML: yaml: line 2: did not find expected node content",
 		"skills/open/SKILL.md true: the front matter does not end: a line with --- is missing",
-		"skills/outside/SKILL.md true: path escapes from parent",
-		"skills/plain true: no front matter: the first line must be ---",
+		"skills/outside/SKILL.md true: link to /etc/passwd: path escapes from parent",
+		"skills/plain false: the file is not a skill: no front matter: the first line must be ---",
 		`skills/twice/SKILL.md true: another skill is named "db"`,
 		`skills/wrong/SKILL.md true: name: only A-Z, a-z, 0-9, dots, hyphens and underscores, got "a b"; ` +
 			"the front matter has no description; there is no text after the front matter",
 	}
-	if diff := cmp.Diff(wantProblems, text); diff != "" {
+	if diff := cmp.Diff(wantProblems, lines(problems)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestOwnFolder: a skill reads nothing outside its own folder, not even within the configuration. A link that leads out is a problem
+// that names the file.
+func TestOwnFolder(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{
+		".env":                     "SECRET",
+		"inquest.yaml":             "SECRET",
+		"skills/good/SKILL.md":     named("good"),
+		"skills/good/own.txt@":     "notes/a.txt",
+		"skills/good/notes/a.txt":  "a",
+		"skills/good/env.txt@":     "../../.env",
+		"skills/good/notes/b.txt@": "../../private/plan.md",
+		"skills/good/notes/up@":    "../..",
+		"skills/private/SKILL.md":  named("private"),
+		"skills/private/plan.md":   "SECRET",
+		"skills/text/SKILL.md@":    "../../spare.md",
+		"skills/link@":             "../spare.md",
+		"skills/All@":              ".",
+		"skills/Up@":               "..",
+		"SKILL.md":                 named("up"),
+		"spare.md":                 named("spare"),
+	})
+	got, problems := skill.Read(dir)
+	files := map[string]map[string]string{}
+	for _, s := range got {
+		files[s.Name] = s.Files
+	}
+	want := map[string]map[string]string{"good": {"own.txt": "a", "notes/a.txt": "a"}, "private": {"plan.md": "SECRET"}}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{
+		"skills/All true: the folder contains the folder of skills",
+		"skills/Up true: the folder contains the folder of skills",
+		"skills/good/env.txt false: the file is left out: link to ../../.env: path escapes from parent",
+		"skills/good/notes/b.txt false: the file is left out: link to ../../private/plan.md: path escapes from parent",
+		"skills/good/notes/up false: the file is left out: link to ../..: path escapes from parent",
+		"skills/link true: link to ../spare.md: path escapes from parent",
+		"skills/text/SKILL.md true: link to ../../spare.md: path escapes from parent",
+	}, lines(problems)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLooseFiles: files in the folder of skills that are not skills do not count as broken skills. Validate warns of a text file unless it
+// is a README or LICENSE, because a skill in a ConfigMap may lack its front matter.
+func TestLooseFiles(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"skills/README.md":   nil,
+		"skills/readme":      nil,
+		"skills/LICENSE.txt": nil,
+		"skills/logo.png":    nil,
+		"skills/.git/config": nil,
+		"skills/net":         {"skills/net false: the file is not a skill: no front matter: the first line must be ---"},
+		"skills/a/README.md": {"skills/a/SKILL.md true: no such file or directory"},
+	} {
+		text := "text"
+		if strings.HasSuffix(name, ".png") {
+			text = "\x89PNG\x00"
+		}
+		got, problems := skill.Read(write(t, map[string]string{name: text}))
+		if diff := cmp.Diff(want, lines(problems)); diff != "" || len(got) > 0 {
+			t.Errorf("%s: %v\n%s", name, got, diff)
+		}
+	}
+}
+
+// TestLinkedFolders reads skills from folders that Kubernetes mounts, and from folders that are links.
+func TestLinkedFolders(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]map[string]string{
+		"a ConfigMap of one skill": {
+			"skills/db/..2026/SKILL.md": named("db"), "skills/db/..2026/a.md": "a", "skills/db/..data@": "..2026",
+			"skills/db/SKILL.md@": "..data/SKILL.md", "skills/db/a.md@": "..data/a.md",
+		},
+		"a ConfigMap of all skills, with paths": {
+			"skills/..2026/db/SKILL.md": named("db"), "skills/..2026/db/a.md": "a", "skills/..data@": "..2026", "skills/db@": "..data/db",
+		},
+		"a ConfigMap of the configuration": {
+			"..2026/skills/db/SKILL.md": named("db"), "..2026/skills/db/a.md": "a", "..data@": "..2026", "skills@": "..data/skills",
+		},
+		"a link to a folder": {"shared/db/SKILL.md": named("db"), "shared/db/a.md": "a", "skills/db@": "../shared/db"},
+	} {
+		got, problems := skill.Read(write(t, files))
+		if len(problems) > 0 || len(got) != 1 || got[0].Name != "db" || cmp.Diff(map[string]string{"a.md": "a"}, got[0].Files) != "" {
+			t.Errorf("%s: %+v, %v", name, got, problems)
+		}
 	}
 }
 

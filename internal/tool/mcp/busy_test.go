@@ -115,7 +115,7 @@ func TestSlowServerIsUsedAgainAfterItHung(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	server.Freeze()
-	if got := within(t, pool, echo, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+	if got := givenUp(t, pool, echo); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Fatalf("got %+v", got)
 	}
 	if got := within(t, pool, echo, 30*time.Second); got.ErrorType != tool.ErrorUnavailable || got.Away == "" {

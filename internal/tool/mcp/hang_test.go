@@ -58,6 +58,22 @@ func within(t *testing.T, pool tool.Caller, call tool.Call, limit time.Duration)
 	return got
 }
 
+// givenUp makes a call that is given up a second after it was sent.
+func givenUp(t *testing.T, pool tool.Caller, call tool.Call) tool.Result {
+	t.Helper()
+	passed := make(chan struct{})
+	pass := sync.OnceFunc(func() { close(passed) })
+	call.Fence = func(context.Context) error { // called directly before the call is sent
+		time.AfterFunc(time.Second, pass)
+		return nil
+	}
+	got, err := pool.Call(expired{t.Context(), passed}, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 // TestHungProcessIsReplaced checks that a hung process is killed with all its calls, and that the next call goes to a
 // new one.
 func TestHungProcessIsReplaced(t *testing.T) {
@@ -66,7 +82,7 @@ func TestHungProcessIsReplaced(t *testing.T) {
 	pid := pidOf(t, pool)
 	stop(t, pid)
 	lost := made.call()
-	if got := within(t, pool, lost, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+	if got := givenUp(t, pool, lost); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Errorf("got %+v", got)
 	}
 	made.said[lost.Key] = tool.Result{}
@@ -150,7 +166,7 @@ func TestProcessThatDoesOneThingAtATime(t *testing.T) {
 		done <- got
 	}()
 	release := gate.Wait(t)
-	if got := within(t, pool, short, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+	if got := givenUp(t, pool, short); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Errorf("got %+v", got)
 	}
 	for range 2 {
@@ -188,7 +204,7 @@ func TestHungServerOverHTTP(t *testing.T) {
 			server.Freeze()
 			lost, late := made.call(), make(chan tool.Result, 1)
 			lost.Late = func(got tool.Result) { late <- got }
-			got := within(t, pool, lost, time.Second)
+			got := givenUp(t, pool, lost)
 			made.said[lost.Key] = got
 			if got.ErrorType != tool.ErrorTimeout || !got.Sent {
 				t.Errorf("got %+v", got)
@@ -233,7 +249,7 @@ func TestLateAnswerAfterTheEndOfItsExecution(t *testing.T) {
 	server.Freeze()
 	lost, late := made.call(), make(chan tool.Result, 1)
 	lost.Key, lost.Session, lost.Late = "lost", "execution", func(got tool.Result) { late <- got }
-	if got := within(t, pool, lost, time.Second); got.ErrorType != tool.ErrorTimeout || !got.Sent {
+	if got := givenUp(t, pool, lost); got.ErrorType != tool.ErrorTimeout || !got.Sent {
 		t.Errorf("got %+v", got)
 	}
 	pool.End("execution")

@@ -73,11 +73,11 @@ func readsOf(ctx context.Context, st *store.Store, project string, ids []int64) 
 	if len(ids) == 0 {
 		return out, false, nil
 	}
-	reads, err := st.LearningReads(ctx, project, "", ids...)
+	reads, more, err := st.LearningReads(ctx, learning.ReadFilter{Project: project, Learnings: ids})
 	for _, r := range reads {
 		out = append(out, system.LearningRead{Learning: learning.Name(r.Learning), Investigation: r.Investigation, How: r.How, At: r.At})
 	}
-	return out, len(out) == learning.MaxReads, err
+	return out, more, err
 }
 
 // learning returns a learning. It returns record.ErrNotFound if the project has none with this name.

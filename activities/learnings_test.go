@@ -155,7 +155,7 @@ func TestLearningsInPrompts(t *testing.T) {
 			t.Errorf("recalled what the prompt has: %s", result.Text)
 		}
 	}
-	reads, err := b.learnings().LearningReads(t.Context(), "shop", "w:1")
+	reads, _, err := b.learnings().LearningReads(t.Context(), learning.ReadFilter{Project: "shop", Investigation: "w:1"})
 	how := map[learning.How]int{}
 	for _, r := range reads {
 		how[r.How]++

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,6 +45,8 @@ func (c *finder) Learnings(ctx context.Context, in system.LearningsIn) (out syst
 	return out, err
 }
 
+var errCursor = &system.InputError{Err: errors.New("invalid cursor: use the value of next from the previous page")}
+
 // beforeOf reads a cursor, which holds the name of the last learning of a page.
 func beforeOf(cursor string) (int64, error) {
 	if cursor == "" {
@@ -56,7 +59,7 @@ func beforeOf(cursor string) (int64, error) {
 			return id, nil
 		}
 	}
-	return 0, &system.InputError{Err: errors.New("invalid cursor: use the value of next from the previous page")}
+	return 0, errCursor
 }
 
 func learningsOf(all []learning.Learning) []system.Learning {
@@ -67,17 +70,38 @@ func learningsOf(all []learning.Learning) []system.Learning {
 	return out
 }
 
-// readsOf returns who got learnings, or an empty list if there are no learnings. more means that older reads are left out.
-func readsOf(ctx context.Context, st *store.Store, project string, ids []int64) (out []system.LearningRead, more bool, err error) {
-	out = []system.LearningRead{}
-	if len(ids) == 0 {
-		return out, false, nil
+// readsOf returns a page of who got learnings. It is empty if there are no learnings.
+func readsOf(ctx context.Context, st *store.Store, project string, ids []int64, cursor string) (out system.LearningReads, err error) {
+	out.Reads = []system.LearningRead{} // not null in JSON
+	f := learning.ReadFilter{Project: project, Learnings: ids}
+	if f.Before, err = readBefore(cursor); err != nil || len(ids) == 0 {
+		return out, err
 	}
-	reads, err := st.LearningReads(ctx, project, "", ids...)
-	for _, r := range reads {
-		out = append(out, system.LearningRead{Learning: learning.Name(r.Learning), Investigation: r.Investigation, How: r.How, At: r.At})
+	page, more, err := st.LearningReads(ctx, f)
+	for _, r := range page {
+		read := system.LearningRead{Learning: learning.Name(r.Learning), Investigation: r.Investigation, How: r.How, At: r.At}
+		out.Reads = append(out.Reads, read)
 	}
-	return out, len(out) == learning.MaxReads, err
+	if more {
+		text, _ := json.Marshal(page[0]) // always has a JSON form
+		out.MoreReads, out.Next = true, base64.RawURLEncoding.EncodeToString(text)
+	}
+	return out, err
+}
+
+// readBefore reads a cursor, which holds the oldest read of a page.
+func readBefore(cursor string) (before learning.Read, err error) {
+	if cursor == "" {
+		return before, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(text, &before)
+	}
+	if err != nil || before.Investigation == "" {
+		return before, errCursor
+	}
+	return before, nil
 }
 
 // learning returns a learning. It returns record.ErrNotFound if the project has none with this name.
@@ -92,14 +116,14 @@ func (c *finder) learning(ctx context.Context, in system.LearningIn) (st *store.
 	return st, one, err
 }
 
-// Learning returns a learning, and who got it.
-func (c *finder) Learning(ctx context.Context, in system.LearningIn) (out system.LearningWhole, err error) {
-	st, one, err := c.learning(ctx, in)
+// Learning returns a learning, and a page of who got it.
+func (c *finder) Learning(ctx context.Context, in system.GetLearningIn) (out system.LearningWhole, err error) {
+	st, one, err := c.learning(ctx, in.LearningIn)
 	if err != nil {
 		return out, err
 	}
 	out.Learning = system.LearningOf(one, time.Now())
-	out.Reads, out.MoreReads, err = readsOf(ctx, st, in.Project, []int64{one.ID})
+	out.LearningReads, err = readsOf(ctx, st, in.Project, []int64{one.ID}, in.Cursor)
 	return out, err
 }
 
@@ -137,8 +161,8 @@ func (c *finder) DeleteLearning(ctx context.Context, in system.LearningIn, by ag
 	return err
 }
 
-// Taught returns the learnings from an investigation, withdrawn or not, and the investigations that received them.
-func (c *finder) Taught(ctx context.Context, in system.ByID) (out system.Taught, err error) {
+// Taught returns the learnings from an investigation, withdrawn or not, and a page of the investigations that received them.
+func (c *finder) Taught(ctx context.Context, in system.TaughtIn) (out system.Taught, err error) {
 	st, o, err := c.teacher(ctx, in.ID)
 	if err != nil {
 		return out, err
@@ -147,7 +171,7 @@ func (c *finder) Taught(ctx context.Context, in system.ByID) (out system.Taught,
 	if err != nil {
 		return out, err
 	}
-	return taught(ctx, st, o, all)
+	return taught(ctx, st, o, all, in.Cursor)
 }
 
 // WithdrawLearnings withdraws everything that an investigation taught.
@@ -161,7 +185,7 @@ func (c *finder) WithdrawLearnings(ctx context.Context, in system.WithdrawIn, by
 	if err != nil {
 		return out, err
 	}
-	return taught(ctx, st, o, all)
+	return taught(ctx, st, o, all, "")
 }
 
 // teacher finds an investigation by its ID or workflow ID.
@@ -172,7 +196,7 @@ func (c *finder) teacher(ctx context.Context, id string) (st *store.Store, o Own
 	return st, o, err
 }
 
-func taught(ctx context.Context, st *store.Store, o Owned, all []learning.Learning) (out system.Taught, err error) {
+func taught(ctx context.Context, st *store.Store, o Owned, all []learning.Learning, cursor string) (out system.Taught, err error) {
 	out.Investigation, out.Learnings, out.Judged = o.ID, learningsOf(all), []system.Judged{}
 	judged, err := st.Judgements(ctx, o.Project, o.ID)
 	if err != nil {
@@ -194,7 +218,7 @@ func taught(ctx context.Context, st *store.Store, o Owned, all []learning.Learni
 			out.Deleted, ids = append(out.Deleted, learning.Name(id)), append(ids, id)
 		}
 	}
-	out.Reads, out.MoreReads, err = readsOf(ctx, st, o.Project, ids)
+	out.LearningReads, err = readsOf(ctx, st, o.Project, ids, cursor)
 	return out, err
 }
 
@@ -219,7 +243,7 @@ func (c *finder) Rate(ctx context.Context, in system.RateIn, by agent.Identity) 
 	if err := st.Rate(ctx, o.Project, r, withdraw, actOf(o.ID, by)); err != nil {
 		return out, err
 	}
-	if out.Taught, err = c.Taught(ctx, system.ByID{ID: o.ID}); err == nil {
+	if out.Taught, err = c.Taught(ctx, system.TaughtIn{ByID: system.ByID{ID: o.ID}}); err == nil {
 		out.Ratings, err = st.Ratings(ctx, o.ID)
 	}
 	return out, err

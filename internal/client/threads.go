@@ -109,7 +109,7 @@ func threadBefore(cursor string) (before record.Thread, err error) {
 		err = json.Unmarshal(text, &before)
 	}
 	if err != nil || before.ID == "" {
-		return before, &system.InputError{Err: errors.New("invalid cursor: use the value of next from the previous page")}
+		return before, errCursor
 	}
 	return before, nil
 }

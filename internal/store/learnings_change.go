@@ -122,33 +122,48 @@ func (s lessons) NoteReads(ctx context.Context, project string, reads []learning
 	return nil
 }
 
-// LearningReads returns the newest learning.MaxReads reads of some learnings of a project, oldest first; without IDs, those of an
-// investigation.
-func (s lessons) LearningReads(ctx context.Context, project, investigation string, ids ...int64) (all []learning.Read, err error) {
-	l, known, err := s.learningsOf(ctx, s.db.reader, project)
+// rows returns the row IDs of some learnings.
+func (l learnings) rows(ids []int64) []int64 {
+	out := make([]int64, len(ids))
+	for n, id := range ids {
+		out[n] = l.row(id)
+	}
+	return out
+}
+
+// LearningReads returns the newest learning.MaxReads of the reads that a filter selects, oldest first. more means that there are older
+// ones.
+func (s lessons) LearningReads(ctx context.Context, f learning.ReadFilter) (page []learning.Read, more bool, err error) {
+	l, known, err := s.learningsOf(ctx, s.db.reader, f.Project)
 	if err != nil || !known {
-		return nil, doing(s.db.explain(err), "read the learnings of the project %s", project)
+		return nil, false, doing(s.db.explain(err), "read the learnings of the project %s", f.Project)
 	}
 	first, last := l.ids()
 	query, args := `SELECT learning, investigation, how, at FROM learning_reads WHERE learning BETWEEN $1 AND $2 `, []any{first, last}
-	if len(ids) > 0 {
-		rows := make([]int64, len(ids))
-		for n, id := range ids {
-			rows[n] = l.row(id)
-		}
+	if len(f.Learnings) > 0 {
 		query += `AND learning IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(3) + `) `
-		args = append(args, asJSON(&rows))
-	} else {
-		query, args = query+`AND investigation = $3 `, append(args, investigation)
+		args = append(args, asJSON(new(l.rows(f.Learnings))))
 	}
-	query += fmt.Sprintf(`ORDER BY at DESC, investigation DESC, learning DESC, how DESC LIMIT %d`, learning.MaxReads)
+	if f.Investigation != "" {
+		args = append(args, f.Investigation)
+		query += fmt.Sprintf(`AND investigation = $%d `, len(args))
+	}
+	if b := f.Before; b != (learning.Read{}) {
+		n := len(args)
+		query += fmt.Sprintf(`AND (at, investigation, learning, how) < ($%d, $%d, $%d, $%d) `, n+1, n+2, n+3, n+4)
+		args = append(args, timeColumn{&b.At}, b.Investigation, l.row(b.Learning), string(b.How))
+	}
+	query += fmt.Sprintf(`ORDER BY at DESC, investigation DESC, learning DESC, how DESC LIMIT %d`, learning.MaxReads+1)
 	fields := func(r *learning.Read) []any { return []any{&r.Learning, &r.Investigation, &r.How, timeColumn{&r.At}} }
-	all, err = selectAll(ctx, s.db.reader, fields, query, args...)
-	for n := range all {
-		all[n].Learning &= learning.MaxID
+	page, err = selectAll(ctx, s.db.reader, fields, query, args...)
+	if more = len(page) > learning.MaxReads; more {
+		page = page[:learning.MaxReads]
 	}
-	slices.Reverse(all)
-	return all, doing(s.db.explain(err), "read who got learnings")
+	for n := range page {
+		page[n].Learning &= learning.MaxID
+	}
+	slices.Reverse(page)
+	return page, more, doing(s.db.explain(err), "read who got learnings")
 }
 
 // EditLearning changes a learning. Its project and its ID cannot change. The act who is in the audit chain of its investigation.
@@ -232,12 +247,8 @@ func (s lessons) LearningsInUse(ctx context.Context, project string, ids []int64
 	if err != nil || !known || len(ids) == 0 {
 		return nil, doing(s.db.explain(err), "read the learnings of the project %s", project)
 	}
-	rows := make([]int64, len(ids))
-	for n, id := range ids {
-		rows[n] = l.row(id)
-	}
 	condition := `AND withdrawn = 0 AND ` + believed + ` AND id IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(3) + `)`
-	all, err := l.read(ctx, condition, asJSON(&rows))
+	all, err := l.read(ctx, condition, asJSON(new(l.rows(ids))))
 	for _, one := range all {
 		used = append(used, one.ID)
 	}
@@ -259,39 +270,6 @@ func judgementFields(j *learning.Judgement) []any {
 func isWithdrawn(ctx context.Context, q querier, investigation string) (is bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM learning_runs WHERE investigation = $1 AND withdrawn = 1)`
 	return is, q.QueryRowContext(ctx, query, investigation).Scan(&is)
-}
-
-// Rate stores a person's rating of an investigation in place of that person's last one. While any person rates it inaccurate, its
-// judgements of earlier learnings do not count. Unless withdraw is nil, everything that it taught is withdrawn in the same transaction.
-func (s lessons) Rate(ctx context.Context, project string, r record.Rating, withdraw *learning.Withdrawn, who audit.Act) error {
-	r.At = storedTime(r.At)
-	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
-		l, err := s.changeLearnings(ctx, q, project)
-		if err != nil {
-			return err
-		}
-		const columns = ratingColumns + `, claim`
-		query := insertInto("ratings", columns) + `ON CONFLICT (investigation, author, claim) ` + overwrite("at, rating, note")
-		if _, err := q.ExecContext(ctx, query, append(ratingFields(&r), "")...); err != nil {
-			return err
-		}
-		rated := who
-		rated.What, rated.Detail = audit.Rated, audit.Detail("rating", string(r.Rating), "note", mask.Shown(ctx, r.Note))
-		acts := []audit.Act{rated}
-		if withdraw != nil {
-			_, withdrawn, err := l.withdraw(ctx, r.Investigation, *withdraw, who)
-			if err != nil {
-				return err
-			}
-			acts = append(acts, withdrawn...)
-		}
-		settled, err := l.settle(ctx, r.Investigation, who)
-		if err != nil {
-			return err
-		}
-		return s.addActs(ctx, q, append(acts, settled...))
-	})
-	return doing(err, "rate %s", r.Investigation)
 }
 
 // WithdrawLearnings takes back all learnings from an investigation, and its judgements of other learnings. It returns all learnings,

@@ -12,11 +12,11 @@ import (
 // Learner shows and changes what investigations taught.
 type Learner interface {
 	Learnings(ctx context.Context, in LearningsIn) (Page[Learning], error)
-	Learning(ctx context.Context, in LearningIn) (LearningWhole, error)
+	Learning(ctx context.Context, in GetLearningIn) (LearningWhole, error)
 	EditLearning(ctx context.Context, in EditLearningIn, by agent.Identity) (Learning, error)
 	DeleteLearning(ctx context.Context, in LearningIn, by agent.Identity) error
 	// Taught returns all learnings from an investigation, and the investigations that received them.
-	Taught(ctx context.Context, in ByID) (Taught, error)
+	Taught(ctx context.Context, in TaughtIn) (Taught, error)
 	// WithdrawLearnings withdraws all learnings from an investigation in one step.
 	WithdrawLearnings(ctx context.Context, in WithdrawIn, by agent.Identity) (Taught, error)
 	// Rate stores a person's rating of an ended investigation.
@@ -63,21 +63,26 @@ type LearningRead struct {
 	At            time.Time    `json:"at"`
 }
 
+// LearningReads is a page of reads, oldest first. The first page has the newest reads.
+type LearningReads struct {
+	Reads     []LearningRead `json:"reads" doc:"uses of the learnings, even deleted ones, by other investigations and conversations"`
+	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there may be older reads than those listed here"`
+	Next      string         `json:"next,omitempty" doc:"for older reads: cursor of GET …/investigations/ID/learnings or …/learnings/LEARNING"`
+}
+
 // LearningWhole is a learning, and who got it.
 type LearningWhole struct {
 	Learning
-	Reads     []LearningRead `json:"reads"`
-	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there may be more reads than the newest ones listed here"`
+	LearningReads
 }
 
 // Taught holds the learnings from an investigation, and the investigations that received them.
 type Taught struct {
-	Investigation string         `json:"id"`
-	Learnings     []Learning     `json:"learnings"`
-	Deleted       []string       `json:"deleted,omitempty" doc:"IDs of deleted learnings"`
-	Reads         []LearningRead `json:"reads" doc:"uses of these learnings, even deleted ones, by other investigations and conversations"`
-	MoreReads     bool           `json:"more_reads,omitempty" doc:"true if there may be more reads than the newest ones listed here"`
-	Judged        []Judged       `json:"judged" doc:"learnings of other investigations that this one confirmed or contradicted"`
+	Investigation string     `json:"id"`
+	Learnings     []Learning `json:"learnings"`
+	Deleted       []string   `json:"deleted,omitempty" doc:"IDs of deleted learnings"`
+	LearningReads
+	Judged []Judged `json:"judged" doc:"learnings of other investigations that this one confirmed or contradicted"`
 }
 
 // Judged is a confirmation or a contradiction of a learning.
@@ -120,6 +125,23 @@ type LearningsIn struct {
 type LearningIn struct {
 	ProjectIn
 	Learning string `path:"learning" maxLength:"20" doc:"ID of the learning, such as L17"`
+}
+
+// ReadsIn selects a page of reads.
+type ReadsIn struct {
+	Cursor string `query:"cursor" maxLength:"4000" doc:"value of next in the previous answer: returns the next older reads"`
+}
+
+// GetLearningIn selects a learning and a page of its reads.
+type GetLearningIn struct {
+	LearningIn
+	ReadsIn
+}
+
+// TaughtIn selects an investigation and a page of the reads of its learnings.
+type TaughtIn struct {
+	ByID
+	ReadsIn
 }
 
 // EditLearningIn changes a learning.

@@ -207,13 +207,13 @@ var (
 var (
 	ListLearnings = op[LearningsIn, Page[Learning]](Operation{Name: "list-learnings", Role: viewer, Method: get, Path: Learnings,
 		Summary: "List or search the learnings of a project, newest first", Tool: "list_learnings"})
-	GetLearning = op[LearningIn, LearningWhole](Operation{Name: "get-learning", Role: viewer, Method: get, Path: oneLearning,
+	GetLearning = op[GetLearningIn, LearningWhole](Operation{Name: "get-learning", Role: viewer, Method: get, Path: oneLearning,
 		Summary: "Get a learning, and the investigations and conversations that received it"})
 	EditLearning = op[EditLearningIn, Learning](Operation{Name: "edit-learning", Role: operator, Method: put, Path: oneLearning,
 		Summary: "Change a learning"})
 	DeleteLearning = op[LearningIn, Named](Operation{Name: "delete-learning", Role: operator, Method: del, Path: oneLearning,
 		Summary: "Delete a learning"})
-	GetTaught = op[ByID, Taught](Operation{Name: "get-taught", Role: viewer, Method: get, Path: investigation + "/learnings",
+	GetTaught = op[TaughtIn, Taught](Operation{Name: "get-taught", Role: viewer, Method: get, Path: investigation + "/learnings",
 		Summary: "List the learnings from an investigation, and the investigations and conversations that received them"})
 	Rate = op[RateIn, Rated](Operation{Name: "rate", Role: operator, Method: post, Path: investigation + "/rating",
 		Summary: "Rate a finished investigation; returns its learnings, and the investigations and conversations that received them",

@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/devserver"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
@@ -149,7 +150,8 @@ func round(ctx context.Context, h *app.Host, o options, name string) (out figure
 	if all.Investigation.Status != agent.StatusCompleted {
 		return out, fmt.Errorf("%s ended as %s: %s", name, all.Investigation.Status, all.Investigation.Error)
 	}
-	reads, err := h.Store.LearningReads(ctx, all.Investigation.Project, handle.ID())
+	of := learning.ReadFilter{Project: all.Investigation.Project, Investigation: handle.ID()}
+	reads, _, err := h.Store.LearningReads(ctx, of)
 	return figuresOf(o.alert, all, len(reads)), err
 }
 

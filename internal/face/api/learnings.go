@@ -35,7 +35,7 @@ func (h learnings) list(ctx context.Context, in *system.LearningsIn) (*body[syst
 	return reply(out), err
 }
 
-func (h learnings) get(ctx context.Context, in *system.LearningIn) (*body[system.LearningWhole], error) {
+func (h learnings) get(ctx context.Context, in *system.GetLearningIn) (*body[system.LearningWhole], error) {
 	var err error
 	if in.Project, err = accessOf(ctx).owner(in.Project); err != nil {
 		return nil, err
@@ -61,12 +61,12 @@ func (h learnings) delete(ctx context.Context, in *system.LearningIn) (*body[sys
 	return reply(system.Named{ID: in.Learning}), h.opts.System.DeleteLearning(ctx, *in, sender(ctx))
 }
 
-func (h learnings) taught(ctx context.Context, in *system.ByID) (*body[system.Taught], error) {
+func (h learnings) taught(ctx context.Context, in *system.TaughtIn) (*body[system.Taught], error) {
 	o, err := h.owned(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.opts.System.Taught(ctx, system.ByID{ID: o.ID})
+	out, err := h.opts.System.Taught(ctx, system.TaughtIn{ByID: system.ByID{ID: o.ID}, ReadsIn: in.ReadsIn})
 	return reply(out), err
 }
 

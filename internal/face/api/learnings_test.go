@@ -115,7 +115,7 @@ func TestWithdrawLearnings(t *testing.T) {
 	wrong := w.teach("wrong", "payments", "The pool has 20 connections", "Restart the pool")
 	w.teach("right", "payments", "The pool is watched by the on-call engineer")
 	r := remote.New(w.url, secret("operator"), true)
-	before, err := r.Taught(t.Context(), system.ByID{ID: "wrong"})
+	before, err := r.Taught(t.Context(), system.TaughtIn{ByID: system.ByID{ID: "wrong"}})
 	if err != nil || len(before.Learnings) != 2 || before.Learnings[0].Withdrawn != nil || len(before.Reads) != 1 {
 		t.Fatalf("%+v, %v", before, err)
 	}
@@ -186,4 +186,62 @@ func TestLearningsApart(t *testing.T) {
 	}
 	w.learningActs(ours)
 	w.learningActs(theirs)
+}
+
+// Every read of a learning is on one page: rating and withdrawing return the first, and reading the learnings with its cursor the others.
+func TestPagesOfReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.teach("wrong", "payments", "The pool has 20 connections")
+	reads, start := make([]learning.Read, 2*learning.MaxReads+100), time.Now()
+	for n := range reads {
+		at := start.Add(time.Duration(n/300+1) * time.Second)
+		reads[n] = learning.Read{Learning: 1, Investigation: fmt.Sprintf("reader %04d", n), How: learning.Shown, At: at}
+	}
+	if err := w.store.NoteReads(t.Context(), "payments", reads); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"reader of payments"}
+	for _, r := range reads {
+		want = append(want, r.Investigation)
+	}
+	const rating, withdraw = "/api/v1/investigations/wrong/rating", "/api/v1/investigations/wrong/learnings/withdraw"
+	rated := read[system.Rated](w, "operator", "POST", rating, `{"rating":"inaccurate"}`)
+	withdrawn := read[system.Taught](w, "operator", "POST", withdraw, `{}`)
+	byTool, err := use[ratedByTool](t, w.mcp("operator", nil), "rate_investigation", map[string]any{"id": "wrong", "rating": "inaccurate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/v1/investigations/wrong/learnings", "/api/v1/learnings/L1"} {
+		first := read[system.LearningReads](w, "viewer", "GET", path, nil)
+		for what, other := range map[string]system.LearningReads{
+			"rating": rated.LearningReads, "withdrawal": withdrawn.LearningReads, "rating by MCP": byTool.LearningReads,
+		} {
+			if len(other.Reads) != learning.MaxReads || !slices.Equal(other.Reads, first.Reads) || other.Next != first.Next || !other.MoreReads {
+				t.Errorf("the %s returned %d reads, more %t, next %q", what, len(other.Reads), other.MoreReads, other.Next)
+			}
+		}
+		var got []string
+		for page := first; ; page = read[system.LearningReads](w, "viewer", "GET", path+"?cursor="+page.Next, nil) {
+			var some []string
+			for _, r := range page.Reads {
+				some = append(some, r.Investigation)
+			}
+			if got = append(some, got...); page.Next == "" || len(some) == 0 {
+				if page.MoreReads || page.Next != "" {
+					t.Errorf("%s: the last page: more %t, next %q", path, page.MoreReads, page.Next)
+				}
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d reads, want %d", path, len(got), len(want))
+		}
+		if got := w.call("viewer", "GET", path+"?cursor=x", nil); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("an invalid cursor: %d %s", got.status, got.body)
+		}
+		if got := w.call("stranger", "GET", path+"?cursor="+first.Next, nil); got.status != http.StatusNotFound {
+			t.Errorf("to another project: %d %s", got.status, got.body)
+		}
+	}
 }

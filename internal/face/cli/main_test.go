@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -59,7 +60,7 @@ func scripts(server bool, reach func(env *testscript.Env, fake *fakeTemporal)) t
 		Condition: func(string) (bool, error) { return server, nil }, // the only condition
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach, "cite": cite, "tamper": tamper, "past": past,
-			"teach": teach, "empty": empty,
+			"teach": teach, "receive": receive, "empty": empty,
 			"begin": beginRun,
 		},
 	}
@@ -147,6 +148,23 @@ func teach(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	read := learning.Read{Learning: out.Created[0], Investigation: "reader", How: learning.Shown, At: time.Now()}
 	ts.Check(errors.Join(st.NoteReads(ctx, args[2], []learning.Read{read}), st.Close()))
+}
+
+// receive PATH PROJECT LEARNING COUNT makes that many other investigations receive a learning: reader-1, reader-2 and so on.
+func receive(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
+	ts.Check(err)
+	id, err := learning.ParseName(args[2])
+	ts.Check(err)
+	count, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	reads, start := make([]learning.Read, count), time.Now()
+	for n := range reads {
+		at := start.Add(time.Duration(n) * time.Millisecond)
+		reads[n] = learning.Read{Learning: id, Investigation: fmt.Sprint("reader-", n+1), How: learning.Recalled, At: at}
+	}
+	ts.Check(errors.Join(st.NoteReads(ctx, args[1], reads), st.Close()))
 }
 
 // signals WORKFLOW prints the signals that the investigation received.

@@ -42,7 +42,7 @@ func TestScriptsByServer(t *testing.T) {
 		env.Setenv("INQUEST_TOKEN", secret)
 	})
 	params.Files, _ = filepath.Glob("testdata/server/*.txtar")
-	for _, name := range []string{"store", "report", "evidence", "artifacts", "numbers", "audit", "memories"} {
+	for _, name := range []string{"store", "report", "evidence", "artifacts", "numbers", "audit", "memories", "rate", "reads"} {
 		params.Files = append(params.Files, "testdata/"+name+".txtar")
 	}
 	testscript.Run(t, params)

@@ -13,7 +13,7 @@ func (l *learner) Learnings(ctx context.Context, in system.LearningsIn) (system.
 }
 
 // Learning returns a learning, and who got it.
-func (l *learner) Learning(ctx context.Context, in system.LearningIn) (system.LearningWhole, error) {
+func (l *learner) Learning(ctx context.Context, in system.GetLearningIn) (system.LearningWhole, error) {
 	return do(ctx, l, system.GetLearning, in)
 }
 
@@ -29,7 +29,7 @@ func (l *learner) DeleteLearning(ctx context.Context, in system.LearningIn, _ ag
 }
 
 // Taught returns the learnings from an investigation, and the investigations that received them.
-func (l *learner) Taught(ctx context.Context, in system.ByID) (system.Taught, error) {
+func (l *learner) Taught(ctx context.Context, in system.TaughtIn) (system.Taught, error) {
 	return do(ctx, l, system.GetTaught, in)
 }
 

@@ -92,6 +92,14 @@ type Read struct {
 	At            time.Time
 }
 
+// ReadFilter selects reads of a project's learnings.
+type ReadFilter struct {
+	Project       string
+	Learnings     []int64 // empty means all
+	Investigation string  // that read them; empty means any
+	Before        Read    // only older ones than this read, the oldest of a page; the zero value means any
+}
+
 // MaxReads limits the reads that are listed or recorded at once.
 const MaxReads = 1000
 

@@ -134,11 +134,11 @@ func testLearningsChange(t *testing.T, open opener) {
 		}
 	}
 	reads := []learning.Read{read(2, learning.Recalled), read(2, learning.Shown)}
-	same(t, "readers", must(s.LearningReads(ctx, "", "", 2, 3))(t), reads)
+	same(t, "readers", readsOf(t, s, learning.ReadFilter{Learnings: []int64{2, 3}}), reads)
 	late := learning.Read{Learning: 2, Investigation: "late", How: learning.Shown, At: now.Add(time.Second)}
 	ok(t, s.NoteReads(ctx, "", []learning.Read{late})) // it was shown before the deletion
-	same(t, "late reader", must(s.LearningReads(ctx, "", "late"))(t), []learning.Read{late})
-	same(t, "what it read", must(s.LearningReads(ctx, "", "c"))(t), reads)
+	same(t, "late reader", readsOf(t, s, learning.ReadFilter{Investigation: "late"}), []learning.Read{late})
+	same(t, "what it read", readsOf(t, s, learning.ReadFilter{Investigation: "c"}), reads)
 
 	by := learning.Withdrawn{By: "ana", At: now, Why: "wrong"}
 	all := must(s.WithdrawLearnings(ctx, "", "a", by, ana))(t)
@@ -303,17 +303,18 @@ func checkApart(t *rapid.T, s *store.Store, mine, other string) {
 	if len(found) != used {
 		t.Errorf("%s finds %d learnings, and has %d in use", mine, len(found), used)
 	}
-	reads, err := s.LearningReads(ctx, mine, "", 1, 2, 3, 4)
+	reads, _, err := s.LearningReads(ctx, learning.ReadFilter{Project: mine, Learnings: []int64{1, 2, 3, 4}})
 	for _, r := range reads {
 		if r.Investigation != mine {
 			t.Errorf("%s sees %+v", mine, r)
 		}
 	}
-	if of, wrong := s.LearningReads(ctx, mine, other); err != nil || wrong != nil || len(of) > 0 {
+	of, _, wrong := s.LearningReads(ctx, learning.ReadFilter{Project: mine, Investigation: other})
+	if err != nil || wrong != nil || len(of) > 0 {
 		t.Errorf("%s sees what %s read: %+v (%v, %v)", mine, other, of, err, wrong)
 	}
-	of, err := s.Learnings(ctx, learning.Filter{Project: mine, Investigation: other + "/0", Withdrawn: true})
-	if err != nil || len(of) > 0 {
-		t.Errorf("%s sees what %s learned: %+v (%v)", mine, other, of, err)
+	taught, err := s.Learnings(ctx, learning.Filter{Project: mine, Investigation: other + "/0", Withdrawn: true})
+	if err != nil || len(taught) > 0 {
+		t.Errorf("%s sees what %s learned: %+v (%v)", mine, other, taught, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
@@ -93,11 +94,48 @@ func testLearningsSearch(t *testing.T, open opener) {
 	same(t, "first page", ids(learning.Filter{Search: "number", Limit: 2}), []int64{1101, 1100})
 	same(t, "all", len(ids(learning.Filter{Search: "number"})), 1100)
 	same(t, "before", ids(learning.Filter{Search: "number", Before: 3}), []int64{2})
-	reads := make([]learning.Read, 0, learning.MaxReads+5)
-	for n := range cap(reads) {
-		at := time.UnixMicro(int64(n) * 1e6).UTC()
-		reads = append(reads, learning.Read{Learning: 1, Investigation: fmt.Sprint(n), How: learning.Shown, At: at})
+}
+
+// testLearningReads: the pages of reads hold every read once, from the newest page to the oldest, also if many reads have one time.
+func testLearningReads(t *testing.T, open opener) {
+	s, ctx := learnings(open), t.Context()
+	must(s.Learn(ctx, "", learning.Taught{Investigation: "a", At: time.Now(), New: learnable("one", "two", "three")}))(t)
+	var all, want []learning.Read
+	for n := range 2*learning.MaxReads/3 + 200 {
+		at := time.UnixMicro(int64(n/400) * 1e6).UTC()
+		id := fmt.Sprintf("%04d", n)
+		all = append(all,
+			learning.Read{Learning: 1, Investigation: id, How: learning.Recalled, At: at},
+			learning.Read{Learning: 1, Investigation: id, How: learning.Shown, At: at},
+			learning.Read{Learning: 2, Investigation: id, How: learning.Shown, At: at},
+			learning.Read{Learning: 3, Investigation: id, How: learning.Shown, At: at}) // not asked for
+		want = append(want, all[len(all)-4:len(all)-1]...)
 	}
-	ok(t, s.NoteReads(ctx, "", reads))
-	same(t, "newest reads", must(s.LearningReads(ctx, "", "", 1))(t), reads[5:])
+	ok(t, s.NoteReads(ctx, "", all))
+	f, sizes, got := learning.ReadFilter{Learnings: []int64{1, 2}}, []int{}, []learning.Read(nil)
+	for more := true; more; f.Before = got[0] {
+		page, older, err := s.LearningReads(ctx, f)
+		if err != nil || len(page) == 0 {
+			t.Fatalf("page %d: %d reads, %v", len(sizes)+1, len(page), err)
+		}
+		sizes, got, more = append(sizes, len(page)), append(page, got...), older
+	}
+	same(t, "pages", sizes, []int{learning.MaxReads, learning.MaxReads, len(want) - 2*learning.MaxReads})
+	same(t, "reads", got, want)
+	f = learning.ReadFilter{Investigation: "0007"}
+	same(t, "of an investigation", readsOf(t, s, f), all[28:32])
+	f.Before = all[29]
+	same(t, "before", readsOf(t, s, f), all[28:29])
+	f = learning.ReadFilter{Learnings: []int64{1}, Before: learning.Read{Learning: 1, Investigation: "0500", At: all[2000].At}}
+	same(t, "reads of a full last page", len(readsOf(t, s, f)), learning.MaxReads)
+}
+
+// readsOf returns the reads that a filter selects, which must fit on one page.
+func readsOf(t *testing.T, s *store.Store, f learning.ReadFilter) []learning.Read {
+	t.Helper()
+	page, more, err := s.LearningReads(t.Context(), f)
+	if err != nil || more {
+		t.Errorf("%d reads, more: %t, %v", len(page), more, err)
+	}
+	return page
 }

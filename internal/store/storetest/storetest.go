@@ -196,6 +196,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"learnings that change":        testLearningsChange,
 	"ratings":                      testRatings,
 	"search of learnings":          testLearningsSearch,
+	"reads of learnings":           testLearningReads,
 	"old learnings by meaning":     testLearningsFar,
 	"learnings by meaning":         testLearningsByMeaning,
 	"learnings of projects":        testLearningsApart,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -134,7 +135,16 @@ func memoriesShowCommand(c *base.CLI) *cobra.Command {
 		Use: "show LEARNING", Short: "Show a learning, its origin, and who received it", Args: base.Exactly("LEARNING"),
 		Example: "  starter memories show L17 --project payments",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, err := c.Client().Learning(cmd.Context(), f.path(args[0]))
+			in := system.GetLearningIn{LearningIn: f.path(args[0])}
+			out, err := c.Client().Learning(cmd.Context(), in)
+			if err != nil {
+				return learningError(args[0], err)
+			}
+			err = addOlderReads(&out.LearningReads, func(cursor string) (system.LearningReads, error) {
+				in.Cursor = cursor
+				page, err := c.Client().Learning(cmd.Context(), in)
+				return page.LearningReads, err
+			})
 			if err != nil {
 				return learningError(args[0], err)
 			}
@@ -144,7 +154,7 @@ func memoriesShowCommand(c *base.CLI) *cobra.Command {
 			if err := c.Print(learningLines(out.Learning)...); err != nil {
 				return err
 			}
-			return printReads(c, out.Reads, out.MoreReads)
+			return printReads(c, out.LearningReads)
 		},
 	}
 	return f.add(c, cmd, false)
@@ -171,14 +181,41 @@ func learningLines(l system.Learning) []string {
 	return lines
 }
 
-func printReads(c *base.CLI, reads []system.LearningRead, more bool) error {
-	if len(reads) == 0 {
+// addOlderReads reads the pages after a first one, and adds their reads to it.
+func addOlderReads(to *system.LearningReads, page func(cursor string) (system.LearningReads, error)) error {
+	pages := [][]system.LearningRead{to.Reads}
+	for to.Next != "" {
+		older, err := page(to.Next)
+		if err != nil {
+			return fmt.Errorf("list who received learnings: %w", err)
+		}
+		pages = append(pages, older.Reads)
+		to.MoreReads, to.Next = older.MoreReads, older.Next
+	}
+	if len(pages) > 1 {
+		slices.Reverse(pages) // the oldest first
+		to.Reads = slices.Concat(pages...)
+	}
+	return nil
+}
+
+// addOlderTaught adds all older reads of an investigation's learnings.
+func addOlderTaught(ctx context.Context, c *base.CLI, out *system.Taught) error {
+	return addOlderReads(&out.LearningReads, func(cursor string) (system.LearningReads, error) {
+		in := system.TaughtIn{ByID: system.ByID{ID: out.Investigation}, ReadsIn: system.ReadsIn{Cursor: cursor}}
+		page, err := c.Client().Taught(ctx, in)
+		return page.LearningReads, err
+	})
+}
+
+func printReads(c *base.CLI, of system.LearningReads) error {
+	if len(of.Reads) == 0 {
 		return c.Print("not used by any other investigation")
 	}
-	if more {
-		c.Say("only the %d most recent uses are listed", len(reads))
+	if of.MoreReads { // an older server does not list more
+		c.Say("only the %d most recent uses are listed", len(of.Reads))
 	}
-	return base.PrintTable(c, "LEARNING\tINVESTIGATION\tHOW\tAT", reads, func(r system.LearningRead) []any {
+	return base.PrintTable(c, "LEARNING\tINVESTIGATION\tHOW\tAT", of.Reads, func(r system.LearningRead) []any {
 		return []any{r.Learning, r.Investigation, r.How, r.At.Local().Format(base.DateTime)}
 	})
 }
@@ -268,9 +305,12 @@ list shows them with --withdrawn. With --list, nothing is withdrawn.`,
 			in := system.WithdrawIn{ByID: system.ByID{ID: id}, Body: system.WithdrawBody{Reason: why}}
 			var out system.Taught
 			if list {
-				out, err = c.Client().Taught(ctx, in.ByID)
+				out, err = c.Client().Taught(ctx, system.TaughtIn{ByID: in.ByID})
 			} else {
 				out, err = c.Client().WithdrawLearnings(ctx, in, f.who())
+			}
+			if err == nil {
+				err = addOlderTaught(ctx, c, &out)
 			}
 			return printTaught(c, out, err)
 		},
@@ -306,7 +346,7 @@ func printTaughtLines(c *base.CLI, out system.Taught) error {
 		}
 	}
 	if len(out.Learnings)+len(out.Deleted) > 0 {
-		if err := printReads(c, out.Reads, out.MoreReads); err != nil {
+		if err := printReads(c, out.LearningReads); err != nil {
 			return err
 		}
 	}

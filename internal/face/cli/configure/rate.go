@@ -47,6 +47,9 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 	case err != nil:
 		return err
 	case c.JSON:
+		if err := addOlderTaught(ctx, c, &out.Taught); err != nil {
+			return err
+		}
 		return c.PrintJSON(out)
 	}
 	for _, r := range out.Ratings {
@@ -56,6 +59,9 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 	}
 	if body.Rating != record.Inaccurate {
 		return nil
+	}
+	if err := addOlderTaught(ctx, c, &out.Taught); err != nil {
+		return err
 	}
 	return printTaughtLines(c, out.Taught)
 }

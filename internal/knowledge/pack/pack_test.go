@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func TestPacks(t *testing.T) {
 		origins := slices.DeleteFunc([]string{p.NPM, p.Go, p.PyPI, p.URL}, func(s string) bool { return s == "" })
 		if len(origins) != 1 || p.URL == "" && !pinned.MatchString(origins[0]) || p.URL != "" && !strings.HasPrefix(p.URL, "https://") {
 			t.Errorf("%s: %q is not one pinned server", p.Name, origins)
+		}
+		if address, err := url.Parse(p.URL); err != nil || p.URL == "" && p.Sites != nil || slices.Contains(p.Sites, address.Host) {
+			t.Errorf("%s: the sites %q of %q, %v", p.Name, p.Sites, p.URL, err)
 		}
 		for what, text := range map[string]string{
 			"title": p.Title, "summary": p.Summary, "source": p.Source, "instructions": p.Instructions,
@@ -79,6 +83,35 @@ func TestOf(t *testing.T) {
 		command, args := p.Command()
 		if got, ok := Of(command, args, p.URL); !ok || got.Check != p.Check {
 			t.Errorf("the server of %s is taken for one of %q", p.Name, got.Name)
+		}
+	}
+}
+
+// A hosted server is recognized at every site of its vendor, with any toolsets in the URL, and nowhere else.
+func TestOfSites(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://mcp.datadoghq.com/v1/mcp?toolsets=core":        "datadog",
+		"https://mcp.datadoghq.com/api/unstable/mcp-server/mcp": "datadog",
+		"https://mcp.datadoghq.eu/v1/mcp":                       "datadog",
+		"https://mcp.uk1.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.us3.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.us5.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.ap1.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.ap2.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.eu.pagerduty.com/mcp":                      "pagerduty",
+		"https://api.githubcopilot.com/mcp/readonly":            "github",
+		"https://copilot-api.octocorp.ghe.com/mcp":              "github",
+		"https://mcp.atlassian.com/v1/mcp":                      "jira",
+		"https://MCP.Atlassian.com/v2/mcp":                      "jira",
+		"https://mcp.datadoghq.com.example/v1/mcp":              "",
+		"https://copilot-api.ghe.com.example/mcp":               "",
+		"https://mcp.pagerduty.example/mcp":                     "",
+		"https://octocorp.ghe.com/mcp":                          "",
+		"://":                                                   "",
+	} {
+		if got, ok := Of("", nil, address); got.Name != want || ok != (want != "") {
+			t.Errorf("%s: pack %q, want %q", address, got.Name, want)
 		}
 	}
 }

@@ -32,10 +32,12 @@ func NewPacks(c *base.CLI) *cobra.Command {
 		Use:   "packs",
 		Short: "List the toolset packs, and missing requirements on this host",
 		Long: `List the toolset packs. A pack connects agents to a well-known system through its MCP
-server: a pinned version, the read-only tools, and instructions. Below a pack that cannot
-be used from this host, the list says what is missing. The command only tests whether
-addresses in variables accept connections; starter doctor also checks that the system
-answers. Use a pack with starter init --pack NAME.`,
+server: a pinned version, the read-only tools, and instructions. The vendors host the
+servers of datadog, github, jira and pagerduty, so their versions cannot be pinned.
+
+Below a pack that cannot be used from this host, the list says what is missing. The
+command only tests whether addresses in variables accept connections; starter doctor also
+checks that the system answers. Use a pack with starter init --pack NAME.`,
 		Example: "  starter packs",
 		Args:    base.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listPacks(cmd.Context(), c) },

@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
+	"github.com/inquest-dev/inquest/internal/knowledge/pack"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/sample"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -40,8 +41,9 @@ network. With --provider, the same chain runs on a real model:
   go run ./dev demo --provider openai:gpt-4o-mini      (OPENAI_API_KEY)
   go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
 
-With --pack, it replays the recorded demo of a toolset pack (starter packs lists them):
-its tools, with the answers that the real server gave, and a scripted model.
+With --pack, it replays the demo of a toolset pack (starter packs lists them): its tools
+and a scripted model. The tools' answers are recorded from the real server or, for some
+packs, invented. The demo says which.
 
   go run ./dev demo --pack grafana
 
@@ -61,7 +63,7 @@ them. With --open, the page opens in the browser, and the system keeps running a
 		`model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
 	cmd.Flags().BoolVar(&d.keep, "keep", false, "keep the system running after the investigation, until Ctrl-C")
 	cmd.Flags().BoolVar(&d.open, "open", false, "open the investigation's page in the browser, and keep the system running")
-	cmd.Flags().StringVar(&d.pack, "pack", "", "replay the recorded demo of this toolset `pack` (without --config)")
+	cmd.Flags().StringVar(&d.pack, "pack", "", "replay the demo of this toolset `pack` (without --config)")
 	cmd.Flags().StringVar(&d.alertType, "alert-type", "", "investigate an alert of this type instead (with --alert and --config)")
 	cmd.Flags().StringVar(&d.data, "alert", "", "the alert for --alert-type: text or @file")
 	cmd.MarkFlagsRequiredTogether("alert-type", "alert")
@@ -206,8 +208,9 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 	if d.open {
 		s.open(out, s.httpAddress("/#/"+url.PathEscape(h.ID())))
 	}
-	if d.provider == "" && d.pack != "" {
-		fmt.Fprintln(out, "The model is scripted, and the tools' answers are recorded (no key, no network).")
+	if p, ok := pack.Named(d.pack); ok && d.provider == "" {
+		played, _ := p.Demo()
+		fmt.Fprintln(out, "The model is scripted (no key, no network).", played.Origin())
 	}
 	if d.provider == "" && d.alertType == sampleIncident {
 		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")

@@ -35,8 +35,8 @@ func scripts() map[string]llm.Client {
 // packDemo writes the configuration of a pack's demo below the data folder, and returns its path and the alert.
 func packDemo(data, name string) (path, alert string, err error) {
 	p, ok := pack.Named(name)
-	demo, recorded := p.Demo()
-	if !ok || !recorded {
+	demo, found := p.Demo()
+	if !ok || !found {
 		return "", "", &command.UsageError{Err: fmt.Errorf("--pack: no pack %q%s; available: %s",
 			name, spell.DidYouMean(name, pack.Names()), strings.Join(pack.Names(), ", "))}
 	}
@@ -54,15 +54,15 @@ func packDemo(data, name string) (path, alert string, err error) {
 	return path, demo.Alert, err
 }
 
-// packConfiguration is what init writes for a pack, with the recorded server and the scripted model.
+// packConfiguration is what init writes for a pack, with the demo's server and the scripted model.
 func packConfiguration(p pack.Pack) map[string]any {
 	type section = map[string]any
 	agents := pack.Agents()
 	a := agents[slices.IndexFunc(agents, func(a pack.Agent) bool { return a.Name == p.Agent })]
 	script := packScript(p.Name)
 	return section{
-		"llm_providers": section{"recorded": section{"type": "scripted", "model": script}},
-		"defaults":      section{"llm_provider": "recorded", "tool_config": section{"access_level": "read"}},
+		"llm_providers": section{"demo": section{"type": "scripted", "model": script}},
+		"defaults":      section{"llm_provider": "demo", "tool_config": section{"access_level": "read"}},
 		"mcp_servers": section{p.Name: section{
 			"instructions": p.Instructions, "trust_annotations": true,
 			"transport": section{

@@ -34,7 +34,7 @@ func SampleCommand() *cobra.Command {
 	return cmd
 }
 
-// PackCommand serves the recorded demo of a toolset pack over MCP on stdin and stdout. A demo's configuration runs it.
+// PackCommand serves the demo of a toolset pack over MCP on stdin and stdout. A demo's configuration runs it.
 func PackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "mcp-pack", Hidden: true, Args: cobra.ExactArgs(1),

@@ -366,14 +366,26 @@ func (e Examination) behind(ctx context.Context, s plan.Server, t config.Transpo
 	if err == nil {
 		result, err = e.Toolbox.pool.Call(ctx, tool.Call{Name: name, Arguments: []byte(p.Check.Arguments), Class: tool.Safe})
 	}
-	if err == nil && result.Status == tool.StatusSuccess {
-		f.Found += "; " + p.Check.Answers
-		return
-	}
 	if err == nil {
-		err = errors.New(activities.MaskWords(ctx, masker, result.Content))
+		failure := failureOf(p.Check, result)
+		if failure == "" {
+			f.Found += "; " + p.Check.Answers
+			return
+		}
+		err = errors.New(activities.MaskWords(ctx, masker, failure))
 	}
 	said, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	f.Level, f.Remedy = LevelFail, remedyOf(p, t)
 	f.Found += fmt.Sprintf("; %s failed: %s", p.Check.Tool, clip.Line(said, 300))
+}
+
+// failureOf says why a result does not show that the system answers. An empty string means that it does.
+func failureOf(c pack.Check, r tool.Result) string {
+	switch {
+	case r.Status != tool.StatusSuccess:
+		return r.Content
+	case !strings.Contains(r.Content, c.Contains):
+		return "unexpected answer: " + r.Content
+	}
+	return ""
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/knowledge/pack"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // An open circuit is reported, unless its model has been unused for long.
@@ -49,6 +51,24 @@ func TestSkewed(t *testing.T) {
 	} {
 		if got := skewed("the database", ahead).Found; got != want {
 			t.Errorf("%s: %q, want %q", ahead, got, want)
+		}
+	}
+}
+
+// A health check passes only with the expected answer, because some servers do not mark errors.
+func TestFailureOf(t *testing.T) {
+	t.Parallel()
+	check := pack.Check{Contains: "Found"}
+	for _, tt := range []struct {
+		result tool.Result
+		want   string
+	}{
+		{tool.Result{Status: tool.StatusSuccess, Content: "Found 2 shards"}, ""},
+		{tool.Result{Status: tool.StatusSuccess, Content: "Error: ECONNREFUSED"}, "unexpected answer: Error: ECONNREFUSED"},
+		{tool.Result{Status: tool.StatusError, Content: "Found no route"}, "Found no route"},
+	} {
+		if got := failureOf(check, tt.result); got != tt.want {
+			t.Errorf("%+v: got %q, want %q", tt.result, got, tt.want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func packDemo(t *testing.T, w *world, name string) {
 	demo, _ := p.Demo()
 	w = w.without("TEMPORAL_ADDRESS", "INQUEST_STORE")
 	out, errs, code := w.program(w.path("dev"), "", "demo", "--pack", name, "--data", t.TempDir())
-	if code != 0 || !strings.Contains(out, "from recorded answers: "+demo.Source) || !strings.Contains(out, "init --pack "+name) {
+	if code != 0 || !strings.Contains(out, demo.Origin()) || !strings.Contains(out, "init --pack "+name) {
 		t.Errorf("exit code %d:\n%s%s", code, out, errs)
 	}
 	if strings.Contains(out, "✗") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/knowledge/pack"
 )
 
 // packs lists what can be used from here, and what each of the others lacks.
@@ -70,6 +71,22 @@ func TestPacks(t *testing.T) {
 		if !strings.Contains(one, want) {
 			t.Errorf("packs show does not print %q:\n%s", want, one)
 		}
+	}
+	help := strings.Join(strings.Fields(call(0, "packs", "--help")), " ")
+	var hosted []string
+	for _, p := range pack.All() {
+		shown := call(0, "packs", "show", p.Name)
+		if strings.Contains(shown, "cannot be pinned") != (p.URL != "") || !strings.Contains(shown, strings.Join(p.Sites, " or ")) {
+			t.Errorf("packs show does not print whether the version is pinned, or the sites:\n%s", shown)
+		}
+		if p.URL != "" {
+			hosted = append(hosted, p.Name)
+		}
+	}
+	last := len(hosted) - 1
+	want := strings.Join(hosted[:last], ", ") + " and " + hosted[last] + ", so their versions cannot be pinned"
+	if !strings.Contains(help, want) {
+		t.Errorf("the help does not say %q:\n%s", want, help)
 	}
 	if got := call(2, "packs", "show", "githab"); !strings.Contains(got, `did you mean "github"?`) {
 		t.Errorf("an unknown pack: %s", got)

@@ -7,11 +7,13 @@ import (
 	"sync"
 )
 
-// Demo is an investigation that can be replayed without the system: the alert, the calls of the pack's tools with the answers of its
-// server, and the report.
+// Demo is an investigation that can be replayed without the system: the alert, the calls of the pack's tools with their answers, and
+// the report.
 type Demo struct {
-	// Source says where the answers are from.
+	// Source is the server that gave the answers. If they are invented, it is the documentation or the code that shows their form.
 	Source string `yaml:"source"`
+	// Invented means that no server gave the answers.
+	Invented bool `yaml:"invented"`
 	// Alert is the data of the request.
 	Alert string `yaml:"alert"`
 	Calls []Call `yaml:"calls"`
@@ -25,7 +27,7 @@ type Call struct {
 	Why       string `yaml:"why"`
 	Tool      string `yaml:"tool"`
 	Arguments string `yaml:"arguments"` // a JSON object
-	// Result is the text that the server returned.
+	// Result is the text that the server returns.
 	Result string `yaml:"result"`
 }
 
@@ -51,4 +53,12 @@ var demos = sync.OnceValue(func() map[string]Demo {
 func (p Pack) Demo() (d Demo, ok bool) {
 	d, ok = demos()[p.Name]
 	return d, ok
+}
+
+// Origin says where the tools' answers are from.
+func (d Demo) Origin() string {
+	if d.Invented {
+		return "The tools' answers are invented, not recorded. Their form follows " + d.Source + "."
+	}
+	return "The tools' answers are recorded from " + d.Source + "."
 }

@@ -1,13 +1,14 @@
 // Package pack has the toolset packs: what agents need to read a well-known system through its MCP server.
 //
-// A pack is a file in packs/. It pins the server, lists the tools that only read, instructs the model, and says what must be there
-// before the server can be used.
+// A pack is a file in packs/. It pins the server unless the vendor hosts it, lists the tools that only read, instructs the model, and
+// says what must be there before the server can be used.
 package pack
 
 import (
 	"cmp"
 	"embed"
 	"fmt"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -35,6 +36,8 @@ type Pack struct {
 	PyPI string `yaml:"pypi" json:"pypi,omitempty"`
 	// URL is the address of a server that the vendor hosts. Our tests cannot start it.
 	URL string `yaml:"url" json:"url,omitempty"`
+	// Sites are the hosts of that server in the vendor's other regions. A * stands for the name of a customer.
+	Sites []string `yaml:"sites" json:"sites,omitempty"`
 
 	// Args are the arguments of the program.
 	Args []string `yaml:"args" json:"args,omitempty"`
@@ -88,6 +91,8 @@ type File struct {
 type Check struct {
 	Tool      string `yaml:"tool" json:"tool"`
 	Arguments string `yaml:"arguments" json:"arguments"` // a JSON object
+	// Contains is a part of every good result, for servers that do not mark a result as an error. Empty means any result.
+	Contains string `yaml:"contains" json:"contains,omitempty"`
 	// Answers is the finding if the call succeeds, such as "Prometheus answers".
 	Answers string `yaml:"answers" json:"answers"`
 	// Remedy says what to do if the call fails. $NAME in it is the address in the variable NAME.
@@ -180,14 +185,14 @@ func unversioned(name string) string {
 	return name
 }
 
-// Of returns the pack of a server, by how a configuration starts or reaches the server. The version does not matter. Two packs may
-// share a server: then Of returns the first, because the check of both is the same.
-func Of(command string, args []string, url string) (Pack, bool) {
+// Of returns the pack of a server, by how a configuration starts or reaches the server. The version and the path of a URL do not
+// matter. Two packs may share a server: then Of returns the first, because the check of both is the same.
+func Of(command string, args []string, address string) (Pack, bool) {
 	for _, p := range All() {
 		runs := func(arg string) bool { return unversioned(arg) == unversioned(cmp.Or(p.NPM, p.PyPI)) }
 		switch {
 		case p.URL != "":
-			if strings.TrimRight(url, "/") == strings.TrimRight(p.URL, "/") {
+			if p.hosts(address) {
 				return p, true
 			}
 		case command != "" && path.Base(command) == p.program(), p.Go == "" && slices.ContainsFunc(args, runs):
@@ -195,6 +200,16 @@ func Of(command string, args []string, url string) (Pack, bool) {
 		}
 	}
 	return Pack{}, false
+}
+
+// hosts reports whether an address is that of the vendor's server. Only the host counts: people choose toolsets in the path and query.
+func (p Pack) hosts(address string) bool {
+	theirs, err := url.Parse(address)
+	ours, _ := url.Parse(p.URL) // a test parses it
+	return err == nil && slices.ContainsFunc(append([]string{ours.Hostname()}, p.Sites...), func(site string) bool {
+		ok, _ := path.Match(site, strings.ToLower(theirs.Hostname()))
+		return ok
+	})
 }
 
 // Each calls a function for all packs at once, and returns the results by the packs' names.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +26,9 @@ func TestPacks(t *testing.T) {
 		if len(origins) != 1 || p.URL == "" && !pinned.MatchString(origins[0]) || p.URL != "" && !strings.HasPrefix(p.URL, "https://") {
 			t.Errorf("%s: %q is not one pinned server", p.Name, origins)
 		}
+		if address, err := url.Parse(p.URL); err != nil || p.URL == "" && p.Sites != nil || slices.Contains(p.Sites, address.Host) {
+			t.Errorf("%s: the sites %q of %q, %v", p.Name, p.Sites, p.URL, err)
+		}
 		for what, text := range map[string]string{
 			"title": p.Title, "summary": p.Summary, "source": p.Source, "instructions": p.Instructions,
 			"answers": p.Check.Answers, "remedy": p.Check.Remedy,
@@ -33,7 +37,11 @@ func TestPacks(t *testing.T) {
 				t.Errorf("%s has no %s", p.Name, what)
 			}
 		}
-		if !slices.IsSorted(p.Tools) || !slices.Contains(p.Tools, p.Check.Tool) || !json.Valid([]byte(p.Check.Arguments)) {
+		var arguments map[string]any // test/packs compares them with the schemas of the servers that it can start
+		if err := json.Unmarshal([]byte(p.Check.Arguments), &arguments); err != nil || arguments == nil {
+			t.Errorf("%s: the arguments of the check are no object: %s", p.Name, p.Check.Arguments)
+		}
+		if !slices.IsSorted(p.Tools) || !slices.Contains(p.Tools, p.Check.Tool) {
 			t.Errorf("%s: the tools %v are not sorted, or the check %+v calls another one", p.Name, p.Tools, p.Check)
 		}
 		if !slices.ContainsFunc(Agents(), func(a Agent) bool { return a.Name == p.Agent }) {
@@ -79,6 +87,35 @@ func TestOf(t *testing.T) {
 		command, args := p.Command()
 		if got, ok := Of(command, args, p.URL); !ok || got.Check != p.Check {
 			t.Errorf("the server of %s is taken for one of %q", p.Name, got.Name)
+		}
+	}
+}
+
+// A hosted server is recognized at every site of its vendor, with any toolsets in the URL, and nowhere else.
+func TestOfSites(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://mcp.datadoghq.com/v1/mcp?toolsets=core":        "datadog",
+		"https://mcp.datadoghq.com/api/unstable/mcp-server/mcp": "datadog",
+		"https://mcp.datadoghq.eu/v1/mcp":                       "datadog",
+		"https://mcp.uk1.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.us3.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.us5.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.ap1.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.ap2.datadoghq.com/v1/mcp":                  "datadog",
+		"https://mcp.eu.pagerduty.com/mcp":                      "pagerduty",
+		"https://api.githubcopilot.com/mcp/readonly":            "github",
+		"https://copilot-api.octocorp.ghe.com/mcp":              "github",
+		"https://mcp.atlassian.com/v1/mcp":                      "jira",
+		"https://MCP.Atlassian.com/v2/mcp":                      "jira",
+		"https://mcp.datadoghq.com.example/v1/mcp":              "",
+		"https://copilot-api.ghe.com.example/mcp":               "",
+		"https://mcp.pagerduty.example/mcp":                     "",
+		"https://octocorp.ghe.com/mcp":                          "",
+		"://":                                                   "",
+	} {
+		if got, ok := Of("", nil, address); got.Name != want || ok != (want != "") {
+			t.Errorf("%s: pack %q, want %q", address, got.Name, want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/scripted"
 )
 
-// Recorded plays the agent of a pack's demo. It makes the recorded calls one after another, and reports only if each of them has
-// returned the recorded answer.
+// Recorded plays the agent of a pack's demo. It makes the demo's calls one after another, and reports only if each of them has
+// returned the demo's answer.
 func Recorded(demo pack.Demo) scripted.Reply {
 	return func(req llm.Request) llm.Response {
 		var results []string
@@ -22,11 +22,11 @@ func Recorded(demo pack.Demo) scripted.Reply {
 		}
 		for n, result := range results {
 			if n < len(demo.Calls) && !strings.Contains(result, strings.TrimSpace(demo.Calls[n].Result)) {
-				return stop(fmt.Sprintf("%s did not return its recorded answer, so the demo ends here. It returned: %s", demo.Calls[n].Tool, result))
+				return stop(fmt.Sprintf("%s did not return the demo's answer, so the demo ends here. It returned: %s", demo.Calls[n].Tool, result))
 			}
 		}
 		if len(results) >= len(demo.Calls) {
-			return stop(strings.TrimSpace(demo.Report) + "\n\n*Replayed by a scripted model from recorded answers: " + demo.Source + "*")
+			return stop(strings.TrimSpace(demo.Report) + "\n\n*A scripted model wrote this report. " + demo.Origin() + "*")
 		}
 		next := demo.Calls[len(results)]
 		for _, t := range req.Tools {

@@ -60,8 +60,14 @@ func TestRecordedDemos(t *testing.T) {
 				messages = append(messages, agent.Message{Role: agent.Assistant, ToolCalls: res.ToolCalls},
 					agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: "# Result\n" + text + "\n"})
 			}
-			if !strings.HasPrefix(final, strings.TrimSpace(demo.Report)) || !strings.Contains(final, demo.Source) {
+			if !strings.HasPrefix(final, strings.TrimSpace(demo.Report)) || !strings.Contains(final, demo.Origin()) {
 				t.Fatalf("the report is %q", final)
+			}
+			if words := strings.Fields(demo.Origin()); len(slices.Compact(slices.Clone(words))) != len(words) {
+				t.Errorf("%q has a word twice", words)
+			}
+			if strings.Contains(final, "invented, not recorded") != demo.Invented || p.URL != "" && !demo.Invented {
+				t.Errorf("invented: %t, and the report says: %s", demo.Invented, demo.Origin())
 			}
 			for _, n := range numbers.FindAllString(ordinal.ReplaceAllString(demo.Report, ""), -1) {
 				if !strings.Contains(known, n) {
@@ -77,7 +83,7 @@ func TestRecordedDemos(t *testing.T) {
 	}
 }
 
-// TestDemoRefuses: the server refuses a call that was not recorded, and the model does not report without the recorded answer.
+// TestDemoRefuses: the server refuses a call that the demo does not have, and the model does not report without the demo's answer.
 func TestDemoRefuses(t *testing.T) {
 	t.Parallel()
 	p, _ := pack.Named("prometheus")
@@ -88,7 +94,7 @@ func TestDemoRefuses(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 	messages := []agent.Message{{Role: agent.ToolRole, Content: "something else"}}
-	if got := Recorded(demo)(llm.Request{Messages: messages}); !strings.Contains(got.Content, "did not return its recorded answer") {
+	if got := Recorded(demo)(llm.Request{Messages: messages}); !strings.Contains(got.Content, "did not return the demo's answer") {
 		t.Errorf("the model said %q", got.Content)
 	}
 	if got := Recorded(demo)(llm.Request{}); !strings.Contains(got.Content, "has no tool "+demo.Calls[0].Tool) {

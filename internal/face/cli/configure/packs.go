@@ -1,7 +1,6 @@
 package configure
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,10 +32,12 @@ func NewPacks(c *base.CLI) *cobra.Command {
 		Use:   "packs",
 		Short: "List the toolset packs, and missing requirements on this host",
 		Long: `List the toolset packs. A pack connects agents to a well-known system through its MCP
-server: a pinned version, the read-only tools, and instructions. Below a pack that cannot
-be used from this host, the list says what is missing. The command only tests whether
-addresses in variables accept connections; starter doctor also checks that the system
-answers. Use a pack with starter init --pack NAME.`,
+server: a pinned version, the read-only tools, and instructions. The vendors host the
+servers of datadog, github, jira and pagerduty, so their versions cannot be pinned.
+
+Below a pack that cannot be used from this host, the list says what is missing. The
+command only tests whether addresses in variables accept connections; starter doctor also
+checks that the system answers. Use a pack with starter init --pack NAME.`,
 		Example: "  starter packs",
 		Args:    base.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listPacks(cmd.Context(), c) },
@@ -88,7 +89,14 @@ func (s packState) rows() [][]string {
 	rows := [][]string{
 		{"system", s.Title + ": " + s.Summary},
 		{"source", s.Source},
-		{"server", cmp.Or(commandLine(slices.DeleteFunc(append([]string{command}, args...), func(w string) bool { return w == "" })), s.URL)},
+	}
+	if s.URL == "" {
+		rows = append(rows, []string{"server", commandLine(append([]string{command}, args...))})
+	} else {
+		rows = append(rows, []string{"server", s.URL + " (hosted by the vendor: the version cannot be pinned)"})
+	}
+	if len(s.Sites) > 0 {
+		rows = append(rows, []string{"sites", otherSites(s.Pack)})
 	}
 	for _, v := range s.Variables {
 		rows = append(rows, []string{"variable", v.Name + ": " + v.About})
@@ -108,6 +116,11 @@ func (s packState) rows() [][]string {
 		rows = append(rows, []string{"example", s.Example})
 	}
 	return append(rows, []string{"demo", commandLine(append(devProgram(), "demo", "--pack", s.Name))})
+}
+
+// otherSites says how to use the vendor's other sites.
+func otherSites(p pack.Pack) string {
+	return "if your account is on another site, change the host in the URL to " + strings.Join(p.Sites, " or ")
 }
 
 // packStates returns all packs. With dial, it also tries the addresses in their variables.
@@ -264,6 +277,9 @@ func (p *chosenPacks) servers() (all []serverEntry) {
 		}
 		if !chosen.Declared {
 			to.Tools = chosen.Tools
+		}
+		if len(chosen.Sites) > 0 {
+			to.Notes = append(to.Notes, otherSites(chosen))
 		}
 		if chosen.Go != "" {
 			to.Notes = append(to.Notes, "install the server: go install "+chosen.Go)

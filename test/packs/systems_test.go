@@ -1,0 +1,121 @@
+//go:build unix
+
+package packs
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/knowledge/pack"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
+)
+
+// system is what a pack's server reads from.
+type system struct {
+	address string
+	env     map[string]string // additional variables of the server
+	stop    func()
+}
+
+// nowhere is a system that refuses connections.
+var nowhere = system{address: "http://127.0.0.1:1"}
+
+// answers are what the systems answer to the health checks, by the ends of paths. Each answer has the form of the system's own API.
+var answers = map[string]string{
+	// prometheus.io/docs/prometheus/latest/querying/api
+	"/api/v1/query": `{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1795860000,"1"]}]}}`,
+	// elastic.co/docs/api/doc/elasticsearch/operation/operation-cat-shards
+	"/_cat/shards": `[{"index":"logs","shard":"0","prirep":"p","state":"STARTED","docs":"1","store":"4kb","ip":"127.0.0.1","node":"n"}]`,
+	// docs.gitlab.com/api/projects
+	"/projects": `[]`,
+	// grafana.com/docs/grafana/latest/developers/http_api/data_source
+	"/api/datasources": `[{"id":1,"uid":"loki1","orgId":1,"name":"Loki","type":"loki","access":"proxy","url":"http://loki","isDefault":true}]`,
+	// kubernetes.io/docs/reference/kubernetes-api
+	"/api":                            `{"kind":"APIVersions","versions":["v1"]}`,
+	"/apis":                           `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+	"/api/v1":                         `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["list"]}]}`,
+	"/api/v1/namespaces/default/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
+	// docs.slack.dev/reference/methods
+	"/client.userBoot":    `{"ok":true}`,
+	"/auth.test":          `{"ok":true,"url":"https://example.slack.com/","team":"example","user":"ada","team_id":"T1","user_id":"U1"}`,
+	"/users.list":         `{"ok":true,"members":[{"id":"U1","name":"ada"}],"response_metadata":{"next_cursor":""}}`,
+	"/conversations.list": `{"ok":true,"channels":[{"id":"C1","name":"incidents","is_channel":true}],"response_metadata":{"next_cursor":""}}`,
+}
+
+// answer answers as all systems.
+func answer(t *testing.T) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Elastic-Product", "Elasticsearch") // its client refuses other products
+		longest := ""
+		for path := range answers {
+			if strings.HasSuffix(r.URL.Path, path) && len(path) > len(longest) {
+				longest = path
+			}
+		}
+		if longest == "" {
+			t.Logf("no answer for %s %s", r.Method, r.URL)
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, answers[longest])
+	})
+}
+
+// startSystem starts the system of a pack.
+func startSystem(t *testing.T, p pack.Pack) system {
+	t.Helper()
+	switch p.Name {
+	case "slack":
+		return startSlack(t, p.Variables[0].About)
+	case "postgresql":
+		server := postgrestest.Start(t)
+		return system{address: server.Database(t, "shop") + "?sslmode=disable", stop: func() { server.Kill(t) }}
+	}
+	server := httptest.NewServer(answer(t))
+	t.Cleanup(server.Close)
+	return system{address: server.URL, stop: server.Close}
+}
+
+// startSlack starts a proxy that leads every connection to a server that answers as Slack, because the address of Slack is fixed. The
+// token has the scopes that a text names.
+func startSlack(t *testing.T, scopes string) system {
+	t.Helper()
+	slack := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		needed := strings.NewReplacer("public_channel", "channels:read", "private_channel", "groups:read", "mpim", "mpim:read", "im", "im:read")
+		for scope := range strings.SplitSeq(needed.Replace(r.PostFormValue("types")), ",") {
+			if !strings.Contains(scopes, scope) { // as reported in github.com/getsentry/sentry/pull/18317
+				fmt.Fprintf(w, `{"ok":false,"error":"missing_scope","needed":%q}`, scope)
+				return
+			}
+		}
+		answer(t).ServeHTTP(w, r)
+	}))
+	t.Cleanup(slack.Close)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { tunnel(w, slack.Listener.Addr()) }))
+	t.Cleanup(proxy.Close)
+	env := map[string]string{"SLACK_MCP_PROXY": proxy.URL, "SLACK_MCP_SERVER_CA_INSECURE": "true", "XDG_CACHE_HOME": t.TempDir()}
+	return system{env: env, stop: proxy.Close}
+}
+
+// tunnel answers the request CONNECT.
+func tunnel(w http.ResponseWriter, to net.Addr) {
+	there, err := net.Dial(to.Network(), to.String())
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer there.Close()
+	w.WriteHeader(http.StatusOK)
+	here, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer here.Close()
+	go func() { _, _ = io.Copy(there, buffered) }()
+	_, _ = io.Copy(here, there)
+}

@@ -178,8 +178,9 @@ func start(t *testing.T, modules string, p pack.Pack, behind system, readOnly bo
 	expand := func(text string) string {
 		return variable.ReplaceAllStringFunc(text, func(found string) string { return values[variable.FindStringSubmatch(found)[1]] })
 	}
-	transport := mcp.Transport{Type: mcp.Stdio, Env: map[string]string{"KUBECONFIG": write("kubeconfig", fmt.Sprintf(kubeconfig, behind.address))}}
-	maps.Copy(transport.Env, behind.env)
+	env := map[string]string{"KUBECONFIG": write("kubeconfig", fmt.Sprintf(kubeconfig, behind.address))}
+	maps.Copy(env, behind.env)
+	transport := mcp.Transport{Type: mcp.Stdio, Env: env}
 	for name, value := range p.Env {
 		transport.Env[name] = expand(value)
 	}

@@ -36,9 +36,10 @@ var answers = map[string]string{
 	// grafana.com/docs/grafana/latest/developers/http_api/data_source
 	"/api/datasources": `[{"id":1,"uid":"loki1","orgId":1,"name":"Loki","type":"loki","access":"proxy","url":"http://loki","isDefault":true}]`,
 	// kubernetes.io/docs/reference/kubernetes-api
-	"/api":                            `{"kind":"APIVersions","versions":["v1"]}`,
-	"/apis":                           `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
-	"/api/v1":                         `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["list"]}]}`,
+	"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
+	"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1",
+		"resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["list"]}]}`,
 	"/api/v1/namespaces/default/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
 	// docs.slack.dev/reference/methods
 	"/client.userBoot":    `{"ok":true}`,

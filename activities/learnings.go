@@ -24,7 +24,7 @@ import (
 
 // embedded is how many learnings an embedding model is asked about at a time. Within embedsFor, it is asked about more.
 const (
-	embedded  = 100
+	embedded  = 20
 	embedsFor = 20 * time.Second
 )
 

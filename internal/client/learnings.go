@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -98,7 +99,7 @@ func readBefore(cursor string) (before learning.Read, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &before)
 	}
-	if err != nil || before.Investigation == "" {
+	if err != nil || before.Investigation == "" || strings.ContainsRune(before.Investigation, 0) {
 		return before, errCursor
 	}
 	return before, nil

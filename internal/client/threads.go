@@ -108,7 +108,7 @@ func threadBefore(cursor string) (before record.Thread, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &before)
 	}
-	if err != nil || before.ID == "" {
+	if err != nil || before.ID == "" || strings.ContainsRune(before.ID, 0) {
 		return before, errCursor
 	}
 	return before, nil

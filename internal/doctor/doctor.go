@@ -384,7 +384,7 @@ func failureOf(c pack.Check, r tool.Result) string {
 	switch {
 	case r.Status != tool.StatusSuccess:
 		return r.Content
-	case !strings.Contains(r.Content, c.Contains):
+	case !strings.HasPrefix(r.Content, c.Begins):
 		return "unexpected answer: " + r.Content
 	}
 	return ""

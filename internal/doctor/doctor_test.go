@@ -58,7 +58,7 @@ func TestSkewed(t *testing.T) {
 // A health check passes only with the expected answer, because some servers do not mark errors.
 func TestFailureOf(t *testing.T) {
 	t.Parallel()
-	check := pack.Check{Contains: "Found"}
+	check := pack.Check{Begins: "Found"}
 	for _, tt := range []struct {
 		result tool.Result
 		want   string

@@ -162,7 +162,7 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// shortlist is how many learnings with words of a query, and how many that are near to it in meaning, are ranked.
+// shortlist is how many learnings with words of a query are ranked.
 const shortlist = 50
 
 // FindLearnings returns the learnings that fit a query best: from those that share its rarest words and, if the query has a vector,
@@ -240,7 +240,7 @@ func (l learnings) byWords(ctx context.Context, words []string) (counts map[stri
 	return counts, found, err
 }
 
-// byMeaning returns the learnings that are nearest to a vector. It reads their texts only after their vectors were compared.
+// byMeaning returns the learnings that are nearest to a vector.
 func (l learnings) byMeaning(ctx context.Context, v learning.Vector) ([]learning.Candidate, error) {
 	if len(v.Values) == 0 {
 		return nil, nil
@@ -249,16 +249,6 @@ func (l learnings) byMeaning(ctx context.Context, v learning.Vector) ([]learning
 	if err != nil {
 		return nil, err
 	}
-	fields := func(c *learning.Candidate) []any {
-		return []any{&c.ID, &c.Vector.Model, vectorColumn{&c.Vector.Values}}
-	}
-	query := `SELECT id, vector_model, vector FROM learnings WHERE id IN (SELECT CAST(value AS BIGINT) FROM ` + l.db.each(1) + `)
-		AND withdrawn = 0 AND ` + believed
-	vectors, err := selectAll(ctx, l.q, fields, query, asJSON(&rows))
-	if err != nil {
-		return nil, err
-	}
-	rows = learning.NearestIDs(vectors, v, shortlist)
 	return l.candidates(ctx, `SELECT CAST(value AS BIGINT) AS rowid FROM `+l.db.each(1), asJSON(&rows))
 }
 

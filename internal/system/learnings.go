@@ -66,7 +66,7 @@ type LearningRead struct {
 // LearningReads is a page of reads, oldest first. The first page has the newest reads.
 type LearningReads struct {
 	Reads     []LearningRead `json:"reads" doc:"uses of the learnings, even deleted ones, by other investigations and conversations"`
-	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there may be older reads than those listed here"`
+	MoreReads bool           `json:"more_reads,omitempty" doc:"true if there are older reads than those listed here"`
 	Next      string         `json:"next,omitempty" doc:"for older reads: cursor of GET …/investigations/ID/learnings or …/learnings/LEARNING"`
 }
 

@@ -95,7 +95,7 @@ users: [{name: me, user: {}}], clusters: [{name: kind, cluster: {server: %q}}]}`
 	}
 	looked, errs, code := w.starter("", "doctor", "--config", lost, "--wait", "100s")
 	for _, want := range []string{
-		"fail  server kubernetes: ", "fail  server prometheus: 10 tools; prometheus_query failed: ", "→ check the URL",
+		"fail  server kubernetes: ", "fail  server prometheus: 10 tools; prometheus_query failed: ", "→ check that Prometheus answers: curl ",
 	} {
 		if code != 1 || !strings.Contains(looked, want) {
 			t.Errorf("doctor does not say %q (exit code %d):\n%s%s", want, code, looked, errs)

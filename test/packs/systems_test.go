@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/knowledge/pack"
@@ -20,6 +21,7 @@ type system struct {
 	address string
 	env     map[string]string // additional variables of the server
 	stop    func()
+	replace func() // puts another system at its address; nil if that cannot be
 }
 
 // nowhere is a system that refuses connections.
@@ -77,9 +79,18 @@ func startSystem(t *testing.T, p pack.Pack) system {
 		server := postgrestest.Start(t)
 		return system{address: server.Database(t, "shop") + "?sslmode=disable", stop: func() { server.Kill(t) }}
 	}
-	server := httptest.NewServer(answer(t))
+	var other atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if other.Load() { // as nginx answers
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, "<html><head><title>404 Not Found</title></head></html>")
+			return
+		}
+		answer(t).ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
-	return system{address: server.URL, stop: server.Close}
+	return system{address: server.URL, stop: server.Close, replace: func() { other.Store(true) }}
 }
 
 // startSlack starts a proxy that leads every connection to a server that answers as Slack, because the address of Slack is fixed. The

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -237,8 +238,11 @@ func TestPagesOfReads(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %d reads, want %d", path, len(got), len(want))
 		}
-		if got := w.call("viewer", "GET", path+"?cursor=x", nil); got.status != http.StatusUnprocessableEntity {
-			t.Errorf("an invalid cursor: %d %s", got.status, got.body)
+		nul := base64.RawURLEncoding.EncodeToString([]byte(`{"Investigation":"a\u0000"}`)) // which PostgreSQL refuses in a text
+		for _, cursor := range []string{"x", nul} {
+			if got := w.call("viewer", "GET", path+"?cursor="+cursor, nil); got.status != http.StatusUnprocessableEntity {
+				t.Errorf("an invalid cursor: %d %s", got.status, got.body)
+			}
 		}
 		if got := w.call("stranger", "GET", path+"?cursor="+first.Next, nil); got.status != http.StatusNotFound {
 			t.Errorf("to another project: %d %s", got.status, got.body)

@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/knowledge/runbook/runbooktest"
 )
 
-// TestRunbooks: the runbooks of the repository are listed and searched over HTTP, by everybody with a token.
+// TestRunbooks: the runbooks of the repository are listed and searched over HTTP, by everyone with a token for the project.
 func TestRunbooks(t *testing.T) {
 	t.Parallel()
 	s := runbook.Settings{Domains: runbook.DefaultDomains(), Repository: "https://github.com/acme/ops"}

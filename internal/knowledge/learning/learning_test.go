@@ -3,7 +3,6 @@ package learning_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,32 +232,6 @@ func TestRank(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-// TestNearestIDs checks the order, the limit, and what is left out: what is too far away, and vectors of another model or size.
-func TestNearestIDs(t *testing.T) {
-	t.Parallel()
-	vector := func(model string, values ...float32) learning.Vector {
-		return learning.Vector{Model: model, Values: values}
-	}
-	all := []learning.Candidate{
-		{Learning: learning.Learning{ID: 1}, Vector: vector("m", 1, 0.5)},
-		{Learning: learning.Learning{ID: 2}, Vector: vector("m", 0, 1)},
-		{Learning: learning.Learning{ID: 3}, Vector: vector("other", 1, 0)},
-		{Learning: learning.Learning{ID: 4}, Vector: vector("m", 2, 0)},
-		{Learning: learning.Learning{ID: 5}, Vector: vector("m", 1, 1)},
-		{Learning: learning.Learning{ID: 6}, Vector: vector("m", 1, 0, 0)},
-		{Learning: learning.Learning{ID: 7}, Vector: vector("m", 1, 0.5)},
-	}
-	if got := learning.NearestIDs(all, vector("m", 1, 0), 3); !slices.Equal(got, []int64{4, 7, 1}) {
-		t.Error("the nearest three are", got)
-	}
-	if got := learning.NearestIDs(all, vector("m", 1, 0), 9); !slices.Equal(got, []int64{4, 7, 1, 5}) {
-		t.Error("all near ones are", got)
-	}
-	if got := learning.NearestIDs(nil, vector("m", 1, 0), 3); got == nil || len(got) != 0 {
-		t.Errorf("without candidates: %#v", got)
 	}
 }
 

@@ -126,19 +126,6 @@ func Rank(all []Candidate, q Query, counts map[string]int) []Scored {
 	return found[:min(len(found), max(q.Limit, 0))]
 }
 
-// NearestIDs returns the IDs of the candidates whose vectors are nearest to a vector, nearest first. It leaves out those that are too far
-// away to be found by their meaning. The result is never nil.
-func NearestIDs(all []Candidate, to Vector, limit int) []int64 {
-	cosines, ids := map[int64]float64{}, []int64{}
-	for _, c := range all {
-		if cosine := Cosine(c.Vector, to); cosine >= near {
-			cosines[c.ID], ids = cosine, append(ids, c.ID)
-		}
-	}
-	slices.SortFunc(ids, func(a, b int64) int { return cmp.Or(cmp.Compare(cosines[b], cosines[a]), cmp.Compare(b, a)) })
-	return ids[:min(len(ids), limit)]
-}
-
 // overlap sums the weights of the words that a text shares with a query. A word counts more the rarer it is.
 func overlap(text string, counts map[string]int) (sum float64) {
 	for _, word := range memory.Distinct(text, len(text)) {

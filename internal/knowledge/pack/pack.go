@@ -91,8 +91,8 @@ type File struct {
 type Check struct {
 	Tool      string `yaml:"tool" json:"tool"`
 	Arguments string `yaml:"arguments" json:"arguments"` // a JSON object
-	// Contains is a part of every good result, for servers that do not mark a result as an error. Empty means any result.
-	Contains string `yaml:"contains" json:"contains,omitempty"`
+	// Begins is the beginning of every good result, for servers that do not mark a result as an error. Empty means any result.
+	Begins string `yaml:"begins" json:"begins,omitempty"`
 	// Answers is the finding if the call succeeds, such as "Prometheus answers".
 	Answers string `yaml:"answers" json:"answers"`
 	// Remedy says what to do if the call fails. $NAME in it is the address in the variable NAME.

@@ -150,7 +150,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, domains []string, wanted 
 func needsToken(host string, status int, err error) error {
 	switch {
 	case status == http.StatusNotFound && (ofGitHub(host) || host == githubAPI):
-		return fmt.Errorf("%w. Private files need system.runbooks.token_env", err)
+		return fmt.Errorf("%w. Private files need system.runbooks.token_env, and a project of system.runbooks.projects", err)
 	case (status == http.StatusForbidden || status == http.StatusTooManyRequests) && host == githubAPI:
 		return fmt.Errorf("%w. GitHub allows 60 requests an hour without system.runbooks.token_env", err)
 	}

@@ -448,5 +448,5 @@ func TestPrivateFile(t *testing.T) {
 	world := &runbooktest.World{Handler: &recorder{}}
 	f := world.Fetcher(t, func() runbook.Settings { return runbook.Settings{Domains: []string{"github.com"}} })
 	text, err := f.Fetch(t.Context(), "", "https://github.com/acme/ops/blob/main/db.md")
-	refused(t, text, err, "answered 404 Not Found. Private files need system.runbooks.token_env")
+	refused(t, text, err, "answered 404 Not Found. Private files need system.runbooks.token_env, and a project")
 }

@@ -94,7 +94,7 @@ func Read(dir string) ([]Skill, []Problem) {
 	}
 	r := reader{root: root, all: folder{all, Folder}}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") {
+		if strings.HasPrefix(entry.Name(), ".") || document.MatchString(entry.Name()) && !entry.IsDir() {
 			continue
 		}
 		r.read(entry.Name())
@@ -163,7 +163,7 @@ func (r *reader) read(name string) {
 		return
 	}
 	defer own.Close()
-	if r.contains(info) {
+	if r.outside(own) {
 		r.add(at, true, errors.New("the folder contains the folder of skills"))
 		return
 	}
@@ -172,12 +172,26 @@ func (r *reader) read(name string) {
 	}
 }
 
-// contains reports whether a skill's folder, which may be a link, contains the folder of skills: it could read all skills.
-func (r *reader) contains(own fs.FileInfo) bool {
-	return slices.ContainsFunc([]*os.Root{r.root, r.all.Root}, func(outer *os.Root) bool {
-		info, err := outer.Stat(".")
-		return err != nil || os.SameFile(own, info)
+// outside reports whether a skill's folder, which may be a link, contains the folder of skills: it could read all skills.
+func (r *reader) outside(own *os.Root) (is bool) {
+	root, rootErr := r.root.Stat(".")
+	all, allErr := r.all.Stat(".")
+	err := fs.WalkDir(own.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			return nil
+		case name != "." && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		}
+		info, err := entry.Info()
+		if is = err == nil && (os.SameFile(info, root) || os.SameFile(info, all)); is {
+			return fs.SkipAll
+		}
+		return err
 	})
+	return is || errors.Join(rootErr, allErr, err) != nil
 }
 
 // document matches names of files that repositories have beside their skills.
@@ -185,8 +199,15 @@ var document = regexp.MustCompile(`^(?i:readme|license)(\.|$)`)
 
 // parse adds the skill in a file. It returns nil if that is broken or no skill.
 func (r *reader) parse(in folder, name string) *Skill {
-	at := path.Join(in.at, name)
+	at, loose := path.Join(in.at, name), in.at == Folder
 	text, err := in.text(name, maxText)
+	if loose && errors.Is(err, errNotText) {
+		return nil
+	}
+	if loose && err != nil {
+		r.add(at, false, fmt.Errorf("the file is not used: %w", err))
+		return nil
+	}
 	var s Skill
 	var stray string
 	if err == nil {
@@ -196,9 +217,7 @@ func (r *reader) parse(in folder, name string) *Skill {
 	if err == nil && slices.ContainsFunc(r.skills, func(other Skill) bool { return other.Name == s.Name }) {
 		err = fmt.Errorf("another skill is named %q", s.Name)
 	}
-	switch loose := in.at == Folder; {
-	case loose && (errors.Is(err, errNotText) || errors.Is(err, errNoFrontMatter) && document.MatchString(name)):
-		return nil
+	switch {
 	case loose && errors.Is(err, errNoFrontMatter):
 		r.add(at, false, fmt.Errorf("the file is not a skill: %w", err))
 		return nil

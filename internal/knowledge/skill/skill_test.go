@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,10 +152,28 @@ func TestOwnFolder(t *testing.T) {
 		"skills/good/env.txt false: the file is left out: link to ../../.env: path escapes from parent",
 		"skills/good/notes/b.txt false: the file is left out: link to ../../private/plan.md: path escapes from parent",
 		"skills/good/notes/up false: the file is left out: link to ../..: path escapes from parent",
-		"skills/link true: link to ../spare.md: path escapes from parent",
+		"skills/link false: the file is not used: link to ../spare.md: path escapes from parent",
 		"skills/text/SKILL.md true: link to ../../spare.md: path escapes from parent",
 	}, lines(problems)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestOuterFolders: a skill's folder cannot contain the folder of skills, wherever that is.
+func TestOuterFolders(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]map[string]string{
+		"a ConfigMap of the configuration": {
+			"..2026/SKILL.md": named("up"), "..2026/skills/up@": "..", "..2026/skills/db/SKILL.md": named("db"),
+			"..data@": "..2026", "skills@": "..data/skills",
+		},
+		"a checkout": {"skills@": "repo/skills", "repo/SKILL.md": named("up"), "repo/skills/db/SKILL.md": named("db"), "repo/skills/up@": ".."},
+	} {
+		got, problems := skill.Read(write(t, files))
+		if len(got) != 1 || got[0].Name != "db" ||
+			!slices.Equal(lines(problems), []string{"skills/up true: the folder contains the folder of skills"}) {
+			t.Errorf("%s: %+v, %v", name, got, problems)
+		}
 	}
 }
 
@@ -167,13 +186,20 @@ func TestLooseFiles(t *testing.T) {
 		"skills/readme":      nil,
 		"skills/LICENSE.txt": nil,
 		"skills/logo.png":    nil,
+		"skills/README.md@":  nil,
+		"skills/large.txt":   {"skills/large.txt false: the file is not used: larger than 128 KiB"},
 		"skills/.git/config": nil,
 		"skills/net":         {"skills/net false: the file is not a skill: no front matter: the first line must be ---"},
 		"skills/a/README.md": {"skills/a/SKILL.md true: no such file or directory"},
 	} {
 		text := "text"
-		if strings.HasSuffix(name, ".png") {
+		switch name {
+		case "skills/logo.png":
 			text = "\x89PNG\x00"
+		case "skills/README.md@":
+			text = "../README.md"
+		case "skills/large.txt":
+			text = strings.Repeat("x", 200_000)
 		}
 		got, problems := skill.Read(write(t, map[string]string{name: text}))
 		if diff := cmp.Diff(want, lines(problems)); diff != "" || len(got) > 0 {

@@ -184,6 +184,26 @@ func testLearningsByMeaning(t *testing.T, open opener) {
 	must(s.EditLearning(ctx, "", 1, audit.Act{At: now}, edit))(t)
 	ok(t, s.SetVectors(ctx, "", []learning.Candidate{embed(1, 1, 0)})) // of the old text
 	same(t, "edited", find(vector("m", 1, 0)), []int64(nil))
+
+	// Forgotten learnings that are nearer do not take the place of one that is in use.
+	for n, at := range []time.Time{now.Add(-2 * 365 * 24 * time.Hour), now} {
+		var texts []string
+		for m := range 60 - 59*n {
+			texts = append(texts, fmt.Sprint("lesson ", n, m))
+		}
+		must(s.Learn(ctx, "crowd", learning.Taught{Investigation: fmt.Sprint("crowd", n), At: at, New: learnable(texts...)}))(t)
+	}
+	var crowd []learning.Candidate
+	for _, one := range must(s.Unembedded(ctx, "crowd", "m", 100))(t) {
+		values := []float32{1, 0}
+		if one.ID == 61 {
+			values = []float32{1, 0.5}
+		}
+		crowd = append(crowd, learning.Candidate{Learning: one, Vector: vector("m", values...)})
+	}
+	ok(t, s.SetVectors(ctx, "crowd", crowd))
+	query := learning.Query{Project: "crowd", Text: "OOMKilled", Vector: vector("m", 1, 0), Limit: 5, Now: now}
+	same(t, "among forgotten ones", idsOf(must(s.FindLearnings(ctx, query))(t)), []int64{61})
 }
 
 // testLearningsFar: the oldest of many learnings is found by its meaning alone, until its vector is of another model or it is gone.

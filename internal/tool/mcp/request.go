@@ -70,7 +70,7 @@ func (s *session) call(parent context.Context, own string, call tool.Call, late 
 		}
 	}
 	if sends, _ = receipt.read(); sends == 0 && got.err != nil && ctx.Err() != nil {
-		got.err = ctx.Err() // whatever else ended on account of that
+		got.err = ctx.Err() // not what that made fail
 	}
 	return got, sends, receipt.refused()
 }

@@ -46,10 +46,13 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 		return learningError("", err)
 	case err != nil:
 		return err
-	case c.JSON:
+	}
+	if c.JSON || body.Rating == record.Inaccurate {
 		if err := addOlderTaught(ctx, c, &out.Taught); err != nil {
 			return err
 		}
+	}
+	if c.JSON {
 		return c.PrintJSON(out)
 	}
 	for _, r := range out.Ratings {
@@ -59,9 +62,6 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 	}
 	if body.Rating != record.Inaccurate {
 		return nil
-	}
-	if err := addOlderTaught(ctx, c, &out.Taught); err != nil {
-		return err
 	}
 	return printTaughtLines(c, out.Taught)
 }

@@ -82,8 +82,12 @@ func TestPacks(t *testing.T) {
 			if p.Name == "slack" { // it lists no tools before Slack answers
 				behind = startSystem(t, p)
 			}
-			specs := list(t, start(t, modules, p, behind, true))
+			transport := start(t, modules, p, behind, true)
+			specs := list(t, transport)
 			checkCalls(t, p, specs)
+			if p.Name == "slack" {
+				checkDemo(t, p, transport)
+			}
 			offered := risks(specs)
 			var names []string
 			for name := range offered {
@@ -130,6 +134,20 @@ func checkCalls(t *testing.T, p pack.Pack, specs []tool.Spec) {
 	for _, call := range append(demo.Calls, pack.Call{Tool: p.Check.Tool, Arguments: p.Check.Arguments}) {
 		if d, err := set.Decide("s."+call.Tool, call.Arguments); err != nil || len(d.Coerced) > 0 {
 			t.Errorf("the server's schema of %s does not accept %s: %v %q", call.Tool, call.Arguments, err, d.Coerced)
+		}
+	}
+}
+
+// checkDemo checks that the results in a demo are those of the real server.
+func checkDemo(t *testing.T, p pack.Pack, transport mcp.Transport) {
+	t.Helper()
+	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return transport, nil }, CheckAfter: time.Minute})
+	t.Cleanup(pool.Close)
+	demo, _ := p.Demo()
+	for _, call := range demo.Calls {
+		got, err := pool.Call(t.Context(), tool.Call{Name: "s." + call.Tool, Arguments: []byte(call.Arguments), Class: tool.Safe})
+		if err != nil || got.Status != tool.StatusSuccess || strings.TrimSpace(got.Content) != strings.TrimSpace(call.Result) {
+			t.Errorf("%s: %v\n%s\nThe demo has:\n%s", call.Tool, err, got.Content, call.Result)
 		}
 	}
 }

@@ -44,10 +44,23 @@ var answers = map[string]string{
 		"resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["list"]}]}`,
 	"/api/v1/namespaces/default/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
 	// docs.slack.dev/reference/methods
-	"/client.userBoot":    `{"ok":true}`,
-	"/auth.test":          `{"ok":true,"url":"https://example.slack.com/","team":"example","user":"ada","team_id":"T1","user_id":"U1"}`,
-	"/users.list":         `{"ok":true,"members":[{"id":"U1","name":"ada"}],"response_metadata":{"next_cursor":""}}`,
-	"/conversations.list": `{"ok":true,"channels":[{"id":"C1","name":"incidents","is_channel":true}],"response_metadata":{"next_cursor":""}}`,
+	"/client.userBoot": `{"ok":true}`,
+	"/auth.test":       `{"ok":true,"url":"https://example.slack.com/","team":"example","user":"ada","team_id":"T1","user_id":"U1"}`,
+	"/users.list": `{"ok":true,"members":[{"id":"U02ADA","name":"ada","real_name":"Ada Park"},
+		{"id":"U03BEN","name":"ben","real_name":"Ben Roy"}],"response_metadata":{"next_cursor":""}}`,
+	"/conversations.list": `{"ok":true,"channels":[{"id":"C0INC","name":"incidents","name_normalized":"incidents","is_channel":true,"is_member":true}],
+		"response_metadata":{"next_cursor":""}}`,
+	"/search.all": `{"ok":true,"query":"checkout","files":{"total":0,"matches":[]},"messages":{"total":1,
+		"pagination":{"total_count":1,"page":1,"per_page":10,"page_count":1,"first":1,"last":1},
+		"paging":{"count":10,"total":1,"page":1,"pages":1},"matches":[{"type":"message","user":"U02ADA","username":"ada",
+		"ts":"1795859220.000100","text":"checkout returns 502 for some customers","channel":{"id":"C0INC","name":"incidents"},
+		"permalink":"https://example.slack.com/archives/C0INC/p1795859220000100"}]}}`,
+	"/conversations.replies": `{"ok":true,"has_more":false,"messages":[
+		{"type":"message","user":"U02ADA","ts":"1795859220.000100","thread_ts":"1795859220.000100","reply_count":1,
+		"text":"checkout returns 502 for some customers"},
+		{"type":"message","user":"U03BEN","ts":"1795859400.000200","thread_ts":"1795859220.000100",
+		"reactions":[{"name":"eyes","count":1,"users":["U02ADA"]}],
+		"text":"I rotated the certificate of payments at 09:44. The new chain lacks the intermediate"}]}`,
 }
 
 // answer answers as all systems.

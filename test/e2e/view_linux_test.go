@@ -205,7 +205,7 @@ func TestLiveDecisions(t *testing.T) {
 	v.press("a")
 	v.shows("Enter alone or Esc: decide later")
 	v.press("\t\t\t\t")
-	v.shows("It would have allowed 0 of the last 1 calls")
+	v.shows("It would have allowed 0 of the last 1 call:")
 	v.shows("y: until revoked")
 	v.press("y 8h\r")
 	if code := v.wait(); code != 0 {

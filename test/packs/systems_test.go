@@ -48,7 +48,8 @@ var answers = map[string]string{
 	"/auth.test":       `{"ok":true,"url":"https://example.slack.com/","team":"example","user":"ada","team_id":"T1","user_id":"U1"}`,
 	"/users.list": `{"ok":true,"members":[{"id":"U02ADA","name":"ada","real_name":"Ada Park"},
 		{"id":"U03BEN","name":"ben","real_name":"Ben Roy"}],"response_metadata":{"next_cursor":""}}`,
-	"/conversations.list": `{"ok":true,"channels":[{"id":"C0INC","name":"incidents","name_normalized":"incidents","is_channel":true,"is_member":true}],
+	"/conversations.list": `{"ok":true,"channels":[
+		{"id":"C0INC","name":"incidents","name_normalized":"incidents","is_channel":true,"is_member":true}],
 		"response_metadata":{"next_cursor":""}}`,
 	"/search.all": `{"ok":true,"query":"checkout","files":{"total":0,"matches":[]},"messages":{"total":1,
 		"pagination":{"total_count":1,"page":1,"per_page":10,"page_count":1,"first":1,"last":1},

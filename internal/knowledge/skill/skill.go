@@ -163,7 +163,7 @@ func (r *reader) read(name string) {
 		return
 	}
 	defer own.Close()
-	if r.outside(own) {
+	if r.encloses(own) {
 		r.add(at, true, errors.New("the folder contains the folder of skills"))
 		return
 	}
@@ -172,16 +172,14 @@ func (r *reader) read(name string) {
 	}
 }
 
-// outside reports whether a skill's folder, which may be a link, contains the folder of skills: it could read all skills.
-func (r *reader) outside(own *os.Root) (is bool) {
+// encloses reports whether a skill's folder, which may be a link, contains the folder of skills: it could read all skills.
+func (r *reader) encloses(own *os.Root) (is bool) {
 	root, rootErr := r.root.Stat(".")
 	all, allErr := r.all.Stat(".")
 	err := fs.WalkDir(own.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
-			return err
-		case !entry.IsDir():
-			return nil
+		case err != nil || !entry.IsDir():
+			return nil // besides reports what cannot be read
 		case name != "." && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
 		}

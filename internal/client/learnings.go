@@ -75,7 +75,7 @@ func learningsOf(all []learning.Learning) []system.Learning {
 func readsOf(ctx context.Context, st *store.Store, project string, ids []int64, cursor string) (out system.LearningReads, err error) {
 	out.Reads = []system.LearningRead{} // not null in JSON
 	f := learning.ReadFilter{Project: project, Learnings: ids}
-	if f.Before, err = readBefore(cursor); err != nil || len(ids) == 0 {
+	if err = readCursor(cursor, &f.Before, &f.Before.Investigation); err != nil || len(ids) == 0 {
 		return out, err
 	}
 	page, more, err := st.LearningReads(ctx, f)
@@ -84,25 +84,30 @@ func readsOf(ctx context.Context, st *store.Store, project string, ids []int64, 
 		out.Reads = append(out.Reads, read)
 	}
 	if more {
-		text, _ := json.Marshal(page[0]) // always has a JSON form
-		out.MoreReads, out.Next = true, base64.RawURLEncoding.EncodeToString(text)
+		out.MoreReads, out.Next = true, cursorOf(page[0])
 	}
 	return out, err
 }
 
-// readBefore reads a cursor, which holds the oldest read of a page.
-func readBefore(cursor string) (before learning.Read, err error) {
+// cursorOf returns the cursor of a page whose last row is given.
+func cursorOf(row any) string {
+	text, _ := json.Marshal(row) // always has a JSON form
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// readCursor reads the row in a cursor. id is the row's field that is never empty. An empty cursor leaves the row as it is.
+func readCursor(cursor string, row any, id *string) error {
 	if cursor == "" {
-		return before, nil
+		return nil
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
-		err = json.Unmarshal(text, &before)
+		err = json.Unmarshal(text, row)
 	}
-	if err != nil || before.Investigation == "" || strings.ContainsRune(before.Investigation, 0) {
-		return before, errCursor
+	if err != nil || *id == "" || strings.ContainsRune(*id, 0) {
+		return errCursor
 	}
-	return before, nil
+	return nil
 }
 
 // learning returns a learning. It returns record.ErrNotFound if the project has none with this name.

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +38,7 @@ func (c *Client) ThreadPage(ctx context.Context, in system.ThreadsIn, projects [
 	if in.Limit <= 0 {
 		f.Limit = 0
 	}
-	if f.Before, err = threadBefore(in.Cursor); err != nil {
+	if err = readCursor(in.Cursor, &f.Before, &f.Before.ID); err != nil {
 		return out, err
 	}
 	st, err := c.needStore(ctx)
@@ -53,8 +52,7 @@ func (c *Client) ThreadPage(ctx context.Context, in system.ThreadsIn, projects [
 	if in.Limit > 0 && len(all) > in.Limit {
 		all = all[:in.Limit]
 		last := all[in.Limit-1]
-		text, _ := json.Marshal(record.Thread{ID: last.ID, StartedAt: last.StartedAt}) // always has a JSON form
-		out.Next = base64.RawURLEncoding.EncodeToString(text)
+		out.Next = cursorOf(record.Thread{ID: last.ID, StartedAt: last.StartedAt})
 	}
 	running, err := c.runningOf(ctx, all)
 	if err != nil {
@@ -98,20 +96,6 @@ func (c *Client) runningOf(ctx context.Context, all []record.Thread) (map[string
 		running[handleOf(conn, info).ID()] = true
 	}
 	return running, nil
-}
-
-func threadBefore(cursor string) (before record.Thread, err error) {
-	if cursor == "" {
-		return before, nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err == nil {
-		err = json.Unmarshal(text, &before)
-	}
-	if err != nil || before.ID == "" || strings.ContainsRune(before.ID, 0) {
-		return before, errCursor
-	}
-	return before, nil
 }
 
 // FindTurns searches conversations.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/doctor"
-	"github.com/inquest-dev/inquest/internal/kit/npmtest"
 	"github.com/inquest-dev/inquest/internal/knowledge/pack"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
@@ -25,11 +24,7 @@ import (
 // reports a failure when another system answers, and when none does.
 func TestChecks(t *testing.T) {
 	t.Parallel()
-	modules, err := npmtest.Install(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	modules = filepath.Join(modules, "node_modules")
+	modules := installed(t)
 	for _, p := range pack.All() {
 		if _, ok := hosted[p.Name]; ok {
 			continue

@@ -64,11 +64,7 @@ var undeclared = []string{"elasticsearch"}
 
 func TestPacks(t *testing.T) {
 	t.Parallel()
-	modules, err := npmtest.Install(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	modules = filepath.Join(modules, "node_modules")
+	modules := installed(t)
 	for _, p := range pack.All() {
 		if reason, ok := hosted[p.Name]; ok {
 			if p.NPM != "" || p.Go != "" {
@@ -113,12 +109,8 @@ func TestPacks(t *testing.T) {
 // The list of the pack postgresql depends on the user's file: without readonly, the server declares that execute_sql writes.
 func TestDeclared(t *testing.T) {
 	t.Parallel()
-	modules, err := npmtest.Install(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	p, _ := pack.Named("postgresql")
-	specs := list(t, start(t, filepath.Join(modules, "node_modules"), p, nowhere, false))
+	specs := list(t, start(t, installed(t), p, nowhere, false))
 	if got := risks(specs)["execute_sql"]; !p.Declared || got == agent.RiskReadOnly {
 		t.Errorf("execute_sql has the risk %q without readonly", got)
 	}
@@ -141,8 +133,7 @@ func checkCalls(t *testing.T, p pack.Pack, specs []tool.Spec) {
 // checkDemo checks that the results in a demo are those of the real server.
 func checkDemo(t *testing.T, p pack.Pack, transport mcp.Transport) {
 	t.Helper()
-	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return transport, nil }, CheckAfter: time.Minute})
-	t.Cleanup(pool.Close)
+	pool := connect(t, transport)
 	demo, _ := p.Demo()
 	for _, call := range demo.Calls {
 		got, err := pool.Call(t.Context(), tool.Call{Name: "s." + call.Tool, Arguments: []byte(call.Arguments), Class: tool.Safe})
@@ -161,12 +152,28 @@ func risks(specs []tool.Spec) map[string]agent.Risk {
 	return all
 }
 
+// installed returns the folder of the servers' npm packages.
+func installed(t *testing.T) string {
+	t.Helper()
+	dir, err := npmtest.Install(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "node_modules")
+}
+
+// connect returns a pool with one server.
+func connect(t *testing.T, to mcp.Transport) *mcp.Pool {
+	t.Helper()
+	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return to, nil }, CheckAfter: time.Minute})
+	t.Cleanup(pool.Close)
+	return pool
+}
+
 // list returns the tools that a server lists, with the risks that it declares.
 func list(t *testing.T, transport mcp.Transport) []tool.Spec {
 	t.Helper()
-	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return transport, nil }, CheckAfter: time.Minute})
-	t.Cleanup(pool.Close)
-	specs, err := pool.List(t.Context(), plan.Server{Name: "s", TrustAnnotations: true}, "")
+	specs, err := connect(t, transport).List(t.Context(), plan.Server{Name: "s", TrustAnnotations: true}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,6 +74,6 @@ type Runs interface {
 
 // Runbooks fetches runbooks.
 type Runbooks interface {
-	// Fetch returns the text at a URL. Its errors are for people, and contain no secrets.
+	// Fetch returns the text at a URL, for an investigation of a project. Its errors are for people, and contain no secrets.
 	Fetch(ctx context.Context, project, url string) (string, error)
 }
